@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Error is an ERR packet, and a Go error.
+type Error struct {
+	Code    uint16
+	State   string // SQLSTATE, five characters
+	Message string
+}
+
+// progressCode is the number with which MariaDB marks a progress report in the form of an error.
+const progressCode = 0xFFFF
+
+// Error reads as the mariadb and mysql command lines print it.
+func (e *Error) Error() string {
+	return fmt.Sprintf("ERROR %d (%s): %s", e.Code, e.State, e.Message)
+}
+
+// Append appends the error as a payload.
+func (e *Error) Append(dst []byte) []byte {
+	dst = append(dst, headerErr, byte(e.Code), byte(e.Code>>8), '#')
+	state := e.State
+	if len(state) != 5 {
+		state = "HY000"
+	}
+	return append(append(dst, state...), e.Message...)
+}
+
+// AppendBare appends the error without SQLSTATE, as it is sent in place of a greeting:
+// nothing is agreed on at that time.
+func (e *Error) AppendBare(dst []byte) []byte {
+	return append(append(dst, headerErr, byte(e.Code), byte(e.Code>>8)), e.Message...)
+}
+
+// Decode reads an ERR packet, with or without SQLSTATE.
+func (e *Error) Decode(payload []byte) error {
+	*e = Error{State: "HY000"}
+	if len(payload) < 3 || payload[0] != headerErr {
+		return fmt.Errorf("ERR packet: %w", errShort)
+	}
+	e.Code = binary.LittleEndian.Uint16(payload[1:])
+	b := payload[3:]
+	if len(b) >= 6 && b[0] == '#' {
+		e.State, b = string(b[1:6]), b[6:]
+	}
+	e.Message = string(b)
+	return nil
+}

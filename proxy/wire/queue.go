@@ -1,0 +1,46 @@
+package wire
+
+// outstanding is a command whose response has not ended.
+type outstanding struct {
+	command Command
+	started int64
+}
+
+// queue holds the outstanding commands, oldest first. A client that waits for its answers needs one place, one that
+// pipelines rarely more than eight; beyond that the ring moves to the heap and grows there.
+type queue struct {
+	inline [8]outstanding
+	heap   []outstanding
+	head   int
+	n      int
+}
+
+func (q *queue) ring() []outstanding {
+	if q.heap != nil {
+		return q.heap
+	}
+	return q.inline[:]
+}
+
+func (q *queue) len() int { return q.n }
+
+func (q *queue) front() outstanding { return q.ring()[q.head] }
+
+func (q *queue) push(o outstanding) {
+	ring := q.ring()
+	if q.n == len(ring) {
+		grown := make([]outstanding, 2*len(ring))
+		copy(grown[copy(grown, ring[q.head:]):], ring[:q.head])
+		q.heap, q.head, ring = grown, 0, grown
+	}
+	ring[(q.head+q.n)%len(ring)] = o
+	q.n++
+}
+
+func (q *queue) pop() outstanding {
+	ring := q.ring()
+	o := ring[q.head]
+	q.head = (q.head + 1) % len(ring)
+	q.n--
+	return o
+}

@@ -1,0 +1,113 @@
+package wire
+
+// Start is the beginning of a command, found by the scanner.
+type Start struct {
+	Command Command
+	Size    int // of the first physical packet's payload, the command included; MaxPayload if more packets follow
+}
+
+// Scanner reads the client's side of a session, once it is logged in, and finds where commands start.
+// It needs not to look at the other side:
+//
+//	seq 0 ──────────────► a command, unless it continues a full packet
+//	seq ≠ 0 ─► run ─────► what the server asked for in the middle of a command: a file, or a password
+//	           seq + 1 ─► the run goes on, also when the number has wrapped to 0 and the bytes look like a command
+//	           empty ───► the file ends, and with it the run
+//	           seq 0 ───► out of turn: a command
+//	           else ────► another run: at a login, the server's packets take numbers in between
+//
+// The wrap matters. Every 256th packet of a file carries the number 0, and somebody else may have written the file.
+// The zero value is ready.
+type Scanner struct {
+	header    [HeaderSize]byte
+	nheader   int
+	left      int  // bytes of payload still to come
+	full      bool // this packet is full
+	continues bool // the last packet was full, so this one belongs to it
+	starting  bool // the next byte is a command
+	run       bool // inside a run
+	next      byte // the sequence number with which the run goes on
+}
+
+// Undecided is how many of the bytes scanned last may belong to a command whose start has not been reported yet.
+// Who wants to hold commands back must hold these.
+func (s *Scanner) Undecided() int {
+	if s.starting {
+		return HeaderSize
+	}
+	if s.nheader < HeaderSize {
+		return s.nheader
+	}
+	return 0
+}
+
+// Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found one,
+// the last byte read was the command's, or the last of the header if the packet is empty.
+func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {
+	for {
+		switch {
+		case s.nheader < HeaderSize:
+			if n == len(b) {
+				return n, Start{}, false
+			}
+			n += s.readHeader(b[n:])
+			if s.starting && s.left == 0 {
+				s.starting, s.nheader = false, 0
+				return n, Start{}, true
+			}
+		case s.starting:
+			if n == len(b) {
+				return n, Start{}, false
+			}
+			c = Start{Command: Command(b[n]), Size: s.left}
+			s.starting = false
+			s.left--
+			n++
+			s.finishPacket()
+			return n, c, true
+		case s.left > 0:
+			if n == len(b) {
+				return n, Start{}, false
+			}
+			skipped := min(s.left, len(b)-n)
+			s.left -= skipped
+			n += skipped
+			s.finishPacket()
+		default:
+			s.finishPacket()
+		}
+	}
+}
+
+// readHeader takes what is missing of the header and says what the packet is.
+func (s *Scanner) readHeader(b []byte) int {
+	n := copy(s.header[s.nheader:], b)
+	if s.nheader += n; s.nheader < HeaderSize {
+		return n
+	}
+	length, seq := Header(s.header[:])
+	s.left = length
+	s.full = length == MaxPayload
+	switch {
+	case s.continues:
+		if s.run {
+			s.next = seq + 1
+		}
+	case s.run && seq == s.next:
+		s.next++
+		s.run = length > 0
+	case seq == 0:
+		s.run, s.starting = false, true
+	default:
+		s.run, s.next = length > 0, seq+1
+	}
+	return n
+}
+
+// finishPacket goes on to the next header when the payload has passed.
+func (s *Scanner) finishPacket() {
+	if s.left == 0 && s.nheader == HeaderSize {
+		s.nheader = 0
+		s.continues = s.full
+	}
+}
