@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Server error numbers this package decides on.
+const (
+	errNoDatabase     = 1049
+	errNoTable        = 1146
+	errNoVariable     = 1193
+	errLockWait       = 1205
+	errDeadlock       = 1213
+	errSnapshot       = 1020 // MariaDB: the row changed since the snapshot
+	errDuplicate      = 1062
+	errCheckMariaDB   = 4025
+	errCheckMySQL     = 3819
+	errDBAccess       = 1044
+	errTableAccess    = 1142
+	errSpecificAccess = 1227
+)
+
+// Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are READ
+// COMMITTED, in UTC, wait at most two seconds for a lock, and on a cluster read what was committed anywhere before.
+// Extra statements run on each new session.
+func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
+	cfg = cfg.Clone()
+	cfg.ParseTime = true
+	cfg.InterpolateParams = true
+	cfg.ConnectionAttributes = "program_name:ttlproxy"
+	inner, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("backend address: %w", err)
+	}
+	return &connector{Connector: inner, setup: append(append([]string{}, sessionSetup...), extra...)}, nil
+}
+
+// connector sets up each session it opens.
+type connector struct {
+	driver.Connector
+	setup []string
+}
+
+// Connect opens a session and sets it up. A variable the server does not know is not needed there.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exec, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(errors.New("driver can not run statements"), conn.Close())
+	}
+	for _, q := range c.setup {
+		if _, err := exec.ExecContext(ctx, q, nil); err != nil && !isServerError(err, errNoVariable) {
+			return nil, errors.Join(fmt.Errorf("set up session: %w", err), conn.Close())
+		}
+	}
+	return conn, nil
+}

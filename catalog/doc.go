@@ -1,0 +1,56 @@
+// Package catalog keeps what is true: which tables have a policy, what is being deleted now, who
+// works on it, and what happened before. It lives in one schema on the backend, so a proxy that
+// starts finds everything where the last one left it, and many proxies meet in it.
+//
+// # The tables
+//
+//	policy ─────────┬── policy_identity   which incarnation of the table, per server
+//	  one per table ├── pause             row 0 pauses everything
+//	                ├── schedule          when the table, or each partition, ran last
+//	                ├── row_error         rows that could not be deleted, with the next try
+//	                └── job ── task       open work: a job per table or partition, a task per key range
+//	job_history                           ended jobs, 90 days
+//	node, lease                           proxies and who leads what
+//	lineage, generation                   the servers this catalog has lived on, and for how long
+//	setting, event, migration             what was set, what was done, how far the schema is
+//
+// All times are the backend's clock in UTC with microseconds. Nothing here is cached: a caller that
+// needs to be sure asks again.
+//
+// # A policy
+//
+//	          Stage                Commit
+//	(none) ──────────▶ staged ───────────────▶ armed ◀─────────┐
+//	                     │ Discard               │ ▲           │ Rearm
+//	                     ▼                 Stage │ │ Commit,   │
+//	                  (none)                     ▼ │ Discard   │
+//	                                          stopped          │
+//	                                             │             │
+//	          a copy, or taken out of use ───▶ dormant         │
+//	          identity, column, table gone ──▶ disarmed ───────┘
+//
+// Every arrow gives the policy a new version. Rows are deleted only while it is armed and enabled,
+// and only by tasks planned for its version.
+//
+// # A job and its tasks
+//
+//	(none) ─▶ running ◀──▶ paused | waiting for window | needs approval       in job
+//	             │                            │
+//	             ▼                            ▼
+//	    finished | failed | timed out | cancelled | disarmed                  in job_history
+//
+//	task: waiting ──Claim──▶ running ──Finish──▶ finished
+//	         ▲                 │
+//	         └──Release, a stop, or a take-over (fence + 1)
+//
+// # The barrier
+//
+// Whoever changes or stops a policy writes, in one transaction and in this order: the policy's
+// schedule row, the fence of its open tasks, the policy, its pause row. A batch of the engine holds
+// its task row and shared locks on the policy and pause rows until it commits. So the change waits for the
+// batch, or the batch finds its fence gone; there is no third way, also not on a cluster where
+// only written rows are compared.
+//
+// What the package never does: it does not touch user tables (it reads information_schema), it does not
+// decide when something is due, and it never deletes a row that is not its own.
+package catalog

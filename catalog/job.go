@@ -1,0 +1,98 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// JobState is where a job stands. The words are what people see in SQL and on the page.
+type JobState string
+
+// The states of a job: four while it is open, five ways to end.
+const (
+	JobRunning       JobState = "running"
+	JobPaused        JobState = "paused"
+	JobWaitingWindow JobState = "waiting for window"
+	JobNeedsApproval JobState = "needs approval"
+
+	JobFinished  JobState = "finished"
+	JobCancelled JobState = "cancelled"
+	JobTimedOut  JobState = "timed out"
+	JobFailed    JobState = "failed"
+	JobDisarmed  JobState = "disarmed"
+)
+
+// OpenJobStates and EndJobStates are all there are; the CHECK constraints of job and job_history say the same.
+func OpenJobStates() []JobState {
+	return []JobState{JobRunning, JobPaused, JobWaitingWindow, JobNeedsApproval}
+}
+
+// EndJobStates are the states of job_history.
+func EndJobStates() []JobState {
+	return []JobState{JobFinished, JobCancelled, JobTimedOut, JobFailed, JobDisarmed}
+}
+
+// Open reports whether a job in this state still has work to do.
+func (s JobState) Open() bool { return slices.Contains(OpenJobStates(), s) }
+
+// Can reports whether a job may go from s to next. An open job may move to every other open state and may end in
+// every way, except that only a running one finishes. An ended job stays what it is.
+func (s JobState) Can(next JobState) bool {
+	switch {
+	case !s.Open() || s == next:
+		return false
+	case next == JobFinished:
+		return s == JobRunning
+	default:
+		return next.Open() || slices.Contains(EndJobStates(), next)
+	}
+}
+
+// Trigger tells what started a job.
+type Trigger string
+
+// The triggers of a job.
+const (
+	TriggerSchedule Trigger = "schedule"
+	TriggerManual   Trigger = "manual" // RUN TTL JOB, or the HTTP endpoint
+)
+
+// Job is one pass over a table or partition with one cutoff.
+type Job struct {
+	ID            uint64
+	PolicyID      uint64
+	Version       uint64 // of the policy
+	Table         Table
+	Partition     string
+	State         JobState
+	Reason        string
+	StateAt       time.Time
+	Owner         uint64 // node; 0 for none
+	Fence         uint64
+	Cutoff        time.Time // rows that expire before this instant go
+	CutoffLiteral string    // what the column is compared with
+	FloorLiteral  string    // dates before this one never expire
+	Trigger       Trigger
+	TriggeredBy   string
+	Plan          string
+	PlanReason    string
+	EstimatedRows *uint64 // due, as far as known
+	TableRows     *uint64
+	Inflow        *uint64
+	OldestExpiry  time.Time // zero when not known
+	Note          string
+	CreatedAt     time.Time
+
+	Tasks         int // all of them
+	TasksFinished int
+	Counts        Counts // of all tasks
+}
+
+// Counts are rows, each counted once.
+type Counts struct {
+	Examined  uint64
+	Deleted   uint64
+	Refreshed uint64 // expired when found, not any more when deleted
+	Failed    uint64
+	Skipped   uint64 // never expire
+}

@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"maps"
+	"time"
+)
+
+// PolicyState is where a policy stands between being declared and deleting rows.
+type PolicyState string
+
+// The states of a policy. Only an armed and enabled policy deletes.
+const (
+	PolicyArmed    PolicyState = "armed"    // in force
+	PolicyStaged   PolicyState = "staged"   // new, its DDL is in flight
+	PolicyStopped  PolicyState = "stopped"  // known, a DDL on its table is in flight
+	PolicyDormant  PolicyState = "dormant"  // a copy that waits to take over a table's name
+	PolicyDisarmed PolicyState = "disarmed" // held until a person re-arms it; the reason says why
+)
+
+// ZoneSource tells where the time zone of a policy came from.
+type ZoneSource string
+
+// The sources of a zone. A zone taken from the server holds the policy when the server's changes.
+const (
+	ZoneFromTable   ZoneSource = "table"   // TTL_TIME_ZONE
+	ZoneFromSetting ZoneSource = "setting" // ttl_default_time_zone
+	ZoneFromServer  ZoneSource = "server"  // the server's global time_zone when the policy was declared
+)
+
+// Rule is what the TTL clause of a table says.
+type Rule struct {
+	Column      string            `json:"column"`  // as declared in the table
+	Literal     string            `json:"literal"` // of the interval, as written
+	Unit        string            `json:"unit"`    // of the interval, upper case
+	Enabled     bool              `json:"enabled"`
+	JobInterval string            `json:"job_interval"` // verbatim
+	TimeZone    string            `json:"time_zone"`    // of DATETIME and DATE values; empty for TIMESTAMP
+	ZoneSource  ZoneSource        `json:"zone_source"`
+	Options     map[string]string `json:"options,omitempty"` // extension options, upper-case name to value
+}
+
+// Equal reports whether both rules delete the same rows at the same times.
+func (r Rule) Equal(o Rule) bool {
+	return r.Column == o.Column && r.Literal == o.Literal && r.Unit == o.Unit &&
+		r.Enabled == o.Enabled && r.JobInterval == o.JobInterval &&
+		r.TimeZone == o.TimeZone && r.ZoneSource == o.ZoneSource && maps.Equal(r.Options, o.Options)
+}
+
+// Policy is a rule and the table it belongs to.
+type Policy struct {
+	ID      uint64
+	Version uint64 // grows with every change
+	Table   Table
+	Rule    Rule
+	State   PolicyState
+	Reason  string // of the state, in words
+	StateAt time.Time
+	Owner   string // account that declared it
+	Shape   Shape  // of the table when the policy was armed
+
+	Paused   Pause
+	Approval Approval
+	Stage    *StageInfo // of a DDL in flight
+
+	CreatedAt time.Time
+	ChangedAt time.Time
+}
+
+// Armed reports whether rows may be deleted.
+func (p Policy) Armed() bool { return p.State == PolicyArmed && p.Rule.Enabled }
+
+// Approval says whether a policy may delete although the brake would hold it.
+type Approval struct {
+	Required bool   // whatever the brake says, as after a restore
+	Version  uint64 // last version approved or passed by the brake; 0 for none
+	By       string
+	At       time.Time
+}
+
+// Approved reports whether the current version of the policy is approved.
+func (p Policy) Approved() bool { return p.Approval.Version == p.Version }
+
+// Pause tells whether a policy, or everything, is paused.
+type Pause struct {
+	Paused bool
+	Reason string
+	By     string
+	Since  time.Time
+	Until  time.Time // zero: until RESUME
+}

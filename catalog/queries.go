@@ -1,0 +1,38 @@
+package catalog
+
+// guardText is formatted with the quoted schema, the policy and its version.
+const guardText = `EXISTS (SELECT 1 FROM %[1]s.policy WHERE id = %[2]d AND version = %[3]d AND armed LOCK IN SHARE MODE)
+ AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = %[2]d AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)
+ AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = 0 AND NOT held AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)`
+
+// The server.
+const (
+	selectServer          = `SELECT VERSION(), @@hostname, @@port, @@lower_case_table_names`
+	selectServerVariables = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'group_replication_group_name')`
+	selectServerStatus    = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_cluster_state_uuid')`
+	selectBoot            = `SELECT UTC_TIMESTAMP(0) - INTERVAL ? SECOND`
+)
+
+// The schema.
+const (
+	createSchema    = `CREATE DATABASE IF NOT EXISTS `
+	createMigration = `CREATE TABLE IF NOT EXISTS {migration} (
+  number     INT UNSIGNED NOT NULL,
+  name       VARCHAR(128) NOT NULL,
+  checksum   CHAR(64)     NOT NULL COMMENT 'SHA-256 of the file',
+  applied_at DATETIME(6)  NOT NULL,
+  applied_by VARCHAR(64)  NOT NULL COMMENT 'version of ttlproxy',
+  PRIMARY KEY (number)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`
+	selectMigrations = `SELECT number, name, checksum FROM {migration} ORDER BY number`
+	insertMigration  = `INSERT INTO {migration} (number, name, checksum, applied_at, applied_by)
+ VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?)`
+)
+
+// sessionSetup makes every session of the catalog the same, whatever the server's defaults are.
+var sessionSetup = []string{
+	`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
+	`SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
+ innodb_lock_wait_timeout = 2, lock_wait_timeout = 5, foreign_key_checks = 1, unique_checks = 1, autocommit = 1`,
+	`SET SESSION wsrep_sync_wait = 7`,
+}

@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Server is what we know about a backend server.
+type Server struct {
+	MariaDB bool
+	Version string
+	UUID    string // server_uuid, or server_uid on MariaDB
+	Host    string
+	Port    int
+	Cluster string    // wsrep cluster or replication group; empty for none
+	Boot    time.Time // when it started, to the second
+	// LowerNames says that table names are compared without case and stored in lower case.
+	LowerNames bool
+}
+
+// Key names the server in per-server facts: a copy on another host or port gets another key.
+func (s Server) Key() string {
+	return fmt.Sprintf("%s@%s:%d", s.UUID, s.Host, s.Port)
+}
+
+// readServer asks the server who it is. What a server does not know stays empty.
+func readServer(ctx context.Context, db *sql.DB) (Server, error) {
+	var v Server
+	var lower int
+	if err := db.QueryRowContext(ctx, selectServer).Scan(&v.Version, &v.Host, &v.Port, &lower); err != nil {
+		return v, fmt.Errorf("read server: %w", err)
+	}
+	v.MariaDB = strings.Contains(v.Version, "MariaDB")
+	v.LowerNames = lower != 0
+	vars, err := readVariables(ctx, db, selectServerVariables)
+	if err != nil {
+		return v, err
+	}
+	v.UUID = vars["server_uuid"]
+	if v.MariaDB {
+		v.UUID = vars["server_uid"]
+	}
+	v.Cluster = vars["group_replication_group_name"]
+	status, err := readVariables(ctx, db, selectServerStatus)
+	if err != nil {
+		return v, err
+	}
+	if id := status["wsrep_cluster_state_uuid"]; id != "" && !strings.HasPrefix(id, "00000000-") {
+		v.Cluster = id
+	}
+	if err := db.QueryRowContext(ctx, selectBoot, status["uptime"]).Scan(&v.Boot); err != nil {
+		return v, fmt.Errorf("read server start: %w", err)
+	}
+	return v, nil
+}
+
+// readVariables returns the rows of a SHOW statement by lower-case name.
+func readVariables(ctx context.Context, db *sql.DB, query string) (map[string]string, error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("read variables: %w", err)
+	}
+	out := map[string]string{}
+	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
+		var name, value string
+		err := r.Scan(&name, &value)
+		out[strings.ToLower(name)] = value
+		return struct{}{}, err
+	})
+	return out, err
+}

@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// DefaultSchema is where the catalog lives unless told otherwise.
+const DefaultSchema = "ttlproxy"
+
+// Config of a Store. The zero value works.
+type Config struct {
+	Schema  string // DefaultSchema when empty
+	Version string // of this program, recorded beside each migration
+}
+
+// Store is the catalog on one backend. Its methods may be called from any number of goroutines.
+type Store struct {
+	db     *sql.DB
+	cfg    Config
+	schema string            // quoted
+	tables *strings.Replacer // {name} to schema.name
+	server Server
+}
+
+// Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED
+// and in UTC.
+func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
+	s, err := newStore(ctx, db, cfg)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := migrations(migrationFiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx, steps); err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	return s, nil
+}
+
+func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
+	if cfg.Schema == "" {
+		cfg.Schema = DefaultSchema
+	}
+	server, err := readServer(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	schema := Quote(cfg.Schema)
+	return &Store{
+		db: db, cfg: cfg, schema: schema, server: server,
+		tables: strings.NewReplacer("{", schema+".", "}", ""),
+	}, nil
+}
+
+// Server returns the facts about the backend read when the catalog was opened.
+func (s *Store) Server() Server { return s.server }
+
+// Schema returns the name of the schema the catalog lives in.
+func (s *Store) Schema() string { return s.cfg.Schema }
+
+// sql puts the schema into a statement: every table of ours is written as {name}.
+func (s *Store) sql(text string) string { return s.tables.Replace(text) }
+
+// isNoRows reports whether a single-row query found nothing.
+func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// collect reads all rows through scan and closes them.
+func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
