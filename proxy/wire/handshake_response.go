@@ -94,11 +94,16 @@ func (r *HandshakeResponse) cutAuth(b []byte) (auth, rest []byte, ok bool) {
 	}
 }
 
-// SetSSL sets or clears the bit that asks for TLS, in place, in a response or an SSL request.
-func SetSSL(payload []byte, on bool) {
-	caps := binary.LittleEndian.Uint16(payload) &^ uint16(SSL)
-	if on {
-		caps |= uint16(SSL)
+// Mask clears capabilities of MySQL's half, in place, in a response or an SSL request. MariaDB's half is
+// left alone where it is none.
+func Mask(payload []byte, caps Capability) {
+	had := Capability(binary.LittleEndian.Uint32(payload))
+	binary.LittleEndian.PutUint32(payload, uint32(had&^caps))
+	if !had.Has(LongPassword) {
+		extended := binary.LittleEndian.Uint32(payload[28:])
+		binary.LittleEndian.PutUint32(payload[28:], extended&^uint32(caps>>32))
 	}
-	binary.LittleEndian.PutUint16(payload, caps)
 }
+
+// SetSSL sets the bit that asks for TLS, in place, in a response or an SSL request.
+func SetSSL(payload []byte) { payload[1] |= byte(SSL >> 8) }

@@ -46,14 +46,23 @@ func (d *resultDecoder) next() ([]byte, error) {
 
 func (d *resultDecoder) result() (*Result, error) {
 	var r Result
+	if first, _, err := NextPacket(d.rest); err == nil && len(first) >= okSize && first[0] == headerOK {
+		return &r, r.OK.Decode(first, d.caps)
+	}
+	var err error
+	if r.Columns, err = d.header(); err != nil {
+		return nil, err
+	}
+	return &r, d.rows(&r)
+}
+
+// header reads everything in front of the rows.
+func (d *resultDecoder) header() ([]Column, error) {
 	payload, err := d.next()
 	if err != nil {
 		return nil, err
 	}
-	if payload[0] == headerOK && len(payload) >= okSize {
-		return &r, r.OK.Decode(payload, d.caps)
-	}
-	follow, count := true, uint64(0)
+	follow := true
 	if d.caps.Has(OptionalMetadata) {
 		follow, payload = payload[0] != 0, payload[1:]
 	}
@@ -61,21 +70,19 @@ func (d *resultDecoder) result() (*Result, error) {
 	if n == 0 || count == 0 || count > maxColumns || !follow {
 		return nil, errNotResult
 	}
-	r.Columns = make([]Column, count)
-	for i := range r.Columns {
+	columns := make([]Column, count)
+	for i := range columns {
 		if payload, err = d.next(); err != nil {
 			return nil, err
 		}
-		if err := r.Columns[i].Decode(payload, d.caps); err != nil {
+		if err := columns[i].Decode(payload, d.caps); err != nil {
 			return nil, err
 		}
 	}
 	if !d.caps.Has(DeprecateEOF) {
-		if _, err = d.next(); err != nil {
-			return nil, err
-		}
+		_, err = d.next()
 	}
-	return &r, d.rows(&r)
+	return columns, err
 }
 
 func (d *resultDecoder) rows(r *Result) error {
@@ -84,7 +91,7 @@ func (d *resultDecoder) rows(r *Result) error {
 		if err != nil {
 			return err
 		}
-		if payload[0] == headerEOF && len(payload) < MaxPayload {
+		if isEnd(payload) {
 			return d.end(r, payload)
 		}
 		row, err := d.row(payload, len(r.Columns))
@@ -94,6 +101,9 @@ func (d *resultDecoder) rows(r *Result) error {
 		r.Rows = append(r.Rows, row)
 	}
 }
+
+// isEnd reports whether a packet at the place of a row ends the rows.
+func isEnd(payload []byte) bool { return payload[0] == headerEOF && len(payload) < MaxPayload }
 
 func (d *resultDecoder) end(r *Result, payload []byte) error {
 	if len(payload) != eofSize {

@@ -41,6 +41,9 @@ func (s *Scanner) Undecided() int {
 	return 0
 }
 
+// Between reports whether the scanner stands between two packets and outside a run: what comes next is a command.
+func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues && !s.run }
+
 // Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found one,
 // the last byte read was the command's, or the last of the header if the packet is empty.
 func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {

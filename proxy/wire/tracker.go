@@ -68,6 +68,9 @@ func (t *Tracker) Opaque() bool { return t.opaque }
 // FileWanted reports whether the server waits for the client to send a file.
 func (t *Tracker) FileWanted() bool { return t.file }
 
+// FileSent says that the client has sent its file, so that the next one wanted is another.
+func (t *Tracker) FileSent() { t.file = false }
+
 // Status is the session's status as the server said last.
 func (t *Tracker) Status() Status { return t.status }
 

@@ -1,0 +1,61 @@
+package proxy
+
+import (
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// OK answers that it went well. The status is the session's own, whatever o says.
+func (x *exchange) OK(o wire.OK) error {
+	o.Status = x.ourStatus()
+	return x.reply(o.Append(nil, x.s.login.capabilities))
+}
+
+// Err answers with an error, which ends the answer also where more was promised.
+func (x *exchange) Err(e *wire.Error) error {
+	x.more = false
+	return x.reply(e.Append(nil))
+}
+
+// Rows answers with a result set, in the form that the command asks for.
+func (x *exchange) Rows(r *wire.ResultSet, warnings int) error {
+	form := wire.TextRows
+	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
+		form = wire.BinaryRows
+	}
+	end := wire.OK{Status: x.ourStatus(), Warnings: uint16(min(warnings, 1<<16-1))}
+	b, seq, err := r.Append(nil, x.seq, form, x.s.login.capabilities, end)
+	if err != nil {
+		return err // nothing has been sent, so this becomes the answer
+	}
+	x.seq = seq
+	return x.answer(b)
+}
+
+// ourStatus is what an answer of ours says about the session: what the server said last, and whether more follows.
+func (x *exchange) ourStatus() wire.Status {
+	s := x.s.status() &^ (wire.MoreResults | wire.CursorExists | wire.LastRowSent | wire.OutParameters | wire.SessionStateChanged)
+	if x.more {
+		s |= wire.MoreResults
+	}
+	return s
+}
+
+func (x *exchange) reply(payload []byte) error {
+	var b []byte
+	b, x.seq = wire.AppendPacket(nil, x.seq, payload)
+	return x.answer(b)
+}
+
+func (x *exchange) answer(b []byte) error {
+	x.open = x.more
+	if err := x.s.write(x.s.client, b); err != nil {
+		return x.fail(err)
+	}
+	return nil
+}
+
+// Notes are what the handler left for SHOW WARNINGS about the statement before this one.
+func (x *exchange) Notes() []Note { return x.notes }
+
+// Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back, or is not given them again.
+func (x *exchange) Leave(notes ...Note) { x.s.memory.notes = notes }

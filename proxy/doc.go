@@ -1,0 +1,36 @@
+// Package proxy stands between clients and the server. Clients log in with their own accounts, at the server itself;
+// everything passes as it came; and a few statements, those about TTL, are held back, decided on and perhaps
+// answered here.
+//
+// # The life of a connection
+//
+//	accept ─► dial the backend ─► its greeting ─► handshake ─────────────► relay ─────────► end
+//	                              (or its error)  packet by packet         bytes
+//
+// Handshake (handshake.go). The server's greeting goes to the client, with some capabilities taken out (capability.go); the client's
+// answer goes to the server, and so on until OK or an error. No password is known here and none is needed: the salt
+// is the server's own, and so is the connection id, which makes KILL work. TLS ends here, on each leg by itself.
+//
+// Relay (relay.go). Two goroutines, one for each direction, each with a buffer from a pool while there is something to read (inlet.go):
+//
+//	            ┌────────────────────── session ───────────────────────┐
+//	client ────►│ up:   read ─► scanner ─► gate ─────────────► write   │────► server
+//	            │                            │ held    ▲               │
+//	            │                            ▼         │               │
+//	            │                        exchange ─────┘               │
+//	            │                            ▲                         │
+//	client ◄────│ down: write ◄──────── tracker ◄──────────── read     │◄──── server
+//	            └──────────────────────────────────────────────────────┘
+//
+// The scanner finds the commands, the tracker the ends of the responses (package wire). A chunk is written as it was read; nothing is
+// copied, renumbered or allocated for a statement that is not ours.
+//
+// Exchange (exchange.go). A statement that may be ours is held at the gate (gate.go) until it is complete and the server has answered
+// everything before it. Then a handler decides: pass it on, ask the server something first, change it, answer it, amend
+// the answer. Meanwhile down goes on reading, and what it reads goes where the exchange wants it: to the client, or into a buffer.
+//
+// # What never happens here
+//
+// No statement waits for the catalog or the engine unless it is about TTL. No session is ever moved to another connection, and no two share one.
+// A stream that is not understood is passed on blindly, never broken. A panic ends one session.
+package proxy

@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// exchange is a command that was held back, and what can be done about it. Nothing else is going on in its session meanwhile.
+//
+// A handler answers the client exactly once, or once per part of a multi-statement packet: with Pass or Forward (the server's
+// answer), Hold and Send (the server's answer, looked at before), or OK, Err or Rows (ours). Before every part but the last it calls More.
+// An error of the server is not a Go error of these methods: it is in the Report, and has been passed on. A Go error means
+// that the session is over; the handler returns it.
+type exchange struct {
+	// Command is Query, Prepare, Execute or BulkExecute.
+	Command wire.Command
+
+	s       *session
+	payload []byte // begins with the command
+	seq     byte   // of the next packet to the client
+	more    bool   // the answer to come is not the last
+	open    bool   // the client still waits
+	notes   []Note
+	broken  error // the session cannot go on
+}
+
+// Text is the SQL of a Query or Prepare. It is valid as long as the exchange.
+func (x *exchange) Text() []byte {
+	at, _ := wire.QueryText(x.payload, x.s.login.capabilities)
+	return x.payload[at:]
+}
+
+// Memo is what Prepare was given for the statement that is to be executed, nil for other commands.
+func (x *exchange) Memo() any {
+	if id, ok := wire.StatementID(x.payload); ok && x.Command != wire.Query && x.Command != wire.Prepare {
+		return x.s.memory.statement(id)
+	}
+	return nil
+}
+
+// User is the account that the client logged in with, without its host.
+func (x *exchange) User() string { return x.s.login.user }
+
+// ConnectionID is the server's number of the session.
+func (x *exchange) ConnectionID() uint32 { return x.s.login.connectionID }
+
+// MariaDB reports whether the server said at login that it is one.
+func (x *exchange) MariaDB() bool { return x.s.login.mariaDB }
+
+// Status is the session's status as the server said last.
+func (x *exchange) Status() wire.Status { return x.s.status() }
+
+// More says that the answer to come is followed by another (true), or is the last (false).
+func (x *exchange) More(more bool) { x.more = more }
+
+// rewrite is the held command with another text. Query attributes stay in front of it.
+func (x *exchange) rewrite(text string) []byte {
+	at, _ := wire.QueryText(x.payload, x.s.login.capabilities)
+	return append(append(make([]byte, 0, at+len(text)), x.payload[:at]...), text...)
+}
+
+// Ask runs a statement of ours in the client's own session and returns its answer, of which the client sees nothing.
+// An error of the server is returned as *wire.Error.
+func (x *exchange) Ask(sql string) (*wire.Result, error) {
+	b, _, err := x.collect(x.query(sql))
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
+}
+
+// query is a COM_QUERY without query attributes.
+func (x *exchange) query(sql string) []byte {
+	payload := []byte{byte(wire.Query)}
+	if x.s.login.capabilities.Has(wire.QueryAttributes) {
+		payload = append(payload, 0, 1)
+	}
+	return append(payload, sql...)
+}
+
+// Pass sends the held command as it is and lets the answer through.
+func (x *exchange) Pass() (wire.Report, error) { return x.stream(x.payload) }
+
+// Forward sends the held command with another text and lets the answer through.
+func (x *exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.rewrite(sql)) }
+
+// stream sends a command; the answer goes to the client as it comes, which may bring a wish for files.
+func (x *exchange) stream(payload []byte) (wire.Report, error) {
+	to := &toClient{}
+	if x.more || x.seq != 1 {
+		to.splice = &wire.Splice{Tracker: &x.s.tracker, Shift: x.seq - 1, More: x.more}
+	}
+	if err := x.send(payload, to); err != nil {
+		return wire.Report{}, err
+	}
+	for {
+		wanted, err := x.s.await()
+		if err != nil {
+			return wire.Report{}, x.fail(err)
+		}
+		if !wanted {
+			break
+		}
+		if err := x.s.sendFile(x.seq - 1); err != nil {
+			return wire.Report{}, x.fail(err)
+		}
+	}
+	x.s.setRoute(nil)
+	if to.splice != nil {
+		x.seq = to.splice.Last() + 1
+	}
+	x.open = x.more && !to.report.Failed()
+	return to.report, nil
+}
+
+// collect sends a command and keeps the answer.
+func (x *exchange) collect(payload []byte) ([]byte, wire.Report, error) {
+	to := &toBuffer{}
+	if err := x.send(payload, to); err != nil {
+		return nil, wire.Report{}, err
+	}
+	for {
+		wanted, err := x.s.await()
+		if err != nil {
+			return nil, wire.Report{}, x.fail(err)
+		}
+		if !wanted {
+			break
+		}
+		if err := x.s.refuseFile(); err != nil {
+			return nil, wire.Report{}, x.fail(err)
+		}
+	}
+	x.s.setRoute(nil)
+	if to.overflow {
+		return nil, to.report, errAnswerTooLong
+	}
+	return to.b, to.report, nil
+}
+
+var errAnswerTooLong = errors.New("the server's answer is too long to be looked at")
+
+// send begins a command whose answer goes where it is told.
+func (x *exchange) send(payload []byte, to route) error {
+	if x.broken != nil {
+		return x.broken
+	}
+	x.s.setRoute(to)
+	now := x.s.now()
+	x.s.mu.Lock()
+	x.s.tracker.Begin(wire.Command(payload[0]), now)
+	x.s.mu.Unlock()
+	b, _ := wire.AppendPacket(nil, 0, payload)
+	if err := x.s.write(x.s.backend, b); err != nil {
+		return x.fail(err)
+	}
+	return nil
+}
+
+// fail remembers that the session is over.
+func (x *exchange) fail(err error) error {
+	x.broken = err
+	return err
+}

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+const (
+	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one is looked at whole.
+	glance = 64 << 10
+	// heldLimit is the longest statement that is held back. The server refuses our clauses in a longer one.
+	heldLimit = 1 << 20
+)
+
+// hold decides whether the command that starts at offset at of what is pending must be held back.
+// If it must, the whole packet is pending when it returns.
+func (s *session) hold(c wire.Start, at int) (bool, error) {
+	if !s.interesting(c) {
+		return false, nil
+	}
+	if ok, err := s.gather(at, wire.HeaderSize+min(c.Size, glance)); !ok || err != nil {
+		return false, err
+	}
+	payload := s.fromClient.pending()[at+wire.HeaderSize:]
+	if len(payload) > c.Size {
+		payload = payload[:c.Size]
+	}
+	if !s.ours(payload) || c.Size > heldLimit {
+		return false, nil
+	}
+	return s.gather(at, wire.HeaderSize+c.Size)
+}
+
+// gather waits until n bytes from offset at on are pending.
+func (s *session) gather(at, n int) (bool, error) {
+	in := s.fromClient
+	if len(in.pending()) >= at+n {
+		return true, nil
+	}
+	in.reserve(at + n)
+	for len(in.pending()) < at+n {
+		if err := in.fill(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// interesting reports whether a command of this kind may have to do with us.
+func (s *session) interesting(c wire.Start) bool {
+	switch c.Command {
+	case wire.Query, wire.Prepare:
+		return c.Size > 1
+	case wire.Execute, wire.BulkExecute, wire.CloseStatement:
+		return s.memory.statements != nil
+	default:
+		return false
+	}
+}
+
+// ours reports whether the beginning of a command may be one of ours.
+func (s *session) ours(payload []byte) bool {
+	switch wire.Command(payload[0]) {
+	case wire.Query, wire.Prepare:
+		at, ok := wire.QueryText(payload, s.login.capabilities)
+		return ok && s.server.handler.candidate(payload[at:])
+	case wire.CloseStatement:
+		if id, ok := wire.StatementID(payload); ok {
+			s.memory.closed(id)
+		}
+		return false
+	default:
+		id, ok := wire.StatementID(payload)
+		return ok && s.memory.statement(id) != nil
+	}
+}
+
+// handler knows which statements are ours and what to do with them.
+type handler interface {
+	// candidate reports whether a statement may be ours, by a glance at its text.
+	candidate(text []byte) bool
+	// handle decides about a statement that was held back. It must answer the client through the exchange,
+	// or return an error, which then is the answer.
+	handle(ctx context.Context, x *exchange) error
+}
+
+// intercept hands the command that is pending to the handler, once everything before it is answered.
+func (s *session) intercept(ctx context.Context, c wire.Start) error {
+	size := wire.HeaderSize + c.Size
+	packet := append([]byte(nil), s.fromClient.pending()[:size]...)
+	s.fromClient.use(size)
+	s.scanner.Scan(packet[startSize(c):])
+
+	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
+	if err := s.settle(); err != nil {
+		if errors.Is(err, errOpaque) {
+			s.begin(c.Command)
+			return s.write(s.backend, packet)
+		}
+		return err
+	}
+	x.notes, s.memory.notes = s.memory.notes, nil
+	if c.Command == wire.Prepare {
+		s.memory.last = nil
+	}
+	err := s.server.handler.handle(ctx, x)
+	if x.broken != nil {
+		return x.broken
+	}
+	if !x.open {
+		if err != nil {
+			s.log.Warn("statement ended with an error behind its answer", slog.Any("err", err))
+		}
+		return nil
+	}
+	return x.Err(asError(err))
+}
+
+// asError is the error that a client sees.
+func asError(err error) *wire.Error {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e
+	}
+	if err == nil {
+		err = errors.New("the statement was left without an answer")
+	}
+	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: " + err.Error()}
+}
+
+// codeUnknown is ER_UNKNOWN_ERROR.
+const codeUnknown = 1105

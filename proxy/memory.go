@@ -1,0 +1,51 @@
+package proxy
+
+import "github.com/ttlproxy/ttlproxy/proxy/wire"
+
+// memory is what a session remembers between commands: nothing, unless it has to do with us. It belongs to up.
+type memory struct {
+	statements map[uint32]any // prepared statements of ours, by id
+	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
+	notes      []Note         // what SHOW WARNINGS shows of ours about the last statement
+}
+
+// Note is a row that SHOW WARNINGS shows.
+type Note struct {
+	Level   string // Note, Warning or Error
+	Code    uint16
+	Message string
+}
+
+// pass takes note of a command that passes without having been held.
+func (m *memory) pass(c wire.Command) {
+	m.notes = nil
+	if m.statements == nil {
+		return
+	}
+	switch c {
+	case wire.ChangeUser, wire.ResetConnection:
+		*m = memory{} // the server drops its prepared statements, too
+	case wire.Prepare:
+		m.last = nil
+	}
+}
+
+// prepared remembers what EXECUTE of a statement must do.
+func (m *memory) prepared(id uint32, memo any) {
+	if m.statements == nil {
+		m.statements = make(map[uint32]any)
+	}
+	m.statements[id] = memo
+	m.last = memo
+}
+
+// closed forgets a statement.
+func (m *memory) closed(id uint32) { delete(m.statements, id) }
+
+// statement finds what EXECUTE of a statement must do.
+func (m *memory) statement(id uint32) any {
+	if id == wire.LastStatement {
+		return m.last
+	}
+	return m.statements[id]
+}

@@ -1,0 +1,58 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// Metrics are what the data plane counts. All sessions share them, so that nothing is looked up for a statement.
+type Metrics struct {
+	sessions prometheus.Gauge
+	panics   prometheus.Counter
+	seconds  prometheus.Histogram
+	outcomes [256][2]prometheus.Counter // by command; failed or not
+}
+
+// NewMetrics makes the metrics and registers them. A nil registerer keeps them private.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_sessions", Help: "Sessions of clients that are open now.",
+		}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ttlproxy_session_panics_total", Help: "Sessions that ended because of a mistake in the proxy.",
+		}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "ttlproxy_command_seconds",
+			Help:    "Time from sending a command of a client to the server to the end of its response.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
+		}),
+	}
+	commands := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "ttlproxy_commands_total", Help: "Commands of clients that the server has answered.",
+	}, []string{"command", "outcome"})
+	other := [2]prometheus.Counter{commands.WithLabelValues("other", "ok"), commands.WithLabelValues("other", "error")}
+	for c := range m.outcomes {
+		m.outcomes[c] = other
+		if name := wire.Command(c).String(); name[:2] != "0x" {
+			m.outcomes[c] = [2]prometheus.Counter{commands.WithLabelValues(name, "ok"), commands.WithLabelValues(name, "error")}
+		}
+	}
+	if r != nil {
+		r.MustRegister(m.sessions, m.panics, m.seconds, commands)
+	}
+	return m
+}
+
+// command counts a command that has been answered.
+func (m *Metrics) command(r wire.Report, took int64) {
+	failed := 0
+	if r.Failed() {
+		failed = 1
+	}
+	m.outcomes[r.Command][failed].Inc()
+	m.seconds.Observe(time.Duration(took).Seconds())
+}

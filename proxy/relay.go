@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// up carries what the client sends to the server, and stops at the commands that the gate holds back.
+func (s *session) up(ctx context.Context) error {
+	in := s.fromClient
+	scanned := 0 // how much of what is pending the scanner has seen
+	for {
+		if err := in.fill(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return errClientGone
+			}
+			return err
+		}
+		s.between.Store(false)
+		for scanned < len(in.pending()) {
+			n, start, found := s.scanner.Scan(in.pending()[scanned:])
+			scanned += n
+			if !found {
+				break
+			}
+			at := scanned - startSize(start)
+			held, err := s.hold(start, at)
+			if err != nil {
+				return err
+			}
+			if !held {
+				s.begin(start.Command)
+				continue
+			}
+			if err := s.flush(at); err != nil {
+				return err
+			}
+			if err := s.intercept(ctx, start); err != nil {
+				return err
+			}
+			scanned = 0
+		}
+		s.between.Store(s.scanner.Between())
+		undecided := s.scanner.Undecided()
+		if err := s.flush(scanned - undecided); err != nil {
+			return err
+		}
+		scanned = undecided
+	}
+}
+
+// startSize is how many bytes the scanner has read of a command when it reports its start.
+func startSize(c wire.Start) int {
+	if c.Size == 0 {
+		return wire.HeaderSize
+	}
+	return wire.HeaderSize + 1
+}
+
+// flush sends the first n pending bytes to the server.
+func (s *session) flush(n int) error {
+	if n == 0 {
+		return nil
+	}
+	err := s.write(s.backend, s.fromClient.pending()[:n])
+	s.fromClient.use(n)
+	return err
+}
+
+// begin tells the tracker about a command that is about to be sent.
+func (s *session) begin(c wire.Command) {
+	s.memory.pass(c)
+	now := s.now()
+	s.mu.Lock()
+	s.tracker.Begin(c, now)
+	s.mu.Unlock()
+}
+
+// down carries what the server sends to the client, or to the exchange that is waiting for it.
+func (s *session) down() error {
+	defer s.lost()
+	in := s.fromBackend
+	for {
+		if err := in.fill(); err != nil {
+			return err
+		}
+		out := s.receive(in.pending())
+		if len(out) > 0 {
+			if err := s.write(s.client, out); err != nil {
+				return err
+			}
+		}
+		in.use(len(in.pending()))
+		s.delivered()
+	}
+}
+
+// receive lets the tracker see what the server sent and returns what the client gets of it.
+func (s *session) receive(b []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = true
+	if s.route != nil {
+		return s.route.receive(s, b)
+	}
+	s.track(b)
+	return b
+}
+
+// track is called with the lock held.
+func (s *session) track(b []byte) {
+	for len(b) > 0 {
+		n, r, ended := s.tracker.Scan(b)
+		if b = b[n:]; ended {
+			s.report(r)
+		}
+	}
+}
+
+// report takes note of a command that has ended. It is called with the lock held.
+func (s *session) report(r wire.Report) {
+	s.server.metrics.command(r, s.now()-r.Started)
+	if s.route != nil {
+		s.route.ended(r)
+	}
+}
+
+// delivered says that what was received last has reached its destination.
+func (s *session) delivered() {
+	s.mu.Lock()
+	s.writing = false
+	if s.waiting {
+		s.changed.Broadcast()
+	}
+	s.mu.Unlock()
+	if s.server.draining.Load() {
+		s.closeIfIdle()
+	}
+}
+
+// lost says that the server will send no more: the client must see it at once, and so must an exchange.
+func (s *session) lost() {
+	s.close()
+	s.mu.Lock()
+	s.gone = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+}

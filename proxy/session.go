@@ -1,0 +1,161 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// session is one client with its connection to the server.
+type session struct {
+	server  *Server
+	log     *slog.Logger
+	client  net.Conn
+	backend net.Conn
+	login   login
+
+	fromClient  *inlet // used by up only
+	fromBackend *inlet // used by down only
+	scanner     wire.Scanner
+	memory      memory
+
+	mu      sync.Mutex
+	changed sync.Cond // signalled when down has delivered something that an exchange may wait for
+	tracker wire.Tracker
+	route   route // where down delivers
+	writing bool  // down is writing to the client
+	waiting bool  // somebody waits for changed
+	gone    bool  // the backend will send no more
+
+	between atomic.Bool // the client is not in the middle of a packet
+
+	ends   sync.Mutex
+	wires  [2]net.Conn // below TLS: the client's, and the server's once it is reached
+	closed bool
+}
+
+// login is what is known about the client since it logged in.
+type login struct {
+	connectionID uint32
+	capabilities wire.Capability
+	user         string
+	schema       string
+	mariaDB      bool
+}
+
+func newSession(s *Server, client net.Conn) *session {
+	return &session{server: s, log: s.log, client: client, wires: [2]net.Conn{client, nil}}
+}
+
+// run is the life of a session. It returns when both connections are closed and both goroutines have ended.
+func (s *session) run(ctx context.Context) error {
+	defer s.close()
+	if err := s.handshake(ctx); err != nil {
+		return err
+	}
+	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
+	s.changed.L = &s.mu
+	s.tracker.Capabilities = s.login.capabilities
+	s.fromClient = newInlet(s.client, &s.server.buffers.up)
+	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
+	s.between.Store(true)
+
+	downEnded := make(chan error, 1)
+	go func() { downEnded <- s.guard("down", s.down) }()
+	upErr := s.guard("up", func() error { return s.up(ctx) })
+	if errors.Is(upErr, errClientGone) {
+		closeWrite(s.backend) // the server sees what it would have seen from the client itself, and closes
+	} else {
+		s.close()
+	}
+	downErr := <-downEnded
+	return errors.Join(upErr, downErr)
+}
+
+// guard runs one direction and turns a panic into its end. The client gets an answer if it waits for one and none has begun.
+func (s *session) guard(direction string, run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("panic in a session", slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(debug.Stack())))
+			s.server.metrics.panics.Inc()
+			s.apologise()
+			s.close()
+			err = errPanic
+		}
+	}()
+	return run()
+}
+
+// apologise answers a client that waits while its session ends. It does not wait for anybody: after a panic a lock may be held.
+func (s *session) apologise() {
+	if !s.mu.TryLock() {
+		return
+	}
+	quiet := s.tracker.Idle() && !s.writing
+	s.mu.Unlock()
+	if !quiet {
+		return
+	}
+	e := wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: internal error, this session ends"}
+	b, _ := wire.AppendPacket(nil, 1, e.Append(nil))
+	s.write(s.client, b) //nolint:errcheck // the session ends anyway
+}
+
+var (
+	errClientGone = errors.New("the client has closed its connection")
+	errPanic      = errors.New("panic")
+)
+
+// close closes both connections, which ends both directions.
+func (s *session) close() {
+	s.ends.Lock()
+	defer s.ends.Unlock()
+	s.closed = true
+	for _, c := range s.wires {
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// setBackend takes the connection to the server, unless the session was closed meanwhile.
+func (s *session) setBackend(c net.Conn) {
+	s.ends.Lock()
+	defer s.ends.Unlock()
+	s.backend, s.wires[1] = c, c
+	if s.closed {
+		c.Close()
+	}
+}
+
+// closeWrite tells the other side that nothing more will be sent.
+func closeWrite(c net.Conn) {
+	if h, ok := c.(interface{ CloseWrite() error }); !ok || h.CloseWrite() != nil {
+		c.Close()
+	}
+}
+
+// closeIfIdle closes a session in which nobody would lose anything.
+func (s *session) closeIfIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.between.Load() && s.tracker.Idle() && !s.writing && !s.tracker.Status().InTransaction() && s.route == nil {
+		s.close()
+	}
+}
+
+// write writes all of b.
+func (s *session) write(c net.Conn, b []byte) error {
+	_, err := c.Write(b)
+	return err
+}
+
+// now is what commands are timed with: only differences of it mean anything.
+func (s *session) now() int64 { return int64(time.Since(s.server.started)) }

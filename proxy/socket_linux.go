@@ -1,0 +1,28 @@
+package proxy
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+const (
+	tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT, which package syscall does not name
+	userTimeout    = 30 * time.Second
+)
+
+// tune bounds the time for which data sent to a peer may stay unacknowledged: one that vanished
+// with an answer on its way would otherwise hold its session, and the server's thread, for a quarter of an hour.
+func tune(c net.Conn) {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) { //nolint:errcheck // without it the peer is noticed later
+		syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds())) //nolint:errcheck // the same
+	})
+}
