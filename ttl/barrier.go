@@ -1,0 +1,109 @@
+package ttl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// outcome is how a packet ended when the server answered.
+type outcome int
+
+const (
+	committed outcome = iota
+	// refused: the barrier did not open. The policy changed, was paused, or the task belongs to somebody else now.
+	refused
+	// changed: the barrier opened, but the table is not the one the policy was declared on.
+	changed
+)
+
+// barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be deleted is inside
+// the packet, judged by the server; nothing that the engine believes about the world is trusted between two packets.
+type barrier struct {
+	table    string // the catalog's task table
+	job      uint64
+	task     uint64
+	fence    uint64
+	policy   uint64
+	version  uint64
+	guard    string // the policy is in force and not paused: catalog.Store.Guard
+	identity string // the table is the one the policy was declared on
+}
+
+// checkpoint is what a batch leaves behind in its task when it commits.
+type checkpoint struct {
+	cursor  plan.Key
+	scanned int64 // rows examined on the way to the cursor
+	chosen  int64 // keys named for deletion; 0 when the batch was a range
+	skipped int64 // rows left because somebody holds them
+	failed  int64 // rows that cannot be deleted
+}
+
+// comment stands in front of every deleting statement: the slow log, the process list and the binlog show it.
+func (b *barrier) comment() string {
+	return fmt.Sprintf("/* ttlproxy job=%d task=%d policy=%d v=%d */ ", b.job, b.task, b.policy, b.version)
+}
+
+// enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n under this fence,
+// the policy is not in force in this version, or a pause covers it. The guard's share locks keep both as they are until
+// the packet ends; the row lock on the task makes whoever wants to change them wait for it, or makes this packet fail.
+func (b *barrier) enter(n uint64) string {
+	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' AND %s",
+		b.table, n+1, b.task, b.fence, n, b.guard)
+}
+
+// inside holds only in a packet whose enter changed the task's row, for the table the policy was declared on.
+// Scalar subqueries: both servers evaluate them once, and MySQL does not turn them into a join.
+func (b *barrier) inside(n uint64) string {
+	return fmt.Sprintf("(SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = %d) = 1 AND %s",
+		b.table, b.task, b.fence, n+1, b.identity)
+}
+
+// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted.
+func (b *barrier) leave(n uint64, c checkpoint) string {
+	refreshed := ""
+	if c.chosen > 0 {
+		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
+	}
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + ROW_COUNT()%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
+		" WHERE id = %d AND fence = %d AND batch = %d AND %s",
+		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped, c.failed, b.task, b.fence, n+1, b.identity)
+}
+
+// move checkpoints progress without deleting: blocks in which nothing was due.
+func (b *barrier) move(n uint64, c checkpoint) string {
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, failed = failed + %d"+
+		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
+		b.table, text(c.cursor.Encode()), c.scanned, c.failed, b.task, b.fence, n)
+}
+
+// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter, DELETE, leave, COMMIT.
+func readPacket(found []int64) (outcome, int64, error) {
+	switch {
+	case len(found) != 5:
+		return refused, 0, fmt.Errorf("packet of 5 statements has %d answers", len(found))
+	case found[1] == 0:
+		return refused, 0, nil
+	case found[3] == 0:
+		return changed, found[2], nil
+	default:
+		return committed, found[2], nil
+	}
+}
+
+// text writes a string of the catalog's own (JSON of a key) as a literal. sql_mode of the session keeps backslashes
+// as escapes.
+func text(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
+}
+
+// identityOf is the condition that the table, or partition, still is the incarnation created at the given time.
+func identityOf(t plan.Target, created string) string {
+	table := "TABLE_SCHEMA = " + text(t.Schema) + " AND TABLE_NAME = " + text(t.Table)
+	if t.Partition == "" {
+		return "(SELECT COUNT(*) FROM information_schema.TABLES WHERE " + table + " AND CREATE_TIME = " + text(created) + ") = 1"
+	}
+	return "(SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE " + table + " AND PARTITION_NAME = " + text(t.Partition) +
+		" AND CREATE_TIME = " + text(created) + ") > 0"
+}

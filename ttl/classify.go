@@ -1,0 +1,137 @@
+package ttl
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// consequence is what an error of a deleting packet means for its batch.
+type consequence int
+
+const (
+	// notExecuted: rolled back; the same batch can be tried again.
+	notExecuted consequence = iota
+	// locked: rolled back because somebody holds rows; go round them.
+	locked
+	// inTheWay: rolled back because the application's DDL holds or waits for the table; stand back for longer.
+	inTheWay
+	// maybeExecuted: the answer never came; read the checkpoint to know.
+	maybeExecuted
+	// poison: rolled back because of a row's own content: foreign key or trigger; isolate the row.
+	poison
+	// replan: the table has another index, column or partition than planned for.
+	replan
+	// hold: the server does not take deletes now: read-only, disk full, STATEMENT binlog, missing right.
+	hold
+	// never: a mistake of ours or a server we do not understand; stop the job.
+	never
+)
+
+// consequences by server error number; MariaDB's own numbers are above 1900 and below 2000.
+var consequences = map[uint16]consequence{
+	1205: locked,      // lock wait timeout on a row, or on metadata: told apart by retrying
+	1213: notExecuted, // deadlock, or Galera certification
+	1020: notExecuted, // record changed since last read (MariaDB with snapshot isolation)
+	1047: hold,        // Galera node not in the primary component
+	1180: notExecuted, // error during COMMIT
+	1297: notExecuted, // temporary error
+	1317: notExecuted, // query killed
+	1969: notExecuted, // max_statement_time exceeded (MariaDB)
+	3024: notExecuted, // max_execution_time exceeded
+	1040: hold,        // too many connections
+	1203: hold,        // too many connections of this account
+	1226: hold,        // account's hourly limits
+	1053: maybeExecuted,
+	1927: maybeExecuted, // connection was killed (MariaDB)
+	4031: maybeExecuted, // disconnected because of inactivity
+
+	1451: poison, // parent row with children
+	1217: poison,
+	1216: poison,
+	1452: poison,
+	1644: poison, // SIGNAL in a trigger
+	1442: poison, // trigger touches its own table
+	1172: poison,
+	1242: poison,
+	1264: poison,
+	1265: poison,
+	1292: poison,
+	1366: poison,
+	1406: poison,
+	1048: poison,
+	1062: poison,
+
+	1176: replan, // forced index does not exist
+	1054: replan, // unknown column
+	1146: replan, // no such table
+	1049: replan, // no such schema
+	1735: replan, // unknown partition
+	1747: replan, // PARTITION () on a table without partitions
+	1412: replan, // table definition has changed
+	1615: replan, // statement needs to be re-prepared
+
+	1290: hold, // --read-only
+	1792: hold, // read only transaction
+	1836: hold, // read-only mode
+	3100: hold, // group replication refuses the transaction
+	1021: hold, // disk full
+	1114: hold, // table is full
+	1030: hold, // storage engine error
+	1026: hold, // error writing file
+	1598: hold, // binary logging not possible
+	1665: hold, // STATEMENT binlog with READ COMMITTED
+	1142: hold, // command denied on table
+	1143: hold, // command denied on column
+	1044: hold, // access denied to schema
+	1045: hold, // access denied
+	1227: hold, // missing privilege
+	1370: hold, // execute denied to trigger's routine
+	1449: hold, // definer of a trigger is gone
+	1197: hold, // multi-statement transaction larger than max_binlog_cache_size
+	1206: hold, // lock table full
+	1637: hold, // too many active transactions
+}
+
+// classify sorts an error of a packet by its consequence.
+func classify(err error) consequence {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		if c, known := consequences[my.Number]; known {
+			return c
+		}
+		return never
+	}
+	if lost(err) {
+		return maybeExecuted
+	}
+	return never
+}
+
+// lost reports that the connection went away, so that nobody knows whether the packet was carried out.
+func lost(err error) bool {
+	var netErr net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &netErr) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// holdReason says why the server does not take deletes now.
+func holdReason(err error) string {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return err.Error()
+	}
+	switch my.Number {
+	case 1665, 1598:
+		return "binlog_format=STATEMENT cannot carry the engine's deletes; set binlog_format=ROW"
+	case 1290, 1792, 1836:
+		return "the server is read-only"
+	default:
+		return fmt.Sprintf("error %d: %s", my.Number, my.Message)
+	}
+}

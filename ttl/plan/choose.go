@@ -1,0 +1,63 @@
+package plan
+
+import "fmt"
+
+// Way is how a job reaches the expired rows.
+type Way string
+
+// The ways, as stored with the job and shown.
+const (
+	WalkIndex  Way = "index"  // the index on time from its old end, rows deleted by key
+	WalkRange  Way = "range"  // the paging key in bounded blocks
+	DeleteSome Way = "limit"  // bounded DELETE … LIMIT, for tables without a key
+	Refuse     Way = "refuse" // nothing affordable
+)
+
+// Choice is the plan of a job and the reason for it, in one sentence.
+type Choice struct {
+	Way    Way
+	Reason string
+}
+
+const (
+	// randomCost is how much dearer a row is by the index on time than by its block when its neighbours in time are
+	// not its neighbours in the table: measured at 5 to 20 times.
+	randomCost = 10
+	// orderedCost is the same when time runs with the key.
+	orderedCost = 2
+	// keylessRows bounds tables that have neither a key to walk nor an index on time: every batch may read them whole.
+	keylessRows = 200_000
+)
+
+// Choose picks the way for a table. indexScan is the setting ttl_enable_index_scan.
+func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
+	if s.KeyIndex == "" {
+		return s.chooseKeyless(e)
+	}
+	if s.TimeIndex == "" {
+		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: no index is led by %s", s.KeyIndex, s.Expired.Column)}
+	}
+	if !indexScan {
+		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: ttl_enable_index_scan is OFF", s.KeyIndex)}
+	}
+	cost, order := int64(randomCost), "unordered"
+	if e.Correlated {
+		cost, order = orderedCost, "in step"
+	}
+	share := 100 * e.Share()
+	if e.Expired*cost <= e.Rows {
+		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: about %.2g%% of the rows are due, time and key are %s", s.TimeIndex, share, order)}
+	}
+	return Choice{WalkRange, fmt.Sprintf("key %s in blocks: about %.2g%% of the rows are due, time and key are %s, cheaper than index %s", s.KeyIndex, share, order, s.TimeIndex)}
+}
+
+func (s *Statements) chooseKeyless(e Estimate) Choice {
+	switch {
+	case s.TimeIndex != "":
+		return Choice{DeleteSome, fmt.Sprintf("bounded deletes by index %s: the table has no unique key without NULLs", s.TimeIndex)}
+	case e.Rows <= keylessRows:
+		return Choice{DeleteSome, "bounded deletes: the table has no unique key without NULLs, and is small"}
+	default:
+		return Choice{Refuse, fmt.Sprintf("the table has about %d rows and neither a unique key without NULLs nor an index led by %s; add one of them", e.Rows, s.Expired.Column)}
+	}
+}

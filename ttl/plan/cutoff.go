@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Cutoff is the moment before which rows of one job are expired. It is computed once, when the job starts, and kept.
+type Cutoff struct {
+	// Instant is the cutoff as a point in time, for people and for the catalog.
+	Instant time.Time
+	// Wall is what the TTL column is compared with: the reading of a calendar and a clock, held in UTC fields.
+	// For TIMESTAMP it is UTC; for DATETIME and DATE it is the policy's zone.
+	Wall time.Time
+	// Kind is the type of the TTL column.
+	Kind Kind
+}
+
+// NewCutoff subtracts span from now, the database's clock, in zone.
+//
+// The subtraction is done on the wall clock (months and years clip to the end of the month: 31 March minus one
+// month is 28 or 29 February) and truncated to whole seconds, as in `NOW() - INTERVAL n unit`.
+//
+// A TIMESTAMP is an instant, so the length of the subtracted stretch is taken from the current instant: 90 minutes
+// are 5400 seconds across a change of the clocks. A DATETIME or DATE carries no offset, and when the clocks go
+// back the same reading occurs twice. Such a row is expired only when it is so under every reading: by the wall
+// clock, by elapsed time, and whichever of two equal readings it meant. The cutoff may thus lag by the size of the
+// change for as long as that change is within the interval's edge, and is never early.
+func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cutoff, error) {
+	if span.Months < 0 || span.Micros < 0 {
+		return Cutoff{}, fmt.Errorf("interval is negative")
+	}
+	wallNow := wall(now.In(zone))
+	wallThen := subtract(wallNow, span).Truncate(time.Second)
+	// Durations of time.Time saturate at 292 years; seconds do not.
+	ago := wallNow.Unix() - wallThen.Unix()
+	instant := time.Unix(now.Unix()-ago, 0).UTC()
+	c := Cutoff{Instant: instant, Wall: instant, Kind: kind}
+	if kind == Timestamp {
+		return c, nil
+	}
+	c.Wall = wallThen
+	if w := unambiguous(instant.In(zone)); w.Before(c.Wall) {
+		c.Wall = w
+	}
+	return c, nil
+}
+
+// unambiguous returns the latest wall reading all of whose earlier readings happened before t, whichever pass
+// of a repeated hour they were taken in.
+func unambiguous(t time.Time) time.Time {
+	w := wall(t)
+	if _, end := t.ZoneBounds(); !end.IsZero() {
+		if back := wall(end); back.Before(w) {
+			return back
+		}
+	}
+	return w
+}
+
+// wall drops the zone of t and keeps what its clock shows.
+func wall(t time.Time) time.Time {
+	y, mo, d := t.Date()
+	h, mi, s := t.Clock()
+	return time.Date(y, mo, d, h, mi, s, t.Nanosecond(), time.UTC)
+}
+
+// subtract is the servers' DATE_SUB on a naive time: months first, with the day clipped to the month's end, then
+// the exact part. Results before year 1 become year 1: nothing is older.
+func subtract(t time.Time, span ddl.Span) time.Time {
+	const microsPerDay = 24 * 60 * 60 * 1_000_000
+	if span.Months > 12*10_000 || span.Micros/microsPerDay > 366*10_000 {
+		return time.Time{}
+	}
+	t = subtractMonths(t, int(span.Months))
+	t = t.AddDate(0, 0, -int(span.Micros/microsPerDay)).Add(-time.Duration(span.Micros%microsPerDay) * time.Microsecond)
+	if t.Year() < 1 {
+		return time.Time{}
+	}
+	return t
+}
+
+func subtractMonths(t time.Time, months int) time.Time {
+	if months == 0 {
+		return t
+	}
+	y, mo, d := t.Date()
+	h, mi, s := t.Clock()
+	first := time.Date(y, mo-time.Month(months), 1, h, mi, s, t.Nanosecond(), time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(d, last)-1)
+}
+
+// Literal is the upper bound of the predicate: rows strictly before it are expired.
+func (c Cutoff) Literal() string {
+	if c.Kind == Date {
+		day := c.Wall.Truncate(24 * time.Hour)
+		if day.Before(c.Wall) {
+			// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that midnight.
+			day = day.AddDate(0, 0, 1)
+		}
+		return day.Format("'2006-01-02'")
+	}
+	return c.Wall.Format("'2006-01-02 15:04:05'")
+}

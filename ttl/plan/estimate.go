@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"context"
+)
+
+// Estimate is what is known about a table before a job, by a bounded number of cheap questions.
+type Estimate struct {
+	Rows        int64  // in the table or partition
+	Expired     int64  // due now
+	Null        int64  // no date: never expire
+	Implausible int64  // zero dates and dates before the floor: never expire
+	Oldest      string // the oldest plausible value seen
+	Exact       bool   // counted, not estimated
+	Correlated  bool   // time runs with the key
+	Edge        Key    // a key of the table, for EXPLAIN; nil when there is none
+}
+
+// Share is the expired part of the table, from 0 to 1.
+func (e Estimate) Share() float64 {
+	if e.Rows == 0 {
+		return 0
+	}
+	return float64(e.Expired) / float64(e.Rows)
+}
+
+const (
+	countRows = 5_000 // tables up to about this size are counted instead of sampled
+	samples   = 16
+)
+
+// Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an index on time when
+// there is one. rows is the server's own idea of the table's size.
+func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+	if rows <= countRows || s.KeyIndex == "" {
+		counted, err := s.sampleRange(ctx, q, Range{}, 2*countRows)
+		if err != nil {
+			return Estimate{}, err
+		}
+		e := Estimate{
+			Rows: counted.rows, Expired: counted.expired, Null: counted.null, Implausible: counted.implausible,
+			Oldest: counted.oldest, Exact: true,
+		}
+		if counted.rows < 2*countRows {
+			return e, s.findEdge(ctx, q, &e)
+		}
+		if s.KeyIndex == "" {
+			return s.scale(ctx, q, e, rows)
+		}
+	}
+	return s.estimateBySamples(ctx, q, rows)
+}
+
+func (s *Statements) findEdge(ctx context.Context, q Querier, e *Estimate) (err error) {
+	if s.KeyIndex != "" {
+		e.Edge, err = s.edge(ctx, q, false)
+	}
+	return err
+}
+
+// scale stretches what the beginning of a table without a key says to its whole size.
+func (s *Statements) scale(ctx context.Context, q Querier, e Estimate, rows int64) (Estimate, error) {
+	factor := float64(max(rows, e.Rows)) / float64(e.Rows)
+	e.Rows, e.Exact = max(rows, e.Rows), false
+	e.Expired, e.Null, e.Implausible = times(e.Expired, factor), times(e.Null, factor), times(e.Implausible, factor)
+	return e, s.askTimeIndex(ctx, q, &e)
+}
+
+func times(n int64, factor float64) int64 { return int64(float64(n) * factor) }
+
+func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+	segments, err := s.segments(ctx, q, samples)
+	if err != nil || len(segments) == 0 {
+		return Estimate{Exact: err == nil}, err
+	}
+	e := Estimate{Rows: max(rows, total(segments)), Edge: segments[0].To}
+	weight := float64(max(total(segments), 1))
+	var expired, null, implausible float64
+	var times []string
+	for _, seg := range segments {
+		m, err := s.sampleRange(ctx, q, seg.Range, sampleRows)
+		if err != nil {
+			return Estimate{}, err
+		}
+		if m.rows == 0 {
+			continue
+		}
+		part := float64(seg.rows) / weight / float64(m.rows)
+		expired += part * float64(m.expired)
+		null += part * float64(m.null)
+		implausible += part * float64(m.implausible)
+		if m.oldest != "" {
+			times = append(times, m.oldest)
+		}
+	}
+	e.Expired, e.Null, e.Implausible = int64(expired*float64(e.Rows)), int64(null*float64(e.Rows)), int64(implausible*float64(e.Rows))
+	e.Correlated = correlated(times)
+	e.Oldest = oldest(times)
+	return e, s.askTimeIndex(ctx, q, &e)
+}
+
+// askTimeIndex replaces the sampled share by the optimizer's own estimate, which is sharper for few rows, and knows
+// the oldest row.
+func (s *Statements) askTimeIndex(ctx context.Context, q Querier, e *Estimate) error {
+	if s.TimeIndex == "" {
+		return nil
+	}
+	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+s.Expired.Sargable())
+	if err != nil {
+		return err
+	}
+	// InnoDB never estimates a range above half of the table: believe it only below a third.
+	if a.Rows < e.Rows/3 {
+		e.Expired = a.Rows
+	}
+	if e.Expired <= 1 {
+		head, err := QueryKeys(ctx, q, "SELECT "+s.Walk[:1].Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+s.Walk[:1].Order()+" LIMIT 2", 1)
+		if err != nil {
+			return err
+		}
+		e.Expired = int64(len(head))
+	}
+	return nil
+}
+
+// correlated reports whether times taken along the key mostly rise, or mostly fall.
+func correlated(times []string) bool {
+	if len(times) < 4 {
+		return false
+	}
+	rising := 0
+	for i := 1; i < len(times); i++ {
+		if times[i] >= times[i-1] {
+			rising++
+		}
+	}
+	pairs := len(times) - 1
+	return rising*5 >= pairs*4 || rising*5 <= pairs
+}
+
+func oldest(times []string) string {
+	if len(times) == 0 {
+		return ""
+	}
+	first := times[0]
+	for _, t := range times {
+		first = min(first, t)
+	}
+	return first
+}

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// DefaultFloor is the date before which a value is taken for a mistake and never expires.
+const DefaultFloor = "1970-01-02"
+
+// Predicate is the condition every deleting statement repeats.
+type Predicate struct {
+	// Column is the quoted TTL column.
+	Column string
+	// Floor and Cutoff are literals: floor <= column < cutoff.
+	Floor, Cutoff string
+}
+
+// NewPredicate builds the condition for a column; floor is a date such as DefaultFloor.
+func NewPredicate(column string, cutoff Cutoff, floor string) (Predicate, error) {
+	day, err := time.Parse(time.DateOnly, floor)
+	if err != nil {
+		return Predicate{}, fmt.Errorf("date floor %q is not a date such as %s", floor, DefaultFloor)
+	}
+	if first, _ := time.Parse(time.DateOnly, DefaultFloor); cutoff.Kind == Timestamp && day.Before(first) {
+		day = first // a TIMESTAMP cannot be compared with a moment it cannot hold
+	}
+	lower := day.Format("'2006-01-02 15:04:05'")
+	if cutoff.Kind == Date {
+		lower = day.Format("'2006-01-02'")
+	}
+	return Predicate{Column: ddl.Quote(column), Floor: lower, Cutoff: cutoff.Literal()}, nil
+}
+
+// Sargable is the condition in the form an index on the column can serve.
+func (p Predicate) Sargable() string {
+	return p.Column + " >= " + p.Floor + " AND " + p.Column + " < " + p.Cutoff
+}
+
+// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows are named by key.
+func (p Predicate) Opaque() string { return "(" + p.Sargable() + ") IS TRUE" }
+
+// Implausible is the condition of rows that hold a value but never expire: zero dates and dates before the floor.
+func (p Predicate) Implausible() string { return p.Column + " < " + p.Floor }

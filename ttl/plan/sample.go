@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+)
+
+// sampleRows is how many neighbouring rows one sample reads.
+const sampleRows = 200
+
+// sample is what a few neighbouring rows say about their stretch of the table.
+type sample struct {
+	rows, expired, null, implausible int64
+	oldest                           string // of the plausible values, as the server prints them
+}
+
+// sampleRange reads up to limit rows of a range from its beginning.
+func (s *Statements) sampleRange(ctx context.Context, q Querier, r Range, limit int) (sample, error) {
+	where := "TRUE"
+	if s.KeyIndex != "" {
+		var err error
+		if where, err = s.within(r); err != nil {
+			return sample{}, err
+		}
+	}
+	inner := "SELECT " + s.Expired.Column + s.byKey() + " WHERE " + where
+	if s.KeyIndex != "" {
+		inner += " ORDER BY " + s.Key.Order()
+	}
+	p := s.Expired
+	query := "SELECT COUNT(*), COALESCE(SUM(" + p.Opaque() + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
+		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " + p.Column + " END), '') " +
+		"FROM (" + inner + " LIMIT " + strconv.Itoa(limit) + ") AS sampled"
+	var m sample
+	err := q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest)
+	if err != nil {
+		return m, fmt.Errorf("sample rows: %w", err)
+	}
+	return m, nil
+}
+
+// edge reads the first or last key of the table; nil when it is empty.
+func (s *Statements) edge(ctx context.Context, q Querier, last bool) (Key, error) {
+	order := s.Key.Order()
+	if last {
+		order = s.Key.reverseOrder()
+	}
+	return QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" ORDER BY "+order+" LIMIT 1", len(s.Key))
+}
+
+// QueryKey runs a statement that reads one key; nil when there is no row.
+func QueryKey(ctx context.Context, q Querier, query string, columns int) (Key, error) {
+	keys, err := QueryKeys(ctx, q, query, columns)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return keys[0], nil
+}
+
+// QueryKeys runs a statement that reads keys of so many columns.
+func QueryKeys(ctx context.Context, q Querier, query string, columns int) ([]Key, error) {
+	var keys []Key
+	values := make([]sql.RawBytes, columns)
+	into := make([]any, columns)
+	for i := range values {
+		into[i] = &values[i]
+	}
+	err := eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		key := make(Key, columns)
+		for i, v := range values {
+			key[i] = Value(v)
+		}
+		keys = append(keys, key)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read keys: %w", err)
+	}
+	return keys, nil
+}

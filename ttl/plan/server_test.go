@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+func eachServer(t *testing.T, run func(t *testing.T, db *sql.DB)) {
+	for _, name := range []string{"MARIADB", "MYSQL"} {
+		t.Run(strings.ToLower(name), func(t *testing.T) {
+			if testing.Short() || os.Getenv("TTLPROXY_TEST_"+name) == "" {
+				t.Skip("needs a server")
+			}
+			cfg, err := mysql.ParseDSN(os.Getenv("TTLPROXY_TEST_" + name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.DBName = ""
+			cfg.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "'ALLOW_INVALID_DATES'"}
+			c, _ := mysql.NewConnector(cfg)
+			db := sql.OpenDB(c)
+			db.SetMaxOpenConns(1)
+			t.Cleanup(func() { db.Close() })
+			run(t, db)
+		})
+	}
+}
+
+func mustExec(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// keyTypes are tables of one key type each: the key's columns, and an expression of n (1…rows) that fills them.
+var keyTypes = []struct {
+	name, columns, key, fill string
+	splits                   bool
+	mariadbOnly              bool
+}{
+	{name: "bigint", columns: "id BIGINT NOT NULL", key: "id", fill: "n * 3 - 20000", splits: true},
+	{name: "unsigned", columns: "id BIGINT UNSIGNED NOT NULL", key: "id", fill: "18446744073709551615 - n * 1000003", splits: true},
+	{name: "decimal", columns: "id DECIMAL(30,6) NOT NULL", key: "id", fill: "n / 7 - 900", splits: true},
+	{name: "varchar_ci", columns: "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL", key: "id", fill: "CONCAT(IF(n % 2, 'Key', 'kEY'), LPAD(n, 6, '0'), 'š')", splits: true},
+	{name: "varchar_latin1", columns: "id VARCHAR(60) CHARACTER SET latin1 COLLATE latin1_swedish_ci NOT NULL", key: "id", fill: "CONCAT(SHA2(n, 256))", splits: true},
+	{name: "varchar_bin", columns: "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL", key: "id", fill: "CONCAT('x''\\\\ ', SHA2(n, 224))", splits: true},
+	{name: "cyrillic", columns: "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci NOT NULL", key: "id", fill: "CONCAT(CHAR(53392 + n % 16 USING utf8mb4), CONVERT(UNHEX(HEX(53424 + n DIV 16 % 15)) USING utf8mb4), n)", splits: false},
+	{name: "char_uuid", columns: "id CHAR(36) CHARACTER SET ascii COLLATE ascii_general_ci NOT NULL", key: "id", fill: "UUID()", splits: false},
+	{name: "utf16", columns: "id VARCHAR(60) CHARACTER SET utf16 COLLATE utf16_bin NOT NULL", key: "id", fill: "CONCAT('é', n)", splits: false},
+	{name: "binary", columns: "id BINARY(16) NOT NULL", key: "id", fill: "UNHEX(LEFT(SHA2(n, 256), 32))", splits: true},
+	{name: "varbinary", columns: "id VARBINARY(20) NOT NULL", key: "id", fill: "UNHEX(LEFT(SHA2(n, 256), 2 + 2 * (n % 10) + IF(n > 200, 16, 0)))", splits: true},
+	{name: "bit", columns: "id BIT(40) NOT NULL", key: "id", fill: "n * 77", splits: true},
+	{name: "enum", columns: "e ENUM('z','a','m''m','B') NOT NULL, id INT NOT NULL", key: "e, id", fill: "1 + n % 4, n", splits: true},
+	{name: "set", columns: "s SET('z','a','m') NOT NULL, id INT NOT NULL", key: "s, id", fill: "n % 8, n", splits: false},
+	{name: "bigset", columns: "s SET('a','b','c','d','e','f','g','h','i','j') NOT NULL, id INT NOT NULL", key: "s, id", fill: "n % 1024, n", splits: false},
+	{name: "date", columns: "d DATE NOT NULL, id INT NOT NULL", key: "d, id", fill: "'2000-01-01' + INTERVAL n % 900 DAY, n", splits: true},
+	{name: "datetime", columns: "d DATETIME(6) NOT NULL", key: "d", fill: "TIMESTAMP'2000-01-01 00:00:00.000001' + INTERVAL n * 1234567 MICROSECOND", splits: true},
+	{name: "timestamp", columns: "d TIMESTAMP NOT NULL DEFAULT '2000-01-01 00:00:00', id INT NOT NULL", key: "d, id", fill: "TIMESTAMP'2024-10-26 20:00:00' + INTERVAL n SECOND, n", splits: true},
+	{name: "time", columns: "d TIME(3) NOT NULL, id INT NOT NULL", key: "d, id", fill: "SEC_TO_TIME(n - 3000), n", splits: false},
+	{name: "year", columns: "y YEAR NOT NULL, id INT NOT NULL", key: "y, id", fill: "IF(n % 100 = 0, 0, 1901 + n % 200), n", splits: true},
+	{name: "composite", columns: "a INT NOT NULL, b VARCHAR(20) NOT NULL, c BIGINT NOT NULL", key: "a, b, c", fill: "n DIV 3000, CONCAT('b', n % 7), n", splits: true},
+	{name: "unique", columns: "id INT NOT NULL, u VARCHAR(40) NOT NULL", key: "UNIQUE u", fill: "n, CONCAT('u', n)", splits: true},
+	{name: "skewed", columns: "id BIGINT NOT NULL", key: "id", fill: "IF(n < 8000, n, n * n * n * 1000000)", splits: true},
+	{name: "snowflake", columns: "id BIGINT UNSIGNED NOT NULL", key: "id", fill: "IF(n = 1, 1, 1700000000000 * 4194304 + n * 4194304 * 17)", splits: true},
+	{name: "bitpair", columns: "b BIT(4) NOT NULL, id INT NOT NULL", key: "b, id", fill: "n % 16, n", splits: true},
+	{name: "uuid", columns: "id UUID NOT NULL", key: "id", fill: "UUID()", splits: true, mariadbOnly: true},
+	{name: "uuid4", columns: "id UUID NOT NULL", key: "id", fill: "LEFT(INSERT(INSERT(SHA2(n, 224), 13, 1, '4'), 17, 1, 'b'), 32)", splits: true, mariadbOnly: true},
+	{name: "uuid7", columns: "id UUID NOT NULL", key: "id", fill: "CONCAT('01980000', LPAD(HEX(n), 4, '0'), '7', LEFT(SHA2(n, 224), 3), 'b', LEFT(SHA2(n + 1, 224), 15))", splits: true, mariadbOnly: true},
+	{name: "inet6", columns: "id INET6 NOT NULL", key: "id", fill: "CONCAT('::', HEX(n))", mariadbOnly: true},
+}
+
+const keyRows = 9000
+
+func fillKeyTable(t *testing.T, db *sql.DB, schema, name, columns, key, fill string) {
+	t.Helper()
+	primary := "PRIMARY KEY (" + key + ")"
+	if u, unique := strings.CutPrefix(key, "UNIQUE "); unique {
+		primary = "UNIQUE KEY (" + u + ")"
+	}
+	mustExec(t, db,
+		fmt.Sprintf("CREATE TABLE %s.%s (%s, made DATETIME NULL, pad CHAR(20) DEFAULT 'x', %s) ENGINE=InnoDB", schema, name, columns, primary),
+		fmt.Sprintf("INSERT IGNORE INTO %s.%s SELECT %s, CASE WHEN n %% 10 = 9 THEN NULL WHEN n %% 10 = 8 THEN '0000-00-00' WHEN n %% 2 = 0 THEN '2020-01-01' ELSE '2030-01-01' END, 'x' FROM %s.numbers", schema, name, fill, schema),
+		fmt.Sprintf("ANALYZE TABLE %s.%s", schema, name))
+}
+
+func makeNumbers(t *testing.T, db *sql.DB, schema string, rows int) {
+	t.Helper()
+	mustExec(t, db, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema+" CHARACTER SET utf8mb4",
+		"CREATE TABLE "+schema+".digits (d INT)", "INSERT INTO "+schema+".digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+		fmt.Sprintf("CREATE TABLE %s.numbers (n INT PRIMARY KEY) AS SELECT 1 + a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d AS n FROM %[1]s.digits a, %[1]s.digits b, %[1]s.digits c, %[1]s.digits e, %[1]s.digits f HAVING n <= %d", schema, rows))
+	t.Cleanup(func() { _, _ = db.Exec("DROP DATABASE IF EXISTS " + schema) })
+}
+
+func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*Facts, *Statements) {
+	t.Helper()
+	f, err := ReadFacts(t.Context(), db, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cutoff, err := NewCutoff(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC, ddl.Span{Months: 1}, Datetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewStatements(f, "", "made", cutoff, DefaultFloor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, s
+}
+
+// TestWalkEveryKeyType reads whole tables in blocks: every row once, strictly onwards, by the intended index.
+func TestWalkEveryKeyType(t *testing.T) {
+	eachServer(t, func(t *testing.T, db *sql.DB) {
+		makeNumbers(t, db, "plan_keys", keyRows)
+		for _, k := range keyTypes {
+			t.Run(k.name, func(t *testing.T) {
+				if k.mariadbOnly && !strings.Contains(t.Name(), "mariadb") {
+					t.Skip("MySQL has no such type")
+				}
+				fillKeyTable(t, db, "plan_keys", k.name, k.columns, k.key, k.fill)
+				f, s := statementsFor(t, db, "plan_keys", k.name)
+				walkInBlocks(t, db, s)
+				splitEvenly(t, db, s, k.splits)
+				deleteInBlocks(t, db, f, s)
+			})
+		}
+	})
+}
+
+func count(t *testing.T, db *sql.DB, query string) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func walkInBlocks(t *testing.T, db *sql.DB, s *Statements) {
+	t.Helper()
+	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
+	const size = 700
+	var at Key
+	for n := 0; ; n += size {
+		query, err := s.BlockEnd(Range{From: at}, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := QueryKey(t.Context(), db, query, len(s.Key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end == nil {
+			where, _ := s.within(Range{From: at})
+			if left := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE "+where); n+left != rows {
+				t.Fatalf("blocks cover %d rows, want %d", n+left, rows)
+			}
+			return
+		}
+		where, _ := s.within(Range{at, end})
+		if got := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE "+where); got != size {
+			t.Fatalf("block (%s, %s] has %d rows, want %d", at.Encode(), end.Encode(), got, size)
+		}
+		if err := s.Verify(t.Context(), db, WalkRange, end); err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeKey(end.Encode())
+		if err != nil || !back.Equal(end) {
+			t.Fatalf("key %q comes back as %q (%v)", end, back, err)
+		}
+		at = end
+	}
+}
+
+func splitEvenly(t *testing.T, db *sql.DB, s *Statements, even bool) {
+	t.Helper()
+	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
+	ranges, err := s.Split(t.Context(), db, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, least, most := 0, rows, 0
+	for i, r := range ranges {
+		if i > 0 && !r.From.Equal(ranges[i-1].To) {
+			t.Fatalf("range %d does not begin where the one before it ends", i)
+		}
+		where, err := s.within(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE "+where)
+		sum, least, most = sum+n, min(least, n), max(most, n)
+	}
+	if sum != rows {
+		t.Errorf("%d ranges hold %d rows, want %d", len(ranges), sum, rows)
+	}
+	if even && (len(ranges) != 8 || most > 2*least) {
+		t.Errorf("%d ranges from %d to %d rows; want 8 within a factor of two", len(ranges), least, most)
+	}
+	t.Logf("%d ranges %d..%d", len(ranges), least, most)
+}
+
+func deleteInBlocks(t *testing.T, db *sql.DB, f *Facts, s *Statements) {
+	t.Helper()
+	due := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE made = '2020-01-01'")
+	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
+	query, _ := s.BlockEnd(Range{}, 500)
+	end, err := QueryKey(t.Context(), db, query, len(s.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, err = s.BlockKeys(Range{To: end})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := QueryKeys(t.Context(), db, query, len(s.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	del, err := s.DeleteKeys(keys, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := db.ExecContext(t.Context(), del)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := result.RowsAffected(); int(n) != len(keys) {
+		t.Errorf("%d keys deleted %d rows", len(keys), n)
+	}
+	del, err = s.DeleteRange(Range{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, db, del)
+	if left := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()); left != rows-due {
+		t.Errorf("%d rows are left, want %d", left, rows-due)
+	}
+}

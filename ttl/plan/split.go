@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"context"
+	"slices"
+)
+
+// segment is a stretch of existing keys with the optimizer's estimate of its rows.
+type segment struct {
+	Range
+	rows int64
+	done bool // cannot be divided
+}
+
+// finer is how many times smaller than a fair share segments are cut before they are joined to shares, so that the
+// shares come out within a quarter of each other even where the estimates are coarse.
+const finer = 6
+
+// Split divides the table into at most n ranges of about equally many rows, without reading it: the heaviest
+// segment is cut at the existing key nearest to its middle, as long as it outweighs the finest share; then neighbours
+// are joined. Each cut costs at most two probes of one row and two estimates. An empty table has no ranges.
+//
+// The last range ends at the last key there is now: rows inserted behind it belong to the next job.
+func (s *Statements) Split(ctx context.Context, q Querier, n int) ([]Range, error) {
+	segments, err := s.segments(ctx, q, n*finer)
+	if err != nil || len(segments) == 0 {
+		return nil, err
+	}
+	return join(segments, n), nil
+}
+
+// segments cuts the table into about n stretches of similar weight, in key order. The first is open at its beginning.
+func (s *Statements) segments(ctx context.Context, q Querier, n int) ([]segment, error) {
+	first, err := s.edge(ctx, q, false)
+	if err != nil || first == nil {
+		return nil, err
+	}
+	last, err := s.edge(ctx, q, true)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	whole, err := s.weigh(ctx, q, Range{first, last})
+	if err != nil {
+		return nil, err
+	}
+	segments := []segment{whole}
+	for budget := 4*n + 64; budget > 0; budget-- {
+		i := heaviest(segments)
+		if i < 0 || segments[i].rows <= max(total(segments)/int64(n), 1) && len(segments) >= n || n <= 1 {
+			break
+		}
+		parts, err := s.cut(ctx, q, segments[i])
+		if err != nil {
+			return nil, err
+		}
+		segments = slices.Replace(segments, i, i+1, parts...)
+	}
+	segments[0].From = nil
+	return segments, nil
+}
+
+func (s *Statements) weigh(ctx context.Context, q Querier, r Range) (segment, error) {
+	rows, err := s.rangeRows(ctx, q, r)
+	return segment{Range: r, rows: rows}, err
+}
+
+// cut divides a segment in two at a key near its middle. A segment that cannot be divided comes back marked.
+func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment, error) {
+	guess, err := s.Key.midKey(seg.From, seg.To)
+	if err != nil {
+		seg.done = true
+		return []segment{seg}, nil
+	}
+	at, err := s.nearest(ctx, q, seg.Range, guess)
+	if err != nil {
+		return nil, err
+	}
+	if at == nil {
+		seg.done = true
+		return []segment{seg}, nil
+	}
+	left, err := s.weigh(ctx, q, Range{seg.From, at})
+	if err != nil {
+		return nil, err
+	}
+	right, err := s.weigh(ctx, q, Range{at, seg.To})
+	return []segment{left, right}, err
+}
+
+// nearest is the first existing key at or after the guess, or the last one before it when the first is the segment's
+// own end. nil when the segment holds nothing but its end.
+func (s *Statements) nearest(ctx context.Context, q Querier, r Range, guess Key) (Key, error) {
+	where, err := s.within(r)
+	if err != nil {
+		return nil, err
+	}
+	prefix := s.Key[:len(guess)]
+	above, err := prefix.From(guess)
+	if err != nil {
+		return nil, err
+	}
+	at, err := QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+above+") ORDER BY "+s.Key.Order()+" LIMIT 1", len(s.Key))
+	if err != nil || at != nil && !at.Equal(r.To) {
+		return at, err
+	}
+	below, err := prefix.bound(guess, "<", "<")
+	if err != nil {
+		return nil, err
+	}
+	at, err = QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+below+") ORDER BY "+s.Key.reverseOrder()+" LIMIT 1", len(s.Key))
+	if at.Equal(r.To) {
+		return nil, err // the collation sorts the guess beyond the segment
+	}
+	return at, err
+}
+
+func heaviest(segments []segment) int {
+	best := -1
+	for i, seg := range segments {
+		if !seg.done && (best < 0 || seg.rows > segments[best].rows) {
+			best = i
+		}
+	}
+	return best
+}
+
+func total(segments []segment) int64 {
+	var sum int64
+	for _, seg := range segments {
+		sum += seg.rows
+	}
+	return sum
+}
+
+// join puts neighbouring segments together to n shares: a share is closed where adding the next segment would
+// take it further from its fair end than stopping before it.
+func join(segments []segment, n int) []Range {
+	var ranges []Range
+	all, sum := total(segments), int64(0)
+	start := segments[0].From
+	for i, seg := range segments {
+		sum += seg.rows
+		fair := all * int64(len(ranges)+1) / int64(n)
+		next := int64(0)
+		if i+1 < len(segments) {
+			next = segments[i+1].rows
+		}
+		if i+1 == len(segments) || sum+next/2 >= fair && len(ranges)+1 < n {
+			ranges = append(ranges, Range{start, seg.To})
+			start = seg.To
+		}
+	}
+	return ranges
+}

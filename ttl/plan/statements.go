@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Target names what a job works on: a table, or one partition of it.
+type Target struct{ Schema, Table, Partition string }
+
+// Target names the table, or one of its partitions.
+func (f *Facts) Target(partition string) Target { return Target{f.Schema, f.Table, partition} }
+
+// Name is the quoted name without the partition.
+func (t Target) Name() string { return ddl.Quote(t.Schema) + "." + ddl.Quote(t.Table) }
+
+// Source is the quoted name as FROM takes it.
+func (t Target) Source() string {
+	if t.Partition == "" {
+		return t.Name()
+	}
+	return t.Name() + " PARTITION (" + ddl.Quote(t.Partition) + ")"
+}
+
+// Statements writes every statement on the user's table. The zero KeyIndex means that the table has no key to walk.
+type Statements struct {
+	Target    Target
+	KeyIndex  string
+	Key       Columns
+	TimeIndex string
+	Walk      Columns // order of TimeIndex
+	Expired   Predicate
+}
+
+// NewStatements prepares the statements for a table, its policy's column and a cutoff.
+func NewStatements(f *Facts, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
+	c, found := f.Column(column)
+	if !found {
+		return nil, fmt.Errorf("column %s is gone from %s.%s", column, f.Schema, f.Table)
+	}
+	if c.Kind != cutoff.Kind {
+		return nil, fmt.Errorf("column %s of %s.%s changed its type", column, f.Schema, f.Table)
+	}
+	expired, err := NewPredicate(c.Name, cutoff, floor)
+	if err != nil {
+		return nil, err
+	}
+	s := &Statements{Target: f.Target(partition), Expired: expired}
+	s.KeyIndex, s.Key, _ = f.PagingKey()
+	s.TimeIndex, s.Walk, _ = f.TimeIndex(column)
+	return s, nil
+}
+
+// Range is a stretch of keys: after From (open when nil) up to and including To (open when nil).
+type Range struct{ From, To Key }
+
+func (s *Statements) within(r Range) (string, error) {
+	after, err := s.Key.After(r.From)
+	if err != nil {
+		return "", err
+	}
+	upTo, err := s.Key.UpTo(r.To)
+	if err != nil {
+		return "", err
+	}
+	return "(" + after + ") AND (" + upTo + ")", nil
+}
+
+// BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row means that fewer are left.
+func (s *Statements) BlockEnd(r Range, n int) (string, error) {
+	where, err := s.within(r)
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where +
+		" ORDER BY " + s.Key.Order() + " LIMIT 1 OFFSET " + strconv.Itoa(n-1), err
+}
+
+// BlockKeys reads the keys of the expired rows of a block.
+func (s *Statements) BlockKeys(r Range) (string, error) {
+	where, err := s.within(r)
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
+		" ORDER BY " + s.Key.Order(), err
+}
+
+// UnlockedKeys locks and reads those keys of BlockKeys that nobody else holds.
+func (s *Statements) UnlockedKeys(keys []Key) (string, error) {
+	in, err := s.Key.In(keys)
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() + " FOR UPDATE SKIP LOCKED", err
+}
+
+// DeleteRange deletes the expired rows of a block where guard holds.
+func (s *Statements) DeleteRange(r Range, guard string) (string, error) {
+	where, err := s.within(r)
+	return s.delete(where+" AND "+s.Expired.Opaque(), guard), err
+}
+
+// DeleteKeys deletes those of the rows named by key that are still expired, where guard holds.
+func (s *Statements) DeleteKeys(keys []Key, guard string) (string, error) {
+	in, err := s.Key.In(keys)
+	return s.delete(in+" AND "+s.Expired.Opaque(), guard), err
+}
+
+// DeleteSome deletes up to n expired rows of a table that has no key to walk.
+func (s *Statements) DeleteSome(n int, guard string) string {
+	return s.delete(s.Expired.Sargable(), guard) + " LIMIT " + strconv.Itoa(n)
+}
+
+// WalkPage reads the next n entries of the index on time, from its old end, after a position in it.
+func (s *Statements) WalkPage(after Key, n int) (string, error) {
+	from, err := s.Walk.After(after)
+	return "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND (" + from + ")" +
+		" ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
+}
+
+// KeyOf picks the paging key out of an entry of the index on time.
+func (s *Statements) KeyOf(entry Key) Key {
+	key := make(Key, len(s.Key))
+	for i, k := range s.Key {
+		for j, w := range s.Walk {
+			if w.Name == k.Name {
+				key[i] = entry[j]
+			}
+		}
+	}
+	return key
+}
+
+func (s *Statements) delete(where, guard string) string {
+	if guard != "" {
+		where += " AND " + guard
+	}
+	return "DELETE FROM " + s.Target.Source() + " WHERE " + where
+}
+
+func (s *Statements) byKey() string  { return s.from(s.KeyIndex) }
+func (s *Statements) byTime() string { return s.from(s.TimeIndex) }
+
+func (s *Statements) from(index string) string {
+	if index == "" {
+		return " FROM " + s.Target.Source()
+	}
+	return " FROM " + s.Target.Source() + " FORCE INDEX (" + ddl.Quote(index) + ")"
+}
+
+// preferring is from for estimates: MySQL does not look into an index that it is forced to use.
+func (s *Statements) preferring(index string) string {
+	return " FROM " + s.Target.Source() + " USE INDEX (" + ddl.Quote(index) + ")"
+}

@@ -1,0 +1,26 @@
+package plan
+
+import (
+	"archive/zip"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// zoneNames lists every zone of the tz database that comes with Go.
+func zoneNames(t *testing.T) []string {
+	t.Helper()
+	archive, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		t.Skipf("the zones of this Go are not there to list: %v", err)
+	}
+	defer archive.Close()
+	var names []string
+	for _, f := range archive.File {
+		if !strings.HasSuffix(f.Name, "/") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}

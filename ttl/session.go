@@ -1,0 +1,167 @@
+package ttl
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// A session that does nothing for idleLimit is reopened before its next use: the server ends it after wait_timeout.
+const (
+	idleLimit   = 3 * time.Second
+	packetLimit = 30 * time.Second
+)
+
+// sessionVariables are set on every connection of the engine; each stands between somebody and an accident.
+var sessionVariables = []string{
+	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", // no gap locks, no locks kept on rows that stay
+	"SET SESSION autocommit = 1",
+	"SET SESSION innodb_lock_wait_timeout = 1",                       // never wait long for the application's rows
+	"SET SESSION lock_wait_timeout = 1",                              // never queue in front of the application's DDL
+	"SET SESSION wait_timeout = 5",                                   // a frozen engine's open transaction is rolled back
+	"SET SESSION time_zone = '+00:00'",                               // TIMESTAMP literals are UTC
+	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'", // odd dates in keys are compared, not refused
+	"SET SESSION sql_safe_updates = 0, foreign_key_checks = 1, unique_checks = 1",
+	"SET NAMES utf8mb4",
+}
+
+// flavourVariables exist on one server only, or need a right the account may lack: a refusal changes no meaning.
+var flavourVariables = []string{
+	"SET SESSION binlog_rows_query_log_events = ON",     // MySQL: the comment of the statement reaches the binlog
+	"SET SESSION binlog_annotate_row_events = ON",       // MariaDB: the same
+	"SET SESSION wsrep_sync_wait = 7",                   // Galera: read what other nodes committed
+	"SET SESSION in_predicate_conversion_threshold = 0", // MariaDB: an IN list stays a range, not a derived table
+	"SET SESSION range_optimizer_max_mem_size = 0",      // MySQL: however long the list
+	"SET SESSION eq_range_index_dive_limit = 1",         // no dive per key of a list
+	"SET SESSION information_schema_stats_expiry = 0",   // MySQL: sizes as they are, not as they were yesterday
+	"SET SESSION innodb_snapshot_isolation = OFF",       // MariaDB: no error 1020 on rows that changed
+	"SET SESSION idle_transaction_timeout = 5",          // MariaDB: like wait_timeout, inside transactions
+}
+
+// session is one dedicated connection of a worker. Not safe for concurrent use.
+type session struct {
+	db   *sql.DB
+	conn *sql.Conn
+	id   int64 // CONNECTION_ID()
+	used time.Time
+}
+
+// openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
+func openDB(cfg *mysql.Config) (*sql.DB, error) {
+	cfg = cfg.Clone()
+	cfg.MultiStatements = true // a batch is one packet
+	cfg.InterpolateParams = true
+	cfg.ClientFoundRows = true // an UPDATE that changes nothing has still found its row
+	cfg.ParseTime = false      // values travel as the server's text
+	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+",program_name:ttlproxy,ttlproxy_role:engine", ",")
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("engine connection: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxIdleConns(0) // sessions are held, or closed; never pooled
+	return db, nil
+}
+
+// ready opens the session if it is not open, or has been idle for so long that the server may have closed it.
+func (s *session) ready(ctx context.Context) error {
+	if s.conn != nil && time.Since(s.used) < idleLimit {
+		return nil
+	}
+	s.close()
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	s.conn = conn
+	if err := s.prepare(ctx); err != nil {
+		s.close()
+		return err
+	}
+	s.used = time.Now()
+	return nil
+}
+
+func (s *session) prepare(ctx context.Context) error {
+	for _, statement := range sessionVariables {
+		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare session: %s: %w", statement, err)
+		}
+	}
+	for _, statement := range flavourVariables {
+		if _, err := s.conn.ExecContext(ctx, statement); err != nil && lost(err) {
+			return fmt.Errorf("prepare session: %w", err)
+		}
+	}
+	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
+}
+
+// packet sends statements as one packet and returns the rows each of them found. It is not interrupted by a cancelled
+// ctx: a batch is short, and knowing how it ended is worth more than the moment.
+func (s *session) packet(ctx context.Context, statements ...string) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packetLimit)
+	defer cancel()
+	var found []int64
+	err := s.conn.Raw(func(raw any) error {
+		result, err := raw.(driver.ExecerContext).ExecContext(ctx, strings.Join(statements, ";\n"), nil)
+		if err != nil {
+			return err
+		}
+		found = result.(mysql.Result).AllRowsAffected()
+		return nil
+	})
+	s.used = time.Now()
+	if err == nil {
+		return found, nil
+	}
+	// Part of the packet may have run: nothing of it may stay.
+	if lost(err) {
+		s.close()
+	} else {
+		s.rollback(ctx)
+	}
+	return nil, err
+}
+
+// rollback ends a transaction that was left open; where that fails the server does it.
+func (s *session) rollback(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if s.conn == nil {
+		return
+	}
+	if _, err := s.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		s.close()
+	}
+}
+
+// QueryContext lets the session be asked questions; see plan.Querier.
+func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := s.conn.QueryContext(ctx, query, args...)
+	s.used = time.Now()
+	return rows, err
+}
+
+// QueryRowContext is QueryContext for one row.
+func (s *session) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	s.used = time.Now()
+	return s.conn.QueryRowContext(ctx, query, args...)
+}
+
+// close gives the connection back; the server rolls back what was open.
+func (s *session) close() {
+	if s.conn == nil {
+		return
+	}
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // ErrBadConn makes the pool drop it
+	_ = s.conn.Close()
+	s.conn = nil
+}

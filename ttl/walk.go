@@ -1,0 +1,302 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// How a task ends before its range does.
+var (
+	// errRefused: the barrier did not open; the catalog knows why.
+	errRefused = errors.New("the policy or the task changed")
+	// errChanged: the table is not the one the policy was declared on.
+	errChanged = errors.New("the table changed")
+	// errStuck: the cursor did not move, which would walk the same rows for ever.
+	errStuck = errors.New("the cursor does not advance")
+)
+
+// table is the user's table as a walk sees it. Its deletes go through the barrier and leave a checkpoint.
+type table interface {
+	blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error)
+	dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error)
+	page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error)
+	keyOf(entry plan.Key) plan.Key
+	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
+	deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
+	deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
+	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
+	move(ctx context.Context, c checkpoint) error
+}
+
+const (
+	// listed is the longest list of keys in one DELETE: beyond it both servers prefer other plans.
+	listed = 1000
+	// sparseShare is the due share of a block below which its rows are deleted by key: a range DELETE locks, and
+	// waits for, every row it looks at.
+	sparseShare = 0.05
+	denseShare  = 0.2
+	// moveEvery is how often progress through rows that stay is checkpointed.
+	moveEvery = time.Second
+)
+
+// walk carries one task from its cursor to the end of its range, a block at a time.
+//
+//	         ┌────────────── block ──────────────┐
+//	at ──────┤ find its end by key, n rows       ├── end ──────── to
+//	         │ much is due: one range DELETE     │
+//	         │ little is:   keys, DELETE by key  │
+//	         │ locked rows: keys SKIP LOCKED     │
+//	         │ poison row:  halve until alone    │
+//	         └───────────────────────────────────┘
+type walk struct {
+	table    table
+	way      plan.Way
+	at, to   plan.Key
+	size     *batchSize
+	throttle Throttle
+	poison   func(ctx context.Context, key plan.Key, err error) error
+
+	sparse  bool
+	scanned int64 // since the last checkpoint
+	moved   time.Time
+}
+
+// step does one block. done is true when the range is walked to its end.
+func (w *walk) step(ctx context.Context) (done bool, err error) {
+	if err := w.throttle.Wait(ctx); err != nil {
+		return false, err
+	}
+	switch w.way {
+	case plan.WalkIndex:
+		return w.stepIndex(ctx)
+	case plan.DeleteSome:
+		return w.stepSome(ctx)
+	default:
+		return w.stepRange(ctx)
+	}
+}
+
+func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
+	rows := w.rows()
+	end, err := w.table.blockEnd(ctx, plan.Range{From: w.at, To: w.to}, rows)
+	if err != nil {
+		return false, err
+	}
+	done = end == nil || end.Equal(w.to)
+	if end == nil {
+		end = w.to
+	}
+	if !done && end.Equal(w.at) {
+		return false, errStuck
+	}
+	block := plan.Range{From: w.at, To: end}
+	w.throttle.Spend(int64(rows), 0)
+	w.scanned += int64(rows)
+	if w.sparse {
+		return done, w.deleteSparse(ctx, block, rows, done)
+	}
+	return done, w.deleteDense(ctx, block, rows)
+}
+
+// deleteDense deletes a block by its range.
+func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) error {
+	began := time.Now()
+	deleted, err := w.table.deleteRange(ctx, block, w.checkpoint(block.To))
+	if err != nil {
+		return w.roundabout(ctx, block, err)
+	}
+	w.size.took(rows, time.Since(began))
+	w.sparse = float64(deleted) < sparseShare*float64(rows)
+	w.arrived(block.To, deleted)
+	return nil
+}
+
+// deleteSparse reads the keys that are due in a block and deletes them by key, or by range when they are many.
+func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, last bool) error {
+	began := time.Now()
+	keys, err := w.table.dueKeys(ctx, block)
+	if err != nil {
+		return err
+	}
+	if float64(len(keys)) > denseShare*float64(rows) {
+		return w.deleteDense(ctx, block, rows)
+	}
+	if len(keys) == 0 {
+		w.size.took(rows, time.Since(began))
+		return w.pass(ctx, block.To, last)
+	}
+	if err := w.deleteListed(ctx, keys, block.To, w.table.deleteKeys); err != nil {
+		return w.roundabout(ctx, block, err)
+	}
+	w.size.took(rows, time.Since(began))
+	return nil
+}
+
+// pass moves over a block in which nothing is due, with a checkpoint now and then.
+func (w *walk) pass(ctx context.Context, end plan.Key, last bool) error {
+	w.at = end
+	if !last && time.Since(w.moved) < moveEvery {
+		return nil
+	}
+	if err := w.table.move(ctx, w.checkpoint(end)); err != nil {
+		return err
+	}
+	w.arrived(end, 0)
+	return nil
+}
+
+type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
+
+// deleteListed deletes keys in lists of bounded length. Each leaves the cursor at its last key, the last at end.
+func (w *walk) deleteListed(ctx context.Context, keys []plan.Key, end plan.Key, remove deleteFunc) error {
+	for len(keys) > 0 {
+		part := keys[:min(len(keys), listed)]
+		keys = keys[len(part):]
+		at := part[len(part)-1]
+		if len(keys) == 0 {
+			at = end
+		}
+		if err := w.deletePart(ctx, part, at, remove); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) deletePart(ctx context.Context, keys []plan.Key, at plan.Key, remove deleteFunc) error {
+	c := w.checkpoint(at)
+	c.chosen = int64(len(keys))
+	deleted, err := remove(ctx, keys, c)
+	if err != nil {
+		return err
+	}
+	w.arrived(at, deleted)
+	return nil
+}
+
+// roundabout takes a block again after an error that says something about its rows.
+func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) error {
+	c := classify(cause)
+	if c != locked && c != poison {
+		return cause
+	}
+	block.From = w.at // a part of it may be done
+	keys, err := w.table.dueKeys(ctx, block)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		return w.pass(ctx, block.To, true)
+	}
+	if c == locked {
+		w.size.failed()
+		return w.deleteListed(ctx, keys, block.To, w.table.deleteUnlocked)
+	}
+	return w.halve(ctx, keys, block.To)
+}
+
+// halve deletes keys of which at least one cannot be deleted, and reports that one.
+func (w *walk) halve(ctx context.Context, keys []plan.Key, end plan.Key) error {
+	err := w.deleteListed(ctx, keys, end, w.table.deleteKeys)
+	if err == nil || classify(err) != poison {
+		return err
+	}
+	if len(keys) == 1 {
+		if err := w.poison(ctx, keys[0], err); err != nil {
+			return err
+		}
+		c := w.checkpoint(end)
+		c.failed = 1
+		if err := w.table.move(ctx, c); err != nil {
+			return err
+		}
+		w.arrived(end, 0)
+		return nil
+	}
+	half := len(keys) / 2
+	if err := w.halve(ctx, keys[:half], keys[half-1]); err != nil {
+		return err
+	}
+	return w.halve(ctx, keys[half:], end)
+}
+
+// stepIndex deletes the oldest due rows, found by the index on time.
+func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
+	rows := min(w.rows(), listed)
+	began := time.Now()
+	entries, err := w.table.page(ctx, w.at, rows)
+	if err != nil {
+		return false, err
+	}
+	w.throttle.Spend(int64(len(entries)), 0)
+	w.scanned += int64(len(entries))
+	done = len(entries) < rows
+	if len(entries) == 0 {
+		return true, nil
+	}
+	end := entries[len(entries)-1]
+	if end.Equal(w.at) {
+		return false, errStuck
+	}
+	keys := make([]plan.Key, len(entries))
+	for i, entry := range entries {
+		keys[i] = w.table.keyOf(entry)
+	}
+	err = w.deletePart(ctx, keys, end, w.table.deleteKeys)
+	switch {
+	case err == nil:
+		w.size.took(rows, time.Since(began))
+	case classify(err) == locked:
+		err = w.deletePart(ctx, keys, end, w.table.deleteUnlocked)
+	case classify(err) == poison:
+		err = w.halveEntries(ctx, entries)
+	}
+	return done && err == nil, err
+}
+
+// halveEntries is halve for a page of the index on time, whose cursor is an entry of that index.
+func (w *walk) halveEntries(ctx context.Context, entries []plan.Key) error {
+	keys := make([]plan.Key, len(entries))
+	for i, entry := range entries {
+		keys[i] = w.table.keyOf(entry)
+	}
+	end := entries[len(entries)-1]
+	if len(entries) == 1 {
+		return w.halve(ctx, keys, end)
+	}
+	err := w.deletePart(ctx, keys, end, w.table.deleteKeys)
+	if err == nil || classify(err) != poison {
+		return err
+	}
+	half := len(entries) / 2
+	if err := w.halveEntries(ctx, entries[:half]); err != nil {
+		return err
+	}
+	return w.halveEntries(ctx, entries[half:])
+}
+
+// stepSome deletes due rows of a table without a key, as many as fit a batch.
+func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
+	rows := w.rows()
+	began := time.Now()
+	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
+	if err != nil {
+		return false, err
+	}
+	w.size.took(rows, time.Since(began))
+	w.arrived(nil, deleted)
+	return deleted < int64(rows), nil
+}
+
+// rows is the size of the next block: what fits the target time, and a second of the throttle's budget.
+func (w *walk) rows() int { return max(min(w.size.rows, w.throttle.Rows()), 1) }
+
+func (w *walk) checkpoint(at plan.Key) checkpoint { return checkpoint{cursor: at, scanned: w.scanned} }
+
+func (w *walk) arrived(at plan.Key, deleted int64) {
+	w.at, w.scanned, w.moved = at, 0, time.Now()
+	w.throttle.Spend(0, deleted)
+}
