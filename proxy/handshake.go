@@ -209,6 +209,10 @@ func (h *handshake) authenticate() error {
 	if payload[0] == wire.AuthError {
 		return errRefused
 	}
+	var ok wire.OK
+	if ok.Decode(payload, 0) == nil {
+		s.login.status = ok.Status
+	}
 	return nil
 }
 

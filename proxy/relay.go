@@ -141,11 +141,13 @@ func (s *session) delivered() {
 	}
 }
 
-// lost says that the server will send no more: the client must see it at once, and so must an exchange.
+// lost says that the server will send no more. The client must see it at once, unless an exchange is about to answer it.
 func (s *session) lost() {
-	s.close()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.gone = true
 	s.changed.Broadcast()
-	s.mu.Unlock()
+	if !s.exchanging {
+		s.close()
+	}
 }

@@ -26,13 +26,14 @@ type session struct {
 	scanner     wire.Scanner
 	memory      memory
 
-	mu      sync.Mutex
-	changed sync.Cond // signalled when down has delivered something that an exchange may wait for
-	tracker wire.Tracker
-	route   route // where down delivers
-	writing bool  // down is writing to the client
-	waiting bool  // somebody waits for changed
-	gone    bool  // the backend will send no more
+	mu         sync.Mutex
+	changed    sync.Cond // signalled when down has delivered something that an exchange may wait for
+	tracker    wire.Tracker
+	route      route // where down delivers
+	writing    bool  // down is writing to the client
+	waiting    bool  // somebody waits for changed
+	gone       bool  // the server will send no more
+	exchanging bool  // an exchange is going on
 
 	between atomic.Bool // the client is not in the middle of a packet
 
@@ -47,6 +48,7 @@ type login struct {
 	capabilities wire.Capability
 	user         string
 	schema       string
+	status       wire.Status
 	mariaDB      bool
 }
 
@@ -63,6 +65,7 @@ func (s *session) run(ctx context.Context) error {
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
 	s.changed.L = &s.mu
 	s.tracker.Capabilities = s.login.capabilities
+	s.tracker.SetStatus(s.login.status)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
 	s.between.Store(true)
@@ -70,11 +73,7 @@ func (s *session) run(ctx context.Context) error {
 	downEnded := make(chan error, 1)
 	go func() { downEnded <- s.guard("down", s.down) }()
 	upErr := s.guard("up", func() error { return s.up(ctx) })
-	if errors.Is(upErr, errClientGone) {
-		closeWrite(s.backend) // the server sees what it would have seen from the client itself, and closes
-	} else {
-		s.close()
-	}
+	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
 }
@@ -135,18 +134,11 @@ func (s *session) setBackend(c net.Conn) {
 	}
 }
 
-// closeWrite tells the other side that nothing more will be sent.
-func closeWrite(c net.Conn) {
-	if h, ok := c.(interface{ CloseWrite() error }); !ok || h.CloseWrite() != nil {
-		c.Close()
-	}
-}
-
 // closeIfIdle closes a session in which nobody would lose anything.
 func (s *session) closeIfIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.between.Load() && s.tracker.Idle() && !s.writing && !s.tracker.Status().InTransaction() && s.route == nil {
+	if s.between.Load() && s.tracker.Idle() && !s.writing && !s.exchanging && !s.tracker.Status().InTransaction() {
 		s.close()
 	}
 }
