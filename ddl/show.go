@@ -2,7 +2,7 @@ package ddl
 
 // show reads what follows SHOW.
 func (r *reader) show() {
-	if r.showVariables() {
+	if r.showVariables() || r.showWarnings() {
 		return
 	}
 	if r.take("TTL") {
@@ -17,4 +17,8 @@ func (r *reader) show() {
 }
 
 // explain reads what follows EXPLAIN, DESCRIBE and DESC.
-func (r *reader) explain() { r.explainTTL() }
+func (r *reader) explain() {
+	if !r.explainTTL() {
+		r.references()
+	}
+}
