@@ -33,7 +33,7 @@ func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
 		wiretest.Expect(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata)),
 		wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address,
 		expectGreeting(wiretest.Capabilities|wire.CacheMetadata),
 		// A client that asks for compression all the same does not get it.
@@ -52,7 +52,7 @@ func TestLoginWithQuestions(t *testing.T) {
 		wiretest.Send(8, okPacket(auto)),
 		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address,
 		expectGreeting(wiretest.Capabilities), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
 		wiretest.Expect(2, []byte("\xFEdialog\x00salt")), wiretest.Send(3, []byte("first")),
@@ -68,7 +68,7 @@ func TestLoginRefusedByTheServer(t *testing.T) {
 		wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.Expect(1, wiretest.Response(wiretest.Capabilities)),
 		wiretest.Send(2, errPacket(1045, "denied")), wiretest.ExpectClose(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
 		wiretest.Expect(2, errPacket(1045, "denied")), wiretest.ExpectClose())
 }
@@ -77,7 +77,7 @@ func TestLoginRefusedByTheServer(t *testing.T) {
 func TestOldClientIsRefused(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, []byte{5, 0, 0, 0, 1, 'u', 0}),
 		wiretest.Receive(func(payload []byte, seq byte) error {
 			var e wire.Error
@@ -93,7 +93,7 @@ func TestErrorInPlaceOfGreeting(t *testing.T) {
 	t.Parallel()
 	e := &wire.Error{Code: 1040, Message: "Too many connections"}
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, e.AppendBare(nil)), wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, wiretest.Expect(0, e.AppendBare(nil)), wiretest.ExpectClose())
 }
 
@@ -101,7 +101,7 @@ func TestErrorInPlaceOfGreeting(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}, LoginTimeout: 100 * time.Millisecond}, pass)
+	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
 	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
 }
 
@@ -112,7 +112,7 @@ func TestUnreachableServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	address, _ := proxyFor(t, Config{Backends: []string{l.Addr().String()}}, pass)
+	address, _ := proxyFor(t, l.Addr().String(), Config{}, pass)
 	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
 }
 
@@ -130,7 +130,7 @@ func expectError(code uint16) func([]byte, byte) error {
 func TestSilentClient(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}, LoginTimeout: 100 * time.Millisecond}, pass)
+	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.ExpectClose())
 }
 
@@ -138,7 +138,7 @@ func TestSilentClient(t *testing.T) {
 func TestResponseIsBounded(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes(wire.AppendHeader(nil, loginLimit+1, 1)), wiretest.ExpectClose())
 }
 
@@ -150,7 +150,7 @@ func TestLongAttributesPass(t *testing.T) {
 	backend := wiretest.Serve(t, wiretest.Script{
 		wiretest.Send(0, greeting(caps)), wiretest.Expect(1, response), wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(caps), wiretest.Send(1, response), wiretest.Expect(2, okPacket(auto)))
 }
 

@@ -28,11 +28,16 @@ func pass(_ context.Context, x *exchange) error {
 }
 
 // proxyFor runs a proxy in front of a backend and returns its address and how to stop it.
-func proxyFor(t *testing.T, c Config, h handlerFunc) (address string, stop func()) {
+func proxyFor(t *testing.T, backend string, c Config, h handlerFunc) (address string, stop func()) {
 	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	log := &logWriter{t: t}
-	s, err := newServer(t.Context(), c, h, slog.New(slog.NewTextHandler(log, nil)), NewMetrics(nil))
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	backends, err := NewBackends(BackendsConfig{Addresses: []string{backend}, DialTimeout: c.LoginTimeout}, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(t.Context(), c, backends, h, logger, NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +99,7 @@ func relay(t *testing.T, h handlerFunc, caps wire.Capability, client, server wir
 	t.Helper()
 	caps |= wiretest.Capabilities
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.ServeLogin(caps), server, wiretest.ExpectClose()})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, h)
+	address, _ := proxyFor(t, backend, Config{}, h)
 	play(t, address, append(wiretest.Script{wiretest.LogIn(caps)}, client...)...)
 }
 

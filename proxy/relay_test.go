@@ -39,7 +39,7 @@ func TestEveryByteAlone(t *testing.T) {
 		wiretest.Expect(0, nil), wiretest.Send(1, errPacket(1047, "unknown command")),
 		wiretest.ExpectClose(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, func(ctx context.Context, x *exchange) error {
+	address, _ := proxyFor(t, backend, Config{}, func(ctx context.Context, x *exchange) error {
 		held.Add(1)
 		return pass(ctx, x)
 	})
@@ -149,7 +149,7 @@ func TestServerClosesIdleSession(t *testing.T) {
 	backend := wiretest.Serve(t, wiretest.Script{
 		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Send(0, errPacket(4031, "idle too long")), wiretest.Close(),
 	})
-	address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, wiretest.LogIn(wiretest.Capabilities), wiretest.Expect(0, errPacket(4031, "idle too long")), wiretest.ExpectClose())
 }
 
@@ -160,7 +160,7 @@ func TestClientVanishes(t *testing.T) {
 		backend := wiretest.Serve(t, wiretest.Script{
 			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT SLEEP(1000)"), wiretest.SendBytes(answer), wiretest.ExpectClose(),
 		})
-		address, _ := proxyFor(t, Config{Backends: []string{backend}}, pass)
+		address, _ := proxyFor(t, backend, Config{}, pass)
 		play(t, address, wiretest.LogIn(wiretest.Capabilities), query("SELECT SLEEP(1000)"), wiretest.ExpectBytes(answer), wiretest.Close())
 	}
 }
@@ -196,7 +196,7 @@ func TestSlowClientStopsTheServer(t *testing.T) {
 		}
 		close(stalled)
 	}()
-	address, _ := proxyFor(t, Config{Backends: []string{l.Addr().String()}}, pass)
+	address, _ := proxyFor(t, l.Addr().String(), Config{}, pass)
 	c := loggedIn(t, address)
 	if err := query("SELECT").Play(c); err != nil {
 		t.Fatal(err)
@@ -216,8 +216,8 @@ func TestPanicEndsOneSession(t *testing.T) {
 	panicking := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()}
 	calm, wild := wiretest.Serve(t, script), wiretest.Serve(t, panicking)
 	_ = calm
-	address, _ := proxyFor(t, Config{Backends: []string{wild}}, func(context.Context, *exchange) error { panic("a mistake") })
-	other, _ := proxyFor(t, Config{Backends: []string{calm}}, pass)
+	address, _ := proxyFor(t, wild, Config{}, func(context.Context, *exchange) error { panic("a mistake") })
+	other, _ := proxyFor(t, calm, Config{}, pass)
 	c := loggedIn(t, other)
 	play(t, address, wiretest.LogIn(wiretest.Capabilities), query("ours"),
 		wiretest.Expect(1, errPacket(1105, "ttlproxy: internal error, this session ends")), wiretest.ExpectClose())
@@ -236,8 +236,8 @@ func TestDrainEndsIdleSessionsFirst(t *testing.T) {
 	}
 	idle := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()}
 	forBusy, forIdle := wiretest.Serve(t, busy), wiretest.Serve(t, idle)
-	address, stop := proxyFor(t, Config{Backends: []string{forBusy}, DrainTimeout: time.Minute}, pass)
-	idleAddress, stopIdle := proxyFor(t, Config{Backends: []string{forIdle}, DrainTimeout: time.Minute}, pass)
+	address, stop := proxyFor(t, forBusy, Config{DrainTimeout: time.Minute}, pass)
+	idleAddress, stopIdle := proxyFor(t, forIdle, Config{DrainTimeout: time.Minute}, pass)
 	b, i := loggedIn(t, address), loggedIn(t, idleAddress)
 	if err := (wiretest.Script{query("BEGIN"), wiretest.Expect(1, okPacket(auto|wire.InTransaction))}).Play(b); err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestDrainCutsWhatTakesTooLong(t *testing.T) {
 		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT SLEEP(1000)"),
 		wiretest.Do(func() { close(arrived) }), wiretest.ExpectClose(),
 	})
-	address, stop := proxyFor(t, Config{Backends: []string{backend}, DrainTimeout: 50 * time.Millisecond}, pass)
+	address, stop := proxyFor(t, backend, Config{DrainTimeout: 50 * time.Millisecond}, pass)
 	c := loggedIn(t, address)
 	if err := query("SELECT SLEEP(1000)").Play(c); err != nil {
 		t.Fatal(err)

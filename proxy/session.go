@@ -15,11 +15,13 @@ import (
 
 // session is one client with its connection to the server.
 type session struct {
-	server  *Server
-	log     *slog.Logger
-	client  net.Conn
-	backend net.Conn
-	login   login
+	server   *Server
+	settings *settings // those in force when the session began
+	log      *slog.Logger
+	client   net.Conn
+	peer     net.Addr // whose session it is: the client's address, also behind a load balancer
+	backend  net.Conn
+	login    login
 
 	fromClient  *inlet // used by up only
 	fromBackend *inlet // used by down only
@@ -35,7 +37,12 @@ type session struct {
 	gone       bool  // the server will send no more
 	exchanging bool  // an exchange is going on
 
+	silentSince int64 // when the last command ended, or began
+
 	between atomic.Bool // the client is not in the middle of a packet
+
+	counted   bool   // in the server's users, under the server's lock
+	countedAs string // the same
 
 	ends   sync.Mutex
 	wires  [2]net.Conn // below TLS: the client's, and the server's once it is reached
@@ -53,7 +60,10 @@ type login struct {
 }
 
 func newSession(s *Server, client net.Conn) *session {
-	return &session{server: s, log: s.log, client: client, wires: [2]net.Conn{client, nil}}
+	return &session{
+		server: s, settings: s.settings.Load(), log: s.log, client: client, peer: client.RemoteAddr(),
+		wires: [2]net.Conn{client, nil},
+	}
 }
 
 // run is the life of a session. It returns when both connections are closed and both goroutines have ended.
@@ -68,7 +78,11 @@ func (s *session) run(ctx context.Context) error {
 	s.tracker.SetStatus(s.login.status)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
+	s.silentSince = s.now()
 	s.between.Store(true)
+	if s.server.closing.Load() {
+		s.closeIfIdle() // nobody else does before a command comes
+	}
 
 	downEnded := make(chan error, 1)
 	go func() { downEnded <- s.guard("down", s.down) }()
@@ -131,15 +145,6 @@ func (s *session) setBackend(c net.Conn) {
 	s.backend, s.wires[1] = c, c
 	if s.closed {
 		c.Close()
-	}
-}
-
-// closeIfIdle closes a session in which nobody would lose anything.
-func (s *session) closeIfIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.between.Load() && s.tracker.Idle() && !s.writing && !s.exchanging && !s.tracker.Status().InTransaction() {
-		s.close()
 	}
 }
 
