@@ -21,6 +21,8 @@ func (s *Server) arguments() []string {
 		"--server-id=1",
 		"--log-bin=binlog",
 		"--max-connections=500",
+		"--max-allowed-packet=64M",
+		"--local-infile=1",
 		"--innodb-buffer-pool-size=128M",
 		"--innodb-flush-log-at-trx-commit=2",
 		"--sync-binlog=0",

@@ -58,15 +58,19 @@ func initialise(ctx context.Context, p Program, work, data string) error {
 		if err != nil {
 			return err
 		}
-		cmd = exec.CommandContext(ctx, install, append([]string{"--no-defaults", "--datadir=" + data,
-			"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"}, asUser()...)...)
+		cmd = exec.CommandContext(ctx, install, append([]string{
+			"--no-defaults", "--datadir=" + data,
+			"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+		}, asUser()...)...)
 	case MySQL:
 		script := filepath.Join(work, "init.sql")
 		if err := os.WriteFile(script, []byte(grantRoot), 0o600); err != nil {
 			return err
 		}
-		cmd = exec.CommandContext(ctx, p.Path, append([]string{"--no-defaults", "--initialize-insecure",
-			"--datadir=" + data, "--init-file=" + script}, asUser()...)...)
+		cmd = exec.CommandContext(ctx, p.Path, append([]string{
+			"--no-defaults", "--initialize-insecure",
+			"--datadir=" + data, "--init-file=" + script,
+		}, asUser()...)...)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initialise %s %s with %s: %w\n%s", p.Flavour, p.Version, cmd.Path, err, tail(string(out), 15))

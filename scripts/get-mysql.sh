@@ -69,7 +69,7 @@ rm -rf "$work"/root/usr/share/{doc,man,locale,info,bug,lintian} "$work"/root/{va
 # The programs run through their own loader and libraries; a wrapper for each knows where those are, wherever the
 # folder is moved. The server also learns where its messages, character sets and plugins are.
 libraries=$(basename "$(dirname "$(find "$work/root/usr/lib" -name 'libc.so.6' | head -n 1)")")
-loader=$(cd "$work/root" && find usr/lib/"$libraries" lib lib64 -name 'ld-linux*.so.*' 2>/dev/null | head -n 1)
+loader=$(cd "$work/root" && find usr/lib/"$libraries" lib lib64 -name 'ld-linux*.so.*' 2>/dev/null | head -n 1 || true)
 [ -n "$loader" ] || die "no loader among the fetched libraries"
 mkdir -p "$work/root/bin"
 for program in "$work"/root/usr/sbin/mysqld "$work"/root/usr/bin/mysql*; do
