@@ -18,6 +18,7 @@ const (
 	errDeadlock       = 1213
 	errSnapshot       = 1020 // MariaDB: the row changed since the snapshot
 	errDuplicate      = 1062
+	errNoParent       = 1452
 	errCheckMariaDB   = 4025
 	errCheckMySQL     = 3819
 	errDBAccess       = 1044
@@ -32,6 +33,7 @@ func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 	cfg = cfg.Clone()
 	cfg.ParseTime = true
 	cfg.InterpolateParams = true
+	cfg.ClientFoundRows = true // a compare-and-set that changes nothing has still matched
 	cfg.ConnectionAttributes = "program_name:ttlproxy"
 	inner, err := mysql.NewConnector(cfg)
 	if err != nil {

@@ -1,6 +1,10 @@
 package catalog
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
 
 // Guard returns the condition under which a batch may delete for a policy: it is armed in this version and neither
 // it nor everything is paused or held. It takes shared locks on the three rows it reads, which a change waits for.
@@ -11,5 +15,5 @@ func (s *Store) Guard(policyID, version uint64) string {
 
 // Name returns the quoted, qualified name of one of the catalog's tables.
 func (s *Store) Name(table string) string {
-	return s.schema + "." + Quote(table)
+	return s.schema + "." + ddl.Quote(table)
 }

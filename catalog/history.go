@@ -1,11 +1,73 @@
 package catalog
 
-import "time"
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
 
 // EndedJob is a job of the history.
 type EndedJob struct {
 	Job
 	FinishedAt time.Time
+}
+
+// Filter narrows a list. Empty fields mean all; a limit of 0 means 1000.
+type Filter struct {
+	Table Table
+	Limit int
+}
+
+func (f Filter) args() []any {
+	if f.Limit <= 0 {
+		f.Limit = 1000
+	}
+	return []any{f.Table.Schema, f.Table.Schema, f.Table.Name, f.Table.Name, f.Limit}
+}
+
+// History returns ended jobs, the latest first.
+func (s *Store) History(ctx context.Context, f Filter) ([]EndedJob, error) {
+	return s.history(ctx, selectHistory, f.args()...)
+}
+
+// LastJobs returns the last ended job of each table and partition.
+func (s *Store) LastJobs(ctx context.Context) ([]EndedJob, error) {
+	return s.history(ctx, selectLastJobs)
+}
+
+// EndedJob returns a job of the history, or ErrNoJob.
+func (s *Store) EndedJob(ctx context.Context, id uint64) (EndedJob, error) {
+	all, err := s.history(ctx, selectEndedJob, id)
+	if err == nil && len(all) == 0 {
+		err = ErrNoJob
+	}
+	if err != nil {
+		return EndedJob{}, err
+	}
+	return all[0], nil
+}
+
+func (s *Store) history(ctx context.Context, query string, args ...any) ([]EndedJob, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return collect(rows, scanEndedJob)
+}
+
+func scanEndedJob(r *sql.Rows) (j EndedJob, err error) {
+	var estimated, inflow, nulls, odd sql.Null[uint64]
+	var oldest sql.Null[time.Time]
+	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.Cutoff,
+		&j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason, &estimated, &inflow, &oldest, &nulls, &odd, &j.Note,
+		&j.CreatedAt, &j.FinishedAt, &j.Tasks, &j.TasksFinished,
+		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
+	j.StateAt, j.OldestExpiry = j.FinishedAt, oldest.V
+	j.EstimatedRows, j.Inflow, j.NullRows, j.OddRows = pointer(estimated), pointer(inflow), pointer(nulls), pointer(odd)
+	return j, err
 }
 
 // RowError is a row that could not be deleted.
@@ -20,4 +82,60 @@ type RowError struct {
 	FirstAt   time.Time
 	LastAt    time.Time
 	NextTryAt time.Time
+}
+
+// The wait before a row is tried again doubles with each attempt.
+const (
+	rowRetryFirst = time.Hour
+	rowRetryLast  = 7 * 24 * time.Hour
+)
+
+// RecordRowError notes a row that could not be deleted and says when to try again.
+func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
+	return s.tx(ctx, "record row error", func(tx *sql.Tx) error {
+		hash := keyHash(e.Key)
+		var attempts int
+		err := tx.QueryRowContext(ctx, s.sql(selectRowErrorAttempts), e.PolicyID, e.Partition, hash).Scan(&attempts)
+		if err != nil && !isNoRows(err) {
+			return err
+		}
+		next := min(rowRetryFirst<<min(attempts, 16), rowRetryLast)
+		_, err = s.exec(ctx, tx, upsertRowError, e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason, next.Microseconds())
+		return err
+	})
+}
+
+// ForgetRowError removes the note about a row that is gone now.
+func (s *Store) ForgetRowError(ctx context.Context, policy uint64, partition, key string) error {
+	if _, err := s.exec(ctx, s.db, deleteRowError, policy, partition, keyHash(key)); err != nil {
+		return fmt.Errorf("forget row error: %w", err)
+	}
+	return nil
+}
+
+// RowErrors returns the rows that could not be deleted, of one policy or of all (0), the latest first.
+func (s *Store) RowErrors(ctx context.Context, policy uint64, limit int) ([]RowError, error) {
+	return s.rowErrors(ctx, selectRowErrors, policy, policy, limit)
+}
+
+// DueRowErrors returns rows whose next try has come.
+func (s *Store) DueRowErrors(ctx context.Context, policy uint64, partition string, limit int) ([]RowError, error) {
+	return s.rowErrors(ctx, selectDueRowErrors, policy, partition, limit)
+}
+
+func (s *Store) rowErrors(ctx context.Context, query string, args ...any) ([]RowError, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read row errors: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (e RowError, err error) {
+		return e, r.Scan(&e.PolicyID, &e.Table.Schema, &e.Table.Name, &e.Partition, &e.Key, &e.Number, &e.Reason, &e.Attempts,
+			&e.FirstAt, &e.LastAt, &e.NextTryAt)
+	})
+}
+
+// keyHash makes keys of any length fit a unique index.
+func keyHash(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
 }

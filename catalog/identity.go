@@ -1,18 +1,77 @@
 package catalog
 
-import "time"
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
 
 // Shape is what a table keeps on every server: its columns and its primary key, as text.
 type Shape struct {
-	Columns    string // one line per column
-	PrimaryKey string // column names, comma separated; empty for none
+	Columns    string // one line per column, in order: name and type
+	PrimaryKey string // quoted column names, comma separated; empty for none
 }
 
 // Identity is one incarnation of a table or partition on one server. CREATE_TIME changes with every
 // ALTER, the InnoDB id with everything that rebuilds the table; RENAME keeps both.
 type Identity struct {
-	Partition  string // empty for the table as a whole
-	TableID    uint64 // InnoDB's; 0 when this account may not see it
-	CreateTime time.Time
-	Held       string // why this partition is held; empty when it is not
+	Partition  string    `json:"partition,omitempty"` // empty for the table as a whole
+	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's; 0 when it is not to be had
+	CreateTime time.Time `json:"create_time"`
+	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
+}
+
+// Identities returns what is remembered about a policy's table on this server: the table first, then its partitions.
+// Nothing is remembered before the first sight.
+func (s *Store) Identities(ctx context.Context, policy uint64) ([]Identity, error) {
+	return s.identities(ctx, s.db, policy)
+}
+
+func (s *Store) identities(ctx context.Context, on execer, policy uint64) ([]Identity, error) {
+	rows, err := on.QueryContext(ctx, s.sql(selectIdentities), policy, s.server.Key())
+	if err != nil {
+		return nil, fmt.Errorf("read identities: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (i Identity, err error) {
+		var created sql.Null[time.Time]
+		var held sql.Null[string]
+		err = r.Scan(&i.Partition, &i.TableID, &created, &held)
+		i.CreateTime, i.Held = created.V, held.V
+		return i, err
+	})
+}
+
+// rememberIdentity replaces what is known about the policy's table, on all servers: the others learn it again.
+func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen Seen) error {
+	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
+		return fmt.Errorf("forget identity: %w", err)
+	}
+	return s.insertIdentities(ctx, tx, policy, seen.Identities)
+}
+
+// learnIdentity replaces what is known on this server only.
+func (s *Store) learnIdentity(ctx context.Context, tx *sql.Tx, policy uint64, all []Identity) error {
+	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, s.server.Key()); err != nil {
+		return fmt.Errorf("forget identity: %w", err)
+	}
+	return s.insertIdentities(ctx, tx, policy, all)
+}
+
+func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64, all []Identity) error {
+	for _, i := range all {
+		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
+		held := sql.Null[string]{V: i.Held, Valid: i.Held != ""}
+		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, s.server.Key(), i.TableID, created, held); err != nil {
+			return fmt.Errorf("remember identity: %w", err)
+		}
+	}
+	return nil
+}
+
+// IdentityCondition returns the condition that the table still is the incarnation created at that time. It belongs inside the
+// DELETE: there the metadata lock is held already, and nothing can come between check and deletion. The scalar form
+// keeps MySQL from turning it into a join.
+func IdentityCondition(t Table, created time.Time) string {
+	return fmt.Sprintf(identityCondition, literal(t.Schema), literal(t.Name), created.UTC().Format(time.DateTime))
 }

@@ -74,18 +74,25 @@ type Job struct {
 	FloorLiteral  string    // dates before this one never expire
 	Trigger       Trigger
 	TriggeredBy   string
-	Plan          string
-	PlanReason    string
-	EstimatedRows *uint64 // due, as far as known
-	TableRows     *uint64
-	Inflow        *uint64
-	OldestExpiry  time.Time // zero when not known
-	Note          string
-	CreatedAt     time.Time
+	JobFacts
+	CreatedAt time.Time
 
 	Tasks         int // all of them
 	TasksFinished int
 	Counts        Counts // of all tasks
+}
+
+// JobFacts is what the engine finds out about a job on the way. Nil and zero mean not known.
+type JobFacts struct {
+	Plan          string // how rows are found: index, range, limit, …
+	PlanReason    string
+	EstimatedRows *uint64 // due
+	TableRows     *uint64
+	Inflow        *uint64   // rows whose expiry fell between the last two cutoffs
+	OldestExpiry  time.Time // of the rows still present
+	NullRows      *uint64   // never expire: no date
+	OddRows       *uint64   // never expire: zero dates, and dates before the floor
+	Note          string    // for the summary, one line each
 }
 
 // Counts are rows, each counted once.
@@ -94,5 +101,5 @@ type Counts struct {
 	Deleted   uint64
 	Refreshed uint64 // expired when found, not any more when deleted
 	Failed    uint64
-	Skipped   uint64 // never expire
+	Skipped   uint64 // left for the next job: locked by somebody
 }

@@ -87,7 +87,7 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	if done, err := s.migrated(ctx, conn, steps); done || err != nil {
 		return err
 	}
-	unlock, err := namedLock(ctx, conn, "ttlproxy.migrate."+s.cfg.Schema)
+	unlock, err := namedLock(ctx, conn, "ttlproxy.migrate."+keyHash(s.cfg.Schema)[:16])
 	if err != nil {
 		return err
 	}

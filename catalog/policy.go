@@ -1,9 +1,6 @@
 package catalog
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // PolicyState is where a policy stands between being declared and deleting rows.
 type PolicyState string
@@ -16,35 +13,6 @@ const (
 	PolicyDormant  PolicyState = "dormant"  // a copy that waits to take over a table's name
 	PolicyDisarmed PolicyState = "disarmed" // held until a person re-arms it; the reason says why
 )
-
-// ZoneSource tells where the time zone of a policy came from.
-type ZoneSource string
-
-// The sources of a zone. A zone taken from the server holds the policy when the server's changes.
-const (
-	ZoneFromTable   ZoneSource = "table"   // TTL_TIME_ZONE
-	ZoneFromSetting ZoneSource = "setting" // ttl_default_time_zone
-	ZoneFromServer  ZoneSource = "server"  // the server's global time_zone when the policy was declared
-)
-
-// Rule is what the TTL clause of a table says.
-type Rule struct {
-	Column      string            `json:"column"`  // as declared in the table
-	Literal     string            `json:"literal"` // of the interval, as written
-	Unit        string            `json:"unit"`    // of the interval, upper case
-	Enabled     bool              `json:"enabled"`
-	JobInterval string            `json:"job_interval"` // verbatim
-	TimeZone    string            `json:"time_zone"`    // of DATETIME and DATE values; empty for TIMESTAMP
-	ZoneSource  ZoneSource        `json:"zone_source"`
-	Options     map[string]string `json:"options,omitempty"` // extension options, upper-case name to value
-}
-
-// Equal reports whether both rules delete the same rows at the same times.
-func (r Rule) Equal(o Rule) bool {
-	return r.Column == o.Column && r.Literal == o.Literal && r.Unit == o.Unit &&
-		r.Enabled == o.Enabled && r.JobInterval == o.JobInterval &&
-		r.TimeZone == o.TimeZone && r.ZoneSource == o.ZoneSource && maps.Equal(r.Options, o.Options)
-}
 
 // Policy is a rule and the table it belongs to.
 type Policy struct {

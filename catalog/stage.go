@@ -42,7 +42,17 @@ type Intent struct {
 type StageInfo struct {
 	Client Client
 	At     time.Time
-	Intent Intent
-	// Before is the state to go back to; empty for a new policy.
-	Before PolicyState
+	stageIntent
+}
+
+// stageIntent is the part of a stage that is kept as JSON.
+type stageIntent struct {
+	Intent
+	Account string `json:"account"`
+	// Before is the state to go back to; empty for a new policy. Its reason and approval come back with it.
+	Before       PolicyState `json:"before,omitempty"`
+	BeforeReason string      `json:"before_reason,omitempty"`
+	Approved     bool        `json:"approved,omitempty"`
+	// Identity is what the table was, on the server of the client, before the DDL; nil when it did not exist.
+	Identity []Identity `json:"identity,omitempty"`
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // DefaultSchema is where the catalog lives unless told otherwise.
@@ -15,6 +18,8 @@ const DefaultSchema = "ttlproxy"
 type Config struct {
 	Schema  string // DefaultSchema when empty
 	Version string // of this program, recorded beside each migration
+	// BeatInterval is how often nodes beat; BeatInterval the constant when zero.
+	BeatInterval time.Duration
 }
 
 // Store is the catalog on one backend. Its methods may be called from any number of goroutines.
@@ -47,11 +52,14 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = DefaultSchema
 	}
+	if cfg.BeatInterval <= 0 {
+		cfg.BeatInterval = BeatInterval
+	}
 	server, err := readServer(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
-	schema := Quote(cfg.Schema)
+	schema := ddl.Quote(cfg.Schema)
 	return &Store{
 		db: db, cfg: cfg, schema: schema, server: server,
 		tables: strings.NewReplacer("{", schema+".", "}", ""),

@@ -56,21 +56,11 @@ func (t *serverTable) read(ctx context.Context, query string, columns int) ([]pl
 }
 
 func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {
-	packet, err := t.packet(r, c)
+	del, err := t.statements.DeleteRange(r, t.barrier.inside(t.batch))
 	if err != nil {
 		return 0, err
 	}
-	return t.send(ctx, packet)
-}
-
-// packet is the batch that deletes a range: BEGIN, enter, entered, DELETE, leave, COMMIT.
-func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
-	del, err := t.statements.DeleteRange(r, t.barrier.inside(t.batch))
-	return t.wrap(del, c), err
-}
-
-func (t *serverTable) wrap(del string, c checkpoint) []string {
-	return []string{"BEGIN", t.barrier.enter(t.batch), entered, t.barrier.comment() + del, t.barrier.leave(t.batch, c), "COMMIT"}
+	return t.send(ctx, del, c)
 }
 
 func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
@@ -78,21 +68,22 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpo
 	if err != nil {
 		return 0, err
 	}
-	return t.send(ctx, t.wrap(del, c))
+	return t.send(ctx, del, c)
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
-	return t.send(ctx, t.wrap(t.statements.DeleteSome(rows, t.barrier.inside(t.batch)), c))
+	return t.send(ctx, t.statements.DeleteSome(rows, t.barrier.inside(t.batch)), c)
 }
 
-func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) {
+// send is the packet of a batch: BEGIN, enter, DELETE, leave, COMMIT.
+func (t *serverTable) send(ctx context.Context, del string, c checkpoint) (int64, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, err
 	}
 	if t.beforePacket != nil {
 		t.beforePacket()
 	}
-	found, err := t.session.packet(ctx, packet...)
+	found, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), t.barrier.comment()+del, t.barrier.leave(t.batch, c), "COMMIT")
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +117,7 @@ func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c che
 	if err != nil {
 		return 0, err
 	}
-	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), entered)
+	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch))
 	if err != nil {
 		return 0, err
 	}

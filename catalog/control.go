@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// PauseAll is the policy id that pauses everything.
+const PauseAll uint64 = 0
+
+// Pause stops all deletion for a policy, or for everything. When it returns nil no further row goes, whatever a
+// frozen or cut-off node still tries. A zero until means: until Resume.
+func (s *Store) Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error {
+	return s.tx(ctx, "pause", func(tx *sql.Tx) error {
+		if err := s.barFor(ctx, tx, policy); err != nil {
+			return err
+		}
+		if err := s.mustMatch(s.exec(ctx, tx, setPause, reason, actor, nullTime(until), policy)); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventPaused, actor, reason)
+	})
+}
+
+// Resume ends a pause. It does not lift a hold of the server: see Trust.
+func (s *Store) Resume(ctx context.Context, actor string, policy uint64) error {
+	return s.tx(ctx, "resume", func(tx *sql.Tx) error {
+		if err := s.barFor(ctx, tx, policy); err != nil {
+			return err
+		}
+		if err := s.mustMatch(s.exec(ctx, tx, endPause, policy)); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventResumed, actor, "")
+	})
+}
+
+// GlobalPause is what row 0 of the pauses says.
+type GlobalPause struct {
+	Pause
+	Held       bool // the server is not the one the catalog knows
+	HeldReason string
+	HeldAt     time.Time
+}
+
+// GlobalPause returns whether everything is paused or held.
+func (s *Store) GlobalPause(ctx context.Context) (g GlobalPause, err error) {
+	var since, until, held sql.Null[time.Time]
+	err = s.db.QueryRowContext(ctx, s.sql(selectGlobalPause)).
+		Scan(&g.Paused, &g.Reason, &g.By, &since, &until, &g.Held, &g.HeldReason, &held)
+	if err != nil {
+		return g, fmt.Errorf("read pause: %w", err)
+	}
+	g.Since, g.Until, g.HeldAt = since.V, until.V, held.V
+	return g, nil
+}
+
+// Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete nothing more.
+func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs []uint64, err error) {
+	err = s.tx(ctx, "cancel", func(tx *sql.Tx) error {
+		if err := s.bar(ctx, tx, policy); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, s.sql(selectPolicyJobs), policy)
+		if err != nil {
+			return err
+		}
+		if jobs, err = collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) }); err != nil {
+			return err
+		}
+		if err := s.endJobs(ctx, tx, policy, JobCancelled, "cancelled by "+actor); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventCancel, actor, fmt.Sprintf("%d jobs", len(jobs)))
+	})
+	return jobs, err
+}
+
+// RequestRun asks the engine to start a job now, whatever the schedule says.
+func (s *Store) RequestRun(ctx context.Context, actor string, policy uint64) error {
+	return s.tx(ctx, "request a run", func(tx *sql.Tx) error {
+		if err := s.mustMatch(s.exec(ctx, tx, requestRun, actor, policy)); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventRun, actor, "")
+	})
+}
+
+// Approve lets this version of a policy delete what the brake would hold, also before a job exists, and starts the job that waits.
+// The engine calls it too, as itself, when a version has passed the brake.
+func (s *Store) Approve(ctx context.Context, actor string, policy, version uint64) error {
+	return s.tx(ctx, "approve", func(tx *sql.Tx) error {
+		if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
+			return err
+		}
+		n, err := s.exec(ctx, tx, approvePolicy, actor, policy, version)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrPolicyChanged
+		}
+		if _, err := s.exec(ctx, tx, approveJobs, policy); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventApproved, actor, fmt.Sprintf("version %d", version))
+	})
+}
+
+// Disarm stops a policy until a person re-arms it, and ends its jobs.
+func (s *Store) Disarm(ctx context.Context, actor string, policy, version uint64, reason string) error {
+	return s.tx(ctx, "disarm", func(tx *sql.Tx) error {
+		if err := s.bar(ctx, tx, policy); err != nil {
+			return err
+		}
+		n, err := s.exec(ctx, tx, updatePolicyState, PolicyDisarmed, reason, policy, version)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrPolicyChanged
+		}
+		if err := s.endJobs(ctx, tx, policy, JobDisarmed, reason); err != nil {
+			return err
+		}
+		return s.recordFor(ctx, tx, policy, EventDisarmed, actor, reason)
+	})
+}
+
+func (s *Store) barFor(ctx context.Context, tx *sql.Tx, policy uint64) error {
+	if policy == PauseAll {
+		return s.barAll(ctx, tx)
+	}
+	return s.bar(ctx, tx, policy)
+}
+
+// mustMatch turns a write that found no policy into ErrNoPolicy.
+func (*Store) mustMatch(n int64, err error) error {
+	if err == nil && n == 0 {
+		return ErrNoPolicy
+	}
+	return err
+}
+
+// recordFor records an event about a policy by its id, or about everything.
+func (s *Store) recordFor(ctx context.Context, tx *sql.Tx, policy uint64, kind EventKind, actor, text string) error {
+	if policy == PauseAll {
+		return s.record(ctx, tx, Event{Kind: kind, Actor: actor, Text: text})
+	}
+	p, err := onePolicy(s.policies(ctx, tx, selectPolicyByID, policy))
+	if err != nil {
+		return err
+	}
+	return s.record(ctx, tx, p.event(kind, actor, text))
+}

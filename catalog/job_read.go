@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoJob says that a job is not open.
+var ErrNoJob = errors.New("job is not open")
+
+// Jobs returns the open jobs by table and partition, with the counts of their tasks.
+func (s *Store) Jobs(ctx context.Context) ([]Job, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectJobs))
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	return collect(rows, scanJob)
+}
+
+// Job returns an open job, or ErrNoJob: it may be in the history.
+func (s *Store) Job(ctx context.Context, id uint64) (Job, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectJob), id)
+	if err != nil {
+		return Job{}, fmt.Errorf("read job %d: %w", id, err)
+	}
+	jobs, err := collect(rows, scanJob)
+	if err == nil && len(jobs) == 0 {
+		err = ErrNoJob
+	}
+	if err != nil {
+		return Job{}, err
+	}
+	return jobs[0], nil
+}
+
+func scanJob(r *sql.Rows) (j Job, err error) {
+	var owner, estimated, tableRows, inflow, nulls, odd sql.Null[uint64]
+	var oldest sql.Null[time.Time]
+	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.StateAt,
+		&owner, &j.Fence, &j.Cutoff, &j.CutoffLiteral, &j.FloorLiteral, &j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason,
+		&estimated, &tableRows, &inflow, &oldest, &nulls, &odd, &j.Note, &j.CreatedAt, &j.Tasks, &j.TasksFinished,
+		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
+	j.Owner, j.OldestExpiry = owner.V, oldest.V
+	j.EstimatedRows, j.TableRows, j.Inflow = pointer(estimated), pointer(tableRows), pointer(inflow)
+	j.NullRows, j.OddRows = pointer(nulls), pointer(odd)
+	return j, err
+}
+
+// pointer turns NULL into nil.
+func pointer[T any](n sql.Null[T]) *T {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
+}
+
+// nullTime turns the zero time into NULL.
+func nullTime(t time.Time) sql.Null[time.Time] {
+	return sql.Null[time.Time]{V: t, Valid: !t.IsZero()}
+}
+
+// nullID turns 0 into NULL.
+func nullID(id uint64) sql.Null[uint64] { return sql.Null[uint64]{V: id, Valid: id != 0} }
+
+// Schedule tells when a table (partition "") or partition ran last and whether somebody asked for a run.
+type Schedule struct {
+	PolicyID       uint64
+	Partition      string
+	RequestedAt    time.Time // on partition "": a run of every partition that has not started since
+	RequestedBy    string
+	LastJob        uint64
+	LastVersion    uint64 // of the policy, in the last job
+	LastState      JobState
+	LastStartedAt  time.Time
+	LastFinishedAt time.Time // zero while it runs
+	LastCutoff     time.Time
+}
+
+// Schedules returns when every table and partition ran last.
+func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectSchedules))
+	if err != nil {
+		return nil, fmt.Errorf("read schedules: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
+		var requested, started, finished, cutoff sql.Null[time.Time]
+		var job, version sql.Null[uint64]
+		var state sql.Null[JobState]
+		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state, &started, &finished, &cutoff)
+		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
+		c.LastJob, c.LastVersion, c.LastState = job.V, version.V, state.V
+		return c, err
+	})
+}

@@ -1,0 +1,235 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Why a job can not be created or changed.
+var (
+	ErrJobOpen = errors.New("a job is open for this table or partition")
+	ErrStopped = errors.New("the policy is not in force: changed, disarmed, paused or held")
+	ErrFence   = errors.New("another node has taken over")
+	ErrMove    = errors.New("the job can not go from its state to that one")
+)
+
+// NewJob is a job to be created, with its tasks.
+type NewJob struct {
+	Policy        Policy
+	Partition     string
+	State         JobState // running, or needs approval; running when empty
+	Reason        string
+	Owner         uint64
+	Cutoff        time.Time
+	CutoffLiteral string
+	FloorLiteral  string
+	Trigger       Trigger
+	TriggeredBy   string
+	Facts         JobFacts
+	Tasks         []TaskRange
+}
+
+// CreateJob starts a job, unless one is open (ErrJobOpen) or the policy is not in force in the version the caller saw (ErrStopped).
+func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
+	if n.State == "" {
+		n.State = JobRunning
+	}
+	if n.Trigger == "" {
+		n.Trigger = TriggerSchedule
+	}
+	var id uint64
+	err := s.tx(ctx, "create job for "+n.Policy.Table.String(), func(tx *sql.Tx) (err error) {
+		if err = s.touch(ctx, tx, n.Policy.ID, n.Partition); err != nil {
+			return err
+		}
+		if id, err = s.insertJob(ctx, tx, n); err != nil {
+			return err
+		}
+		for i, r := range n.Tasks {
+			if _, err = s.exec(ctx, tx, insertTask, id, n.Policy.ID, i, r.Start, r.End); err != nil {
+				return fmt.Errorf("create task %d: %w", i, err)
+			}
+		}
+		if err = s.inForce(ctx, tx, n.Policy.ID, n.Policy.Version); err != nil {
+			return err
+		}
+		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, n.Policy.ID, n.Partition)
+		return err
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	return s.Job(ctx, id)
+}
+
+func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, error) {
+	f := n.Facts
+	id, err := s.insert(ctx, tx, insertJob, n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition,
+		n.State, n.Reason, nullID(n.Owner), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
+		f.EstimatedRows, f.TableRows, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note)
+	if isServerError(err, errDuplicate) {
+		return 0, ErrJobOpen
+	}
+	if isServerError(err, errNoParent) {
+		return 0, ErrStopped // the policy is gone
+	}
+	return id, err
+}
+
+// touch writes the schedule rows of a job: the policy's own, which everybody writes, and the partition's.
+func (s *Store) touch(ctx context.Context, tx *sql.Tx, policy uint64, partition string) error {
+	n, err := s.exec(ctx, tx, bumpSchedule, policy)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return ErrStopped // the policy is gone
+	case partition == "":
+		return nil
+	}
+	_, err = s.exec(ctx, tx, touchSchedule, policy, partition)
+	return err
+}
+
+// inForce takes the shared locks of the barrier and reports ErrStopped when a batch could not run.
+func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64) error {
+	var one int
+	err := tx.QueryRowContext(ctx, selectPolicyGuard+s.Guard(policy, version)).Scan(&one)
+	if isNoRows(err) {
+		return ErrStopped
+	}
+	return err
+}
+
+// LeadJob makes node the owner of a job whose owner has gone, or that has none, and returns it with its new fence.
+func (s *Store) LeadJob(ctx context.Context, id, node uint64) (Job, error) {
+	n, err := s.exec(ctx, s.db, leadJob, node, id, node, s.deadAfter())
+	if err != nil {
+		return Job{}, fmt.Errorf("lead job %d: %w", id, err)
+	}
+	if n == 0 {
+		return Job{}, ErrFence
+	}
+	return s.Job(ctx, id)
+}
+
+// SetJobFacts writes what the owner of a job has found out.
+func (s *Store) SetJobFacts(ctx context.Context, id, fence uint64, f JobFacts) error {
+	n, err := s.exec(ctx, s.db, setJobFacts, f.Plan, f.PlanReason, f.EstimatedRows, f.TableRows, f.Inflow, nullTime(f.OldestExpiry),
+		f.NullRows, f.OddRows, f.Note, id, fence)
+	if err != nil {
+		return fmt.Errorf("write facts of job %d: %w", id, err)
+	}
+	if n == 0 {
+		return ErrFence
+	}
+	return nil
+}
+
+// SetJobState moves an open job to another open state. Leaving running stops its tasks, whoever works on them.
+func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState, reason string) error {
+	if !next.Open() {
+		return ErrMove
+	}
+	return s.tx(ctx, fmt.Sprintf("set job %d %s", id, next), func(tx *sql.Tx) error {
+		state, err := s.lockJob(ctx, tx, id, fence)
+		if err != nil {
+			return err
+		}
+		if state != next && !state.Can(next) {
+			return ErrMove
+		}
+		if next != JobRunning {
+			if _, err := s.exec(ctx, tx, restartTasks, id); err != nil {
+				return err
+			}
+		}
+		_, err = s.exec(ctx, tx, setJobState, next, reason, id)
+		return err
+	})
+}
+
+// FinishJob ends a job and moves it to the history, with the counts of its tasks.
+func (s *Store) FinishJob(ctx context.Context, id, fence uint64, end JobState, reason string) error {
+	return s.tx(ctx, fmt.Sprintf("finish job %d", id), func(tx *sql.Tx) error {
+		state, err := s.lockJob(ctx, tx, id, fence)
+		if err != nil {
+			return err
+		}
+		if end.Open() || !state.Can(end) {
+			return ErrMove
+		}
+		return s.endJob(ctx, tx, id, end, reason)
+	})
+}
+
+// lockJob locks the rows of a job in the order everybody uses: schedule, job; its tasks come next.
+func (s *Store) lockJob(ctx context.Context, tx *sql.Tx, id, fence uint64) (JobState, error) {
+	var policy uint64
+	if err := tx.QueryRowContext(ctx, s.sql(selectJobPolicy), id).Scan(&policy); err != nil {
+		return "", orNoJob(err)
+	}
+	if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
+		return "", err
+	}
+	var state JobState
+	var now uint64
+	if err := tx.QueryRowContext(ctx, s.sql(lockJob), id).Scan(&state, &now); err != nil {
+		return "", orNoJob(err)
+	}
+	if now != fence {
+		return "", ErrFence
+	}
+	return state, nil
+}
+
+func orNoJob(err error) error {
+	if isNoRows(err) {
+		return ErrNoJob
+	}
+	return err
+}
+
+// endJobs ends all open jobs of a policy. The caller has written the bar.
+func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, policy uint64, end JobState, reason string) error {
+	rows, err := tx.QueryContext(ctx, s.sql(selectPolicyJobs), policy)
+	if err != nil {
+		return err
+	}
+	ids, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.endJob(ctx, tx, id, end, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endJob moves a job to the history. It locks the tasks before it counts, so that no batch commits in between.
+func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState, reason string) error {
+	if !slices.Contains(EndJobStates(), end) {
+		return ErrMove
+	}
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{restartTasks, []any{id}},
+		{insertHistory, []any{end, reason, id}},
+		{endSchedule, []any{end, id}},
+		{deleteTasks, []any{id}},
+		{deleteJob, []any{id}},
+	} {
+		if _, err := s.exec(ctx, tx, step.query, step.args...); err != nil {
+			return fmt.Errorf("end job %d: %w", id, err)
+		}
+	}
+	return nil
+}

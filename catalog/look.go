@@ -1,0 +1,163 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// ErrNoTable says that a table does not exist.
+var ErrNoTable = errors.New("table does not exist")
+
+// Seen is what a look at a table on this server shows. It takes no lock on the table.
+type Seen struct {
+	Exists     bool
+	Shape      Shape
+	Identities []Identity // the table first, then its partitions
+	// TableRows is the optimizer's guess.
+	TableRows uint64
+}
+
+// lookAttempts bounds how often a table that changes under our eyes is read again.
+const lookAttempts = 5
+
+// Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME moved in between, it looks again.
+func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
+	t = s.stored(t)
+	for range lookAttempts {
+		seen, err := s.look(ctx, t)
+		if err != nil {
+			return seen, fmt.Errorf("look at %s: %w", t, err)
+		}
+		after, exists, _, err := s.createTime(ctx, t)
+		if err != nil {
+			return seen, fmt.Errorf("look at %s: %w", t, err)
+		}
+		if exists == seen.Exists && (!exists || after.Equal(seen.Identities[0].CreateTime)) {
+			return seen, nil
+		}
+	}
+	return Seen{}, fmt.Errorf("look at %s: it changes all the time", t)
+}
+
+func (s *Store) look(ctx context.Context, t Table) (seen Seen, err error) {
+	whole := Identity{}
+	whole.CreateTime, seen.Exists, seen.TableRows, err = s.createTime(ctx, t)
+	if err != nil || !seen.Exists {
+		return seen, err
+	}
+	if seen.Shape, err = s.shape(ctx, t); err != nil {
+		return seen, err
+	}
+	parts, err := s.partitions(ctx, t)
+	if err != nil {
+		return seen, err
+	}
+	ids, err := s.tableIDs(ctx, t)
+	if err != nil {
+		return seen, err
+	}
+	whole.TableID = ids[""]
+	seen.Identities = append(seen.Identities, whole)
+	for _, p := range parts {
+		p.TableID = ids[strings.ToLower(fileName(p.Partition))]
+		seen.Identities = append(seen.Identities, p)
+	}
+	return seen, nil
+}
+
+func (s *Store) createTime(ctx context.Context, t Table) (created time.Time, exists bool, rows uint64, err error) {
+	var at sql.Null[time.Time]
+	var n sql.Null[uint64]
+	err = s.db.QueryRowContext(ctx, selectCreateTime, t.Schema, t.Name).Scan(&at, &n)
+	if isNoRows(err) {
+		return at.V, false, 0, nil
+	}
+	return at.V, err == nil, n.V, err
+}
+
+func (s *Store) shape(ctx context.Context, t Table) (Shape, error) {
+	columns, err := s.lines(ctx, selectShapeColumns, t)
+	if err != nil {
+		return Shape{}, err
+	}
+	key, err := s.lines(ctx, selectShapeKey, t)
+	if err != nil {
+		return Shape{}, err
+	}
+	for i := range key {
+		key[i] = ddl.Quote(key[i])
+	}
+	return Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(key, ",")}, nil
+}
+
+func (s *Store) lines(ctx context.Context, query string, t Table) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, query, t.Schema, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
+}
+
+func (s *Store) partitions(ctx context.Context, t Table) ([]Identity, error) {
+	rows, err := s.db.QueryContext(ctx, selectPartitions, t.Schema, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(r *sql.Rows) (i Identity, err error) {
+		var created sql.Null[time.Time]
+		err = r.Scan(&i.Partition, &created)
+		i.CreateTime = created.V
+		return i, err
+	})
+}
+
+// tableIDs returns InnoDB's ids by partition, in lower case and in the spelling of file names; "" is a table without partitions.
+// Of subpartitions the highest counts. Without PROCESS, or for names we can not spell, there are none.
+func (s *Store) tableIDs(ctx context.Context, t Table) (map[string]uint64, error) {
+	query := selectTableIDsMySQL
+	if s.server.MariaDB {
+		query = selectTableIDsMariaDB
+	}
+	name := fileName(t.Schema) + "/" + fileName(t.Name)
+	rows, err := s.db.QueryContext(ctx, query, name, name+"#p#", name+"#p#")
+	if isServerError(err, errSpecificAccess) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]uint64{}
+	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
+		var id uint64
+		var full string
+		err := r.Scan(&id, &full)
+		_, part, _ := strings.Cut(strings.ToLower(full), "#p#")
+		part, _, _ = strings.Cut(part, "#sp#")
+		ids[part] = max(ids[part], id)
+		return struct{}{}, err
+	})
+	if isServerError(err, errSpecificAccess) {
+		return nil, nil
+	}
+	return ids, err
+}
+
+// fileName spells an identifier the way InnoDB names files. Letters beyond ASCII have shorter codes that we do not know;
+// such a table has no id for us, and its CREATE_TIME alone decides.
+func fileName(name string) string {
+	var b strings.Builder
+	for _, c := range name {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			b.WriteRune(c)
+			continue
+		}
+		fmt.Fprintf(&b, "@%04x", c)
+	}
+	return b.String()
+}

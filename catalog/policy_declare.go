@@ -1,0 +1,192 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrPolicyChanged says that a policy is not in the version the caller has seen.
+var ErrPolicyChanged = errors.New("policy has changed meanwhile")
+
+// ErrTableInDDL says that another statement is changing the policy's table right now.
+var ErrTableInDDL = errors.New("another statement is changing the table")
+
+// Declaration is a rule for a table that no native DDL goes with.
+type Declaration struct {
+	Table Table
+	Rule  Rule
+	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
+	Arm bool
+	// Hold waits for approval whatever the brake says: the clause came from a dump.
+	Hold bool
+}
+
+// Declare gives a table a policy, or changes the one it has, in one transaction: when it returns nil no row is deleted
+// under the old rule any more, by any proxy. A rule that changes nothing keeps version, jobs and approval.
+func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
+	d.Table = s.stored(d.Table)
+	seen, err := s.Look(ctx, d.Table)
+	if err != nil {
+		return Policy{}, err
+	}
+	if !seen.Exists {
+		return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, ErrNoTable)
+	}
+	var out Policy
+	err = s.tx(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
+		old, err := s.policy(ctx, tx, d.Table)
+		switch {
+		case errors.Is(err, ErrNoPolicy):
+			out, err = s.create(ctx, tx, who, d, PolicyArmed, "", seen)
+			return err
+		case err != nil:
+			return err
+		case old.Stage != nil:
+			return ErrTableInDDL
+		}
+		if old.Rule.Equal(d.Rule) && old.State == PolicyArmed && !d.Hold {
+			out = old
+			return nil
+		}
+		out, err = s.change(ctx, tx, who, old, d, seen)
+		return err
+	})
+	return out, err
+}
+
+// change writes a new rule over a known policy and ends the jobs of the old one.
+func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen) (Policy, error) {
+	if err := s.bar(ctx, tx, old.ID); err != nil {
+		return old, err
+	}
+	state, reason, kind := old.State, old.Reason, EventChanged
+	if d.Arm && state != PolicyArmed {
+		state, reason, kind = PolicyArmed, "", EventArmed
+	}
+	if err := s.writeRule(ctx, tx, old, ruleWrite{
+		rule: d.Rule, state: state, reason: reason, shape: seen.Shape, hold: d.Hold,
+		keepApproval: state == old.State && old.Rule.sameExpiry(d.Rule),
+	}); err != nil {
+		return old, err
+	}
+	if err := s.endJobs(ctx, tx, old.ID, JobCancelled, "the policy was changed"); err != nil {
+		return old, err
+	}
+	if err := s.rememberIdentity(ctx, tx, old.ID, seen); err != nil {
+		return old, err
+	}
+	p, err := s.policy(ctx, tx, d.Table)
+	if err != nil {
+		return old, err
+	}
+	return p, s.record(ctx, tx, p.event(kind, who.Account, p.Rule.String()))
+}
+
+// Remove takes a table's policy away. A table without one is no error, as in TiDB.
+func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
+	t = s.stored(t)
+	return s.tx(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
+		p, err := s.policy(ctx, tx, t)
+		if errors.Is(err, ErrNoPolicy) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return s.remove(ctx, tx, who.Account, p, EventRemoved, "REMOVE TTL")
+	})
+}
+
+// remove deletes a policy with everything that hangs on it; its history and events stay.
+func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, kind EventKind, why string) error {
+	if err := s.bar(ctx, tx, p.ID); err != nil {
+		return err
+	}
+	if err := s.endJobs(ctx, tx, p.ID, JobCancelled, why); err != nil {
+		return err
+	}
+	if err := s.execAll(ctx, tx, []any{p.ID}, deletePolicy, deletePolicyPause); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, p.event(kind, actor, why))
+}
+
+// create inserts a policy that was not there, with the rows that hang on it.
+func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState, reason string, seen Seen) (Policy, error) {
+	options, err := d.Rule.optionsJSON()
+	if err != nil {
+		return Policy{}, err
+	}
+	r := d.Rule
+	id, err := s.insert(ctx, tx, insertPolicy, d.Table.Schema, d.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, state, reason, seen.Shape.Columns, seen.Shape.PrimaryKey, d.Hold, who.Account)
+	if err != nil {
+		return Policy{}, err
+	}
+	if err := s.execAll(ctx, tx, []any{id}, insertPolicyPause, insertPolicySchedule); err != nil {
+		return Policy{}, err
+	}
+	if err := s.rememberIdentity(ctx, tx, id, seen); err != nil {
+		return Policy{}, err
+	}
+	p, err := s.policy(ctx, tx, d.Table)
+	if err != nil {
+		return p, err
+	}
+	return p, s.record(ctx, tx, p.event(EventDeclared, who.Account, p.Rule.String()))
+}
+
+// ruleWrite is what writeRule makes of a policy.
+type ruleWrite struct {
+	rule         Rule
+	state        PolicyState
+	reason       string
+	shape        Shape
+	hold         bool
+	keepApproval bool // the rule expires the same rows as before
+}
+
+// writeRule gives a policy a rule, a state and a new version, and ends its stage.
+func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWrite) error {
+	options, err := w.rule.optionsJSON()
+	if err != nil {
+		return err
+	}
+	r := w.rule
+	n, err := s.exec(ctx, tx, updateRule, r.Column, r.Literal, r.Unit, r.Enabled, r.JobInterval, r.TimeZone, r.zoneSource(), options,
+		w.state, w.reason, w.shape.Columns, w.shape.PrimaryKey, w.hold || old.Approval.Required,
+		w.keepApproval && old.Approved() && !w.hold, old.ID, old.Version)
+	if err == nil && n == 0 {
+		err = ErrPolicyChanged
+	}
+	return err
+}
+
+// bar makes every batch planned so far for the policy impossible. It comes first in each transaction that stops or
+// changes a policy, before the policy's own row.
+func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
+	return s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks)
+}
+
+// barAll does the same for all policies.
+func (s *Store) barAll(ctx context.Context, tx *sql.Tx) error {
+	return s.execAll(ctx, tx, nil, bumpAllSchedules, bumpAllTasks)
+}
+
+func (r Rule) optionsJSON() (string, error) {
+	if len(r.Options) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(r.Options)
+	return string(text), err
+}
+
+func (r Rule) zoneSource() ZoneSource {
+	if r.ZoneSource == "" {
+		return ZoneFromServer
+	}
+	return r.ZoneSource
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoPolicy says that a table has no policy.
+var ErrNoPolicy = errors.New("table has no TTL policy")
+
+// Policies returns all policies by schema and table.
+func (s *Store) Policies(ctx context.Context) ([]Policy, error) {
+	return s.policies(ctx, s.db, selectPolicies)
+}
+
+// PoliciesIn returns the policies of a schema by table, for DROP DATABASE.
+func (s *Store) PoliciesIn(ctx context.Context, schema string) ([]Policy, error) {
+	return s.policies(ctx, s.db, selectPolicyInSchema, s.stored(Table{Schema: schema}).Schema)
+}
+
+// Policy returns the policy of a table, or ErrNoPolicy.
+func (s *Store) Policy(ctx context.Context, t Table) (Policy, error) {
+	return s.policy(ctx, s.db, s.stored(t))
+}
+
+// PolicyByID returns a policy, or ErrNoPolicy.
+func (s *Store) PolicyByID(ctx context.Context, id uint64) (Policy, error) {
+	return onePolicy(s.policies(ctx, s.db, selectPolicyByID, id))
+}
+
+func (s *Store) policy(ctx context.Context, on execer, t Table) (Policy, error) {
+	return onePolicy(s.policies(ctx, on, selectPolicy, t.Schema, t.Name))
+}
+
+func onePolicy(all []Policy, err error) (Policy, error) {
+	if err == nil && len(all) == 0 {
+		err = ErrNoPolicy
+	}
+	if err != nil {
+		return Policy{}, err
+	}
+	return all[0], nil
+}
+
+func (s *Store) policies(ctx context.Context, on execer, query string, args ...any) ([]Policy, error) {
+	rows, err := on.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read policies: %w", err)
+	}
+	return collect(rows, scanPolicy)
+}
+
+// stored returns the name as the server keeps it.
+func (s *Store) stored(t Table) Table {
+	if s.server.LowerNames {
+		return t.lower()
+	}
+	return t
+}
+
+func scanPolicy(r *sql.Rows) (Policy, error) {
+	var (
+		p           Policy
+		options     []byte
+		approved    sql.Null[uint64]
+		approvedAt  sql.Null[time.Time]
+		stage       stageColumns
+		since, till sql.Null[time.Time]
+	)
+	err := r.Scan(&p.ID, &p.Version, &p.Table.Schema, &p.Table.Name, &p.Rule.Column, &p.Rule.Literal, &p.Rule.Unit, &p.Rule.Enabled,
+		&p.Rule.JobInterval, &p.Rule.TimeZone, &p.Rule.ZoneSource, &options, &p.State, &p.Reason, &p.StateAt, &p.Owner,
+		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &approved, &p.Approval.By, &approvedAt,
+		&stage.server, &stage.boot, &stage.connection, &stage.node, &stage.at, &stage.intent,
+		&p.CreatedAt, &p.ChangedAt, &p.Paused.Paused, &p.Paused.Reason, &p.Paused.By, &since, &till)
+	if err != nil {
+		return p, err
+	}
+	p.Approval.Version, p.Approval.At = approved.V, approvedAt.V
+	p.Paused.Since, p.Paused.Until = since.V, till.V
+	if err := json.Unmarshal(options, &p.Rule.Options); err != nil {
+		return p, fmt.Errorf("options of policy %d: %w", p.ID, err)
+	}
+	p.Stage, err = stage.info()
+	return p, err
+}
+
+// stageColumns are NULL together while no DDL is in flight.
+type stageColumns struct {
+	server     sql.Null[string]
+	boot, at   sql.Null[time.Time]
+	connection sql.Null[uint64]
+	node       sql.Null[uint64]
+	intent     []byte
+}
+
+func (c stageColumns) info() (*StageInfo, error) {
+	if !c.server.Valid {
+		return nil, nil //nolint:nilnil // no stage is no error
+	}
+	info := &StageInfo{
+		Client: Client{Server: c.server.V, Boot: c.boot.V, Connection: c.connection.V, Node: c.node.V},
+		At:     c.at.V,
+	}
+	if err := json.Unmarshal(c.intent, &info.stageIntent); err != nil {
+		return nil, fmt.Errorf("stage: %w", err)
+	}
+	return info, nil
+}

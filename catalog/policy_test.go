@@ -1,0 +1,193 @@
+package catalog
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDeclareIsReadBackAsItWas(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		table := b.table(t, "a")
+		rule := Rule{
+			Column: "at", Literal: "'1:30'", Unit: "HOUR_MINUTE", Enabled: true, JobInterval: "1h100m",
+			TimeZone: "Europe/Berlin", ZoneSource: ZoneFromTable, Options: map[string]string{"TTL_MAX_LAG": "2h"},
+		}
+		p, err := b.Declare(t.Context(), b.client(), Declaration{Table: table, Rule: rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(rule, got.Rule); diff != "" {
+			t.Errorf("rule (-want +got):\n%s", diff)
+		}
+		if !got.Armed() || got.Version != 1 || got.ID != p.ID || got.Owner != "ann@%" {
+			t.Errorf("got %+v, want an armed policy in version 1", got)
+		}
+		ids, err := b.Identities(t.Context(), p.ID)
+		if err != nil || len(ids) != 1 || ids[0].TableID == 0 || ids[0].CreateTime.IsZero() {
+			t.Errorf("got identities %+v, %v, want the table's", ids, err)
+		}
+	})
+}
+
+func TestDeclareTheSameChangesNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		again := b.declare(t, p.Table)
+		if again.Version != p.Version || !again.Approved() {
+			t.Errorf("got version %d approved %v, want version %d still approved", again.Version, again.Approved(), p.Version)
+		}
+	})
+}
+
+func TestChangeEndsJobsAndTakesApprovalBack(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		job := b.job(t, p, 1)
+		rule := p.Rule
+		rule.Unit = "HOUR"
+		changed, err := b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed.Version != 2 || changed.Approved() {
+			t.Errorf("got version %d approved %v, want 2 and not approved", changed.Version, changed.Approved())
+		}
+		ended, err := b.EndedJob(t.Context(), job.ID)
+		if err != nil || ended.State != JobCancelled {
+			t.Errorf("got job %v, %v, want it cancelled", ended.State, err)
+		}
+		rule.JobInterval = "2h"
+		if err := b.Approve(t.Context(), "dba", p.ID, 2); err != nil {
+			t.Fatal(err)
+		}
+		changed, err = b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: rule})
+		if err != nil || changed.Version != 3 || !changed.Approved() {
+			t.Errorf("another job interval: got version %d approved %v %v, want 3 and still approved", changed.Version, changed.Approved(), err)
+		}
+	})
+}
+
+func TestRemoveTakesEverythingButHistory(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.job(t, p, 2)
+		if err := b.Remove(t.Context(), b.client(), p.Table); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Policy(t.Context(), p.Table); !errors.Is(err, ErrNoPolicy) {
+			t.Errorf("got %v, want no policy", err)
+		}
+		for _, table := range []string{"policy", "policy_identity", "schedule", "job", "task"} {
+			if n := b.scalar(t, "SELECT COUNT(*) FROM {"+table+"}"); n != 0 {
+				t.Errorf("%d rows left in %s", n, table)
+			}
+		}
+		if n := b.scalar(t, "SELECT COUNT(*) FROM {job_history}"); n != 1 {
+			t.Errorf("got %d ended jobs, want 1", n)
+		}
+		if err := b.Remove(t.Context(), b.client(), p.Table); err != nil {
+			t.Errorf("a second time: got %v, want silence", err)
+		}
+	})
+}
+
+func TestDisarmAndArmAgain(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.job(t, p, 1)
+		if err := b.Disarm(t.Context(), "node 1", p.ID, p.Version, "the table was replaced"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), p.Table)
+		if err != nil || got.Armed() || got.Reason != "the table was replaced" {
+			t.Errorf("got %+v, %v, want it disarmed with the reason", got, err)
+		}
+		if err := b.Disarm(t.Context(), "node 2", p.ID, p.Version, "late"); !errors.Is(err, ErrPolicyChanged) {
+			t.Errorf("an old version: got %v, want %v", err, ErrPolicyChanged)
+		}
+		rule := got.Rule
+		rule.JobInterval = "5h"
+		got, err = b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: rule})
+		if err != nil || got.Armed() {
+			t.Errorf("a change of the interval: got armed %v, %v, want it to stay disarmed", got.Armed(), err)
+		}
+		got, err = b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: rule, Arm: true})
+		if err != nil || !got.Armed() || got.Approved() {
+			t.Errorf("got armed %v approved %v, %v, want it armed and braked", got.Armed(), got.Approved(), err)
+		}
+	})
+}
+
+func TestSchemaRefusesForbiddenStates(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.job(t, p, 1)
+		for _, q := range []string{
+			"UPDATE {policy} SET state = 'ready'",
+			"UPDATE {policy} SET state = 'disarmed', reason = ''",
+			"UPDATE {policy} SET state = 'stopped'",
+			"UPDATE {policy} SET approved_version = version + 1",
+			"UPDATE {job} SET state = 'finished'",
+			"UPDATE {job} SET state = 'paused', reason = ''",
+			"UPDATE {task} SET state = 'running', owner = NULL",
+			"UPDATE {pause} SET held = TRUE, held_reason = 'x' WHERE policy_id <> 0",
+			"INSERT INTO {generation} (id) VALUES (2)",
+		} {
+			_, err := b.db.ExecContext(t.Context(), b.sql(q))
+			if !isServerError(err, errCheckMariaDB, errCheckMySQL) {
+				t.Errorf("%s: got %v, want a violated CHECK", q, err)
+			}
+		}
+	})
+}
+
+func TestEveryOpenAndEndedStateIsAccepted(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		job := b.job(t, p, 1)
+		for _, state := range OpenJobStates() {
+			b.exec(t, "UPDATE {job} SET state = ?, reason = 'why'", state)
+		}
+		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobCancelled, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range EndJobStates() {
+			b.exec(t, "UPDATE {job_history} SET state = ?", state)
+		}
+	})
+}
+
+// job creates a running job with so many tasks.
+func (b *bench) job(t *testing.T, p Policy, tasks int) Job {
+	t.Helper()
+	now, err := b.Clock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := NewJob{Policy: p, Cutoff: now.Add(-time.Hour), CutoffLiteral: "2000-01-01 00:00:00", Tasks: make([]TaskRange, tasks)}
+	job, err := b.CreateJob(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}

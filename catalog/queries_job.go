@@ -1,0 +1,118 @@
+package catalog
+
+// Jobs, in the order of scanJob.
+const (
+	jobColumns = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at,
+ j.owner, j.fence, j.cutoff, j.cutoff_literal, j.floor_literal, j.trigger_kind, j.triggered_by, j.plan, j.plan_reason,
+ j.estimated_rows, j.table_rows, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, ` + taskTotals
+	taskTotals = `COUNT(t.id), COALESCE(SUM(t.state = 'finished'), 0), COALESCE(SUM(t.examined), 0), COALESCE(SUM(t.deleted), 0),
+ COALESCE(SUM(t.refreshed), 0), COALESCE(SUM(t.failed), 0), COALESCE(SUM(t.skipped), 0)`
+	jobsAndTasks = ` FROM {job} j LEFT JOIN {task} t ON t.job_id = j.id`
+
+	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id ORDER BY j.schema_name, j.table_name, j.partition_name`
+	selectJob        = `SELECT ` + jobColumns + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
+	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE j.policy_id = ? ORDER BY j.id`
+
+	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES (?, ?, 1)
+ ON DUPLICATE KEY UPDATE revision = revision + 1`
+	startSchedule = `UPDATE {schedule} SET last_job_id = ?, last_version = ?, last_state = ?, last_started_at = UTC_TIMESTAMP(6),
+ last_finished_at = NULL, last_cutoff = ? WHERE policy_id = ? AND partition_name = ?`
+	endSchedule = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name AND s.last_job_id = j.id
+ SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version, last_state,
+ last_started_at, last_finished_at, last_cutoff FROM {schedule}`
+	requestRun = `UPDATE {schedule} SET requested_at = UTC_TIMESTAMP(6), requested_by = ?, revision = revision + 1
+ WHERE policy_id = ? AND partition_name = ''`
+	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `
+
+	insertJob = `INSERT INTO {job} (policy_id, policy_version, schema_name, table_name, partition_name, state, reason, state_at, owner,
+ cutoff, cutoff_literal, floor_literal, trigger_kind, triggered_by, plan, plan_reason, estimated_rows, table_rows, inflow,
+ oldest_expiry, null_rows, odd_rows, note, created_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+	insertTask = `INSERT INTO {task} (job_id, policy_id, seq, state_at, range_start, range_end, cursor_key, error)
+ VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?, ?, '', '')`
+
+	selectJobPolicy = `SELECT policy_id FROM {job} WHERE id = ?`
+	lockJob         = `SELECT state, fence FROM {job} WHERE id = ? FOR UPDATE`
+	setJobState     = `UPDATE {job} SET state = ?, reason = ?, state_at = UTC_TIMESTAMP(6) WHERE id = ?`
+	setJobFacts     = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, inflow = ?, oldest_expiry = ?, null_rows = ?, odd_rows = ?, note = ?
+ WHERE id = ? AND fence = ?`
+	leadJob = `UPDATE {job} j SET j.owner = ?, j.fence = j.fence + 1
+ WHERE j.id = ? AND (j.owner IS NULL OR j.owner = ? OR NOT EXISTS (` + liveOwner + ` n.id = j.owner))`
+	liveOwner = `SELECT 1 FROM {node} n WHERE n.left_at IS NULL AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND AND`
+
+	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, cutoff,
+ trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note, created_at, finished_at,
+ tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
+ SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.cutoff,
+ j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at,
+ UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
+	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
+	deleteJob   = `DELETE FROM {job} WHERE id = ?`
+
+	approveJobs = `UPDATE {job} SET state = 'running', reason = '', state_at = UTC_TIMESTAMP(6)
+ WHERE policy_id = ? AND state = 'needs approval'`
+)
+
+// Tasks, in the order of scanTask.
+const (
+	taskColumns = `t.id, t.job_id, t.policy_id, t.seq, t.state, t.state_at, t.owner, t.fence, t.batch, t.connection, t.server,
+ t.range_start, t.range_end, t.cursor_key, t.examined, t.deleted, t.refreshed, t.failed, t.skipped, t.error FROM {task} t`
+	selectTasks    = `SELECT ` + taskColumns + ` ORDER BY t.job_id, t.seq`
+	selectJobTasks = `SELECT ` + taskColumns + ` WHERE t.job_id = ? ORDER BY t.seq`
+	selectTask     = `SELECT ` + taskColumns + ` WHERE t.id = ?`
+
+	selectClaimable = `SELECT t.id, t.fence, t.policy_id, j.policy_version FROM {task} t JOIN {job} j ON j.id = t.job_id
+ JOIN {policy} p ON p.id = t.policy_id AND p.version = j.policy_version AND p.armed
+ JOIN {pause} z ON z.policy_id = p.id AND NOT (z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)))
+ WHERE (t.state = 'waiting' OR t.state = 'running' AND NOT EXISTS (` + liveOwner + ` n.id = t.owner))
+ AND j.state = 'running' AND (? = 0 OR j.id = ?) ORDER BY t.job_id, t.seq LIMIT 1`
+	lockClaims   = `INSERT INTO {lease} (name, fence) VALUES ('claim', 1) ON DUPLICATE KEY UPDATE fence = fence + 1`
+	countRunning = `SELECT COUNT(*) FROM {task} WHERE state = 'running'`
+	claimTask    = `UPDATE {task} SET state = 'running', state_at = UTC_TIMESTAMP(6), owner = ?, fence = fence + 1, connection = ?, server = ?
+ WHERE id = ? AND fence = ? AND state <> 'finished' AND `
+	bindTask    = `UPDATE {task} SET connection = ?, server = ? WHERE id = ? AND fence = ? AND state = 'running'`
+	releaseTask = `UPDATE {task} SET state = 'waiting', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
+ server = NULL, error = ? WHERE id = ? AND fence = ? AND state = 'running'`
+	finishTask = `UPDATE {task} SET state = 'finished', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
+ server = NULL WHERE id = ? AND fence = ? AND state = 'running'`
+	restartTasks = `UPDATE {task} SET state = 'waiting', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
+ server = NULL WHERE job_id = ? AND state <> 'finished'`
+)
+
+// History and error rows.
+const (
+	historyColumns = `h.job_id, h.policy_id, h.policy_version, h.schema_name, h.table_name, h.partition_name, h.state, h.reason, h.cutoff,
+ h.trigger_kind, h.triggered_by, h.plan, h.plan_reason, h.estimated_rows, h.inflow, h.oldest_expiry, h.null_rows, h.odd_rows, h.note,
+ h.created_at, h.finished_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped FROM {job_history} h`
+	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
+ ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
+	selectEndedJob = `SELECT ` + historyColumns + ` WHERE h.job_id = ?`
+	selectLastJobs = `SELECT ` + historyColumns + ` JOIN (SELECT policy_id, partition_name, MAX(job_id) AS job_id FROM {job_history}
+ GROUP BY policy_id, partition_name) l ON l.job_id = h.job_id ORDER BY h.schema_name, h.table_name, h.partition_name`
+	upsertRowError = `INSERT INTO {row_error} (policy_id, partition_name, key_hash, row_key, error_number, reason, first_at, last_at, next_try_at)
+ VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
+ ON DUPLICATE KEY UPDATE error_number = VALUES(error_number), reason = VALUES(reason), attempts = attempts + 1,
+ last_at = VALUES(last_at), next_try_at = VALUES(next_try_at)`
+	selectRowErrorAttempts = `SELECT attempts FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash = ?`
+	selectRowErrors        = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key, e.error_number, e.reason, e.attempts,
+ e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
+ WHERE (? = 0 OR e.policy_id = ?) ORDER BY e.last_at DESC, e.id DESC LIMIT ?`
+	selectDueRowErrors = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key, e.error_number, e.reason, e.attempts,
+ e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
+ WHERE e.policy_id = ? AND e.partition_name = ? AND e.next_try_at <= UTC_TIMESTAMP(6) ORDER BY e.next_try_at LIMIT ?`
+	deleteRowError = `DELETE FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash = ?`
+	selectEvents   = `SELECT id, at, kind, policy_id, policy_version, schema_name, table_name, actor, text FROM {event}
+ WHERE (? = '' OR schema_name = ?) AND (? = '' OR table_name = ?) ORDER BY id DESC LIMIT ?`
+)
+
+// Housekeeping.
+const (
+	deleteOldHistory   = `DELETE FROM {job_history} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	deleteOldEvents    = `DELETE FROM {event} WHERE at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	deleteOldNodes     = `DELETE FROM {node} WHERE heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
+	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	selectVanished     = `SELECT ` + policyColumns + ` WHERE p.state = 'disarmed' AND p.state_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY`
+	deleteOldSchedules = `DELETE s FROM {schedule} s LEFT JOIN {job} j ON j.policy_id = s.policy_id AND j.partition_name = s.partition_name
+ WHERE s.partition_name <> '' AND j.id IS NULL AND s.last_started_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY`
+)

@@ -1,0 +1,20 @@
+package catalog
+
+// A look at a user's table. information_schema takes no lock, and TABLE_SCHEMA and TABLE_NAME given as constants keep it cheap.
+const (
+	selectCreateTime = `SELECT create_time, table_rows FROM information_schema.tables
+ WHERE table_schema = ? AND table_name = ? AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
+	selectShapeColumns = "SELECT CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = 'NO', ' NOT NULL', ''),\n" +
+		` IF(collation_name IS NULL, '', CONCAT(' COLLATE ', collation_name)))
+ FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position`
+	selectShapeKey = `SELECT column_name FROM information_schema.statistics
+ WHERE table_schema = ? AND table_name = ? AND index_name = 'PRIMARY' ORDER BY seq_in_index`
+	selectPartitions = `SELECT partition_name, MAX(create_time) FROM information_schema.partitions
+ WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL GROUP BY partition_name ORDER BY MIN(partition_ordinal_position)`
+	selectTableIDsMySQL   = `SELECT table_id, name FROM information_schema.innodb_tables` + whereFile
+	selectTableIDsMariaDB = `SELECT table_id, name FROM information_schema.innodb_sys_tables` + whereFile
+	whereFile             = ` WHERE name = ? OR LEFT(name, CHAR_LENGTH(?)) = ?`
+
+	identityCondition = `(SELECT COUNT(*) FROM information_schema.tables
+ WHERE table_schema = %s AND table_name = %s AND create_time = '%s') = 1`
+)

@@ -1,0 +1,83 @@
+package catalog
+
+// Policies, in the order of scanPolicy.
+const (
+	policyColumns = `p.id, p.version, p.schema_name, p.table_name, p.column_name, p.interval_literal, p.interval_unit, p.enabled,
+ p.job_interval, p.time_zone, p.zone_source, p.options, p.state, p.reason, p.state_at, p.owner, p.column_signature, p.primary_key,
+ p.approval_required, p.approved_version, p.approved_by, p.approved_at,
+ p.stage_server, p.stage_boot, p.stage_connection, p.stage_node, p.stage_at, p.stage_intent,
+ p.created_at, p.changed_at, ` + pauseColumns + ` FROM {policy} p JOIN {pause} z ON z.policy_id = p.id`
+	pauseColumns = `z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)), z.reason, z.paused_by, z.paused_at, z.until`
+
+	selectPolicies       = `SELECT ` + policyColumns + ` ORDER BY p.schema_name, p.table_name`
+	selectPolicy         = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? AND p.table_name = ?`
+	selectPolicyByID     = `SELECT ` + policyColumns + ` WHERE p.id = ?`
+	selectPolicyInSchema = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? ORDER BY p.table_name`
+	selectStagedPolicies = `SELECT ` + policyColumns + ` WHERE p.stage_server IS NOT NULL ORDER BY p.id`
+
+	insertPolicy = `INSERT INTO {policy} (schema_name, table_name, column_name, interval_literal, interval_unit, enabled,
+ job_interval, time_zone, zone_source, options, state, reason, state_at, column_signature, primary_key, approval_required, owner,
+ created_at, changed_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
+	insertPolicyPause    = `INSERT INTO {pause} (policy_id, reason, held_reason) VALUES (?, '', '')`
+	insertPolicySchedule = `INSERT INTO {schedule} (policy_id) VALUES (?)`
+
+	updateRule = `UPDATE {policy} SET version = version + 1, column_name = ?, interval_literal = ?, interval_unit = ?, enabled = ?,
+ job_interval = ?, time_zone = ?, zone_source = ?, options = ?, state = ?, reason = ?, state_at = UTC_TIMESTAMP(6),
+ column_signature = ?, primary_key = ?, approval_required = ?, approved_version = IF(?, version, approved_version),
+ stage_server = NULL, stage_boot = NULL, stage_connection = NULL, stage_node = NULL, stage_at = NULL, stage_intent = NULL,
+ changed_at = UTC_TIMESTAMP(6)
+ WHERE id = ? AND version = ?`
+	updatePolicyState = `UPDATE {policy} SET version = version + 1, state = ?, reason = ?, state_at = UTC_TIMESTAMP(6),
+ stage_server = NULL, stage_boot = NULL, stage_connection = NULL, stage_node = NULL, stage_at = NULL, stage_intent = NULL
+ WHERE id = ? AND version = ?`
+	approvePolicy = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approved_by = ?, approved_at = UTC_TIMESTAMP(6)
+ WHERE id = ? AND version = ?`
+	requireApproval = `UPDATE {policy} SET approval_required = TRUE, approved_version = NULL WHERE id = ? AND version = ?`
+
+	deletePolicyPause = `DELETE FROM {pause} WHERE policy_id = ? AND policy_id <> 0`
+	deletePolicy      = `DELETE FROM {policy} WHERE id = ?`
+)
+
+// The bar: what every transaction writes first that stops or changes a policy. Its own schedule row comes before the tasks,
+// so that no job can be created between the two.
+const (
+	bumpSchedule = `UPDATE {schedule} SET revision = revision + 1 WHERE policy_id = ?`
+	bumpTasks    = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server = NULL,
+ state_at = UTC_TIMESTAMP(6) WHERE policy_id = ? AND state <> 'finished'`
+	bumpAllSchedules = `UPDATE {schedule} SET revision = revision + 1`
+	bumpAllTasks     = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server = NULL,
+ state_at = UTC_TIMESTAMP(6) WHERE state <> 'finished'`
+	restampJobs = `UPDATE {job} SET policy_version = ? WHERE policy_id = ?`
+)
+
+// Identities.
+const (
+	selectIdentities = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
+ WHERE policy_id = ? AND server = ? ORDER BY partition_name`
+	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
+	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
+	insertIdentity         = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id, create_time, held, seen_at)
+ VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+)
+
+// Pauses.
+const (
+	setPause          = `UPDATE {pause} SET paused = TRUE, reason = ?, paused_by = ?, paused_at = UTC_TIMESTAMP(6), until = ? WHERE policy_id = ?`
+	endPause          = `UPDATE {pause} SET paused = FALSE, reason = '', paused_by = '', paused_at = NULL, until = NULL WHERE policy_id = ?`
+	setHold           = `UPDATE {pause} SET held = TRUE, held_reason = ?, held_at = UTC_TIMESTAMP(6) WHERE policy_id = 0`
+	endHold           = `UPDATE {pause} SET held = FALSE, held_reason = '', held_at = NULL WHERE policy_id = 0`
+	selectGlobalPause = `SELECT ` + pauseColumns + `, z.held, z.held_reason, z.held_at FROM {pause} z WHERE z.policy_id = 0`
+)
+
+// Events.
+const insertEvent = `INSERT INTO {event} (at, kind, policy_id, policy_version, schema_name, table_name, actor, text)
+ VALUES (UTC_TIMESTAMP(6), ?, ?, ?, ?, ?, ?, ?)`
+
+// Settings.
+const (
+	selectSettings = `SELECT name, value FROM {setting}`
+	upsertSetting  = `INSERT INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))
+ ON DUPLICATE KEY UPDATE value = VALUES(value), changed_by = VALUES(changed_by), changed_at = VALUES(changed_at)`
+	insertInitialSetting = `INSERT IGNORE INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))`
+)

@@ -1,0 +1,141 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// The numbers MySQL answers to SET with.
+const (
+	codeTruncated  = 1292
+	codeWrongValue = 1231
+	codeWrongType  = 1232
+)
+
+// Check reads a value for the setting and returns it as it is stored. A number out of range is clamped, with a warning; anything else
+// that is wrong is refused with MySQL's error. The zone is the session's, for a time of day without an offset.
+func (s Setting) Check(value string, zone *time.Location) (stored string, warning, refusal *ddl.Error) {
+	var err error
+	switch s.Kind {
+	case KindBool:
+		stored, err = checkBool(value)
+	case KindInt:
+		return s.checkInt(value)
+	case KindDuration:
+		return s.checkDuration(value)
+	case KindTime:
+		stored, err = checkTime(value, zone)
+	case KindZone:
+		stored, err = checkZone(value)
+	case KindDate:
+		stored, err = checkDate(value)
+	case KindChoice:
+		stored, err = s.checkChoice(value)
+	}
+	if err != nil {
+		return "", nil, s.wrongValue(value, err)
+	}
+	return stored, nil, nil
+}
+
+func (s Setting) wrongValue(value string, why error) *ddl.Error {
+	return &ddl.Error{Code: codeWrongValue, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.Name, value, why)}
+}
+
+func (s Setting) truncated(value string) *ddl.Error {
+	return &ddl.Error{Code: codeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.Name, value)}
+}
+
+func checkBool(value string) (string, error) {
+	switch strings.ToUpper(value) {
+	case "ON", "1", "TRUE":
+		return "ON", nil
+	case "OFF", "0", "FALSE":
+		return "OFF", nil
+	}
+	return "", errors.New("it is ON or OFF")
+}
+
+func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
+	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
+	if !ok {
+		return "", nil, &ddl.Error{Code: codeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.Name)}
+	}
+	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
+		return "-1", nil, nil
+	}
+	clamped := n
+	if low := big.NewInt(s.Min); n.Cmp(low) < 0 {
+		clamped = low
+	}
+	if high := big.NewInt(s.Max); n.Cmp(high) > 0 {
+		clamped = high
+	}
+	if clamped != n {
+		return clamped.String(), s.truncated(value), nil
+	}
+	return n.String(), nil, nil
+}
+
+// checkDuration keeps the text. The minimum is in seconds.
+func (s Setting) checkDuration(value string) (string, *ddl.Error, *ddl.Error) {
+	d, err := ddl.Duration(value)
+	if err != nil {
+		return "", nil, s.wrongValue(value, err)
+	}
+	if low := time.Duration(s.Min) * time.Second; d < low {
+		return strconv.FormatInt(s.Min, 10) + "s", s.truncated(value), nil
+	}
+	return value, nil, nil
+}
+
+// timeLayout is how a time of day is stored.
+const timeLayout = "15:04 -0700"
+
+func checkTime(value string, zone *time.Location) (string, error) {
+	if t, err := time.Parse(timeLayout, value); err == nil {
+		return t.Format(timeLayout), nil
+	}
+	hm, err := time.Parse("15:04", value)
+	if err != nil {
+		return "", errors.New("it is HH:MM or HH:MM +ZZZZ")
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	return hm.Format("15:04 ") + time.Now().In(zone).Format("-0700"), nil
+}
+
+func checkZone(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	if _, err := time.LoadLocation(value); err == nil && !strings.EqualFold(value, "local") {
+		return value, nil
+	}
+	if _, err := time.Parse("-07:00", value); err == nil {
+		return value, nil
+	}
+	return "", errors.New("it is a name such as 'Europe/Berlin' or an offset such as '+02:00'")
+}
+
+func checkDate(value string) (string, error) {
+	if t, err := time.Parse(time.DateOnly, value); err == nil && t.Year() > 0 {
+		return value, nil
+	}
+	return "", errors.New("it is YYYY-MM-DD")
+}
+
+func (s Setting) checkChoice(value string) (string, error) {
+	if v := strings.ToLower(value); slices.Contains(s.Choices, v) {
+		return v, nil
+	}
+	return "", fmt.Errorf("it is one of %s", strings.Join(s.Choices, ", "))
+}
