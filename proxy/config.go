@@ -2,56 +2,77 @@ package proxy
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 )
 
-// Config says where the proxy listens and where its backend is.
+// Config says where the proxy listens and what it demands of clients. All of it but Listen and RSAKeyFile can be changed while it runs.
 type Config struct {
 	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
 	Listen []string
-	// Backends are the servers, in order of preference: HOST:PORT or unix:PATH.
-	Backends []string
-	// CertFile and KeyFile are the certificate shown to clients. Without them clients cannot ask for TLS.
-	CertFile, KeyFile string
-	// DialTimeout bounds the time to reach a backend; 0 means 10 seconds.
-	DialTimeout time.Duration
+	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such as 10.0.0.0/8, or the
+	// word unix. Connections from there begin with a PROXY header. Nobody else's is believed.
+	ProxyNetworks []string
+	// TLS is for the clients' leg.
+	TLS ClientTLS
+	// RSAKeyFile is the key, in PEM, by which clients without TLS send passwords to a backend with TLS; see bridge.go.
+	// Without it a key is made when it is first needed.
+	RSAKeyFile string
+	// MaxConnections bounds the clients that are connected; 0 means as many as there are file descriptors for.
+	MaxConnections int
+	// MaxUserConnections bounds the clients that are logged in to one account; 0 means no bound.
+	MaxUserConnections int
 	// LoginTimeout bounds the time between two packets of a login; 0 means 30 seconds.
 	LoginTimeout time.Duration
-	// DrainTimeout is how long sessions in the middle of something may go on after Run was told to stop; 0 means 10 seconds.
+	// IdleTimeout closes sessions that have been silent for so long outside a transaction, IdleTransactionTimeout those inside one;
+	// 0 leaves both to the server's own wait_timeout.
+	IdleTimeout, IdleTransactionTimeout time.Duration
+	// DrainDelay is how long clients are still let in after Ready has begun to say no, so that a load balancer can notice.
+	DrainDelay time.Duration
+	// DrainTimeout is how long sessions in the middle of something may go on after that; 0 means 10 seconds.
 	DrainTimeout time.Duration
+	// SlowLog is how long a command must take to be logged; 0 logs none.
+	SlowLog time.Duration
 }
 
-func (c *Config) setDefaults() error {
+// settings are a configuration with the files it names read. They are replaced as a whole.
+type settings struct {
+	Config
+	listen   []address
+	networks networks
+	tls      *tls.Config // for clients; nil if they are not offered TLS
+}
+
+// load checks the configuration and reads its files. old are the settings in force, if any.
+func (c Config) load(old *settings) (*settings, error) {
 	if len(c.Listen) == 0 {
-		return errors.New("no address to listen on")
+		return nil, errors.New("no address to listen on: name one, HOST:PORT or unix:PATH")
 	}
-	if len(c.Backends) == 0 {
-		return errors.New("no backend")
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		return errors.New("a certificate needs its key, and a key its certificate")
-	}
-	for _, a := range append(append([]string(nil), c.Listen...), c.Backends...) {
-		if network, address := splitAddress(a); network == "tcp" {
-			if _, _, err := net.SplitHostPort(address); err != nil {
-				return fmt.Errorf("address %q: want HOST:PORT or unix:PATH", a)
-			}
+	s := &settings{Config: c}
+	s.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
+	s.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	for _, l := range c.Listen {
+		a, err := parseListen(l)
+		if err != nil {
+			return nil, err
 		}
+		s.listen = append(s.listen, a)
 	}
-	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
-	c.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
-	return nil
-}
-
-// splitAddress splits HOST:PORT or unix:PATH into what package net wants to know.
-func splitAddress(s string) (network, address string) {
-	if path, ok := strings.CutPrefix(s, "unix:"); ok {
-		return "unix", path
+	var err error
+	if s.networks, err = parseNetworks(c.ProxyNetworks); err != nil {
+		return nil, fmt.Errorf("networks of PROXY headers: %w", err)
 	}
-	return "tcp", s
+	var oldTLS *tls.Config
+	if old != nil {
+		oldTLS = old.tls
+	}
+	if s.tls, err = c.TLS.load(oldTLS); err != nil {
+		return nil, err
+	}
+	if s.MaxConnections, err = fitConnections(c.MaxConnections); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -51,6 +51,9 @@ func (x *exchange) MariaDB() bool { return x.s.login.mariaDB }
 // Status is the session's status as the server said last.
 func (x *exchange) Status() wire.Status { return x.s.status() }
 
+// Capabilities are those in effect between the client and the server.
+func (x *exchange) Capabilities() wire.Capability { return x.s.login.capabilities }
+
 // More says that the answer to come is followed by another (true), or is the last (false).
 func (x *exchange) More(more bool) { x.more = more }
 

@@ -93,8 +93,6 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	packet := append([]byte(nil), s.fromClient.pending()[:size]...)
 	s.fromClient.use(size)
 	s.scanner.Scan(packet[startSize(c):])
-
-	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
 	if err := s.settle(); err != nil {
 		if errors.Is(err, errOpaque) {
 			s.begin(c.Command)
@@ -102,21 +100,37 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 		}
 		return err
 	}
+	s.exchange(true)
+	defer s.exchange(false)
+	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
 	x.notes, s.memory.notes = s.memory.notes, nil
 	if c.Command == wire.Prepare {
 		s.memory.last = nil
 	}
-	err := s.server.handler.handle(ctx, x)
-	if x.broken != nil {
+	return s.finish(x, s.server.handler.handle(ctx, x))
+}
+
+// finish makes sure that the client got its answer.
+func (s *session) finish(x *exchange, err error) error {
+	switch {
+	case x.broken != nil:
 		return x.broken
+	case x.open:
+		return x.Err(asError(err))
+	case err != nil:
+		s.log.Warn("statement ended with an error behind its answer", slog.Any("err", err))
 	}
-	if !x.open {
-		if err != nil {
-			s.log.Warn("statement ended with an error behind its answer", slog.Any("err", err))
-		}
-		return nil
+	return nil
+}
+
+// exchange says that an exchange begins or ends. If the server has gone meanwhile, the session ends with it.
+func (s *session) exchange(begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exchanging = begins
+	if !begins && s.gone {
+		s.close()
 	}
-	return x.Err(asError(err))
 }
 
 // asError is the error that a client sees.

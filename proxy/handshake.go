@@ -5,9 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
+	"sync"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -34,11 +33,17 @@ var errRefused = errors.New("refused")
 //
 // A request for TLS takes a sequence number. Where only one leg has it, the other's numbers are one off until the OK.
 func (s *session) handshake(ctx context.Context) error {
-	if err := s.dial(ctx); err != nil {
+	if err := s.learnPeer(ctx); err != nil {
+		return err
+	}
+	l, err := s.server.backends.dial(ctx, s.peer, s.client.LocalAddr())
+	if err != nil {
 		s.refuse(0, &wire.Error{Code: codeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
 		return err
 	}
-	h := handshake{s: s}
+	s.setBackend(l.conn)
+	h := handshake{s: s, link: l}
+	h.bridge = bridge{client: legOf(s.client), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
 	if err := h.greet(); err != nil {
 		return err
 	}
@@ -57,13 +62,40 @@ const codeCannotConnect = 2003
 // handshake is the state of a login.
 type handshake struct {
 	s        *session
+	link     link
 	greeting wire.Greeting
 	server   wire.Capability // what the server has, before masking
-	shift    byte            // what is added to the client's sequence numbers
+
+	mu     sync.Mutex // held for each step of the conversation
+	bridge bridge
+	shift  byte // what is added to the client's sequence numbers
+}
+
+// learnPeer finds out who the client is, if somebody stands between who is to say so.
+func (s *session) learnPeer(ctx context.Context) error {
+	s.peer = s.client.RemoteAddr()
+	if !s.settings.networks.contain(s.peer) {
+		return nil
+	}
+	s.extend(s.client)
+	switch source, err := readHeader(s.client); {
+	case err != nil:
+		return fmt.Errorf("from %s: %w", s.peer, err)
+	case source != nil:
+		s.peer = source
+	}
+	return nil
+}
+
+// legOf is what a connection runs over before TLS.
+func legOf(c net.Conn) leg {
+	_, ok := c.(*net.UnixConn)
+	return leg{unix: ok}
 }
 
 // refuse tells the client why it cannot log in. Before the greeting nothing is agreed on, so there is no SQLSTATE.
 func (s *session) refuse(seq byte, e *wire.Error) {
+	s.server.metrics.refuse(e)
 	payload := e.Append(nil)
 	if seq == 0 {
 		payload = e.AppendBare(nil)
@@ -75,7 +107,7 @@ func (s *session) refuse(seq byte, e *wire.Error) {
 
 // extend allows the next step of the login its time.
 func (s *session) extend(c net.Conn) {
-	c.SetDeadline(time.Now().Add(s.server.config.LoginTimeout)) //nolint:errcheck // the step itself will fail
+	c.SetDeadline(time.Now().Add(s.settings.LoginTimeout)) //nolint:errcheck // the step itself will fail
 }
 
 // read reads a packet of the login.
@@ -93,23 +125,26 @@ func (s *session) send(c net.Conn, seq byte, payload []byte) error {
 
 // greet passes the server's greeting on, with what we cannot carry taken out.
 func (h *handshake) greet() error {
-	s := h.s
-	payload, seq, err := s.read(s.backend)
-	if err != nil {
-		err = fmt.Errorf("read the server's greeting: %w", err)
-		s.refuse(0, &wire.Error{Code: codeCannotConnect, Message: "ttlproxy: " + err.Error()})
-		return err
-	}
-	if len(payload) > 0 && payload[0] == wire.AuthError {
-		return errors.Join(errRefused, s.send(s.client, seq, payload))
+	s, payload := h.s, h.link.greeting
+	if payload[0] == wire.AuthError {
+		return errors.Join(errRefused, s.send(s.client, h.link.seq, payload))
 	}
 	if err := h.greeting.Decode(payload); err != nil {
 		s.refuse(0, &wire.Error{Code: codeCannotConnect, Message: "ttlproxy: the server's greeting: " + err.Error()})
 		return fmt.Errorf("the server's greeting: %w", err)
 	}
 	h.server = h.greeting.Capabilities
-	h.greeting.Patch(payload, offered(h.server, s.server.tls != nil && h.server.Has(wire.SSL)))
-	return s.send(s.client, seq, payload)
+	h.bridge.begin(h.greeting.AuthPlugin, h.greeting.Salt)
+	able := h.server.Has(wire.SSL)
+	if h.link.mode == TLSAlways && !able && !h.bridge.server.unix {
+		err := fmt.Errorf("backend-tls is always, and %s has no TLS", h.link.address)
+		s.refuse(0, &wire.Error{Code: codeTLS, Message: "ttlproxy: " + err.Error()})
+		return err
+	}
+	// The client's leg can have TLS where the backend's has none, unless both are to be alike.
+	tls := s.settings.tls != nil && (able || h.link.mode == TLSNever || h.bridge.server.unix)
+	h.greeting.Patch(payload, offered(h.server, tls))
+	return s.send(s.client, h.link.seq, payload)
 }
 
 // respond passes the client's response on. TLS begins behind its first part, if the client asks for it.
@@ -117,14 +152,12 @@ func (h *handshake) respond(ctx context.Context) error {
 	s := h.s
 	payload, seq, err := s.read(s.client)
 	if err != nil {
-		return fmt.Errorf("read the client's response: %w", err)
+		return fmt.Errorf("read the client's response: %w", h.explain(err))
 	}
-	encrypted := wire.IsSSLRequest(payload) && h.greeting.Capabilities.Has(wire.SSL)
-	if encrypted {
-		if err := s.encryptClient(ctx); err != nil {
+	if wire.IsSSLRequest(payload) && h.greeting.Capabilities.Has(wire.SSL) {
+		if err := h.encryptClient(ctx); err != nil {
 			return err
 		}
-		h.shift--
 		if payload, seq, err = s.read(s.client); err != nil {
 			return fmt.Errorf("read the client's response: %w", err)
 		}
@@ -138,14 +171,17 @@ func (h *handshake) respond(ctx context.Context) error {
 		s.refuse(seq+1, &wire.Error{Code: 1043, State: "08S01", Message: "Bad handshake"})
 		return err
 	}
+	if s.settings.TLS.required() && !h.bridge.client.private() {
+		s.refuse(seq+1, secureRequired())
+		return errors.Join(errRefused, errors.New("the client does not use TLS"))
+	}
 	wire.Mask(payload, masked|wire.SSL)
-	if encrypted {
+	if h.wantsTLS() {
 		wire.SetSSL(payload)
 		if err := h.encryptBackend(ctx, payload[:wire.SSLRequestSize], seq+h.shift); err != nil {
-			s.refuse(seq+1, &wire.Error{Code: 2026, State: "HY000", Message: "ttlproxy: " + err.Error()})
+			s.refuse(seq+1, &wire.Error{Code: codeTLS, State: "HY000", Message: "ttlproxy: " + err.Error()})
 			return err
 		}
-		h.shift++
 	}
 	s.login = login{
 		connectionID: h.greeting.ConnectionID,
@@ -154,17 +190,44 @@ func (h *handshake) respond(ctx context.Context) error {
 		schema:       r.Schema,
 		mariaDB:      !h.server.Has(wire.LongPassword),
 	}
+	h.bridge.response(r.RawPlugin, r.Auth)
 	return s.send(s.backend, seq+h.shift, payload)
 }
 
+// wantsTLS reports whether the backend's leg is to have TLS.
+func (h *handshake) wantsTLS() bool {
+	switch h.link.mode {
+	case TLSAlways:
+		return h.server.Has(wire.SSL) // greet has refused what has none; a socket needs none
+	case TLSNever:
+		return false
+	default:
+		return h.bridge.client.tls && h.server.Has(wire.SSL)
+	}
+}
+
+// explain says what a client does wrong that begins with a PROXY header and comes from where none is believed.
+func (h *handshake) explain(err error) error {
+	if errors.Is(err, wire.ErrTooLong) {
+		return fmt.Errorf("%w (a PROXY header? %s is not listed in proxy-networks)", err, h.s.peer)
+	}
+	return err
+}
+
+// codeTLS is CR_SSL_CONNECTION_ERROR, which is what a client says itself when it cannot use TLS.
+const codeTLS = 2026
+
 // encryptClient begins TLS on the client's leg. Not one byte behind the request has been read yet.
-func (s *session) encryptClient(ctx context.Context) error {
-	c := tls.Server(s.client, s.server.tls)
+func (h *handshake) encryptClient(ctx context.Context) error {
+	s := h.s
+	c := tls.Server(s.client, s.settings.tls)
 	s.extend(s.client)
 	if err := c.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS with the client: %w", err)
 	}
 	s.client = c
+	h.bridge.client.tls = true
+	h.shift--
 	return nil
 }
 
@@ -174,81 +237,12 @@ func (h *handshake) encryptBackend(ctx context.Context, request []byte, seq byte
 	if err := s.send(s.backend, seq, request); err != nil {
 		return err
 	}
-	c := tls.Client(s.backend, s.server.backendTLS)
+	c := tls.Client(s.backend, h.link.tls)
 	if err := c.HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("TLS with the server: %w", err)
+		return fmt.Errorf("TLS with %s: %w", h.link.address, err)
 	}
 	s.backend = c
+	h.bridge.server.tls = true
+	h.shift++
 	return nil
-}
-
-// authenticate passes questions and answers on until the server says OK or no. Whose turn it is depends on the plugin, so both
-// sides are read at once. The server's last word is passed on when nobody reads from the client any more: what the client sends
-// then is its first command.
-func (h *handshake) authenticate() error {
-	s := h.s
-	answers := make(chan error, 1)
-	go func() {
-		err := h.passAnswers()
-		if err != nil {
-			s.backend.SetReadDeadline(past) //nolint:errcheck // wakes passQuestions
-		}
-		answers <- err
-	}()
-	payload, seq, err := h.passQuestions()
-	s.client.SetReadDeadline(past) //nolint:errcheck // wakes passAnswers
-	if answerErr := <-answers; answerErr != nil {
-		return fmt.Errorf("login: %w", answerErr)
-	}
-	if err != nil {
-		return fmt.Errorf("login: %w", err)
-	}
-	if err := s.send(s.client, seq, payload); err != nil {
-		return fmt.Errorf("login: %w", err)
-	}
-	if payload[0] == wire.AuthError {
-		return errRefused
-	}
-	return nil
-}
-
-// past is a deadline which ends a read at once.
-var past = time.Unix(1, 0)
-
-// passAnswers passes the client's packets on until it is interrupted between two of them.
-func (h *handshake) passAnswers() error {
-	s := h.s
-	for {
-		payload, seq, err := wire.ReadPacket(s.client, nil, loginLimit)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.send(s.backend, seq+h.shift, payload); err != nil {
-			return err
-		}
-	}
-}
-
-// passQuestions passes the server's packets on up to its last word, which it returns.
-func (h *handshake) passQuestions() ([]byte, byte, error) {
-	s := h.s
-	for {
-		payload, seq, err := s.read(s.backend)
-		if err != nil {
-			return nil, 0, err
-		}
-		if len(payload) == 0 {
-			return nil, 0, io.ErrUnexpectedEOF
-		}
-		seq -= h.shift
-		if payload[0] == wire.AuthOK || payload[0] == wire.AuthError {
-			return payload, seq, nil
-		}
-		if err := s.send(s.client, seq, payload); err != nil {
-			return nil, 0, err
-		}
-	}
 }

@@ -12,6 +12,9 @@ import (
 type Metrics struct {
 	sessions prometheus.Gauge
 	panics   prometheus.Counter
+	idle     prometheus.Counter
+	draining prometheus.Gauge
+	refused  *prometheus.CounterVec
 	seconds  prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
 }
@@ -25,6 +28,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ttlproxy_session_panics_total", Help: "Sessions that ended because of a mistake in the proxy.",
 		}),
+		idle: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ttlproxy_sessions_idle_closed_total", Help: "Sessions that were closed because they were silent for too long.",
+		}),
+		draining: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_draining", Help: "1 while the proxy is about to stop and lets its sessions end.",
+		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_refused_total", Help: "Clients that the proxy itself has turned away.",
+		}, []string{"reason"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
 			Help:    "Time from sending a command of a client to the server to the end of its response.",
@@ -42,7 +54,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.seconds, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.seconds, commands)
 	}
 	return m
 }
@@ -55,4 +67,19 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	}
 	m.outcomes[r.Command][failed].Inc()
 	m.seconds.Observe(time.Duration(took).Seconds())
+}
+
+// refuse counts a client that was turned away.
+func (m *Metrics) refuse(e *wire.Error) {
+	reason, ok := refusals[e.Code]
+	if !ok {
+		reason = "protocol"
+	}
+	m.refused.WithLabelValues(reason).Inc()
+}
+
+// refusals name the errors with which clients are turned away.
+var refusals = map[uint16]string{
+	codeTooMany: "connections", codeTooManyOfUser: "user_connections", codeSecureRequired: "no_tls",
+	codeCannotConnect: "no_backend", codeTLS: "tls", codeAccessDenied: "password",
 }

@@ -76,6 +76,7 @@ func (s *session) begin(c wire.Command) {
 	now := s.now()
 	s.mu.Lock()
 	s.tracker.Begin(c, now)
+	s.silentSince = now
 	s.mu.Unlock()
 }
 
@@ -122,7 +123,8 @@ func (s *session) track(b []byte) {
 
 // report takes note of a command that has ended. It is called with the lock held.
 func (s *session) report(r wire.Report) {
-	s.server.metrics.command(r, s.now()-r.Started)
+	s.silentSince = s.now()
+	s.server.metrics.command(r, s.silentSince-r.Started)
 	if s.route != nil {
 		s.route.ended(r)
 	}
@@ -136,16 +138,18 @@ func (s *session) delivered() {
 		s.changed.Broadcast()
 	}
 	s.mu.Unlock()
-	if s.server.draining.Load() {
+	if s.server.closing.Load() {
 		s.closeIfIdle()
 	}
 }
 
-// lost says that the server will send no more: the client must see it at once, and so must an exchange.
+// lost says that the server will send no more. The client must see it at once, unless an exchange is about to answer it.
 func (s *session) lost() {
-	s.close()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.gone = true
 	s.changed.Broadcast()
-	s.mu.Unlock()
+	if !s.exchanging {
+		s.close()
+	}
 }

@@ -90,13 +90,13 @@ func (s *session) await() (fileWanted bool, err error) {
 	defer func() { s.waiting = false }()
 	for {
 		switch {
+		case s.writing:
+		case s.tracker.Idle():
+			return false, nil
 		case s.gone:
 			return false, errBackendGone
 		case s.tracker.Opaque():
 			return false, errOpaque
-		case s.writing:
-		case s.tracker.Idle():
-			return false, nil
 		case s.tracker.FileWanted():
 			return true, nil
 		}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,46 +14,43 @@ import (
 
 // Server accepts clients and relays their sessions.
 type Server struct {
-	config     Config
-	handler    handler
-	log        *slog.Logger
-	metrics    *Metrics
-	tls        *tls.Config // for clients; nil if there is no certificate
-	backendTLS *tls.Config
-	buffers    *buffers
-	started    time.Time
-	listeners  []net.Listener
-	draining   atomic.Bool
+	settings  atomic.Pointer[settings]
+	backends  *Backends
+	handler   handler
+	log       *slog.Logger
+	metrics   *Metrics
+	rsaKey    rsaKey
+	buffers   *buffers
+	started   time.Time
+	listeners []net.Listener
+	draining  atomic.Bool // nobody new should come
+	closing   atomic.Bool // sessions end as soon as they are idle
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
+	users    map[string]int // sessions by the account they are logged in to
 }
 
 // New opens the addresses to listen on; Run serves them.
-func New(ctx context.Context, c Config, log *slog.Logger, m *Metrics) (*Server, error) {
-	return newServer(ctx, c, statements{}, log, m)
+func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metrics) (*Server, error) {
+	return newServer(ctx, c, b, statements{}, log, m)
 }
 
-func newServer(ctx context.Context, c Config, h handler, log *slog.Logger, m *Metrics) (*Server, error) {
-	if err := c.setDefaults(); err != nil {
+func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.Logger, m *Metrics) (*Server, error) {
+	loaded, err := c.load(nil)
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		config: c, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
-		sessions:   make(map[*session]struct{}),
-		backendTLS: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as a client with ssl-mode=PREFERRED does
+		backends: b, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
+		sessions: make(map[*session]struct{}), users: make(map[string]int),
 	}
-	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("certificate for clients: %w", err)
-		}
-		s.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	s.settings.Store(loaded)
+	if err := s.rsaKey.load(c.RSAKeyFile); err != nil {
+		return nil, err
 	}
-	for _, a := range c.Listen {
-		network, address := splitAddress(a)
-		lc := net.ListenConfig{KeepAliveConfig: keepAlive}
-		l, err := lc.Listen(ctx, network, address)
+	for _, a := range loaded.listen {
+		l, err := listen(ctx, a)
 		if err != nil {
 			s.closeListeners()
 			return nil, fmt.Errorf("listen on %s: %w", a, err)
@@ -72,17 +68,17 @@ func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 func (s *Server) Run(ctx context.Context) error {
 	sessionsCtx, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	var accepting, sessions sync.WaitGroup
+	var accepting, sessions, watching sync.WaitGroup
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(sessionsCtx, l, &sessions) })
 		s.log.Info("listening", slog.String("address", l.Addr().String()))
 	}
+	watching.Go(func() { s.watch(sessionsCtx) })
 	<-ctx.Done()
-	s.closeListeners()
-	accepting.Wait()
-	s.drain(&sessions)
+	s.drain(sessionsCtx, &accepting, &sessions)
 	cut()
 	sessions.Wait()
+	watching.Wait()
 	return nil
 }
 
@@ -92,76 +88,7 @@ func (s *Server) closeListeners() {
 	}
 }
 
-// accept lets clients in until its listener is closed. When descriptors run out it waits, and neither spins nor gives up.
-func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.WaitGroup) {
-	const firstPause, longestPause = 5 * time.Millisecond, time.Second
-	pause := firstPause
-	for {
-		c, err := l.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			s.log.Warn("cannot accept a client", slog.Any("err", err))
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return
-			}
-			pause = min(2*pause, longestPause)
-			continue
-		}
-		pause = firstPause
-		tune(c)
-		sessions.Go(func() { s.serve(ctx, c) })
-	}
-}
-
-// serve runs one session.
-func (s *Server) serve(ctx context.Context, c net.Conn) {
-	e := newSession(s, c)
-	s.mu.Lock()
-	s.sessions[e] = struct{}{}
-	s.mu.Unlock()
-	s.metrics.sessions.Inc()
-	err := e.run(ctx)
-	s.metrics.sessions.Dec()
-	s.mu.Lock()
-	delete(s.sessions, e)
-	s.mu.Unlock()
-	if err != nil && !ordinary(err) {
-		e.log.Info("session ended", slog.String("client", c.RemoteAddr().String()), slog.Any("err", err))
-	}
-}
-
 // ordinary reports whether a session ended as sessions do.
 func ordinary(err error) bool {
 	return errors.Is(err, errClientGone) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF)
-}
-
-// drain waits until the sessions have ended, and ends those that take too long.
-func (s *Server) drain(sessions *sync.WaitGroup) {
-	s.draining.Store(true)
-	s.each((*session).closeIfIdle)
-	ended := make(chan struct{})
-	go func() {
-		sessions.Wait()
-		close(ended)
-	}()
-	deadline := time.NewTimer(s.config.DrainTimeout)
-	defer deadline.Stop()
-	select {
-	case <-ended:
-	case <-deadline.C:
-		s.each((*session).close)
-		<-ended
-	}
-}
-
-func (s *Server) each(do func(*session)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for e := range s.sessions {
-		do(e)
-	}
 }

@@ -15,26 +15,34 @@ import (
 
 // session is one client with its connection to the server.
 type session struct {
-	server  *Server
-	log     *slog.Logger
-	client  net.Conn
-	backend net.Conn
-	login   login
+	server   *Server
+	settings *settings // those in force when the session began
+	log      *slog.Logger
+	client   net.Conn
+	peer     net.Addr // whose session it is: the client's address, also behind a load balancer
+	backend  net.Conn
+	login    login
 
 	fromClient  *inlet // used by up only
 	fromBackend *inlet // used by down only
 	scanner     wire.Scanner
 	memory      memory
 
-	mu      sync.Mutex
-	changed sync.Cond // signalled when down has delivered something that an exchange may wait for
-	tracker wire.Tracker
-	route   route // where down delivers
-	writing bool  // down is writing to the client
-	waiting bool  // somebody waits for changed
-	gone    bool  // the backend will send no more
+	mu         sync.Mutex
+	changed    sync.Cond // signalled when down has delivered something that an exchange may wait for
+	tracker    wire.Tracker
+	route      route // where down delivers
+	writing    bool  // down is writing to the client
+	waiting    bool  // somebody waits for changed
+	gone       bool  // the server will send no more
+	exchanging bool  // an exchange is going on
+
+	silentSince int64 // when the last command ended, or began
 
 	between atomic.Bool // the client is not in the middle of a packet
+
+	counted   bool   // in the server's users, under the server's lock
+	countedAs string // the same
 
 	ends   sync.Mutex
 	wires  [2]net.Conn // below TLS: the client's, and the server's once it is reached
@@ -47,11 +55,15 @@ type login struct {
 	capabilities wire.Capability
 	user         string
 	schema       string
+	status       wire.Status
 	mariaDB      bool
 }
 
 func newSession(s *Server, client net.Conn) *session {
-	return &session{server: s, log: s.log, client: client, wires: [2]net.Conn{client, nil}}
+	return &session{
+		server: s, settings: s.settings.Load(), log: s.log, client: client, peer: client.RemoteAddr(),
+		wires: [2]net.Conn{client, nil},
+	}
 }
 
 // run is the life of a session. It returns when both connections are closed and both goroutines have ended.
@@ -63,18 +75,19 @@ func (s *session) run(ctx context.Context) error {
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
 	s.changed.L = &s.mu
 	s.tracker.Capabilities = s.login.capabilities
+	s.tracker.SetStatus(s.login.status)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
+	s.silentSince = s.now()
 	s.between.Store(true)
+	if s.server.closing.Load() {
+		s.closeIfIdle() // nobody else does before a command comes
+	}
 
 	downEnded := make(chan error, 1)
 	go func() { downEnded <- s.guard("down", s.down) }()
 	upErr := s.guard("up", func() error { return s.up(ctx) })
-	if errors.Is(upErr, errClientGone) {
-		closeWrite(s.backend) // the server sees what it would have seen from the client itself, and closes
-	} else {
-		s.close()
-	}
+	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
 }
@@ -132,22 +145,6 @@ func (s *session) setBackend(c net.Conn) {
 	s.backend, s.wires[1] = c, c
 	if s.closed {
 		c.Close()
-	}
-}
-
-// closeWrite tells the other side that nothing more will be sent.
-func closeWrite(c net.Conn) {
-	if h, ok := c.(interface{ CloseWrite() error }); !ok || h.CloseWrite() != nil {
-		c.Close()
-	}
-}
-
-// closeIfIdle closes a session in which nobody would lose anything.
-func (s *session) closeIfIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.between.Load() && s.tracker.Idle() && !s.writing && !s.tracker.Status().InTransaction() && s.route == nil {
-		s.close()
 	}
 }
 

@@ -53,10 +53,14 @@ func (b *barrier) enter(n uint64) string {
 		b.table, n+1, b.task, b.fence, n, b.guard)
 }
 
+// entered remembers in the session whether enter changed its row. The batch number alone cannot tell: a batch sent
+// before and lost may have left the very number this one would.
+const entered = "SET @ttlproxy_entered = ROW_COUNT()"
+
 // inside holds only in a packet whose enter changed the task's row, for the table the policy was declared on.
 // Scalar subqueries: both servers evaluate them once, and MySQL does not turn them into a join.
 func (b *barrier) inside(n uint64) string {
-	return fmt.Sprintf("(SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = %d) = 1 AND %s",
+	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = %d) = 1 AND %s",
 		b.table, b.task, b.fence, n+1, b.identity)
 }
 
@@ -67,7 +71,7 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
 	}
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + ROW_COUNT()%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
-		" WHERE id = %d AND fence = %d AND batch = %d AND %s",
+		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND %s",
 		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped, c.failed, b.task, b.fence, n+1, b.identity)
 }
 
@@ -78,17 +82,18 @@ func (b *barrier) move(n uint64, c checkpoint) string {
 		b.table, text(c.cursor.Encode()), c.scanned, c.failed, b.task, b.fence, n)
 }
 
-// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter, DELETE, leave, COMMIT.
+// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter, entered, DELETE,
+// leave, COMMIT.
 func readPacket(found []int64) (outcome, int64, error) {
 	switch {
-	case len(found) != 5:
-		return refused, 0, fmt.Errorf("packet of 5 statements has %d answers", len(found))
+	case len(found) != 6:
+		return refused, 0, fmt.Errorf("packet of 6 statements has %d answers", len(found))
 	case found[1] == 0:
 		return refused, 0, nil
-	case found[3] == 0:
-		return changed, found[2], nil
+	case found[4] == 0:
+		return changed, found[3], nil
 	default:
-		return committed, found[2], nil
+		return committed, found[3], nil
 	}
 }
 

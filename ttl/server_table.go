@@ -56,11 +56,21 @@ func (t *serverTable) read(ctx context.Context, query string, columns int) ([]pl
 }
 
 func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {
-	del, err := t.statements.DeleteRange(r, t.barrier.inside(t.batch))
+	packet, err := t.packet(r, c)
 	if err != nil {
 		return 0, err
 	}
-	return t.send(ctx, del, c)
+	return t.send(ctx, packet)
+}
+
+// packet is the batch that deletes a range: BEGIN, enter, entered, DELETE, leave, COMMIT.
+func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
+	del, err := t.statements.DeleteRange(r, t.barrier.inside(t.batch))
+	return t.wrap(del, c), err
+}
+
+func (t *serverTable) wrap(del string, c checkpoint) []string {
+	return []string{"BEGIN", t.barrier.enter(t.batch), entered, t.barrier.comment() + del, t.barrier.leave(t.batch, c), "COMMIT"}
 }
 
 func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
@@ -68,22 +78,21 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpo
 	if err != nil {
 		return 0, err
 	}
-	return t.send(ctx, del, c)
+	return t.send(ctx, t.wrap(del, c))
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
-	return t.send(ctx, t.statements.DeleteSome(rows, t.barrier.inside(t.batch)), c)
+	return t.send(ctx, t.wrap(t.statements.DeleteSome(rows, t.barrier.inside(t.batch)), c))
 }
 
-// send is the packet of a batch: BEGIN, enter, DELETE, leave, COMMIT.
-func (t *serverTable) send(ctx context.Context, del string, c checkpoint) (int64, error) {
+func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, err
 	}
 	if t.beforePacket != nil {
 		t.beforePacket()
 	}
-	found, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), t.barrier.comment()+del, t.barrier.leave(t.batch, c), "COMMIT")
+	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
 		return 0, err
 	}
@@ -117,7 +126,7 @@ func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c che
 	if err != nil {
 		return 0, err
 	}
-	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch))
+	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), entered)
 	if err != nil {
 		return 0, err
 	}

@@ -38,6 +38,8 @@ const (
 	// waits for, every row it looks at.
 	sparseShare = 0.05
 	denseShare  = 0.2
+	// roundLimit is the longest list of keys deleted in the presence of locked rows.
+	roundLimit = 100
 	// moveEvery is how often progress through rows that stay is checkpointed.
 	moveEvery = time.Second
 )
@@ -60,6 +62,7 @@ type walk struct {
 	poison   func(ctx context.Context, key plan.Key, err error) error
 
 	sparse  bool
+	round   int   // length of lists among locked rows
 	scanned int64 // since the last checkpoint
 	moved   time.Time
 }
@@ -193,9 +196,33 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 	}
 	if c == locked {
 		w.size.failed()
-		return w.deleteListed(ctx, keys, block.To, w.table.deleteUnlocked)
+		return w.goRound(ctx, keys, keys, block.To)
 	}
 	return w.halve(ctx, keys, block.To)
+}
+
+// goRound deletes what nobody holds of the keys, in lists short enough for the servers to look at nothing else: the
+// longer a list, the more likely that they read the whole table instead and wait for everybody in it. cursors are the
+// positions of the keys, end that of the last.
+func (w *walk) goRound(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
+	for n := 0; n < len(keys); {
+		size := min(len(keys)-n, w.round)
+		at := cursors[n+size-1]
+		if n+size == len(keys) {
+			at = end
+		}
+		err := w.deletePart(ctx, keys[n:n+size], at, w.table.deleteUnlocked)
+		switch {
+		case err == nil:
+			n += size
+			w.round = min(2*w.round, roundLimit)
+		case classify(err) == locked && size > 1:
+			w.round = size / 2
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // halve deletes keys of which at least one cannot be deleted, and reports that one.
@@ -250,7 +277,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	case err == nil:
 		w.size.took(rows, time.Since(began))
 	case classify(err) == locked:
-		err = w.deletePart(ctx, keys, end, w.table.deleteUnlocked)
+		err = w.goRound(ctx, keys, entries, end)
 	case classify(err) == poison:
 		err = w.halveEntries(ctx, entries)
 	}
@@ -299,4 +326,12 @@ func (w *walk) checkpoint(at plan.Key) checkpoint { return checkpoint{cursor: at
 func (w *walk) arrived(at plan.Key, deleted int64) {
 	w.at, w.scanned, w.moved = at, 0, time.Now()
 	w.throttle.Spend(0, deleted)
+}
+
+// newWalk begins at the cursor of a task.
+func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle, poison func(context.Context, plan.Key, error) error) *walk {
+	return &walk{
+		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
+		round: roundLimit, moved: time.Now(),
+	}
 }

@@ -24,6 +24,7 @@ type HandshakeResponse struct {
 	Auth         []byte
 	Schema       string
 	AuthPlugin   string
+	RawPlugin    []byte // the same, where it stands in the payload, as Auth does
 	Attributes   []byte // raw: pairs of length-encoded strings
 }
 
@@ -70,7 +71,7 @@ func (r *HandshakeResponse) decodeNames(b []byte) {
 	}
 	if r.Capabilities.Has(PluginAuth) {
 		plugin, rest, _ := bytes.Cut(b, []byte{0})
-		r.AuthPlugin, b = string(plugin), rest
+		r.AuthPlugin, r.RawPlugin, b = string(plugin), plugin, rest
 	}
 	if r.Capabilities.Has(ConnectAttrs) {
 		r.Attributes, _, _ = String(b)

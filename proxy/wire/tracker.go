@@ -71,6 +71,9 @@ func (t *Tracker) FileWanted() bool { return t.file }
 // FileSent says that the client has sent its file, so that the next one wanted is another.
 func (t *Tracker) FileSent() { t.file = false }
 
+// SetStatus says what the server said about the session when the client logged in.
+func (t *Tracker) SetStatus(s Status) { t.status = s }
+
 // Status is the session's status as the server said last.
 func (t *Tracker) Status() Status { return t.status }
 

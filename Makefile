@@ -1,0 +1,66 @@
+# Every target is a plain command you could type. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := bin
+
+# Tools run through `go run` at a pinned version: nothing is installed, and go.mod stays free of them.
+GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+FUZZTIME    ?= 30s
+
+.PHONY: help build demo unit test race e2e fuzz bench lint fmt vuln tidy docs check-all up down
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the program into bin/
+	go build -trimpath -o $(BIN)/ ./cmd/...
+
+demo: build ## a private server, the proxy and a few tables that expire: the feature in one minute
+	@scripts/demo.sh $(BIN)/ttlproxy
+
+unit: ## tests that need no server
+	go test -short ./...
+
+test: ## everything a contributor must pass: gets the servers, runs all tests with the race detector on both
+	@scripts/test.sh -race -shuffle=on ./...
+
+race: ## tests that need no server, with the race detector, in random order, twice
+	go test -short -race -shuffle=on -count=2 ./...
+
+e2e: ## the stories against real servers, without the race detector
+	@scripts/test.sh -count=1 ./integration/...
+
+fuzz: ## each fuzz target for FUZZTIME (30s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## benchmarks into bin/bench.txt, compared with bin/bench.old.txt if there is one
+	@mkdir -p $(BIN)
+	go test -short -run '^$$' -bench . -benchmem -count 6 ./... | tee $(BIN)/bench.txt
+	@test ! -f $(BIN)/bench.old.txt || go run $(BENCHSTAT) $(BIN)/bench.old.txt $(BIN)/bench.txt
+
+lint: ## go vet and golangci-lint, which also checks the direction of imports
+	go vet ./...
+	go run $(GOLANGCI) run
+
+fmt: ## format
+	go run $(GOFUMPT) -l -w .
+
+vuln: ## known vulnerabilities in what is called
+	go run $(GOVULNCHECK) ./...
+
+tidy: ## check that go.mod and go.sum hold exactly what is needed
+	go mod tidy -diff
+
+docs: ## write the reference pages that are generated from the code
+	go test ./cmd/... -run Reference -update
+
+check-all: build tidy lint race test fuzz vuln ## the slow matrix: everything above, with fuzzing
+
+up: ## docker compose: databases and proxies, for trying things out
+	docker compose up --build --wait
+
+down: ## and away again
+	docker compose down --volumes

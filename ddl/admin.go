@@ -1,0 +1,133 @@
+package ddl
+
+// The statements that we answer ourselves. Their grammar is in grammar.go.
+type (
+	// ShowTTL is SHOW TTL list.
+	ShowTTL struct {
+		List   List
+		Schema string // FROM schema; empty for all
+		Table  *Name  // FOR table
+		Filter Filter
+		Limit  uint64 // LIMIT n; 0 for the list's own
+	}
+	// ExplainTTL is EXPLAIN TTL of a table as it is, or as an ALTER TABLE would make it.
+	ExplainTTL struct {
+		Table Name
+		Alter *AlterTable // nil without ALTER
+		JSON  bool        // FORMAT = JSON
+	}
+	// RunJob is RUN TTL JOB.
+	RunJob struct {
+		Table Name
+		Wait  bool
+	}
+	// CancelJob is CANCEL TTL JOB.
+	CancelJob struct{ Table Name }
+	// PauseTTL is PAUSE TTL.
+	PauseTTL struct {
+		Table *Name  // nil for everything
+		Until string // as written, empty for until RESUME
+	}
+	// ResumeTTL is RESUME TTL.
+	ResumeTTL struct{ Table *Name }
+	// ApproveJob is APPROVE TTL JOB.
+	ApproveJob struct{ Table Name }
+	// TrustServer is TRUST TTL SERVER.
+	TrustServer struct{}
+)
+
+// List names what SHOW TTL shows.
+type List string
+
+// The lists.
+const (
+	ListTables    List = "TABLES"
+	ListJobs      List = "JOBS"
+	ListTasks     List = "TASKS"
+	ListHistory   List = "HISTORY"
+	ListErrors    List = "ERRORS"
+	ListNodes     List = "NODES"
+	ListStatus    List = "STATUS"
+	ListVariables List = "VARIABLES"
+	ListEvents    List = "EVENTS"
+)
+
+// Lists are all of them, in the order of the grammar.
+func Lists() []List {
+	return []List{ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables, ListEvents}
+}
+
+// Filter is the LIKE or WHERE of a SHOW statement, as written: it is for the server to judge.
+type Filter struct {
+	Like  string // the literal with its quotes
+	Where string // the condition
+}
+
+func (*ShowTTL) action()     {}
+func (*ExplainTTL) action()  {}
+func (*RunJob) action()      {}
+func (*CancelJob) action()   {}
+func (*PauseTTL) action()    {}
+func (*ResumeTTL) action()   {}
+func (*ApproveJob) action()  {}
+func (*TrustServer) action() {}
+
+// admin reads the statements that begin with a word which begins no statement of a server.
+func (r *reader) admin() {
+	switch {
+	case r.take("RUN", "TTL"):
+		r.job(usageRun, func(t Name) Action { return &RunJob{Table: t, Wait: r.take("WAIT")} })
+	case r.take("CANCEL", "TTL"):
+		r.job(usageCancel, func(t Name) Action { return &CancelJob{Table: t} })
+	case r.take("APPROVE", "TTL"):
+		r.job(usageApprove, func(t Name) Action { return &ApproveJob{Table: t} })
+	case r.take("PAUSE", "TTL"):
+		r.pause()
+	case r.take("RESUME", "TTL"):
+		a := &ResumeTTL{}
+		r.close(a, r.forTable(&a.Table), usageResume)
+	case r.take("TRUST", "TTL"):
+		r.close(&TrustServer{}, r.take("SERVER"), usageTrust)
+	}
+}
+
+// job reads JOB FOR table and what may follow.
+func (r *reader) job(usage string, action func(Name) Action) {
+	var a Action
+	ok := r.take("JOB", "FOR")
+	if ok {
+		var table Name
+		if table, ok = r.name(); ok {
+			a = action(table)
+		}
+	}
+	r.close(a, ok, usage)
+}
+
+func (r *reader) pause() {
+	a := &PauseTTL{}
+	ok := r.forTable(&a.Table)
+	if ok && r.take("UNTIL") {
+		a.Until, ok = r.stringValue()
+	}
+	r.close(a, ok, usagePause)
+}
+
+// forTable reads FOR table, if it is there.
+func (r *reader) forTable(table **Name) bool {
+	if !r.take("FOR") {
+		return true
+	}
+	name, ok := r.name()
+	*table = &name
+	return ok
+}
+
+// close ends a statement of ours: anything that is left, or was missing, is an error that shows the grammar.
+func (r *reader) close(a Action, ok bool, usage string) {
+	if !ok || !r.done() {
+		r.reject(r.usageError(usage))
+		return
+	}
+	r.st.Action = a
+}

@@ -1,0 +1,58 @@
+package ddl
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// showTTL reads what follows SHOW TTL.
+func (r *reader) showTTL() bool {
+	a := &ShowTTL{}
+	list := List(strings.ToUpper(r.spelling(r.current())))
+	ok := slices.Contains(Lists(), list) && r.take(string(list))
+	if ok {
+		a.List = list
+		ok = r.forTable(&a.Table) && r.fromSchema(&a.Schema)
+	}
+	if ok {
+		a.Filter = r.filter()
+		ok = r.limit(&a.Limit)
+	}
+	r.close(a, ok, usageShow)
+	return true
+}
+
+func (r *reader) fromSchema(schema *string) (ok bool) {
+	if !r.take("FROM") && !r.take("IN") {
+		return true
+	}
+	*schema, ok = r.ident()
+	return ok
+}
+
+// filter reads LIKE or WHERE. The condition reaches to LIMIT or to the end.
+func (r *reader) filter() Filter {
+	if r.peek(0, "LIKE") && r.ahead(1).kind == text {
+		r.at += 2
+		return Filter{Like: r.spelling(r.tokens[r.at-1])}
+	}
+	if !r.take("WHERE") || r.done() {
+		return Filter{}
+	}
+	start := r.current().start
+	for !r.done() && !r.peek(0, "LIMIT") {
+		r.skip()
+	}
+	return Filter{Where: r.text[start:r.tokens[r.at-1].end]}
+}
+
+func (r *reader) limit(n *uint64) bool {
+	if !r.take("LIMIT") {
+		return true
+	}
+	var err error
+	*n, err = strconv.ParseUint(r.spelling(r.current()), 10, 64)
+	r.at++
+	return err == nil && *n > 0
+}

@@ -1,0 +1,176 @@
+package ddl
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAdminStatements(t *testing.T) {
+	t.Parallel()
+	table := func(spelling string) Name {
+		schema, name, qualified := strings.Cut(strings.ReplaceAll(spelling, "`", ""), ".")
+		if !qualified {
+			schema, name = "", schema
+		}
+		return Name{Schema: schema, Table: name, Text: spelling}
+	}
+	pointer := func(spelling string) *Name { n := table(spelling); return &n }
+	for sql, want := range map[string]Action{
+		"RUN TTL JOB FOR t":                            &RunJob{Table: table("t")},
+		"run ttl job for `a`.`b` wait":                 &RunJob{Table: table("`a`.`b`"), Wait: true},
+		"/* now */ CANCEL TTL JOB FOR a.b":             &CancelJob{Table: table("a.b")},
+		"APPROVE TTL JOB FOR t":                        &ApproveJob{Table: table("t")},
+		"PAUSE TTL":                                    &PauseTTL{},
+		"PAUSE TTL FOR t":                              &PauseTTL{Table: pointer("t")},
+		"PAUSE TTL UNTIL '2026-01-01 00:00'":           &PauseTTL{Until: "2026-01-01 00:00"},
+		"PAUSE TTL FOR t UNTIL '18:00'":                &PauseTTL{Table: pointer("t"), Until: "18:00"},
+		"RESUME TTL":                                   &ResumeTTL{},
+		"RESUME TTL FOR t":                             &ResumeTTL{Table: pointer("t")},
+		"TRUST TTL SERVER":                             &TrustServer{},
+		"SHOW TTL JOBS":                                &ShowTTL{List: ListJobs},
+		"show ttl tables from `shop` like 's%'":        &ShowTTL{List: ListTables, Schema: "shop", Filter: Filter{Like: "'s%'"}},
+		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{List: ListHistory, Table: pointer("t"), Filter: Filter{Where: "a > (1)"}, Limit: 5},
+		"EXPLAIN TTL t":                                &ExplainTTL{Table: table("t")},
+		"EXPLAIN FORMAT=JSON TTL a.b":                  &ExplainTTL{Table: table("a.b"), JSON: true},
+		"SHOW GLOBAL VARIABLES LIKE '%ttl%'":           &ShowVariables{Filter{Like: "'%ttl%'"}},
+		"SHOW VARIABLES":                               &ShowVariables{},
+		"SHOW WARNINGS":                                &ShowWarnings{},
+		"PAUSE":                                        nil,
+		"RUN away":                                     nil,
+		"EXPLAIN ttl":                                  nil,
+		"SHOW TABLES":                                  nil,
+	} {
+		st := parseOne(t, sql)
+		if st.Err != nil {
+			t.Errorf("%s: %v", sql, st.Err)
+		}
+		if diff := cmp.Diff(want, st.Action); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sql, diff)
+		}
+	}
+}
+
+func TestAdminStatementsShowTheirGrammar(t *testing.T) {
+	t.Parallel()
+	for sql, usage := range map[string]string{
+		"SHOW TTL":                          usageShow,
+		"SHOW TTL JOB":                      usageShow,
+		"SHOW TTL JOBS FOR":                 usageShow,
+		"SHOW TTL JOBS LIMIT 0":             usageShow,
+		"EXPLAIN FORMAT=XML TTL t":          usageExplain,
+		"EXPLAIN TTL t u":                   usageExplain,
+		"RUN TTL JOBS FOR t":                usageRun,
+		"RUN TTL JOB FOR t NOW":             usageRun,
+		"CANCEL TTL JOB":                    usageCancel,
+		"PAUSE TTL FOR":                     usagePause,
+		"PAUSE TTL UNTIL tomorrow":          usagePause,
+		"RESUME TTL t":                      usageResume,
+		"APPROVE TTL FOR t":                 usageApprove,
+		"TRUST TTL":                         usageTrust,
+		"EXPLAIN TTL ALTER VIEW v AS TABLE": usageExplain,
+	} {
+		st := parseOne(t, sql)
+		if st.Err == nil || st.Err.Code != CodeSyntax || !strings.Contains(st.Err.Message, usage) {
+			t.Errorf("%s: got %v, want error %d with %q", sql, st.Err, CodeSyntax, usage)
+		}
+	}
+}
+
+func TestExplainOfAnAlter(t *testing.T) {
+	t.Parallel()
+	st := parseOne(t, "EXPLAIN TTL ALTER TABLE s.t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF'")
+	a, ok := st.Action.(*ExplainTTL)
+	if !ok || a.Alter == nil || a.Alter.Clause == nil || a.Table.Text != "s.t" {
+		t.Fatalf("got %+v, error %v", st.Action, st.Err)
+	}
+}
+
+func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"SET GLOBAL ttl_job_enable = OFF":                                      "GLOBAL ttl_job_enable=OFF word",
+		"SET @@global.tidb_ttl_running_tasks = 1 + 1":                          "GLOBAL tidb_ttl_running_tasks=1 + 1",
+		"SET ttl_job_enable = 'ON'":                                            " ttl_job_enable='ON'",
+		"SET SESSION TTL_JOB_ENABLE := 1":                                      "SESSION ttl_job_enable=1",
+		"SET GLOBAL ttl_brake_rows = 1, sort_buffer_size = f(1, 2), max_x=2":   "GLOBAL ttl_brake_rows=1 | SET GLOBAL sort_buffer_size = f(1, 2), GLOBAL max_x=2",
+		"SET @a = 1, @@x.y = 2, PERSIST z = 3, ttl_a = 4, SESSION ttl_b = '5'": "GLOBAL ttl_a=4 | SESSION ttl_b='5' | SET @a = 1, @@x.y = 2, PERSIST z = 3",
+		"SET GLOBAL sort_buffer_size = 4":                                      "",
+		"SET NAMES utf8mb4":                                                    "",
+		"SET @ttl_x = 1":                                                       "",
+	} {
+		var got []string
+		if a, ok := parseOne(t, sql).Action.(*SetVariables); ok {
+			for _, v := range a.Ours {
+				s := fmt.Sprintf("%s %s=%s", v.Scope, v.Name, v.Value)
+				if v.Word {
+					s += " word"
+				}
+				got = append(got, s)
+			}
+			if a.Rest != "" {
+				got = append(got, a.Rest)
+			}
+		}
+		if got := strings.Join(got, " | "); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"SELECT @@ttl_job_enable":                                                                   "SELECT <var item>",
+		"SELECT 1, @@global.tidb_ttl_running_tasks FROM dual":                                       "SELECT 1, <var item> FROM dual",
+		"SELECT @@ttl_job_enable x, (SELECT @@ttl_brake_rows)":                                      "SELECT <var> x, (SELECT <var item>)",
+		"SELECT CONCAT(@@ttl_job_enable, 'x') WHERE @@ttl_a = 1":                                    "SELECT CONCAT(<var>, 'x') WHERE <var> = 1",
+		"SET @a = @@ttl_job_enable":                                                                 "SET @a = <var>",
+		"SELECT * FROM mysql.tidb_ttl_task":                                                         "SELECT * FROM <mysql table>",
+		"SELECT * FROM `mysql`.`tidb_ttl_task` AS t":                                                "SELECT * FROM <mysql table aliased> AS t",
+		"SELECT * FROM a, tidb_ttl_task t JOIN tidb_ttl_job_history":                                "SELECT * FROM a, <table aliased> t JOIN <table>",
+		"SELECT mysql.tidb_ttl_task.job_id FROM mysql.tidb_ttl_task WHERE tidb_ttl_task.job_id = 1": "SELECT <column>.job_id FROM <mysql table> WHERE tidb_ttl_task.job_id = 1",
+		"SELECT tidb_ttl_task FROM other.tidb_ttl_task":                                             "SELECT tidb_ttl_task FROM other.tidb_ttl_task",
+		"SELECT 'mysql.tidb_ttl_task'":                                                              "SELECT 'mysql.tidb_ttl_task'",
+	} {
+		st := parseOne(t, sql)
+		got := sql
+		if a, ok := st.Action.(*ReadNames); ok {
+			got = st.Substitute(a.References, func(ref Reference, _ string) string { return mark(ref) })
+		}
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
+		}
+	}
+}
+
+func mark(ref Reference) string {
+	switch {
+	case ref.Variable != "" && ref.Item:
+		return "<var item>"
+	case ref.Variable != "":
+		return "<var>"
+	case ref.Prefix:
+		return "<column>"
+	}
+	s := "table"
+	if ref.Qualified {
+		s = "mysql " + s
+	}
+	if ref.Aliased {
+		s += " aliased"
+	}
+	return "<" + s + ">"
+}
+
+// parseOne parses a text that holds one statement.
+func parseOne(t *testing.T, sql string) *Statement {
+	t.Helper()
+	all := Parse(sql, Mode{})
+	if len(all) != 1 {
+		t.Fatalf("%s: %d statements, want 1", sql, len(all))
+	}
+	return all[0]
+}

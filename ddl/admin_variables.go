@@ -1,0 +1,59 @@
+package ddl
+
+import "strings"
+
+// ShowVariables is SHOW [GLOBAL | SESSION] VARIABLES, to which our settings are added.
+type ShowVariables struct{ Filter Filter }
+
+// ShowWarnings is SHOW WARNINGS.
+type ShowWarnings struct{}
+
+func (*ShowVariables) action() {}
+func (*ShowWarnings) action()  {}
+
+// showVariables reads what follows SHOW, if that is VARIABLES.
+func (r *reader) showVariables() bool {
+	at := r.at
+	if !r.take("GLOBAL") && !r.take("SESSION") {
+		r.take("LOCAL")
+	}
+	if !r.take("VARIABLES") {
+		r.at = at
+		return false
+	}
+	a := &ShowVariables{Filter: r.filter()}
+	if r.done() {
+		r.st.Action = a
+	}
+	return true
+}
+
+// showWarnings reads WARNINGS behind SHOW.
+func (r *reader) showWarnings() bool {
+	if !r.take("WARNINGS") {
+		return false
+	}
+	if r.done() {
+		r.st.Action = &ShowWarnings{}
+	}
+	return true
+}
+
+// MayName reports whether a filter might let a name through that begins with one of the prefixes. A condition is not
+// understood here: it has to mention one.
+func (f Filter) MayName(prefixes ...string) bool {
+	if f.Like == "" && f.Where == "" {
+		return true
+	}
+	pattern := strings.ToLower(strings.Trim(f.Like, `'"`))
+	fixed := pattern[:max(0, strings.IndexAny(pattern+"%", `%_\\`))]
+	for _, p := range prefixes {
+		if f.Where != "" && strings.Contains(strings.ToLower(f.Where), p) {
+			return true
+		}
+		if f.Like != "" && (strings.HasPrefix(p, fixed) || strings.HasPrefix(fixed, p)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package ddl
+
+import "bytes"
+
+// Candidate reports whether a text may concern us. It is asked for every statement of every session, allocates
+// nothing, knows no session settings, and so errs towards true: only Parse knows. It is true when
+//
+//   - the first keyword, behind blanks and comments, or one behind a semicolon, begins a statement we read, or an
+//     executable comment stands there; or
+//   - a word begins with ttl_ or tidb_ttl_, the names of our settings and of TiDB's tables.
+func Candidate(text []byte) bool {
+	if opens(text) || names(text) {
+		return true
+	}
+	for {
+		i := bytes.IndexByte(text, ';')
+		if i < 0 {
+			return false
+		}
+		text = text[i+1:]
+		if opens(text) {
+			return true
+		}
+	}
+}
+
+// opens reports whether text begins with a keyword of ours, or with an executable comment, which may hold one.
+func opens(text []byte) bool {
+	i := skipBlanks(text)
+	if executable(text[i:]) {
+		return true
+	}
+	end := i
+	for end < len(text) && isNameByte(text[end]) {
+		end++
+	}
+	if end == i || end-i > 9 {
+		return false
+	}
+	var upper [9]byte
+	for n, c := range text[i:end] {
+		if isLetter(c) {
+			c &^= 0x20
+		}
+		upper[n] = c
+	}
+	return opening(string(upper[:end-i]), text[end:])
+}
+
+func opening(first string, rest []byte) bool {
+	switch first {
+	case "ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "OPTIMIZE", "REPAIR",
+		"SHOW", "EXPLAIN", "DESC", "DESCRIBE", "PREPARE", "EXECUTE",
+		"RUN", "CANCEL", "PAUSE", "RESUME", "APPROVE", "TRUST":
+		return true
+	case "SET":
+		const statement = "STATEMENT"
+		rest = rest[skipBlanks(rest):]
+		return len(rest) >= len(statement) && bytes.EqualFold(rest[:len(statement)], []byte(statement))
+	}
+	return false
+}
+
+// skipBlanks returns the place of the first byte that is neither blank nor in a plain comment.
+func skipBlanks(text []byte) int {
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch {
+		case rest[0] <= ' ' || rest[0] == '(':
+			i++
+		case rest[0] == '#', bytes.HasPrefix(rest, []byte("--")):
+			n := bytes.IndexByte(rest, '\n')
+			if n < 0 {
+				return len(text)
+			}
+			i += n + 1
+		case bytes.HasPrefix(rest, []byte("/*")) && !executable(rest):
+			n := bytes.Index(rest[2:], []byte("*/"))
+			if n < 0 {
+				return len(text)
+			}
+			i += 2 + n + 2
+		default:
+			return i
+		}
+	}
+	return len(text)
+}
+
+// executable reports whether a comment begins that some server looks into.
+func executable(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("/*!")) || bytes.HasPrefix(text, []byte("/*M!")) || bytes.HasPrefix(text, []byte("/*T!"))
+}
+
+// names reports whether a word of the text begins with ttl_ or tidb_ttl_. Of four neighbouring bytes one is looked
+// at: whichever letter of ttl_ it is says where the word would begin.
+func names(text []byte) bool {
+	for i := 3; i < len(text); i += 4 {
+		switch text[i] {
+		case '_':
+			if named(text, i-3) {
+				return true
+			}
+		case 'l', 'L':
+			if named(text, i-2) {
+				return true
+			}
+		case 't', 'T':
+			if named(text, i-1) || named(text, i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// named reports whether ttl_ stands at i, at the start of a word or behind tidb_.
+func named(text []byte, i int) bool {
+	if i+4 > len(text) || text[i]|0x20 != 't' || text[i+1]|0x20 != 't' || text[i+2]|0x20 != 'l' || text[i+3] != '_' {
+		return false
+	}
+	const tidb = "tidb_"
+	if i >= len(tidb) && text[i-1] == '_' && bytes.EqualFold(text[i-len(tidb):i], []byte(tidb)) {
+		i -= len(tidb)
+	}
+	return i == 0 || !isNameByte(text[i-1])
+}

@@ -1,0 +1,84 @@
+package ddl
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCandidate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"":                                    false,
+		"SELECT 1":                            false,
+		"select * from bottle where little=1": false,
+		"SELECT * FROM createtable":           false,
+		"INSERT INTO t VALUES (1)":            false,
+		"SET NAMES utf8mb4":                   false,
+		"SET STATEMENT a=1 FOR ALTER TABLE t": true,
+		"create table t (a int)":              true,
+		"  \n\t ALTER TABLE t FORCE":          true,
+		"/* hello */ drop table t":            true,
+		"-- x\nDROP TABLE t":                  true,
+		"# x\nDROP TABLE t":                   true,
+		"/*!40000 DROP TABLE t */":            true,
+		"/*M!100100 DROP TABLE t */":          true,
+		"/*! */ TRUNCATE t":                   true,
+		"SELECT 1; DROP TABLE t":              true,
+		"SELECT 1;;; /* x */ rename table t":  true,
+		"SELECT 1; SELECT 2":                  false,
+		"SELECT @@ttl_job_enable":             true,
+		"SET GLOBAL TTL_JOB_ENABLE = 1":       true,
+		"SELECT @@tidb_ttl_job_enable":        true,
+		"SELECT 1, @@global.TiDB_TTL_x":       true,
+		"SELECT * FROM mysql.tidb_ttl_task":   true,
+		"SELECT nottl_x":                      false,
+		"SELECT x_ttl_y FROM t":               false,
+		"EXECUTE IMMEDIATE 'ALTER TABLE t'":   true,
+		"PREPARE s FROM 'ALTER TABLE t'":      true,
+		"RUN TTL JOB FOR t":                   true,
+		"altering":                            false,
+		"DESC t":                              true,
+		"TRUST TTL SERVER":                    true,
+		"/* unfinished":                       false,
+		"SELECT 'a' FROM t /*T![ttl] x */":    false,
+		"/*T![ttl] ALTER TABLE t */ SELECT 1": true,
+	} {
+		if got := Candidate([]byte(text)); got != want {
+			t.Errorf("Candidate(%q): got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestCandidateEverywhere moves the name through every alignment of the four-byte steps.
+func TestCandidateEverywhere(t *testing.T) {
+	t.Parallel()
+	for n := range 32 {
+		for _, name := range []string{"ttl_a", "TTL_a", "tidb_ttl_a", "`ttl_a"} {
+			text := "SELECT" + strings.Repeat(" ", n+1) + name
+			if !Candidate([]byte(text)) {
+				t.Errorf("Candidate(%q): got false, want true", text)
+			}
+		}
+	}
+}
+
+func TestCandidateAllocates(t *testing.T) {
+	text := []byte("SELECT id, title, little FROM settle WHERE total = 3; SELECT 2 /* x */")
+	if n := testing.AllocsPerRun(100, func() { Candidate(text) }); n != 0 {
+		t.Errorf("got %v allocations per call, want 0", n)
+	}
+}
+
+func BenchmarkCandidate(b *testing.B) {
+	point := []byte("SELECT c FROM sbtest1 WHERE id=50193")
+	bulk := []byte("INSERT INTO t VALUES " + strings.Repeat("(12345,'some title; and text'),", 10_000))
+	for name, text := range map[string][]byte{"point": point, "bulk": bulk} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Candidate(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package ddl
+
+import (
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+)
+
+// encodingOf returns how a client character set of the server is written, or nil for those that are UTF-8 already.
+func encodingOf(charset string) encoding.Encoding {
+	switch charset {
+	case "latin1":
+		return charmap.Windows1252
+	case "latin2":
+		return charmap.ISO8859_2
+	case "latin5":
+		return charmap.ISO8859_9
+	case "latin7":
+		return charmap.ISO8859_13
+	case "greek":
+		return charmap.ISO8859_7
+	case "hebrew":
+		return charmap.ISO8859_8
+	case "cp1250":
+		return charmap.Windows1250
+	case "cp1251":
+		return charmap.Windows1251
+	case "cp1256":
+		return charmap.Windows1256
+	case "cp1257":
+		return charmap.Windows1257
+	case "cp850":
+		return charmap.CodePage850
+	case "cp852":
+		return charmap.CodePage852
+	case "cp866":
+		return charmap.CodePage866
+	case "koi8r":
+		return charmap.KOI8R
+	case "koi8u":
+		return charmap.KOI8U
+	case "macroman":
+		return charmap.Macintosh
+	case "tis620":
+		return charmap.Windows874
+	case "gbk", "gb2312":
+		return simplifiedchinese.GBK
+	case "gb18030":
+		return simplifiedchinese.GB18030
+	case "big5":
+		return traditionalchinese.Big5
+	case "sjis", "cp932":
+		return japanese.ShiftJIS
+	case "ujis", "eucjpms":
+		return japanese.EUCJP
+	case "euckr":
+		return korean.EUCKR
+	}
+	return nil
+}
+
+// decode turns bytes of the client's character set into UTF-8.
+func decode(s, charset string) string {
+	if isASCII(s) {
+		return s
+	}
+	if e := encodingOf(charset); e != nil {
+		if decoded, err := e.NewDecoder().String(s); err == nil {
+			return decoded
+		}
+	}
+	return s
+}
+
+// Encode turns UTF-8 into a client's character set. What the set does not have becomes a question mark,
+// as the server writes it.
+func Encode(s, charset string) string {
+	if isASCII(s) {
+		return s
+	}
+	if e := encodingOf(charset); e != nil {
+		if encoded, err := encoding.ReplaceUnsupported(e.NewEncoder()).String(s); err == nil {
+			return encoded
+		}
+	}
+	return s
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,33 @@
+package ddl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The grammar of the statements that we answer, as errors and the documentation show it.
+const (
+	usageShow    = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n unit …}"
+	usageRun     = "RUN TTL JOB FOR table [WAIT]"
+	usageCancel  = "CANCEL TTL JOB FOR table"
+	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
+	usageResume  = "RESUME TTL [FOR table]"
+	usageApprove = "APPROVE TTL JOB FOR table"
+	usageTrust   = "TRUST TTL SERVER"
+)
+
+// Grammar returns the statements that we answer, one for each.
+func Grammar() []string {
+	return []string{usageShow, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove, usageTrust}
+}
+
+// usageError is a syntax error at the current token.
+func (r *reader) usageError(usage string) *Error {
+	near := r.text[r.current().start:r.st.end]
+	if len(near) > nearLength {
+		near = near[:nearLength]
+	}
+	line := 1 + strings.Count(r.text[r.st.start:r.current().start], "\n")
+	return &Error{CodeSyntax, stateSyntax, fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s", near, line, usage)}
+}

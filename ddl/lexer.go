@@ -1,0 +1,165 @@
+package ddl
+
+// source is a text cut into tokens. It knows where strings and comments end exactly as the server does.
+type source struct {
+	text     string
+	mode     Mode
+	tokens   []token
+	comments []comment
+}
+
+// lex cuts a whole packet into tokens. It never fails: an unfinished string or comment reaches to the end.
+func lex(text string, mode Mode) *source {
+	s := &source{text: text, mode: mode, tokens: make([]token, 0, len(text)/5+8)}
+	s.scan(0, len(text), 0, false)
+	return s
+}
+
+// scan reads tokens from i up to limit, all of them inside the given executable comment (0 is none).
+// It returns the place behind the */ that ended the comment, or limit.
+func (s *source) scan(i, limit, inside int, hidden bool) int {
+	for i < limit {
+		c := s.text[i]
+		switch {
+		case c <= ' ':
+			i++
+		case c == '#':
+			i = s.line(i, limit)
+		case c == '-' && s.dashes(i, limit):
+			i = s.line(i, limit)
+		case c == '/' && i+1 < limit && s.text[i+1] == '*':
+			i = s.comment(i, limit, inside, hidden)
+		case c == '*' && inside > 0 && i+1 < limit && s.text[i+1] == '/':
+			return i + 2
+		default:
+			t := s.token(i, limit)
+			t.comment, t.hidden = inside, hidden
+			s.tokens = append(s.tokens, t)
+			i = t.end
+		}
+	}
+	return i
+}
+
+// dashes reports whether "--" at i begins a comment: only before a blank, a control character or the end.
+func (s *source) dashes(i, limit int) bool {
+	return i+1 < limit && s.text[i+1] == '-' && (i+2 >= limit || s.text[i+2] <= ' ')
+}
+
+// line returns the place behind the line that holds i.
+func (s *source) line(i, limit int) int {
+	for i < limit && s.text[i] != '\n' {
+		i++
+	}
+	return i
+}
+
+// token reads one token at i, which is neither blank nor a comment.
+func (s *source) token(i, limit int) token {
+	switch c := s.text[i]; {
+	case c == '`':
+		return token{kind: quoted, start: i, end: s.closing(i, limit, false)}
+	case c == '"' && s.mode.ANSIQuotes:
+		return token{kind: quoted, start: i, end: s.closing(i, limit, false)}
+	case c == '"' || c == '\'':
+		return token{kind: text, start: i, end: s.closing(i, limit, !s.mode.NoBackslashEscapes)}
+	case s.afterDot(i) && s.identifies(i):
+		return token{kind: word, start: i, end: s.identifier(i, limit)}
+	case isDigit(c) || c == '.' && i+1 < limit && isDigit(s.text[i+1]) && !s.afterName(i):
+		return s.number(i, limit)
+	case s.identifies(i):
+		return token{kind: word, start: i, end: s.identifier(i, limit)}
+	}
+	return token{kind: symbol, start: i, end: i + 1}
+}
+
+// afterDot reports whether the token at i follows a dot directly, so that it is a name even if it looks like a number.
+func (s *source) afterDot(i int) bool {
+	n := len(s.tokens)
+	return n >= 2 && s.is(s.tokens[n-1], '.') && s.tokens[n-1].end == i && s.named(s.tokens[n-2])
+}
+
+// afterName reports whether the dot at i follows a name directly, as in t.1a.
+func (s *source) afterName(i int) bool {
+	n := len(s.tokens)
+	return n >= 1 && s.tokens[n-1].end == i && s.named(s.tokens[n-1])
+}
+
+func (s *source) named(t token) bool { return t.kind == word || t.kind == quoted }
+
+// closing returns the place behind the quote that ends what begins at i. A doubled quote does not end it.
+func (s *source) closing(i, limit int, escapes bool) int {
+	quote := s.text[i]
+	for i++; i < limit; {
+		switch c := s.text[i]; {
+		case c == quote && i+1 < limit && s.text[i+1] == quote:
+			i += 2
+		case c == quote:
+			return i + 1
+		case c == '\\' && escapes:
+			i += 2
+		default:
+			i += s.mode.wide(s.text, i)
+		}
+	}
+	return limit
+}
+
+// identifies reports whether the byte at i may stand in a bare identifier.
+func (s *source) identifies(i int) bool {
+	return isNameByte(s.text[i])
+}
+
+func isNameByte(c byte) bool {
+	return c >= 0x80 || c == '_' || c == '$' || isDigit(c) || isLetter(c)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func (s *source) identifier(i, limit int) int {
+	for i < limit && s.identifies(i) {
+		i += s.mode.wide(s.text, i)
+	}
+	return min(i, limit)
+}
+
+// number reads digits with a fraction and an exponent, or a 0x or 0b literal. Digits that run on into letters are a
+// name, as in CREATE TABLE 1a.
+func (s *source) number(i, limit int) token {
+	end := i
+	for end < limit && isDigit(s.text[end]) {
+		end++
+	}
+	if end < limit && end > i && s.identifies(end) && !s.exponent(end, limit) {
+		name := s.identifier(i, limit)
+		kind := word
+		if marked := s.text[i:name]; len(marked) > 2 && marked[0] == '0' && (marked[1] == 'x' || marked[1] == 'b') {
+			kind = number
+		}
+		return token{kind: kind, start: i, end: name}
+	}
+	if end < limit && s.text[end] == '.' {
+		for end++; end < limit && isDigit(s.text[end]); {
+			end++
+		}
+	}
+	if s.exponent(end, limit) {
+		for end += 2; end < limit && isDigit(s.text[end]); {
+			end++
+		}
+	}
+	return token{kind: number, start: i, end: end}
+}
+
+// exponent reports whether an exponent begins at i: an e, perhaps a sign, and a digit.
+func (s *source) exponent(i, limit int) bool {
+	if i+1 >= limit || s.text[i]|0x20 != 'e' {
+		return false
+	}
+	if next := s.text[i+1]; next == '+' || next == '-' {
+		return i+2 < limit && isDigit(s.text[i+2])
+	}
+	return isDigit(s.text[i+1])
+}

@@ -1,0 +1,32 @@
+package ddl
+
+// Mode is what a session's settings change about reading its statements.
+type Mode struct {
+	ANSIQuotes         bool   // sql_mode ANSI_QUOTES: "x" is an identifier
+	NoBackslashEscapes bool   // sql_mode NO_BACKSLASH_ESCAPES: \ is an ordinary character
+	MariaDB            bool   // which executable comments the server runs
+	Version            int    // of the server as in executable comments: 101108, 90704; 0 runs every version
+	Charset            string // character_set_client; empty means one that extends ASCII bytewise, such as utf8mb4
+}
+
+// wide reports the length of the character that begins at text[i], when it has a second byte that could be taken
+// for a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\' or '`'. Otherwise it is 1.
+func (m Mode) wide(text string, i int) int {
+	if text[i] < 0x80 || i+1 >= len(text) {
+		return 1
+	}
+	lead, trail := text[i], text[i+1]
+	var pair bool
+	switch m.Charset {
+	case "gbk", "gb18030":
+		pair = lead >= 0x81 && lead <= 0xFE && trail >= 0x40 && trail != 0x7F && trail != 0xFF
+	case "sjis", "cp932":
+		pair = (lead >= 0x81 && lead <= 0x9F || lead >= 0xE0 && lead <= 0xFC) && trail >= 0x40 && trail != 0x7F && trail <= 0xFC
+	case "big5":
+		pair = lead >= 0xA1 && lead <= 0xF9 && (trail >= 0x40 && trail <= 0x7E || trail >= 0xA1 && trail <= 0xFE)
+	}
+	if pair {
+		return 2
+	}
+	return 1
+}

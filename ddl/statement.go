@@ -1,0 +1,163 @@
+package ddl
+
+// Statement is one statement of a packet.
+type Statement struct {
+	Action Action // what it asks for; nil when it does not concern us
+	Err    *Error // set when it holds a clause of ours that is wrong: nothing may be forwarded
+
+	source     *source
+	start, end int   // the statement's bytes in the packet
+	cuts       []cut // in order, not overlapping
+}
+
+// Text returns the statement as it was sent.
+func (s *Statement) Text() string { return s.source.text[s.start:s.end] }
+
+// Clause returns the TTL options of a CREATE or ALTER TABLE, or nil.
+func (s *Statement) Clause() *Clause {
+	switch a := s.Action.(type) {
+	case *CreateTable:
+		return a.Clause
+	case *AlterTable:
+		return a.Clause
+	}
+	return nil
+}
+
+// Action is what a statement asks for, as one of the pointers to the structs of this package:
+// CreateTable, AlterTable, DropTables, RenameTables, TruncateTable, ChangeTables, DropDatabase, ShowCreateTable,
+// SetVariables, ReadNames, ShowVariables, Prepare, Execute, and the admin statements.
+type Action interface{ action() }
+
+// Name is a table's name as a statement spells it.
+type Name struct {
+	Schema string // empty: the session's current schema
+	Table  string
+	Text   string // the spelling in the statement, in the client's character set, to be used in questions on its connection
+}
+
+// CreateTable is CREATE TABLE in all its forms.
+type CreateTable struct {
+	Table       Name
+	Temporary   bool
+	OrReplace   bool
+	IfNotExists bool
+	Like        *Name    // CREATE TABLE … LIKE
+	Select      bool     // CREATE TABLE … SELECT: not all columns are declared
+	Columns     []Column // the declared ones
+	PrimaryKey  []string
+	References  []Name // parents of its foreign keys
+	Clause      *Clause
+}
+
+// Column is a column definition, as far as a TTL depends on it.
+type Column struct {
+	Name string
+	Type string // the first word of the type, in upper case
+}
+
+// TimeType reports whether a TTL can be declared on the column.
+func (c Column) TimeType() bool {
+	switch c.Type {
+	case "DATE", "DATETIME", "TIMESTAMP":
+		return true
+	}
+	return false
+}
+
+// FloatType reports whether the column cannot be part of the primary key of a table with a TTL.
+func (c Column) FloatType() bool {
+	switch c.Type {
+	case "FLOAT", "FLOAT4", "FLOAT8", "DOUBLE", "REAL":
+		return true
+	}
+	return false
+}
+
+// AlterTable is ALTER TABLE. Its TTL options are in Clause, everything else in Specs.
+type AlterTable struct {
+	Table    Name
+	IfExists bool
+	Specs    []Spec
+	Clause   *Clause
+}
+
+// Pure reports whether the statement holds TTL options and nothing for the server.
+func (a *AlterTable) Pure() bool { return a.Clause != nil && len(a.Specs) == 0 }
+
+// Change names what a Spec does.
+type Change int
+
+// The changes of an ALTER TABLE that matter to a TTL. Everything else is OtherChange.
+const (
+	OtherChange Change = iota
+	AddColumn
+	DropColumn
+	ChangeColumn // also MODIFY, where Column and NewColumn.Name are the same
+	RenameColumn
+	RenameTable
+	AddForeignKey
+	AddPrimaryKey
+	ExchangePartition
+	HarmlessChange // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=
+)
+
+// String names the change in goldens and logs.
+func (c Change) String() string {
+	return [...]string{
+		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
+		"add primary key", "exchange partition", "harmless",
+	}[c]
+}
+
+// Spec is one comma-separated change of an ALTER TABLE.
+type Spec struct {
+	Change     Change
+	Column     string   // of DropColumn, ChangeColumn, RenameColumn
+	NewColumn  Column   // of AddColumn, ChangeColumn, RenameColumn (without type)
+	References *Name    // of AddForeignKey and of a column that references
+	Keys       []string // of AddPrimaryKey
+	Other      *Name    // of RenameTable and ExchangePartition
+}
+
+// DropTables is DROP TABLE.
+type DropTables struct {
+	Tables    []Name
+	Temporary bool
+	IfExists  bool
+}
+
+// RenameTables is RENAME TABLE; its pairs happen from left to right.
+type RenameTables struct{ Pairs []Rename }
+
+// Rename is one pair of a RENAME TABLE.
+type Rename struct{ From, To Name }
+
+// TruncateTable is TRUNCATE TABLE.
+type TruncateTable struct{ Table Name }
+
+// ChangeTables is a statement that may rebuild tables without changing what they are:
+// OPTIMIZE, REPAIR, CREATE INDEX, DROP INDEX.
+type ChangeTables struct {
+	Verb   string // OPTIMIZE, REPAIR, CREATE INDEX, DROP INDEX
+	Tables []Name
+}
+
+// DropDatabase is DROP DATABASE.
+type DropDatabase struct {
+	Schema   string
+	Text     string // as spelled
+	IfExists bool
+}
+
+// ShowCreateTable is SHOW CREATE TABLE.
+type ShowCreateTable struct{ Table Name }
+
+func (*CreateTable) action()     {}
+func (*AlterTable) action()      {}
+func (*DropTables) action()      {}
+func (*RenameTables) action()    {}
+func (*TruncateTable) action()   {}
+func (*ChangeTables) action()    {}
+func (*DropDatabase) action()    {}
+func (*ShowCreateTable) action() {}

@@ -1,0 +1,85 @@
+package mysqltest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// Flavours are the servers everything is tested on.
+var Flavours = []sandbox.Flavour{sandbox.MariaDB, sandbox.MySQL}
+
+// Both runs a test on MariaDB and on MySQL, as subtests of these names.
+func Both(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	for _, flavour := range Flavours {
+		t.Run(string(flavour), func(t *testing.T) { test(t, Shared(t, flavour)) })
+	}
+}
+
+// Shared returns the server of a flavour which all tests of this binary share.
+func Shared(tb testing.TB, flavour sandbox.Flavour) *Server {
+	tb.Helper()
+	skipShort(tb)
+	s, err := shared[flavour]()
+	if err != nil {
+		missing(tb, flavour, err)
+	}
+	return s
+}
+
+// Start starts a server for this test alone, with arguments of its own. It ends with the test.
+func Start(tb testing.TB, flavour sandbox.Flavour, args ...string) *Server {
+	tb.Helper()
+	skipShort(tb)
+	s, err := sandbox.Start(tb.Context(), sandbox.Config{Flavour: flavour, Args: args})
+	if err != nil {
+		missing(tb, flavour, err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return fromSandbox(s)
+}
+
+// shared holds one lazily started server per flavour. It has to be the package's: tests have no other place that
+// lives as long as the test binary.
+var shared = map[sandbox.Flavour]func() (*Server, error){
+	sandbox.MariaDB: sync.OnceValues(func() (*Server, error) { return open(sandbox.MariaDB, "TTLPROXY_TEST_MARIADB") }),
+	sandbox.MySQL:   sync.OnceValues(func() (*Server, error) { return open(sandbox.MySQL, "TTLPROXY_TEST_MYSQL") }),
+}
+
+func open(flavour sandbox.Flavour, variable string) (*Server, error) {
+	ctx := context.Background() // the server outlives the test that happens to ask first
+	if dsn := os.Getenv(variable); dsn != "" {
+		return fromDSN(ctx, flavour, dsn)
+	}
+	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour})
+	if err != nil {
+		return nil, err
+	}
+	return fromSandbox(s), nil
+}
+
+func skipShort(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs a server: left out under -short")
+	}
+}
+
+// missing ends a test that has no server: by skipping where that is a fact about the machine, by failing where
+// a server is there and broken, or where everything is meant to be tested.
+func missing(tb testing.TB, flavour sandbox.Flavour, err error) {
+	tb.Helper()
+	if errors.Is(err, sandbox.ErrNotInstalled) && os.Getenv("CI") != "true" {
+		tb.Skipf("no %s to test with: %v", flavour, err)
+	}
+	tb.Fatalf("%s for the tests: %v", flavour, err)
+}

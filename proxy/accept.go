@@ -1,0 +1,103 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// accept lets clients in until its listener is closed. When descriptors run out it neither spins nor gives up: it tells the clients at the
+// door that there are too many, with a descriptor that was kept for this, and waits.
+func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.WaitGroup) {
+	const firstPause, longestPause = 5 * time.Millisecond, time.Second
+	pause := firstPause
+	spare := openSpare()
+	defer func() { spare.Close() }()
+	for {
+		c, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			s.log.Warn("cannot accept a client", slog.Any("err", err))
+			if outOfDescriptors(err) && spare != nil {
+				spare.Close()
+				s.turnAway(l)
+				spare = openSpare()
+			}
+			if !rest(ctx, pause) {
+				return
+			}
+			pause = min(2*pause, longestPause)
+			continue
+		}
+		pause = firstPause
+		tune(c)
+		sessions.Go(func() { s.serve(ctx, c) })
+	}
+}
+
+// openSpare takes a descriptor into reserve. Without it clients at the door wait.
+func openSpare() *os.File {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// turnAway tells the next client at the door that there are too many.
+func (s *Server) turnAway(l net.Listener) {
+	if d, ok := l.(interface{ SetDeadline(time.Time) error }); ok {
+		d.SetDeadline(time.Now().Add(10 * time.Millisecond)) //nolint:errcheck // somebody is there
+		defer d.SetDeadline(time.Time{})                     //nolint:errcheck // the next accept fails and says so
+	}
+	c, err := l.Accept()
+	if err != nil {
+		return
+	}
+	s.refuseAt(c, tooMany())
+}
+
+// refuseAt answers a client in place of a greeting, and closes.
+func (s *Server) refuseAt(c net.Conn, e *wire.Error) {
+	s.metrics.refuse(e)
+	b, _ := wire.AppendPacket(nil, 0, e.AppendBare(nil))
+	c.SetDeadline(time.Now().Add(time.Second)) //nolint:errcheck // the write is short
+	c.Write(b)                                 //nolint:errcheck // the client is turned away in any case
+	c.Close()
+}
+
+// rest waits, and reports whether ctx still goes on.
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// serve runs one session.
+func (s *Server) serve(ctx context.Context, c net.Conn) {
+	e := newSession(s, c)
+	if !s.admit(e) {
+		s.refuseAt(c, tooMany())
+		return
+	}
+	s.metrics.sessions.Inc()
+	err := e.run(ctx)
+	s.metrics.sessions.Dec()
+	s.dismiss(e)
+	if err != nil && !ordinary(err) {
+		e.log.Info("session ended", slog.String("client", e.peer.String()), slog.Any("err", err))
+	}
+}

@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// address is where to listen, or where a backend is: HOST:PORT or unix:PATH. Behind a backend's a question mark may begin what is
+// particular about it.
+type address struct {
+	network, address string
+	header           headerVersion // of the PROXY protocol, for a backend
+}
+
+func (a address) String() string {
+	if a.network == "unix" {
+		return "unix:" + a.address
+	}
+	return a.address
+}
+
+// parseListen reads an address to listen on.
+func parseListen(s string) (address, error) {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok && path != "" {
+		return address{network: "unix", address: path}, nil
+	}
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return address{}, fmt.Errorf("address %q: want HOST:PORT or unix:PATH", s)
+	}
+	return address{network: "tcp", address: s}, nil
+}
+
+// parseBackend reads a backend's address, such as db1:3306, unix:/run/mysqld/mysqld.sock or db1:3306?proxy-protocol=v2.
+func parseBackend(s string) (address, error) {
+	s, query, _ := strings.Cut(s, "?")
+	a, err := parseListen(s)
+	if err != nil {
+		return address{}, err
+	}
+	options, err := url.ParseQuery(query)
+	if err != nil {
+		return address{}, fmt.Errorf("backend %q: %w", s, err)
+	}
+	for name, values := range options {
+		if name != "proxy-protocol" {
+			return address{}, fmt.Errorf("backend %q: unknown option %q: there is proxy-protocol", s, name)
+		}
+		if a.header, err = parseHeaderVersion(values[len(values)-1]); err != nil {
+			return address{}, fmt.Errorf("backend %q: %w", s, err)
+		}
+	}
+	return a, nil
+}

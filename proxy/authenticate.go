@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// authenticate passes questions and answers on until the server says OK or no. Whose turn it is depends on the plugin, so both
+// sides are read at once. The server's last word is passed on when nobody reads from the client any more: what the client sends
+// then is its first command.
+func (h *handshake) authenticate() error {
+	s := h.s
+	answers := make(chan error, 1)
+	go func() {
+		err := h.passAnswers()
+		if err != nil {
+			s.backend.SetReadDeadline(past) //nolint:errcheck // wakes passQuestions
+		}
+		answers <- err
+	}()
+	payload, seq, err := h.passQuestions()
+	s.client.SetReadDeadline(past) //nolint:errcheck // wakes passAnswers
+	if answerErr := <-answers; answerErr != nil {
+		return fmt.Errorf("login: %w", answerErr)
+	}
+	if err != nil {
+		return fmt.Errorf("login: %w", err)
+	}
+	if payload[0] == wire.AuthOK && !s.server.admitUser(s, s.login.user) {
+		s.refuse(seq, tooManyOf(s.login.user))
+		return errRefused
+	}
+	if err := s.send(s.client, seq, payload); err != nil {
+		return fmt.Errorf("login: %w", err)
+	}
+	if payload[0] == wire.AuthError {
+		return errRefused
+	}
+	var ok wire.OK
+	if ok.Decode(payload, 0) == nil {
+		s.login.status = ok.Status
+	}
+	return nil
+}
+
+// past is a deadline which ends a read at once.
+var past = time.Unix(1, 0)
+
+// passAnswers passes the client's packets on until it is interrupted between two of them.
+func (h *handshake) passAnswers() error {
+	s := h.s
+	for {
+		payload, seq, err := wire.ReadPacket(s.client, nil, loginLimit)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := h.answer(payload, seq); err != nil {
+			return err
+		}
+	}
+}
+
+// passQuestions passes the server's packets on up to its last word, which it returns.
+func (h *handshake) passQuestions() ([]byte, byte, error) {
+	s := h.s
+	for {
+		payload, seq, err := s.read(s.backend)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(payload) == 0 {
+			return nil, 0, io.ErrUnexpectedEOF
+		}
+		if payload[0] == wire.AuthOK || payload[0] == wire.AuthError {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return payload, seq - h.shift, nil
+		}
+		if err := h.question(payload, seq); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// question takes one step with a packet of the server. Where the bridge answers it, the server's numbers are two further from then on.
+func (h *handshake) question(payload []byte, seq byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, err := h.bridge.fromServer(payload)
+	switch {
+	case err != nil:
+		return h.giveUp(seq-h.shift, err)
+	case m.toServer != nil:
+		h.shift += 2
+		return h.s.send(h.s.backend, seq+1, m.toServer)
+	default:
+		return h.s.send(h.s.client, seq-h.shift, m.toClient)
+	}
+}
+
+// answer takes one step with a packet of the client.
+func (h *handshake) answer(payload []byte, seq byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, err := h.bridge.fromClient(payload)
+	switch {
+	case err != nil:
+		return h.giveUp(seq+1, err)
+	case m.toClient != nil:
+		h.shift -= 2
+		return h.s.send(h.s.client, seq+1, m.toClient)
+	default:
+		return h.s.send(h.s.backend, seq+h.shift, m.toServer)
+	}
+}
+
+// giveUp tells the client why it cannot log in.
+func (h *handshake) giveUp(seq byte, err error) error {
+	h.s.refuse(seq, asError(err))
+	return err
+}

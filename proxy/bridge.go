@@ -1,0 +1,200 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// Account plugins that send the password itself. The first two do so only where a stranger cannot read it, and encrypt it by RSA elsewhere.
+// The others leave that to who sets them up.
+const (
+	pluginCachingSHA2 = "caching_sha2_password"
+	pluginSHA256      = "sha256_password"
+	pluginClear       = "mysql_clear_password"
+	pluginDialog      = "dialog"
+)
+
+// Bytes of these plugins' conversations.
+const (
+	cachingFullLogin  = 0x04 // server: the fast way failed, send the password
+	cachingRequestKey = 0x02 // client: send me your public key
+	sha256RequestKey  = 0x01 // the same, of the other plugin
+)
+
+// leg is what a side of a session runs over.
+type leg struct{ tls, unix bool }
+
+// private reports whether strangers cannot read what is sent.
+func (l leg) private() bool { return l.tls || l.unix }
+
+// keeps reports whether a plugin sends the password as it is over this leg. The older one does not trust sockets.
+func (l leg) keeps(plugin string) bool { return l.tls || l.unix && plugin != pluginSHA256 }
+
+// bridge carries passwords of the two SHA-256 plugins across where the legs differ: where one side sends the password itself,
+// because strangers cannot read it there, and the other expects it encrypted by RSA, because they can.
+//
+//	private client, open server                   open client, private server
+//	client      bridge       server               client      bridge       server
+//	   │ password ─►│           │                    │ key? ─────►│           │
+//	   │            │ key? ────►│                    │◄─── our key│           │
+//	   │            │◄─── key ──│                    │ encrypted ►│           │
+//	   │            │ encrypted►│                    │            │ password ►│
+//	   │◄─────── OK or error ───│                    │◄─────── OK or error ───│
+//
+// The password is known here for these few packets, and never kept. It is never sent over a leg that strangers can read.
+// Where the legs are alike, and for all other plugins, everything passes as it came.
+type bridge struct {
+	client, server leg
+	ownKey         func() (*rsaPair, error)
+
+	plugin   string
+	salt     []byte
+	expects  expectation
+	password []byte
+}
+
+// expectation is what the bridge is in the middle of.
+type expectation int
+
+const (
+	nothing        expectation = iota
+	passwordNext               // from the client: the password, or a question for the key
+	serverKeyNext              // from the server, for the password that is held
+	encryptedNext              // from the client, by our key
+	theirsToFinish             // the client encrypts by itself, for the server
+)
+
+// move is what to do with a packet: pass something on, or answer the one who sent it.
+type move struct{ toServer, toClient []byte }
+
+// begin takes note of the plugin with which a login begins, and of the salt in the greeting.
+func (b *bridge) begin(plugin string, salt []byte) {
+	b.plugin, b.salt, b.expects = plugin, bytes.Clone(salt), nothing
+}
+
+// differs reports whether the password must be carried over.
+func (b *bridge) differs() bool {
+	return (b.plugin == pluginCachingSHA2 || b.plugin == pluginSHA256) && b.client.keeps(b.plugin) != b.server.keeps(b.plugin)
+}
+
+// fromServer decides about a packet of the server which is not its last word.
+func (b *bridge) fromServer(payload []byte) (move, error) {
+	switch {
+	case len(payload) == 0:
+	case payload[0] == wire.AuthSwitch && len(payload) > 1, payload[0] == wire.AuthNextFactor:
+		return move{toClient: payload}, b.switched(payload)
+	case payload[0] == wire.AuthMore && b.expects == serverKeyNext:
+		b.expects = nothing
+		encrypted, err := encryptPassword(payload[1:], b.password, b.salt)
+		clear(b.password)
+		b.password = nil
+		return move{toServer: encrypted}, err
+	case payload[0] == wire.AuthMore && len(payload) == 2 && payload[1] == cachingFullLogin && b.plugin == pluginCachingSHA2 && b.differs():
+		b.expects = passwordNext
+	}
+	return move{toClient: payload}, nil
+}
+
+// switched takes note of another plugin. One that would send the password over a leg that is less private than the client
+// believes is refused.
+func (b *bridge) switched(payload []byte) error {
+	b.plugin = wire.AuthSwitchPlugin(payload)
+	b.salt = bytes.Clone(bytes.TrimSuffix(payload[min(len(payload), 1+len(b.plugin)+1):], []byte{0}))
+	b.expects = nothing
+	switch {
+	case b.plugin == pluginSHA256 && b.differs():
+		b.expects = passwordNext
+	case (b.plugin == pluginClear || b.plugin == pluginDialog) && b.client.private() && !b.server.private():
+		return &wire.Error{Code: codeAccessDenied, State: "28000", Message: fmt.Sprintf(
+			"ttlproxy: the account's plugin (%s) would send the password in the clear to the backend: set backend-tls to as-client or always", b.plugin)}
+	}
+	return nil
+}
+
+// fromClient decides about a packet of the client behind its response.
+func (b *bridge) fromClient(payload []byte) (move, error) {
+	switch b.expects {
+	case passwordNext:
+		return b.passwordFrom(payload)
+	case encryptedNext:
+		return b.decrypted(payload)
+	default:
+		return move{toServer: payload}, nil
+	}
+}
+
+// passwordFrom takes the client's answer to the question for a password.
+func (b *bridge) passwordFrom(payload []byte) (move, error) {
+	b.expects = nothing
+	asksForKey := len(payload) == 1 && payload[0] == b.requestKey()
+	empty := len(payload) == 0 || len(payload) == 1 && payload[0] == 0
+	switch {
+	case empty:
+		return move{toServer: payload}, nil
+	case b.server.keeps(b.plugin) && asksForKey:
+		key, err := b.ownKey()
+		if err != nil {
+			return move{}, err
+		}
+		b.expects = encryptedNext
+		return move{toClient: append([]byte{wire.AuthMore}, key.public...)}, nil
+	case b.server.keeps(b.plugin):
+		return b.decrypted(payload) // a client that knows the key already
+	case asksForKey:
+		b.expects = theirsToFinish
+		return move{toServer: payload}, nil
+	default:
+		b.password = bytes.Clone(payload)
+		b.expects = serverKeyNext
+		return move{toServer: []byte{b.requestKey()}}, nil
+	}
+}
+
+func (b *bridge) requestKey() byte {
+	if b.plugin == pluginSHA256 {
+		return sha256RequestKey
+	}
+	return cachingRequestKey
+}
+
+// decrypted takes a password that was encrypted by our key and passes it on over a leg that strangers cannot read.
+func (b *bridge) decrypted(payload []byte) (move, error) {
+	b.expects = nothing
+	key, err := b.ownKey()
+	if err != nil {
+		return move{}, err
+	}
+	password, err := key.decryptPassword(payload, b.salt)
+	if err != nil {
+		return move{}, &wire.Error{Code: codeAccessDenied, State: "28000", Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
+			"A client that keeps the server's public key needs the proxy's instead, or the proxy the server's private key (rsa-key), or use TLS"}
+	}
+	return move{toServer: password}, nil
+}
+
+// codeAccessDenied is ER_ACCESS_DENIED_ERROR.
+const codeAccessDenied = 1045
+
+// Names of plugins that nobody has, as long as those they take the place of.
+const (
+	insteadOfSHA256 = "ttlproxy_switch"
+	insteadOfClear  = "ttlproxy_auth_switch"
+)
+
+// response changes a client's response, or COM_CHANGE_USER, in place, if it begins with a plugin that speaks differently on both legs or
+// would give the password away: the password is taken out and the plugin's name changed to one that nobody has, as long as
+// it. The server then asks for the account's plugin, with a salt, and all goes on from there.
+func (b *bridge) response(plugin, auth []byte) {
+	b.plugin = string(plugin)
+	switch {
+	case b.plugin == pluginSHA256 && b.differs():
+		copy(plugin, insteadOfSHA256)
+	case b.plugin == pluginClear && b.client.private() && !b.server.private():
+		copy(plugin, insteadOfClear)
+	default:
+		return
+	}
+	clear(auth)
+}

@@ -1,0 +1,126 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Configure makes connections of the engine and the catalog go where new sessions go, and follow when that changes: an open one is cut
+// then, and its pool makes another.
+func (b *Backends) Configure(c *mysql.Config) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := make([]address, len(b.list))
+	for i, k := range b.list {
+		list[i] = k.address
+	}
+	b.describe(c, b.tls, b.config.TLS, list)
+	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.dialOwned(ctx) }
+}
+
+// describe tells the driver what it needs to know about connections to these backends: whether passwords are safe on them.
+func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, list []address) {
+	c.Net, c.Addr = "unix", list[0].address
+	for _, a := range list {
+		if a.network == "tcp" {
+			c.Net, c.Addr = "tcp", a.address
+		}
+	}
+	switch {
+	case mode.Mode == TLSNever, mode.Mode == TLSAsClient && c.Net == "unix":
+		return
+	case mode.Verify == VerifyIdentity:
+		c.TLS = forAnyHost(t, list)
+	default:
+		c.TLS = t.Clone()
+	}
+	c.AllowFallbackToPlaintext = mode.Mode == TLSAsClient && mode.Verify == VerifyNone
+}
+
+// dialOwned connects to the backend that takes the new sessions.
+func (b *Backends) dialOwned(ctx context.Context) (net.Conn, error) {
+	l, err := b.first(ctx, func(ctx context.Context, l *link) (err error) {
+		l.conn, err = connect(ctx, l.address, nil, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	l.backend.owned[l.conn] = struct{}{}
+	b.mu.Unlock()
+	return &owned{Conn: l.conn, forget: func() {
+		b.mu.Lock()
+		delete(l.backend.owned, l.conn)
+		b.mu.Unlock()
+	}}, nil
+}
+
+// owned is a connection of our own. Closed from outside it fails its next use, and the pool drops it.
+type owned struct {
+	net.Conn
+	forget func()
+}
+
+// Close closes the connection and forgets it.
+func (o *owned) Close() error {
+	o.forget()
+	return o.Conn.Close()
+}
+
+// SyscallConn lets the driver see, before it uses a connection, whether the server has closed it.
+func (o *owned) SyscallConn() (raw syscall.RawConn, err error) {
+	if c, ok := o.Conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// ask logs in and asks whether the backend can be written to.
+func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) Health {
+	c := mysql.NewConfig()
+	c.User, c.Passwd = config.CheckUser, config.CheckPassword
+	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, k.address, nil, nil) }
+	b.mu.Lock()
+	b.describe(c, b.tls, config.TLS, []address{k.address})
+	b.mu.Unlock()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return Health{State: Down, Reason: err.Error()}
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	readOnly := false
+	switch err := db.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&readOnly); {
+	case err == nil && readOnly:
+		return Health{State: ReadOnly, Reason: "@@read_only is on"}
+	case err == nil:
+		return Health{State: Writable}
+	case wellDespite(err):
+		return Health{State: Unknown, Reason: "cannot ask: " + err.Error()}
+	default:
+		return Health{State: Down, Reason: err.Error()}
+	}
+}
+
+// wellDespite reports whether an error says more about the account that asks than about the server: one without a right, or for which there
+// is no room, must not make a good server look dead. But a node that is not in its cluster, shuts down or does not let us in is of no use.
+func wellDespite(err error) bool {
+	const notReady, shutdown, hostBlocked, hostRefused = 1047, 1053, 1129, 1130
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return false
+	}
+	switch e.Number {
+	case notReady, shutdown, hostBlocked, hostRefused:
+		return false
+	default:
+		return true
+	}
+}

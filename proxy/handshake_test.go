@@ -1,0 +1,160 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
+)
+
+// expectGreeting reads a greeting with these capabilities.
+func expectGreeting(want wire.Capability) wiretest.Step {
+	return wiretest.Receive(func(payload []byte, _ byte) error {
+		var g wire.Greeting
+		if err := g.Decode(payload); err != nil {
+			return err
+		}
+		if g.Capabilities != want || g.ConnectionID != 7 || g.Version != "8.0.0-scripted" || string(g.Salt) != "abcdefghijklmnopqrst" {
+			return fmt.Errorf("got %+v, want capabilities %#x", g, uint64(want))
+		}
+		return nil
+	})
+}
+
+func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
+	t.Parallel()
+	const caps = wiretest.Capabilities | wire.Compress | wire.CompressZstd | wire.SSL | wire.ComMulti | wire.CacheMetadata
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(caps)),
+		wiretest.Expect(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata)),
+		wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
+	})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address,
+		expectGreeting(wiretest.Capabilities|wire.CacheMetadata),
+		// A client that asks for compression all the same does not get it.
+		wiretest.Send(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata|wire.Compress|wire.CompressZstd)),
+		wiretest.Expect(2, okPacket(auto)))
+}
+
+// Pitfall 3 and section 2: questions of any number and kind pass, and nobody has to know whose turn it is.
+func TestLoginWithQuestions(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.Expect(1, wiretest.Response(wiretest.Capabilities)),
+		wiretest.Send(2, []byte("\xFEdialog\x00salt")), wiretest.Expect(3, []byte("first")),
+		wiretest.Send(4, []byte("\x02second factor")), wiretest.Expect(5, []byte("second")),
+		wiretest.Send(6, []byte{1, 3}), wiretest.Send(7, []byte{1, 3}), // two in a row
+		wiretest.Send(8, okPacket(auto)),
+		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
+	})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address,
+		expectGreeting(wiretest.Capabilities), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+		wiretest.Expect(2, []byte("\xFEdialog\x00salt")), wiretest.Send(3, []byte("first")),
+		wiretest.Expect(4, []byte("\x02second factor")), wiretest.Send(5, []byte("second")),
+		wiretest.Expect(6, []byte{1, 3}), wiretest.Expect(7, []byte{1, 3}),
+		wiretest.Expect(8, okPacket(auto)),
+		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)))
+}
+
+func TestLoginRefusedByTheServer(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.Expect(1, wiretest.Response(wiretest.Capabilities)),
+		wiretest.Send(2, errPacket(1045, "denied")), wiretest.ExpectClose(),
+	})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+		wiretest.Expect(2, errPacket(1045, "denied")), wiretest.ExpectClose())
+}
+
+// Pitfall 12: an old client is told so, politely.
+func TestOldClientIsRefused(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, []byte{5, 0, 0, 0, 1, 'u', 0}),
+		wiretest.Receive(func(payload []byte, seq byte) error {
+			var e wire.Error
+			if err := e.Decode(payload); err != nil || e.Code != 1251 || e.State != "08004" || seq != 2 {
+				return fmt.Errorf("got %v with number %d, want 1251 with 2", e, seq)
+			}
+			return nil
+		}), wiretest.ExpectClose())
+}
+
+// Pitfall 17: an error may come in place of the greeting.
+func TestErrorInPlaceOfGreeting(t *testing.T) {
+	t.Parallel()
+	e := &wire.Error{Code: 1040, Message: "Too many connections"}
+	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, e.AppendBare(nil)), wiretest.ExpectClose()})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, wiretest.Expect(0, e.AppendBare(nil)), wiretest.ExpectClose())
+}
+
+// Pitfall 17: a server may accept and say nothing.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{wiretest.ExpectClose()})
+	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
+	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
+}
+
+func TestUnreachableServer(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	address, _ := proxyFor(t, l.Addr().String(), Config{}, pass)
+	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
+}
+
+func expectError(code uint16) func([]byte, byte) error {
+	return func(payload []byte, _ byte) error {
+		var e wire.Error
+		if err := e.Decode(payload); err != nil || e.Code != code {
+			return fmt.Errorf("got %v, %w, want error %d", e, err, code)
+		}
+		return nil
+	}
+}
+
+// A client that says nothing does not hold a connection of the server for ever.
+func TestSilentClient(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
+	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.ExpectClose())
+}
+
+// Before a client is logged in it cannot make us keep more than a login needs.
+func TestResponseIsBounded(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes(wire.AppendHeader(nil, loginLimit+1, 1)), wiretest.ExpectClose())
+}
+
+// Pitfall 13: attributes longer than 64 KiB pass like the rest of the response, which is never built anew.
+func TestLongAttributesPass(t *testing.T) {
+	t.Parallel()
+	caps := wiretest.Capabilities | wire.ConnectAttrs
+	response := wire.AppendString(wiretest.Response(caps), bytes.Repeat([]byte("attribute"), 10000))
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(caps)), wiretest.Expect(1, response), wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
+	})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, expectGreeting(caps), wiretest.Send(1, response), wiretest.Expect(2, okPacket(auto)))
+}
+
+func greeting(caps wire.Capability) []byte {
+	g := wiretest.Greeting(caps)
+	return g.Append(nil)
+}

@@ -1,0 +1,38 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// idle reports whether nothing is going on: the server has answered everything, the client has got it, and has
+// sent nothing since. It is called with the lock held.
+func (s *session) idle() bool {
+	return s.between.Load() && s.tracker.Idle() && !s.writing && !s.exchanging
+}
+
+// closeIfIdle closes a session in which nobody would lose anything but the connection.
+func (s *session) closeIfIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.tracker.Status()
+	reading := status.Has(wire.CursorExists) && !status.Has(wire.LastRowSent)
+	if s.idle() && !status.InTransaction() && !reading {
+		s.close()
+	}
+}
+
+// closeIfSilent closes a session that has been idle for too long. A session on which a replica reads is never idle.
+func (s *session) closeIfSilent(c *settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit := c.IdleTimeout
+	if s.tracker.Status().InTransaction() {
+		limit = c.IdleTransactionTimeout
+	}
+	if limit > 0 && s.idle() && time.Duration(s.now()-s.silentSince) >= limit {
+		s.server.metrics.idle.Inc()
+		s.close()
+	}
+}

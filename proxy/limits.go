@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+const (
+	perSession         = 2  // file descriptors: the client's connection and the backend's
+	apartFromSessions  = 64 // file descriptors: listeners, the engine, the catalog, the status page, logs
+	codeTooMany        = 1040
+	codeTooManyOfUser  = 1203
+	codeSecureRequired = 3159
+)
+
+// fitConnections bounds the number of connections by what there are file descriptors for. A bound that was asked for and does not fit
+// is an error at start, not a surprise at the busiest hour.
+func fitConnections(wanted int) (int, error) {
+	limit, known := descriptors()
+	if !known {
+		limit = math.MaxInt
+	}
+	room := max(1, (limit-apartFromSessions)/perSession)
+	switch {
+	case wanted < 0:
+		return 0, fmt.Errorf("max-connections is %d: want 0 or more", wanted)
+	case wanted == 0:
+		return room, nil
+	case wanted > room:
+		return 0, fmt.Errorf("max-connections is %d, which needs %d file descriptors, and the limit is %d: lower it to %d, or raise the limit (ulimit -n, or LimitNOFILE= of the service)",
+			wanted, wanted*perSession+apartFromSessions, limit, room)
+	default:
+		return wanted, nil
+	}
+}
+
+// admit lets a session in, unless there are too many.
+func (s *Server) admit(e *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sessions) >= e.settings.MaxConnections {
+		return false
+	}
+	s.sessions[e] = struct{}{}
+	return true
+}
+
+// dismiss forgets a session that has ended.
+func (s *Server) dismiss(e *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, e)
+	s.leaveUser(e)
+}
+
+// admitUser counts a session for the account it has logged in to, unless there are too many of it.
+// Only those that the server has let in are counted: otherwise a stranger could lock an account.
+func (s *Server) admitUser(e *session, user string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if limit := e.settings.MaxUserConnections; limit > 0 && s.users[user] >= limit {
+		return false
+	}
+	s.leaveUser(e)
+	s.users[user]++
+	e.counted, e.countedAs = true, user
+	return true
+}
+
+// leaveUser is called with the lock held.
+func (s *Server) leaveUser(e *session) {
+	if !e.counted {
+		return
+	}
+	e.counted = false
+	if s.users[e.countedAs]--; s.users[e.countedAs] == 0 {
+		delete(s.users, e.countedAs)
+	}
+}
+
+func tooMany() *wire.Error {
+	return &wire.Error{Code: codeTooMany, State: "08004", Message: "Too many connections"}
+}
+
+func tooManyOf(user string) *wire.Error {
+	return &wire.Error{Code: codeTooManyOfUser, State: "42000", Message: fmt.Sprintf("User %s already has more than 'max_user_connections' active connections", user)}
+}
+
+func secureRequired() *wire.Error {
+	return &wire.Error{Code: codeSecureRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: tls-require)"}
+}

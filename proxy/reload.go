@@ -1,0 +1,77 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+)
+
+// Reload takes over another configuration for what happens from now on: sessions that are there keep what they have. Files are
+// read again. If something is wrong with it, all stays as it was. Addresses to listen on stay as they were in any case.
+func (s *Server) Reload(c Config) error {
+	old := s.settings.Load()
+	loaded, err := c.load(old)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(old.Listen, loaded.Listen) {
+		s.log.Warn("addresses to listen on change only with a restart", slog.Any("listen", old.Listen))
+		loaded.Listen, loaded.listen = old.Listen, old.listen
+	}
+	s.settings.Store(loaded)
+	return nil
+}
+
+// watch does from time to time what nothing else gives an occasion for: it reads certificates that have changed, and
+// closes sessions that are silent for too long.
+func (s *Server) watch(ctx context.Context) {
+	const interval = time.Second
+	files := stampsOf(s.certificates())
+	for rest(ctx, interval) {
+		if now := stampsOf(s.certificates()); !slices.Equal(now, files) {
+			files = now
+			s.reloadCertificates()
+		}
+		if c := s.settings.Load(); c.IdleTimeout > 0 || c.IdleTransactionTimeout > 0 {
+			s.each(func(e *session) { e.closeIfSilent(c) })
+		}
+	}
+}
+
+// certificates are the files of both legs.
+func (s *Server) certificates() []string {
+	return append(s.settings.Load().TLS.files(), s.backends.files()...)
+}
+
+// reloadCertificates reads the files of both legs. While one half of a pair is new and the other still old they do not match:
+// then the next change brings the rest.
+func (s *Server) reloadCertificates() {
+	if err := s.Reload(s.settings.Load().Config); err != nil {
+		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
+		return
+	}
+	if err := s.backends.reloadFiles(); err != nil {
+		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
+		return
+	}
+	s.log.Info("certificates read again")
+}
+
+// stamp tells whether a file has changed.
+type stamp struct {
+	name     string
+	modified int64
+	size     int64
+}
+
+func stampsOf(files []string) []stamp {
+	stamps := make([]stamp, 0, len(files))
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil { // also through a symbolic link, as those of Kubernetes' secrets
+			stamps = append(stamps, stamp{f, info.ModTime().UnixNano(), info.Size()})
+		}
+	}
+	return stamps
+}

@@ -1,0 +1,48 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// arguments starts a small server that behaves like a production one where it matters to us (row binlog on),
+// and saves what a throw-away server need not spend (flushing to disk at each commit, memory).
+func (s *Server) arguments() []string {
+	args := []string{
+		"--no-defaults",
+		"--datadir=" + s.data(),
+		"--tmpdir=" + filepath.Join(s.dir, "tmp"),
+		"--socket=" + s.Socket(),
+		"--pid-file=" + filepath.Join(s.dir, "server.pid"),
+		"--port=" + strconv.Itoa(s.port),
+		"--bind-address=127.0.0.1",
+		"--skip-name-resolve",
+		"--server-id=1",
+		"--log-bin=binlog",
+		"--max-connections=500",
+		"--max-allowed-packet=64M",
+		"--local-infile=1",
+		"--innodb-buffer-pool-size=128M",
+		"--innodb-flush-log-at-trx-commit=2",
+		"--sync-binlog=0",
+		"--secure-file-priv=", // Debian's default names a folder that only its package makes
+	}
+	if s.Flavour == MySQL {
+		args = append(args, "--mysqlx=OFF", "--innodb-redo-log-capacity=64M")
+	} else {
+		args = append(args, "--innodb-log-file-size=64M", "--binlog-format=ROW")
+	}
+	return append(append(args, asUser()...), s.args...)
+}
+
+// portWasTaken reports whether the server's log says so.
+func (s *Server) portWasTaken() bool {
+	return strings.Contains(strings.ToLower(s.Log()), "address already in use")
+}
+
+// tail returns the last n lines of a text.
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

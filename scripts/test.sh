@@ -1,0 +1,51 @@
+#!/bin/bash
+# Runs go test with the given arguments, on a real MariaDB and a real MySQL, and ends with "N passed, M failed".
+#
+# A server named by TTLPROXY_TEST_MARIADB or TTLPROXY_TEST_MYSQL is used; else one is installed or fetched; else
+# one runs in Docker; else its tests are skipped, which is said at the end. With CI=true a missing server fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+containers=()
+cleanup() { [ ${#containers[@]} = 0 ] || docker rm --force "${containers[@]}" >/dev/null; }
+trap cleanup EXIT
+
+# in_docker IMAGE PASSWORD-VARIABLE: run the image and print the data source name of its root
+in_docker() {
+  local id port
+  id=$(docker run --detach --env "$2=ttlproxy" --publish 127.0.0.1::3306 "$1" --max-allowed-packet=64M --local-infile=1)
+  containers+=("$id")
+  port=$(docker port "$id" 3306/tcp | sed 's/.*://')
+  # the images start a first server without network to prepare the data: wait for the one that listens
+  for _ in $(seq 120); do
+    if docker exec "$id" sh -c 'exec 3<>/dev/tcp/127.0.0.1/3306 || (mariadb-admin ping -h127.0.0.1 || mysqladmin ping -h127.0.0.1)' >/dev/null 2>&1; then
+      dsn="root:ttlproxy@tcp(127.0.0.1:$port)/"
+      return
+    fi
+    sleep 1
+  done
+  echo "test: $1 does not start in Docker" >&2
+  return 1
+}
+
+# provide FLAVOUR VARIABLE IMAGE PASSWORD-VARIABLE
+provide() {
+  if [ -n "${!2:-}" ]; then
+    echo "test: $1 is the one that $2 names"
+  elif scripts/get-"$1".sh; then
+    return
+  elif docker info >/dev/null 2>&1 && in_docker "$3" "$4"; then
+    export "$2=$dsn"
+    echo "test: $1 runs in Docker ($3)"
+  else
+    missing+=("$1")
+  fi
+}
+provide mariadb TTLPROXY_TEST_MARIADB mariadb:10.11 MARIADB_ROOT_PASSWORD
+provide mysql TTLPROXY_TEST_MYSQL mysql:9 MYSQL_ROOT_PASSWORD
+
+# Fewer packages at once than cores would be wasteful, more would make tests with deadlines unfair.
+status=0
+go test -json -timeout 15m "$@" | go run ./scripts/testsum "${missing[@]}" || status=$?
+exit $status

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// event is one line of `go test -json`; see `go doc test2json`.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of build events
+	Test       string
+	Output     string
+	Elapsed    float64
+}
+
+// name identifies what an event is about: a test, a package or a build.
+func (e event) name() string {
+	if e.Test != "" {
+		return e.Package + "." + e.Test
+	}
+	return cmp.Or(e.Package, e.ImportPath)
+}
+
+type summary struct {
+	out             io.Writer
+	passed, failed  int
+	output          map[string][]string // what each unfinished test has printed
+	skipped         map[string][]string // reason → tests
+	brokenInPackage map[string]int      // failed tests per package, to tell a crash from failed tests
+}
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, output: map[string][]string{}, skipped: map[string][]string{}, brokenInPackage: map[string]int{}}
+}
+
+func (s *summary) add(e event) {
+	switch e.Action {
+	case "output", "build-output":
+		s.output[e.name()] = append(s.output[e.name()], e.Output)
+		return
+	case "build-fail":
+		s.fail(e)
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	if e.Test == "" {
+		s.endPackage(e)
+	} else {
+		s.endTest(e)
+	}
+	delete(s.output, e.name())
+}
+
+func (s *summary) endTest(e event) {
+	switch e.Action {
+	case "pass":
+		s.passed++
+	case "fail":
+		s.brokenInPackage[e.Package]++
+		s.fail(e)
+	case "skip":
+		reason := skipReason(s.output[e.name()])
+		s.skipped[reason] = append(s.skipped[reason], e.name())
+	}
+}
+
+// endPackage prints a package's line. A package that fails without a failed test did not build, panicked outside
+// of its tests or ran out of time; that counts as a failure of its own.
+func (s *summary) endPackage(e event) {
+	if e.Action != "skip" { // skip: no test files
+		fmt.Fprintf(s.out, "%-4s %-60s %6.1fs\n", e.Action, e.Package, e.Elapsed)
+	}
+	if e.Action == "fail" && s.brokenInPackage[e.Package] == 0 {
+		s.fail(e)
+	}
+}
+
+func (s *summary) fail(e event) {
+	s.failed++
+	fmt.Fprintf(s.out, "FAIL %s\n%s", e.name(), strings.Join(s.output[e.name()], ""))
+}
+
+// skipReason is the message of t.Skip, which the testing package prints behind the file and line.
+func skipReason(output []string) string {
+	for _, line := range output {
+		if _, reason, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {
+			if _, reason, found = strings.Cut(reason, ": "); found {
+				return reason
+			}
+		}
+	}
+	return "no reason given"
+}
+
+func (s *summary) report(missing []string, strict bool) {
+	for _, reason := range slices.Sorted(maps.Keys(s.skipped)) {
+		fmt.Fprintf(s.out, "skipped %d: %s\n", len(s.skipped[reason]), reason)
+	}
+	for _, server := range missing {
+		fmt.Fprintf(s.out, "NOT TESTED on %s: no such server on this machine (see above)\n", server)
+		if strict {
+			s.failed++
+		}
+	}
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.passed, s.failed)
+}

@@ -1,0 +1,191 @@
+package ttl
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// clauses are the parts of the packet that keep rows safe. Each test disturbs the world between the engine's decision
+// and its packet, then sends the packet twice: as it is, which must delete nothing, and without the clause, which must
+// do the harm. The second half proves that the clause is what prevents it.
+var clauses = []struct {
+	name    string
+	disturb []string // {t} is the user's schema, {c} the catalog
+	without string   // regular expression of what is taken out
+}{
+	{"fence", []string{"UPDATE {c}.task SET fence = 8"}, ` AND fence = 7`},
+	{"batch", []string{"UPDATE {c}.task SET batch = 4"}, ` AND batch = 3`},
+	{"entered", []string{"UPDATE {c}.task SET batch = 4"}, `@ttlproxy_entered = 1 AND `},
+	{"state", []string{"UPDATE {c}.task SET state = 'waiting', owner = NULL"}, ` AND state = 'running'`},
+	{"version", []string{"UPDATE {c}.policy SET version = 2"}, ` AND version = 1`},
+	{"armed", []string{"UPDATE {c}.policy SET state = 'disarmed', reason = 'test'"}, ` AND armed`},
+	{"enabled", []string{"UPDATE {c}.policy SET enabled = FALSE"}, ` AND armed`},
+	{"removed", []string{"SET FOREIGN_KEY_CHECKS = 0", "DELETE FROM {c}.policy", "SET FOREIGN_KEY_CHECKS = 1"}, ` AND EXISTS \(SELECT 1 FROM \S+policy[^)]*\)`},
+	{"paused", []string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 1"}, ` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`},
+	{"all paused", []string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 0"}, ` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`},
+	{"held", []string{"UPDATE {c}.pause SET held = TRUE, held_reason = 'test' WHERE policy_id = 0"}, ` AND NOT held`},
+	{"swapped", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.fresh TO {t}.t"}, ` AND \(SELECT COUNT\(\*\) FROM information_schema[^)]*\) = 1`},
+	{"altered in place", []string{"ALTER TABLE {t}.t RENAME COLUMN made TO born, RENAME COLUMN other TO made"}, ` AND \(SELECT COUNT\(\*\) FROM information_schema[^)]*\) = 1`},
+	{"refreshed", []string{"UPDATE {t}.t SET made = '2030-01-01'"}, ` AND \(.made. >= .*\) IS TRUE`},
+	{"zero date", []string{"SET SESSION sql_mode = ''", "UPDATE {t}.t SET made = '0000-00-00'"}, ".made. >= \\S+ \\S+ AND "},
+	{"null", []string{"UPDATE {t}.t SET made = NULL"}, ` AND \(.made. >= .*\) IS TRUE`},
+}
+
+func TestEveryClauseOfTheBarrier(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, c := range clauses {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				f := newFixture(t, cfg, 100)
+				f.admin.SetMaxOpenConns(1)
+				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01'", "CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
+					"INSERT INTO "+f.schema+".fresh SELECT id, '2020-01-01', pad, made FROM "+f.schema+".t")
+				f.wait("the clock's next second", f.nextSecond())
+				f.exec("ALTER TABLE " + f.schema + ".t COMMENT 'armed'")
+				f.created = f.text("SELECT DATE_FORMAT(CREATE_TIME, '%Y-%m-%d %H:%i:%s') FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.schema + "' AND TABLE_NAME = 't'")
+				f.wait("the clock's next second", f.nextSecond())
+				table := f.serverTable()
+				if err := table.session.ready(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range c.disturb {
+					f.exec(strings.NewReplacer("{t}", f.schema, "{c}", f.schema+"_c").Replace(s))
+				}
+				before := f.rows("t")
+				packet, err := table.packet(plan.Range{To: plan.Key{"100"}}, checkpoint{cursor: plan.Key{"100"}, scanned: 100})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := table.session.packet(t.Context(), packet...); err != nil {
+					t.Fatal(err)
+				}
+				if after := f.rows("t"); after != before {
+					t.Fatalf("the barrier let rows go: %s of %s are left", after, before)
+				}
+				if c.name != "refreshed" && c.name != "null" && c.name != "zero date" {
+					if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {
+						t.Errorf("the cursor moved to %s although nothing was done", cursor)
+					}
+				}
+				if c.name != "batch" && c.name != "entered" { // the first packet may have entered
+					f.exec("UPDATE " + f.schema + "_c.task SET batch = 3")
+				}
+				without := regexp.MustCompile(c.without)
+				for i := range packet {
+					packet[i] = without.ReplaceAllString(packet[i], "")
+				}
+				if _, err := table.session.packet(t.Context(), packet...); err != nil {
+					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet, "\n"))
+				}
+				if after := f.rows("t"); after == before {
+					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s", c.without, strings.Join(packet, "\n"))
+				}
+			})
+		}
+	})
+}
+
+// nextSecond waits until CREATE_TIME, which has whole seconds, must differ.
+func (f *fixture) nextSecond() func() bool {
+	now := f.text("SELECT UTC_TIMESTAMP(0)")
+	return func() bool { return f.text("SELECT UTC_TIMESTAMP(0)") != now }
+}
+
+func TestPacketDeletesCountsAndMoves(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 1000)
+		table := f.serverTable()
+		end := plan.Key{"500"}
+		deleted, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end, scanned: 500})
+		if err != nil || deleted != 250 {
+			t.Fatalf("got %d rows, %v; want 250", deleted, err)
+		}
+		due, err := table.dueKeys(t.Context(), plan.Range{From: end})
+		if err != nil || len(due) != 250 {
+			t.Fatalf("got %d keys, %v; want 250", len(due), err)
+		}
+		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 501") // refreshed meanwhile
+		deleted, err = table.deleteKeys(t.Context(), due, checkpoint{cursor: due[249], chosen: 250, scanned: 500})
+		if err != nil || deleted != 249 {
+			t.Fatalf("got %d rows, %v; want 249", deleted, err)
+		}
+		got := f.text("SELECT CONCAT_WS(' ', batch, cursor_key, examined, deleted, refreshed) FROM " + f.schema + "_c.task")
+		if want := `5 ["999"] 1000 499 1`; got != want {
+			t.Errorf("task is %s, want %s", got, want)
+		}
+		if left := f.rows("t"); left != "501" {
+			t.Errorf("%s rows are left, want 501", left)
+		}
+	})
+}
+
+// TestLockedRowsAreGoneRound: rows the application holds do not hold up their neighbours.
+func TestLockedRowsAreGoneRound(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 20000)
+		tx, err := f.admin.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		for _, id := range []string{"2", "3"} { // one that stays and one that is due
+			if _, err := tx.ExecContext(t.Context(), "SELECT * FROM "+f.schema+".t WHERE id = "+id+" FOR UPDATE"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		table := f.serverTable()
+		end := plan.Key{"1000"}
+		began := time.Now()
+		_, err = table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end})
+		if took := time.Since(began); err == nil || classify(err) != locked || took > 3*time.Second {
+			t.Fatalf("got %v after %v, want a lock wait timeout after a second", err, took)
+		}
+		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second), newRates(), nil)
+		if done, err := w.step(t.Context()); err != nil || !done {
+			t.Fatalf("got %v, %v; want the walk done", done, err)
+		}
+		if got := f.text("SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"); got != `["1000"] 499 0 1` {
+			t.Errorf(`task is %s, want ["1000"] 499 0 1`, got)
+		}
+	})
+}
+
+// TestFrozenEngineLetsGo: an engine that stops in the middle of a transaction holds nobody up for long, and what it
+// then sends is refused.
+func TestFrozenEngineLetsGo(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 100)
+		table := f.serverTable()
+		table.beforePacket = func() { // inside the transaction: the task row is locked
+			f.exec("SET SESSION innodb_lock_wait_timeout = 20")
+			began := time.Now()
+			f.exec("UPDATE " + f.schema + "_c.task SET fence = fence + 1")
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("the change waited %v", took)
+			}
+		}
+		f.admin.SetMaxOpenConns(1)
+		due, err := table.dueKeys(t.Context(), plan.Range{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = table.deleteUnlocked(t.Context(), due, checkpoint{cursor: due[0]})
+		if err == nil {
+			t.Error("the frozen batch was carried out")
+		}
+		if left := f.rows("t"); left != "100" {
+			t.Errorf("%s rows are left, want all 100", left)
+		}
+		table.beforePacket = nil
+		if _, err = table.deleteKeys(t.Context(), due, checkpoint{cursor: due[0]}); !errors.Is(err, errRefused) {
+			t.Errorf("got %v, want refused", err)
+		}
+	})
+}
