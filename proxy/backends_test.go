@@ -25,7 +25,9 @@ func deadAddress(t *testing.T) string {
 }
 
 // silentAddress is one where somebody listens and says nothing.
-func silentAddress(t *testing.T) string { return wiretest.Serve(t, wiretest.Script{wiretest.ExpectClose()}) }
+func silentAddress(t *testing.T) string {
+	return wiretest.Serve(t, wiretest.Script{wiretest.ExpectClose()})
+}
 
 func wellAddress(t *testing.T) string {
 	return wiretest.Serve(t, wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()})
@@ -119,7 +121,10 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 		return e, c
 	}
 	both := func(s *mysqltest.Server) func() bool {
-		return func() bool { e, c := version(); return strings.HasPrefix(e, s.Version[:4]) && strings.HasPrefix(c, s.Version[:4]) }
+		return func() bool {
+			e, c := version()
+			return strings.HasPrefix(e, s.Version[:4]) && strings.HasPrefix(c, s.Version[:4])
+		}
 	}
 	await(t, both(one))
 	stays, err := client.Conn(t.Context())

@@ -21,8 +21,10 @@ func accounts(s *mysqltest.Server) []account {
 		return []account{{"legs_native", "mysql_native_password", "open sesame"}, {"legs_empty", "mysql_native_password", ""}, {"legs_ed", "ed25519", "open sesame"}}
 	}
 	return []account{
-		{"legs_caching", pluginCachingSHA2, "open sesame"}, {"legs_sha256", pluginSHA256, "open sesame"},
-		{"legs_empty", pluginCachingSHA2, ""}, {"legs_empty256", pluginSHA256, ""},
+		{"legs_caching", pluginCachingSHA2, "open sesame"},
+		{"legs_sha256", pluginSHA256, "open sesame"},
+		{"legs_empty", pluginCachingSHA2, ""},
+		{"legs_empty256", pluginSHA256, ""},
 	}
 }
 

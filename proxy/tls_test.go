@@ -152,8 +152,13 @@ func TestTLSOptionsAreChecked(t *testing.T) {
 		}
 	}
 	for _, c := range []BackendTLS{
-		{Mode: "sometimes"}, {Verify: "verify-full"}, {Mode: TLSNever, Verify: VerifyCA}, {CAFile: "a"}, {CertFile: "a"},
-		{Mode: TLSNever, CertFile: "a", KeyFile: "b"}, {Verify: VerifyCA, CAFile: "none"},
+		{Mode: "sometimes"},
+		{Verify: "verify-full"},
+		{Mode: TLSNever, Verify: VerifyCA},
+		{CAFile: "a"},
+		{CertFile: "a"},
+		{Mode: TLSNever, CertFile: "a", KeyFile: "b"},
+		{Verify: VerifyCA, CAFile: "none"},
 	} {
 		if _, err := NewBackends(BackendsConfig{Addresses: []string{"db:3306"}, TLS: c}, testLog()); err == nil {
 			t.Errorf("%+v was accepted", c)
