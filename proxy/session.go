@@ -60,12 +60,10 @@ type login struct {
 }
 
 func newSession(s *Server, client net.Conn) *session {
-	e := &session{
+	return &session{
 		server: s, settings: s.settings.Load(), log: s.log, client: client, peer: client.RemoteAddr(),
 		wires: [2]net.Conn{client, nil},
 	}
-	e.changed.L = &e.mu
-	return e
 }
 
 // run is the life of a session. It returns when both connections are closed and both goroutines have ended.
@@ -75,14 +73,13 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
-	s.fromClient = newInlet(s.client, &s.server.buffers.up)
-	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
-	s.mu.Lock()
+	s.changed.L = &s.mu
 	s.tracker.Capabilities = s.login.capabilities
 	s.tracker.SetStatus(s.login.status)
+	s.fromClient = newInlet(s.client, &s.server.buffers.up)
+	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
 	s.silentSince = s.now()
 	s.between.Store(true)
-	s.mu.Unlock()
 	if s.server.closing.Load() {
 		s.closeIfIdle() // nobody else does before a command comes
 	}

@@ -39,7 +39,6 @@ type BackendTLS struct {
 	CertFile, KeyFile string
 }
 
-// validate fills in the defaults.
 func (c *BackendTLS) validate() error {
 	if c.Mode == "" {
 		c.Mode = TLSAsClient
@@ -63,8 +62,11 @@ func (c *BackendTLS) validate() error {
 	}
 }
 
-// load reads the files of a configuration that is valid.
+// load reads the files.
 func (c BackendTLS) load() (*tls.Config, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
 		pool, err := loadAuthorities(c.CAFile)

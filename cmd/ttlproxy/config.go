@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// printConfig is `ttlproxy config`: an example of the file with every key.
+func printConfig(_ context.Context, w world, _ *options, _ []string) error {
+	return writeExample(w.stdout)
+}
+
+// writeExample writes a file in which every key stands with its explanation. All are commented out, so that the example
+// as it is means the defaults.
+func writeExample(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and the environment win over what stands here.\n" +
+		"# A line that begins with # is a comment; remove it to set the value.\n")
+	rows := table()
+	for _, group := range groups(rows) {
+		heading := "\n# --- " + group + " ---\n"
+		for _, o := range rows {
+			if o.group != group || !o.accepts(fromFile) {
+				continue
+			}
+			b.WriteString(heading)
+			heading = ""
+			fmt.Fprintf(&b, "\n%s\n#%s = %s\n", wrap(o.text, "# ", 100), o.name, example(o))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// example is the default in TOML; where there is none, something that shows the form.
+func example(o option) string {
+	s := o.fallback()
+	if s == "" {
+		s = map[string]string{
+			"backend": "db1.example.com:3306", "engine-user": "ttlproxy",
+			"engine-password-file": "/etc/ttlproxy/engine-password", "stop-file": "/run/ttlproxy/stop",
+			"state-dir": "/var/lib/ttlproxy", "status": "127.0.0.1:4080",
+		}[o.name]
+	}
+	switch o.bind(defaults()).(type) {
+	case list:
+		return fmt.Sprintf("[%q]", s)
+	case number:
+		return s
+	default:
+		return fmt.Sprintf("%q", s)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/proxy"
+)
+
+// backends checks what every command that talks to a server needs to be told.
+func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
+	if len(o.Backends.Addresses) == 0 {
+		return nil, usagef("which server? Name it with --backend HOST:PORT or unix:PATH")
+	}
+	if o.EngineUser == "" {
+		return nil, usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; `ttlproxy init` prints the statements that make it")
+	}
+	var err error
+	if o.EnginePasswordFile != "" {
+		if o.EnginePassword, err = readPassword(o.EnginePasswordFile); err != nil {
+			return nil, err
+		}
+	}
+	o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.EnginePassword
+	backends, err := proxy.NewBackends(o.Backends, log)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return backends, nil
+}
+
+// readPassword returns the first line of a file.
+func readPassword(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSuffix(line, "\r"), nil
+}
+
+// login returns how the engine's account connects.
+func (o *options) login(backends *proxy.Backends) *mysql.Config {
+	c := mysql.NewConfig()
+	c.User, c.Passwd = o.EngineUser, o.EnginePassword
+	c.Logger = &mysql.NopLogger{} // what goes wrong with a connection is in the error we get
+	backends.Configure(c)
+	return c
+}
+
+// open returns the catalog's connections. Nothing is dialled yet.
+func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
+	connector, err := catalog.Connector(o.login(backends))
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(8) // statements of clients share them, and each is short
+	db.SetMaxIdleConns(2)
+	db.SetConnMaxIdleTime(time.Minute)
+	return db, nil
+}
+
+// awaitCatalog opens the catalog as soon as the server can be reached; it returns nil if ctx ends before. What the
+// server itself refuses will not mend by waiting.
+func awaitCatalog(ctx context.Context, db *sql.DB, o *options, log *slog.Logger) (*catalog.Store, error) {
+	const interval = time.Second
+	for warned := false; ; warned = true {
+		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
+		switch {
+		case err == nil:
+			return store, nil
+		case ctx.Err() != nil:
+			return nil, nil //nolint:nilerr,nilnil // asked to stop while waiting: nothing failed
+		case !passing(err):
+			return nil, o.advise(err)
+		case !warned:
+			log.WarnContext(ctx, "waiting for the server", slog.Any("err", err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
+}
+
+// passing reports whether an error may go away by itself: no connection, or a server that is not ready for one.
+func passing(err error) bool {
+	var answer *mysql.MySQLError
+	if !errors.As(err, &answer) {
+		return true
+	}
+	switch answer.Number {
+	case 1040, 1053, 1203, 1205, 1290, 1836: // too many connections, shutting down, locked, read only
+		return true
+	}
+	return false
+}
+
+// advise adds to a server's refusal what to do about it.
+func (o *options) advise(err error) error {
+	var answer *mysql.MySQLError
+	if !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.Number {
+	case 1045, 1698, 1130:
+		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or make the account with the statements of `ttlproxy init`", o.EngineUser, err)
+	case 1044, 1142, 1227:
+		return fmt.Errorf("the account --engine-user=%s lacks rights: %w; `ttlproxy init` prints the GRANTs it needs", o.EngineUser, err)
+	}
+	return err
+}

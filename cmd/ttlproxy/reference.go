@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// writeReference writes docs/reference/options.md. `make docs` runs it, and a test compares.
+func writeReference(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Options\n\n" +
+		"What can be set when the program starts. Each option is a flag, an environment variable and a key of the TOML file that\n" +
+		"`--config` names (`ttlproxy config` prints an example). The command line wins over the environment, and that over the file.\n" +
+		"A key that does not exist is an error.\n\n## Commands\n\n| command | |\n|---|---|\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "| `ttlproxy %s` | %s |\n", c.name, c.summary)
+	}
+	b.WriteString("\nWrong usage exits with 2, anything else that fails with 1.\n")
+	rows := table()
+	for _, group := range groups(rows) {
+		fmt.Fprintf(&b, "\n## %s\n\n| option | default | commands | |\n|---|---|---|---|\n", group)
+		for _, o := range rows {
+			if o.group == group {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", names(o), code(o.fallback()), strings.Join(o.on, ", "), cell(o.text))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// names are the spellings of an option, one below the other.
+func names(o option) string {
+	var all []string
+	if o.accepts(fromFlag) {
+		all = append(all, code("--"+o.name+spaced(strings.ReplaceAll(o.arg, "|", "\\|"))))
+	}
+	if o.accepts(fromEnvironment) {
+		all = append(all, code(o.variable()))
+	}
+	if o.accepts(fromFile) {
+		all = append(all, "file: "+code(o.name))
+	}
+	return strings.Join(all, "<br>")
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
