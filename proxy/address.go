@@ -26,7 +26,7 @@ func parseListen(s string) (address, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && path != "" {
 		return address{network: "unix", address: path}, nil
 	}
-	if _, _, err := net.SplitHostPort(s); err != nil {
+	if _, port, err := net.SplitHostPort(s); err != nil || port == "" {
 		return address{}, fmt.Errorf("address %q: want HOST:PORT or unix:PATH", s)
 	}
 	return address{network: "tcp", address: s}, nil

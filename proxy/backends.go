@@ -67,6 +67,9 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	if len(c.Addresses) == 0 {
 		return errors.New("no backend: name one, HOST:PORT or unix:PATH")
 	}
+	if err := c.TLS.validate(); err != nil {
+		return err
+	}
 	config, err := c.TLS.load()
 	if err != nil {
 		return err

@@ -60,10 +60,12 @@ type login struct {
 }
 
 func newSession(s *Server, client net.Conn) *session {
-	return &session{
+	e := &session{
 		server: s, settings: s.settings.Load(), log: s.log, client: client, peer: client.RemoteAddr(),
 		wires: [2]net.Conn{client, nil},
 	}
+	e.changed.L = &e.mu
+	return e
 }
 
 // run is the life of a session. It returns when both connections are closed and both goroutines have ended.
@@ -73,13 +75,14 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
-	s.changed.L = &s.mu
-	s.tracker.Capabilities = s.login.capabilities
-	s.tracker.SetStatus(s.login.status)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
+	s.mu.Lock()
+	s.tracker.Capabilities = s.login.capabilities
+	s.tracker.SetStatus(s.login.status)
 	s.silentSince = s.now()
 	s.between.Store(true)
+	s.mu.Unlock()
 	if s.server.closing.Load() {
 		s.closeIfIdle() // nobody else does before a command comes
 	}

@@ -39,6 +39,7 @@ type BackendTLS struct {
 	CertFile, KeyFile string
 }
 
+// validate fills in the defaults.
 func (c *BackendTLS) validate() error {
 	if c.Mode == "" {
 		c.Mode = TLSAsClient
@@ -62,11 +63,8 @@ func (c *BackendTLS) validate() error {
 	}
 }
 
-// load reads the files.
+// load reads the files of a configuration that is valid.
 func (c BackendTLS) load() (*tls.Config, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
 		pool, err := loadAuthorities(c.CAFile)

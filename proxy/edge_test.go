@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+)
+
+// edge is a proxy under test, with what its tests need to look into.
+type edge struct {
+	*Server
+	address string
+	stop    func()
+}
+
+// startEdge runs a proxy in front of backends.
+func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
+	t.Helper()
+	if len(c.Listen) == 0 {
+		c.Listen = []string{"127.0.0.1:0"}
+	}
+	w := &logWriter{t: t}
+	log := slog.New(slog.NewTextHandler(w, nil))
+	backends, err := NewBackends(b, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(t.Context(), c, backends, handlerFunc(pass), log, NewMetrics(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 2)
+	go func() { s.Run(ctx); ended <- struct{}{} }()
+	go func() { backends.Run(ctx); ended <- struct{}{} }()
+	e := &edge{Server: s, address: s.Addr().String()}
+	e.stop = sync.OnceFunc(func() {
+		cancel()
+		for range cap(ended) {
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Error("the proxy did not end")
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		e.stop()
+		w.end()
+	})
+	return e
+}

@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+)
+
+// account is one to log in to, of a plugin.
+type account struct{ name, plugin, password string }
+
+func accounts(s *mysqltest.Server) []account {
+	if s.MariaDB() {
+		return []account{{"legs_native", "mysql_native_password", "open sesame"}, {"legs_empty", "mysql_native_password", ""}, {"legs_ed", "ed25519", "open sesame"}}
+	}
+	return []account{
+		{"legs_caching", pluginCachingSHA2, "open sesame"},
+		{"legs_sha256", pluginSHA256, "open sesame"},
+		{"legs_empty", pluginCachingSHA2, ""},
+		{"legs_empty256", pluginSHA256, ""},
+	}
+}
+
+func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) {
+	t.Helper()
+	how := "IDENTIFIED WITH " + a.plugin + " BY '" + a.password + "'"
+	if mariaDB {
+		how = "IDENTIFIED VIA " + a.plugin + " USING PASSWORD('" + a.password + "')"
+	}
+	if a.plugin == "ed25519" {
+		db.ExecContext(t.Context(), "INSTALL SONAME 'auth_ed25519'") // an error says that it is there
+	}
+	for _, q := range []string{
+		"DROP USER IF EXISTS " + a.name + "@'%'", "CREATE USER " + a.name + "@'%' " + how,
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+	t.Cleanup(func() { db.ExecContext(context.Background(), "DROP USER "+a.name+"@'%'") })
+}
+
+// Every combination of TLS on the legs works with every plugin, with the server's cache of passwords cold and warm, over sockets too.
+func TestEveryCombinationOfLegsLogsIn(t *testing.T) {
+	bothWithTLS(t, nil, func(t *testing.T, s *mysqltest.Server, _ *authority) {
+		db := s.DB(t)
+		backends := map[string]string{"tcp": s.Addr()}
+		if s.Sandbox != nil {
+			backends["socket"] = "unix:" + s.Sandbox.Socket()
+		}
+		for _, a := range accounts(s) {
+			a.create(t, db, s.MariaDB())
+			for over, backend := range backends {
+				for _, mode := range []TLSMode{TLSAsClient, TLSAlways, TLSNever} {
+					p := startEdge(t, BackendsConfig{Addresses: []string{backend}, TLS: BackendTLS{Mode: mode}}, Config{TLS: ClientTLS{SelfSigned: true}})
+					for _, clientTLS := range []bool{false, true} {
+						name := fmt.Sprintf("%s, %s, backend %s, client TLS %v", a.name, over, mode, clientTLS)
+						if !s.MariaDB() {
+							if _, err := db.ExecContext(t.Context(), "FLUSH PRIVILEGES"); err != nil { // empties the cache
+								t.Fatal(err)
+							}
+						}
+						for _, cache := range []string{"cold", "warm"} {
+							if cipher, err := logInTo(t, p.address, a, clientTLS); err != nil {
+								t.Errorf("%s, %s cache: %v", name, cache, err)
+							} else if want := mode == TLSAlways || mode == TLSAsClient && clientTLS; (cipher != "") != want {
+								t.Errorf("%s: cipher of the backend's leg is %q", name, cipher)
+							}
+						}
+						if a.password != "" {
+							wrong := a
+							wrong.password = "open barley"
+							if _, err := logInTo(t, p.address, wrong, clientTLS); err == nil || !strings.Contains(err.Error(), "1045") {
+								t.Errorf("%s, wrong password: got %v, want 1045", name, err)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func logInTo(t *testing.T, address string, a account, encrypted bool) (cipher string, err error) {
+	t.Helper()
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr = a.name, a.password, "tcp", address
+	c.AllowNativePasswords = true
+	c.Logger = &mysql.NopLogger{}
+	if encrypted {
+		c.TLS = &tls.Config{InsecureSkipVerify: true}
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return "", err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	var name, user string
+	if err := db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher); err != nil {
+		return "", err
+	}
+	if err := db.QueryRowContext(t.Context(), "SELECT CURRENT_USER()").Scan(&user); err != nil {
+		return "", err
+	}
+	if user != a.name+"@%" {
+		return "", fmt.Errorf("logged in as %s", user)
+	}
+	return cipher, nil
+}
