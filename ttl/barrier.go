@@ -102,13 +102,3 @@ func readPacket(found []int64) (outcome, int64, error) {
 func text(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }
-
-// identityOf is the condition that the table, or partition, still is the incarnation created at the given time.
-func identityOf(t plan.Target, created string) string {
-	table := "TABLE_SCHEMA = " + text(t.Schema) + " AND TABLE_NAME = " + text(t.Table)
-	if t.Partition == "" {
-		return "(SELECT COUNT(*) FROM information_schema.TABLES WHERE " + table + " AND CREATE_TIME = " + text(created) + ") = 1"
-	}
-	return "(SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE " + table + " AND PARTITION_NAME = " + text(t.Partition) +
-		" AND CREATE_TIME = " + text(created) + ") > 0"
-}

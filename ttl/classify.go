@@ -19,8 +19,6 @@ const (
 	notExecuted consequence = iota
 	// locked: rolled back because somebody holds rows; go round them.
 	locked
-	// inTheWay: rolled back because the application's DDL holds or waits for the table; stand back for longer.
-	inTheWay
 	// maybeExecuted: the answer never came; read the checkpoint to know.
 	maybeExecuted
 	// poison: rolled back because of a row's own content: foreign key or trigger; isolate the row.

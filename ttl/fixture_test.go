@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,25 +11,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // eachServer runs a test against MariaDB and MySQL.
 func eachServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config)) {
 	t.Helper()
-	for _, name := range []string{"MARIADB", "MYSQL"} {
-		t.Run(strings.ToLower(name), func(t *testing.T) {
-			if testing.Short() || os.Getenv("TTLPROXY_TEST_"+name) == "" {
-				t.Skip("needs a server")
-			}
-			cfg, err := mysql.ParseDSN(os.Getenv("TTLPROXY_TEST_" + name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg.DBName = ""
-			run(t, cfg)
-		})
-	}
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) { run(t, s.Config("")) })
 }
 
 // fixture is a catalog, a table of rows with dates, and one open task on it, without an engine around them.
@@ -73,8 +61,10 @@ func newFixture(t *testing.T, cfg *mysql.Config, rows int) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.close)
-	f.fill("t", rows)
-	f.open()
+	if rows > 0 {
+		f.fill("t", rows)
+		f.open()
+	}
 	return f
 }
 
@@ -149,10 +139,15 @@ func (f *fixture) statements() *plan.Statements {
 }
 
 func (f *fixture) barrier() *barrier {
+	at, err := time.Parse(time.DateTime, f.created)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	identity, _ := identityOf(plan.Target{Schema: f.schema, Table: "t"}, []catalog.Identity{{CreateTime: at}})
 	return &barrier{
 		table: f.store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
 		guard:    f.store.Guard(1, 1),
-		identity: identityOf(plan.Target{Schema: f.schema, Table: "t"}, f.created),
+		identity: identity,
 	}
 }
 

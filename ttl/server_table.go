@@ -165,3 +165,5 @@ func (t *serverTable) move(ctx context.Context, c checkpoint) error {
 	}
 	return nil
 }
+
+func (t *serverTable) resume(batch uint64) { t.batch = batch }

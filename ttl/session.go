@@ -47,8 +47,10 @@ var flavourVariables = []string{
 type session struct {
 	db   *sql.DB
 	conn *sql.Conn
-	id   int64 // CONNECTION_ID()
+	id   uint64 // CONNECTION_ID()
 	used time.Time
+
+	setup []string // further statements for each connection; tests move the clock with them
 }
 
 // openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
@@ -101,7 +103,24 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("prepare session: %w", err)
 		}
 	}
+	for _, statement := range s.setup {
+		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare session: %s: %w", statement, err)
+		}
+	}
 	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
+}
+
+// reopened makes the session ready and calls announce when it is another connection than before.
+func (s *session) reopened(ctx context.Context, announce func() error) error {
+	before := s.id
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	if s.id == before {
+		return nil
+	}
+	return announce()
 }
 
 // packet sends statements as one packet and returns the rows each of them found. It is not interrupted by a cancelled

@@ -2,39 +2,48 @@ package ttl
 
 import "time"
 
-// batchSize steers the rows of a block so that one statement takes about its target time. It grows by at most half
-// and shrinks at once, because a slow statement is in somebody's way.
+// batchSize steers the rows of a block so that one statement takes about its target time. It follows the average time
+// of a row, so that one slow moment of the machine is not taken for a slow table.
 type batchSize struct {
 	rows, least, most int
 	target            time.Duration
+	perRow            float64 // seconds, moving average
 }
 
+const (
+	leastRows  = 100
+	smoothing  = 0.3
+	slowFactor = 4 // a statement this many times over its target counts in full at once
+)
+
 func newBatchSize(start, most int, target time.Duration) *batchSize {
-	least := min(50, most)
-	return &batchSize{rows: min(max(start, least), most), least: least, most: most, target: target}
+	b := &batchSize{rows: start}
+	b.limits(most, target)
+	return b
 }
 
 // took reports that a statement over n rows took d.
 func (b *batchSize) took(n int, d time.Duration) {
-	if n <= 0 || d <= 0 {
-		return
+	if n <= 0 || d <= 0 || n < b.rows/2 {
+		return // a short last block says little about longer ones
 	}
-	fits := int(float64(n) * float64(b.target) / float64(d))
-	switch {
-	case fits < b.rows:
-		b.rows = fits
-	case n >= b.rows: // a short last block says nothing about longer ones
-		b.rows = min(fits, b.rows+b.rows/2)
+	now := d.Seconds() / float64(n)
+	if b.perRow == 0 || d > slowFactor*b.target {
+		b.perRow = now
+	} else {
+		b.perRow += smoothing * (now - b.perRow)
 	}
-	b.rows = min(max(b.rows, b.least), b.most)
+	fits := int(b.target.Seconds() / b.perRow)
+	b.set(min(fits, 2*b.rows))
 }
 
 // failed halves the size after a statement that ran into a limit.
-func (b *batchSize) failed() { b.rows = max(b.rows/2, b.least) }
+func (b *batchSize) failed() { b.set(b.rows / 2) }
 
 // limits applies changed settings.
 func (b *batchSize) limits(most int, target time.Duration) {
-	b.most, b.target = most, target
-	b.least = min(50, most)
-	b.rows = min(max(b.rows, b.least), b.most)
+	b.most, b.target, b.least = most, target, min(leastRows, most)
+	b.set(b.rows)
 }
+
+func (b *batchSize) set(rows int) { b.rows = min(max(rows, b.least), b.most) }

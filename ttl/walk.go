@@ -29,10 +29,11 @@ type table interface {
 	deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
 	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
 	move(ctx context.Context, c checkpoint) error
+	resume(batch uint64)
 }
 
 const (
-	// listed is the longest list of keys in one DELETE: beyond it both servers prefer other plans.
+	// listed is the longest list of keys in one DELETE, whatever is set: beyond it both servers prefer other plans.
 	listed = 1000
 	// sparseShare is the due share of a block below which its rows are deleted by key: a range DELETE locks, and
 	// waits for, every row it looks at.
@@ -61,6 +62,9 @@ type walk struct {
 	throttle Throttle
 	poison   func(ctx context.Context, key plan.Key, err error) error
 
+	pageRows, listRows int // keys read, and named, by one statement
+
+	deleted int64 // by this walk
 	sparse  bool
 	round   int   // length of lists among locked rows
 	scanned int64 // since the last checkpoint
@@ -131,7 +135,7 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, las
 		w.size.took(rows, time.Since(began))
 		return w.pass(ctx, block.To, last)
 	}
-	if err := w.deleteListed(ctx, keys, block.To, w.table.deleteKeys); err != nil {
+	if err := w.deleteListed(ctx, keys, keys, block.To); err != nil {
 		return w.roundabout(ctx, block, err)
 	}
 	w.size.took(rows, time.Since(began))
@@ -151,23 +155,23 @@ func (w *walk) pass(ctx context.Context, end plan.Key, last bool) error {
 	return nil
 }
 
-type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
-
-// deleteListed deletes keys in lists of bounded length. Each leaves the cursor at its last key, the last at end.
-func (w *walk) deleteListed(ctx context.Context, keys []plan.Key, end plan.Key, remove deleteFunc) error {
-	for len(keys) > 0 {
-		part := keys[:min(len(keys), listed)]
-		keys = keys[len(part):]
-		at := part[len(part)-1]
-		if len(keys) == 0 {
+// deleteListed deletes keys in lists of bounded length. cursors are the positions of the keys, end that of the last.
+func (w *walk) deleteListed(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
+	for n := 0; n < len(keys); {
+		size := min(len(keys)-n, w.listRows, listed)
+		at := cursors[n+size-1]
+		if n+size == len(keys) {
 			at = end
 		}
-		if err := w.deletePart(ctx, part, at, remove); err != nil {
+		if err := w.deletePart(ctx, keys[n:n+size], at, w.table.deleteKeys); err != nil {
 			return err
 		}
+		n += size
 	}
 	return nil
 }
+
+type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
 
 func (w *walk) deletePart(ctx context.Context, keys []plan.Key, at plan.Key, remove deleteFunc) error {
 	c := w.checkpoint(at)
@@ -198,7 +202,7 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 		w.size.failed()
 		return w.goRound(ctx, keys, keys, block.To)
 	}
-	return w.halve(ctx, keys, block.To)
+	return w.halve(ctx, keys, keys, block.To)
 }
 
 // goRound deletes what nobody holds of the keys, in lists short enough for the servers to look at nothing else: the
@@ -226,33 +230,38 @@ func (w *walk) goRound(ctx context.Context, keys, cursors []plan.Key, end plan.K
 }
 
 // halve deletes keys of which at least one cannot be deleted, and reports that one.
-func (w *walk) halve(ctx context.Context, keys []plan.Key, end plan.Key) error {
-	err := w.deleteListed(ctx, keys, end, w.table.deleteKeys)
+func (w *walk) halve(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
+	err := w.deletePart(ctx, keys, end, w.table.deleteKeys)
 	if err == nil || classify(err) != poison {
 		return err
 	}
 	if len(keys) == 1 {
-		if err := w.poison(ctx, keys[0], err); err != nil {
-			return err
-		}
-		c := w.checkpoint(end)
-		c.failed = 1
-		if err := w.table.move(ctx, c); err != nil {
-			return err
-		}
-		w.arrived(end, 0)
-		return nil
+		return w.leave(ctx, keys[0], end, err)
 	}
 	half := len(keys) / 2
-	if err := w.halve(ctx, keys[:half], keys[half-1]); err != nil {
+	if err := w.halve(ctx, keys[:half], cursors[:half], cursors[half-1]); err != nil {
 		return err
 	}
-	return w.halve(ctx, keys[half:], end)
+	return w.halve(ctx, keys[half:], cursors[half:], end)
+}
+
+// leave reports a row that cannot be deleted and goes on behind it.
+func (w *walk) leave(ctx context.Context, key, at plan.Key, cause error) error {
+	if err := w.poison(ctx, key, cause); err != nil {
+		return err
+	}
+	c := w.checkpoint(at)
+	c.failed = 1
+	if err := w.table.move(ctx, c); err != nil {
+		return err
+	}
+	w.arrived(at, 0)
+	return nil
 }
 
 // stepIndex deletes the oldest due rows, found by the index on time.
 func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
-	rows := min(w.rows(), listed)
+	rows := max(min(w.rows(), w.pageRows), 1)
 	began := time.Now()
 	entries, err := w.table.page(ctx, w.at, rows)
 	if err != nil {
@@ -260,7 +269,6 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	}
 	w.throttle.Spend(int64(len(entries)), 0)
 	w.scanned += int64(len(entries))
-	done = len(entries) < rows
 	if len(entries) == 0 {
 		return true, nil
 	}
@@ -268,41 +276,37 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	if end.Equal(w.at) {
 		return false, errStuck
 	}
-	keys := make([]plan.Key, len(entries))
-	for i, entry := range entries {
-		keys[i] = w.table.keyOf(entry)
+	done = len(entries) < rows
+	if err := w.deleteEntries(ctx, entries); err != nil {
+		return false, err
 	}
-	err = w.deletePart(ctx, keys, end, w.table.deleteKeys)
-	switch {
-	case err == nil:
-		w.size.took(rows, time.Since(began))
-	case classify(err) == locked:
-		err = w.goRound(ctx, keys, entries, end)
-	case classify(err) == poison:
-		err = w.halveEntries(ctx, entries)
-	}
-	return done && err == nil, err
+	w.size.took(len(entries), time.Since(began))
+	return done, nil
 }
 
-// halveEntries is halve for a page of the index on time, whose cursor is an entry of that index.
-func (w *walk) halveEntries(ctx context.Context, entries []plan.Key) error {
-	keys := make([]plan.Key, len(entries))
-	for i, entry := range entries {
-		keys[i] = w.table.keyOf(entry)
+// deleteEntries deletes the rows behind entries of the index on time.
+func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
+	for len(entries) > 0 {
+		part := entries[:min(len(entries), w.listRows, listed)]
+		keys := make([]plan.Key, len(part))
+		for i, entry := range part {
+			keys[i] = w.table.keyOf(entry)
+		}
+		at := part[len(part)-1]
+		err := w.deletePart(ctx, keys, at, w.table.deleteKeys)
+		switch {
+		case err == nil:
+		case classify(err) == locked:
+			err = w.goRound(ctx, keys, part, at)
+		case classify(err) == poison:
+			err = w.halve(ctx, keys, part, at)
+		}
+		if err != nil {
+			return err
+		}
+		entries = entries[len(part):]
 	}
-	end := entries[len(entries)-1]
-	if len(entries) == 1 {
-		return w.halve(ctx, keys, end)
-	}
-	err := w.deletePart(ctx, keys, end, w.table.deleteKeys)
-	if err == nil || classify(err) != poison {
-		return err
-	}
-	half := len(entries) / 2
-	if err := w.halveEntries(ctx, entries[:half]); err != nil {
-		return err
-	}
-	return w.halveEntries(ctx, entries[half:])
+	return nil
 }
 
 // stepSome deletes due rows of a table without a key, as many as fit a batch.
@@ -325,6 +329,7 @@ func (w *walk) checkpoint(at plan.Key) checkpoint { return checkpoint{cursor: at
 
 func (w *walk) arrived(at plan.Key, deleted int64) {
 	w.at, w.scanned, w.moved = at, 0, time.Now()
+	w.deleted += deleted
 	w.throttle.Spend(0, deleted)
 }
 
@@ -332,6 +337,12 @@ func (w *walk) arrived(at plan.Key, deleted int64) {
 func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle, poison func(context.Context, plan.Key, error) error) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
-		round: roundLimit, moved: time.Now(),
+		round: roundLimit, pageRows: listed, listRows: listed, moved: time.Now(),
 	}
+}
+
+// resume goes on from a checkpoint the server has, after an answer that never came.
+func (w *walk) resume(at plan.Key, batch uint64) {
+	w.at, w.scanned = at, 0
+	w.table.resume(batch)
 }

@@ -61,3 +61,11 @@ func (s *Statements) chooseKeyless(e Estimate) Choice {
 		return Choice{Refuse, fmt.Sprintf("the table has about %d rows and neither a unique key without NULLs nor an index led by %s; add one of them", e.Rows, s.Expired.Column)}
 	}
 }
+
+// Second is the choice when the server objects to the first: the other way along an index, or none.
+func (s *Statements) Second(first Choice, why error) Choice {
+	if first.Way == WalkIndex && s.KeyIndex != "" {
+		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %v", s.KeyIndex, why)}
+	}
+	return Choice{Refuse, fmt.Sprintf("no index can be read in order: %v", why)}
+}

@@ -90,8 +90,17 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	spans := []ddl.Span{
-		{}, {Micros: minute}, {Micros: 30 * minute}, {Micros: 61 * minute}, {Micros: 3 * hour}, {Micros: day}, {Micros: 7 * day},
-		{Micros: 365 * day}, {Months: 1}, {Months: 6}, {Months: 12},
+		{},
+		{Micros: minute},
+		{Micros: 30 * minute},
+		{Micros: 61 * minute},
+		{Micros: 3 * hour},
+		{Micros: day},
+		{Micros: 7 * day},
+		{Micros: 365 * day},
+		{Months: 1},
+		{Months: 6},
+		{Months: 12},
 	}
 	changes := 0
 	for _, name := range zoneNames(t) {

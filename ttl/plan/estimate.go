@@ -73,7 +73,10 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 	if err != nil || len(segments) == 0 {
 		return Estimate{Exact: err == nil}, err
 	}
-	e := Estimate{Rows: max(rows, total(segments)), Edge: segments[0].To}
+	e := Estimate{Rows: rows, Edge: segments[0].To}
+	if guess := total(segments); rows < guess/4 || rows > 4*guess {
+		e.Rows = guess // the statistics are stale; the index itself knows better, though not well
+	}
 	weight := float64(max(total(segments), 1))
 	var expired, null, implausible float64
 	var times []string

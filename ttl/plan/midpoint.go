@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/hex"
-	"fmt"
 	"math/big"
 	"strings"
 	"time"
@@ -272,17 +271,17 @@ func uuidText(digits []int64) Value {
 	return Value(b.String())
 }
 
-// midKey guesses a key between two keys: the prefix they share, and half way in the first column that differs.
-func (cs Columns) midKey(lo, hi Key) (Key, error) {
+// midKey guesses a key between two keys: the prefix they share, and half way in the first column that differs. nil where
+// no guess can be made.
+func (cs Columns) midKey(lo, hi Key) Key {
 	for i, c := range cs {
 		if lo[i] == hi[i] {
 			continue
 		}
-		mid, ok := c.midpoint(lo[i], hi[i])
-		if !ok {
-			return nil, fmt.Errorf("no value between two values of column %s", c.Name)
+		if mid, ok := c.midpoint(lo[i], hi[i]); ok {
+			return append(append(Key{}, lo[:i]...), mid)
 		}
-		return append(append(Key{}, lo[:i]...), mid), nil
+		return nil
 	}
-	return nil, fmt.Errorf("keys are equal")
+	return nil
 }

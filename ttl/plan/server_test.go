@@ -3,35 +3,24 @@ package plan
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
+// eachServer runs a test against MariaDB and MySQL, in sessions like the engine's.
 func eachServer(t *testing.T, run func(t *testing.T, db *sql.DB)) {
-	for _, name := range []string{"MARIADB", "MYSQL"} {
-		t.Run(strings.ToLower(name), func(t *testing.T) {
-			if testing.Short() || os.Getenv("TTLPROXY_TEST_"+name) == "" {
-				t.Skip("needs a server")
-			}
-			cfg, err := mysql.ParseDSN(os.Getenv("TTLPROXY_TEST_" + name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg.DBName = ""
-			cfg.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "'ALLOW_INVALID_DATES'"}
-			c, _ := mysql.NewConnector(cfg)
-			db := sql.OpenDB(c)
-			db.SetMaxOpenConns(1)
-			t.Cleanup(func() { db.Close() })
-			run(t, db)
-		})
-	}
+	t.Helper()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		cfg := s.Config("")
+		cfg.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "'ALLOW_INVALID_DATES'"}
+		db := mysqltest.Open(t, cfg)
+		db.SetMaxOpenConns(1)
+		run(t, db)
+	})
 }
 
 func mustExec(t *testing.T, db *sql.DB, statements ...string) {

@@ -66,8 +66,8 @@ func (s *Statements) weigh(ctx context.Context, q Querier, r Range) (segment, er
 
 // cut divides a segment in two at a key near its middle. A segment that cannot be divided comes back marked.
 func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment, error) {
-	guess, err := s.Key.midKey(seg.From, seg.To)
-	if err != nil {
+	guess := s.Key.midKey(seg.From, seg.To)
+	if guess == nil {
 		seg.done = true
 		return []segment{seg}, nil
 	}

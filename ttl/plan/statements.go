@@ -47,10 +47,19 @@ func NewStatements(f *Facts, partition, column string, cutoff Cutoff, floor stri
 	if err != nil {
 		return nil, err
 	}
+	return statements(f, partition, c.Name, expired), nil
+}
+
+// StatementsOf prepares the statements of a job from the literals it was created with.
+func StatementsOf(f *Facts, partition, column, cutoff, floor string) *Statements {
+	return statements(f, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff})
+}
+
+func statements(f *Facts, partition, column string, expired Predicate) *Statements {
 	s := &Statements{Target: f.Target(partition), Expired: expired}
 	s.KeyIndex, s.Key, _ = f.PagingKey()
 	s.TimeIndex, s.Walk, _ = f.TimeIndex(column)
-	return s, nil
+	return s
 }
 
 // Range is a stretch of keys: after From (open when nil) up to and including To (open when nil).

@@ -1,11 +1,15 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"time"
 )
+
+// ErrZone means that a zone is not one that is the same everywhere.
+var ErrZone = errors.New("time zone")
 
 var offsetZone = regexp.MustCompile(`^([+-])(\d{1,2}):(\d{2})$`)
 
@@ -18,11 +22,11 @@ func Zone(name string) (*time.Location, error) {
 	}
 	switch name {
 	case "", "SYSTEM", "Local":
-		return nil, fmt.Errorf("time zone %q does not name a zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", name)
+		return nil, fmt.Errorf("%w %q does not name a zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, name)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("time zone %q is unknown; use a name such as 'Europe/Prague' or an offset such as '+02:00'", name)
+		return nil, fmt.Errorf("%w %q is unknown; use a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, name)
 	}
 	return zone, nil
 }
@@ -36,7 +40,7 @@ func offset(name string, m []string) (*time.Location, error) {
 		seconds = -seconds
 	}
 	if minutes > 59 || seconds < -(13*60+59)*60 || seconds > 14*60*60 {
-		return nil, fmt.Errorf("time zone offset %q is outside -13:59 to +14:00", name)
+		return nil, fmt.Errorf("%w %q is outside -13:59 to +14:00", ErrZone, name)
 	}
 	if seconds == 0 {
 		return time.UTC, nil

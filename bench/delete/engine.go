@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl"
+)
+
+// engine declares a policy and waits until the engine has carried it out. The clock runs from the declaration.
+func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
+	connector, err := catalog.Connector(b.cfg)
+	if err != nil {
+		return 0, 0, err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	if err := b.exec(ctx, "DROP DATABASE IF EXISTS "+schema+"_catalog"); err != nil {
+		return 0, 0, err
+	}
+	store, err := catalog.Open(ctx, db, catalog.Config{Schema: schema + "_catalog"})
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := store.Set(ctx, "bench", map[string]string{
+		catalog.BrakePercent: "100", catalog.BatchTargetMS: strconv.Itoa(b.target), catalog.ScanWorkerCount: strconv.Itoa(b.workers), catalog.DeleteWorkerCount: strconv.Itoa(b.workers),
+	}); err != nil {
+		return 0, 0, err
+	}
+	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 20 * time.Millisecond}, store, b.log, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	took, err := timed(func() error { return b.finished(ctx, store) })
+	stop()
+	if err := errors.Join(err, <-ended); err != nil {
+		return 0, 0, err
+	}
+	left, err := b.left(context.WithoutCancel(ctx))
+	if left > 0 {
+		err = fmt.Errorf("%d expired rows are left", left)
+	}
+	return b.rows / 2, took, err
+}
+
+func (b *bench) finished(ctx context.Context, store *catalog.Store) error {
+	_, err := store.Declare(ctx, catalog.Client{Account: "bench"}, catalog.Declaration{
+		Table: catalog.Table{Schema: schema, Name: "t"},
+		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
+	})
+	for err == nil {
+		var ended []catalog.EndedJob
+		if ended, err = store.History(ctx, catalog.Filter{Table: catalog.Table{Schema: schema}}); len(ended) > 0 {
+			if ended[0].State != catalog.JobFinished {
+				return fmt.Errorf("the job ended as %s: %s", ended[0].State, ended[0].Reason)
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const schema = "ttlproxy_bench"
+
+// bench is the table and the connections of one server.
+type bench struct {
+	options
+	cfg     *mysql.Config
+	db      *sql.DB
+	version string
+	log     *slog.Logger
+}
+
+func newBench(ctx context.Context, cfg *mysql.Config, o options) (*bench, error) {
+	cfg = cfg.Clone()
+	cfg.DBName = ""
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: o, cfg: cfg, db: sql.OpenDB(connector), log: slog.New(slog.DiscardHandler)}
+	if o.verbose {
+		b.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	if err := b.db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&b.version); err != nil {
+		return nil, err
+	}
+	return b, b.template(ctx)
+}
+
+func (b *bench) exec(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if _, err := b.db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%.80s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// template fills the table that every run is copied from. Age and key are uncorrelated: every second row is expired.
+func (b *bench) template(ctx context.Context) error {
+	err := b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema,
+		"CREATE TABLE "+schema+".template (id BIGINT PRIMARY KEY AUTO_INCREMENT, made DATETIME NOT NULL, user_id INT NOT NULL, pad VARCHAR(200) NOT NULL, KEY (user_id)) ENGINE=InnoDB",
+		"INSERT INTO "+schema+".template VALUES (1, '2020-01-01', 1, REPEAT('x', 170))")
+	for have := 1; err == nil && have < b.rows; have *= 2 {
+		err = b.exec(ctx, fmt.Sprintf("INSERT INTO %s.template SELECT id + %d, IF((id + %d) %% 2, '2020-01-01', '2037-01-01') + INTERVAL (id + %d) * 7919 %% 86400 SECOND, (id + %d) * 7919 %% 1000003, pad FROM %s.template WHERE id <= %d",
+			schema, have, have, have, have, schema, b.rows-have))
+	}
+	return err
+}
+
+// fill makes a fresh copy and lets the server come to rest.
+func (b *bench) fill(ctx context.Context) error {
+	return b.exec(ctx, "DROP TABLE IF EXISTS "+schema+".t", "CREATE TABLE "+schema+".t LIKE "+schema+".template",
+		"INSERT INTO "+schema+".t SELECT * FROM "+schema+".template", "ANALYZE TABLE "+schema+".t")
+}
+
+func (b *bench) left(ctx context.Context) (n int, err error) {
+	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+schema+".t WHERE made < NOW()").Scan(&n)
+	return n, err
+}
+
+func (b *bench) close(ctx context.Context) {
+	_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog")
+	_ = b.db.Close()
+}

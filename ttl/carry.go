@@ -1,0 +1,279 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// errReplan means that the table no longer has what the job's plan needs.
+var errReplan = errors.New("the plan does not fit the table any more")
+
+// carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
+// ends, the task is finished or given back with its cursor where it stands.
+func (w *worker) carry(ctx context.Context, task catalog.Task) error {
+	table, job, err := w.prepare(ctx, task)
+	if err != nil {
+		return w.giveBack(ctx, task, err)
+	}
+	walk, err := w.walkOf(task, job, table, w.sizeFor(job.PolicyID))
+	if err != nil {
+		return w.giveBack(ctx, task, err)
+	}
+	done, err := w.steps(ctx, task, walk)
+	switch {
+	case err != nil:
+		return w.giveBack(ctx, task, err)
+	case done:
+		return w.store.FinishTask(ctx, task.ID, task.Fence)
+	default:
+		return w.giveBack(ctx, task, nil)
+	}
+}
+
+// Blocks start small: the first one tells how fast this table is.
+const (
+	firstBlock   = 1000
+	largestBlock = 20_000
+)
+
+// sizeFor keeps what a worker has learnt about a table from one of its tasks to the next.
+func (w *worker) sizeFor(policy uint64) *batchSize {
+	if w.size == nil || w.sizeOf != policy {
+		w.size, w.sizeOf = newBatchSize(firstBlock, largestBlock, w.limits.Load().target), policy
+	}
+	return w.size
+}
+
+// prepare reads everything a task needs anew: what was true when its job was planned may not be any more.
+func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, catalog.Job, error) {
+	job, err := w.store.Job(ctx, task.JobID)
+	if err != nil {
+		return nil, job, err
+	}
+	policy, err := w.store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return nil, job, err
+	}
+	known, err := w.store.Identities(ctx, policy.ID)
+	if err != nil {
+		return nil, job, err
+	}
+	facts, err := plan.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
+	if err != nil {
+		return nil, job, errors.Join(err, errChanged)
+	}
+	statements := plan.StatementsOf(facts, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	identity, found := identityOf(statements.Target, known)
+	if !found {
+		return nil, job, errChanged
+	}
+	if err := fits(plan.Way(job.Plan), statements); err != nil {
+		return nil, job, err
+	}
+	return &serverTable{
+		session: w.session, statements: statements, batch: task.Batch, beforePacket: w.cfg.beforePacket,
+		barrier: &barrier{
+			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
+			guard: w.store.Guard(policy.ID, job.Version), identity: identity,
+		},
+	}, job, nil
+}
+
+// fits checks that the indexes of the plan are there.
+func fits(way plan.Way, s *plan.Statements) error {
+	if way == plan.WalkRange && s.KeyIndex == "" || way == plan.WalkIndex && (s.TimeIndex == "" || s.KeyIndex == "") {
+		return errReplan
+	}
+	return nil
+}
+
+func (w *worker) walkOf(task catalog.Task, job catalog.Job, table *serverTable, size *batchSize) (*walk, error) {
+	r, err := rangeOf(task)
+	if err != nil {
+		return nil, err
+	}
+	poison := func(ctx context.Context, key plan.Key, cause error) error {
+		return w.poisoned(ctx, job, key, cause)
+	}
+	return newWalk(table, plan.Way(job.Plan), r, size, w.rates, poison), nil
+}
+
+// rangeOf is what is left of a task's range.
+func rangeOf(task catalog.Task) (plan.Range, error) {
+	at := task.Cursor
+	if at == "" {
+		at = task.RangeStart
+	}
+	from, err := plan.DecodeKey(at)
+	if err != nil {
+		return plan.Range{}, err
+	}
+	to, err := plan.DecodeKey(task.RangeEnd)
+	return plan.Range{From: from, To: to}, err
+}
+
+// poisoned writes a row that cannot be deleted down, with the reason.
+func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, cause error) error {
+	number, reason := 0, cause.Error()
+	if my, ok := errors.AsType[*mysql.MySQLError](cause); ok {
+		number, reason = int(my.Number), my.Message
+	}
+	return w.store.RecordRowError(ctx, catalog.RowError{
+		PolicyID: job.PolicyID, Table: job.Table, Partition: job.Partition, Key: key.Encode(), Number: number, Reason: reason,
+	})
+}
+
+// steps walks block by block. Errors that say nothing happened are tried again, with growing pauses; an answer that
+// never came is looked up in the task.
+func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
+	began, tries := time.Now(), 0
+	for ctx.Err() == nil && !w.sliceOver(began, walk) {
+		if w.stopped() != "" {
+			return false, nil
+		}
+		l := w.limits.Load()
+		walk.size.limits(largestBlock, l.target)
+		walk.pageRows, walk.listRows = l.scanBatch, l.deleteBatch
+		before := walk.deleted
+		done, err = walk.step(ctx)
+		w.metrics.deleted(walk.deleted - before)
+		if err == nil {
+			if done {
+				return true, nil
+			}
+			tries = 0
+			continue
+		}
+		tries++
+		if err = w.recover(ctx, task, walk, err, tries); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+const maxTries = 10
+
+// recover decides whether a step that failed can be taken again.
+func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cause error, tries int) error {
+	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) || tries > maxTries {
+		return cause
+	}
+	switch classify(cause) {
+	case notExecuted, locked:
+	case maybeExecuted:
+		w.session.close()
+	case replan:
+		return errors.Join(errReplan, cause)
+	default:
+		return cause
+	}
+	walk.size.failed()
+	wait(ctx, backoff(tries))
+	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, task) }); err != nil {
+		return err
+	}
+	return w.reload(ctx, task, walk)
+}
+
+func (w *worker) bind(ctx context.Context, task catalog.Task) error {
+	return w.store.BindTask(ctx, task.ID, task.Fence, w.session.id, w.store.Server().Key())
+}
+
+// reload goes on from the last checkpoint the server has.
+func (w *worker) reload(ctx context.Context, task catalog.Task, walk *walk) error {
+	now, err := w.store.Task(ctx, task.ID)
+	if err != nil {
+		return err
+	}
+	if now.Fence != task.Fence {
+		return errRefused
+	}
+	r, err := rangeOf(now)
+	if err != nil {
+		return err
+	}
+	walk.resume(r.From, now.Batch)
+	return nil
+}
+
+func backoff(tries int) time.Duration {
+	return min(50*time.Millisecond<<min(tries, 7), 5*time.Second)
+}
+
+// giveBack returns a task that is not done, and deals with what stopped it.
+func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	why := ""
+	if cause != nil && !errors.Is(cause, context.Canceled) {
+		why = cause.Error()
+	}
+	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
+	switch {
+	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
+		return released
+	case errors.Is(cause, errRefused):
+		return nil // whoever bumped the fence knows why
+	case errors.Is(cause, errChanged):
+		return w.changed(ctx, task)
+	case errors.Is(cause, errReplan):
+		return w.failed(ctx, task, "the table changed so that the plan does not fit: "+cause.Error())
+	case classify(cause) == hold:
+		return w.held(ctx, task, holdReason(cause))
+	case classify(cause) == never || errors.Is(cause, errStuck):
+		return w.failed(ctx, task, cause.Error())
+	default:
+		return cause
+	}
+}
+
+// changed finds out what became of a table whose identity was not the expected one.
+func (w *worker) changed(ctx context.Context, task catalog.Task) error {
+	p, err := w.store.PolicyByID(ctx, task.PolicyID)
+	if err != nil {
+		return err
+	}
+	_, err = w.recognize(ctx, p)
+	return err
+}
+
+// failed ends a job that cannot go on. The next one is planned anew.
+func (w *worker) failed(ctx context.Context, task catalog.Task, reason string) error {
+	job, err := w.store.Job(ctx, task.JobID)
+	if err != nil {
+		return err
+	}
+	w.log.LogAttrs(ctx, slog.LevelError, "job fails", append(jobAttrs(job), slog.String("err", reason))...)
+	return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
+}
+
+// held pauses a job because the server does not take deletes; its owner resumes it when the reason is gone.
+func (w *worker) held(ctx context.Context, task catalog.Task, reason string) error {
+	job, err := w.store.Job(ctx, task.JobID)
+	if err != nil {
+		return err
+	}
+	if err := w.store.SetJobState(ctx, job.ID, job.Fence, catalog.JobPaused, reason); err != nil {
+		return fmt.Errorf("hold job: %w", err)
+	}
+	return nil
+}
+
+// sliceOver says that other tables should have their turn; see fairness.
+func (w *worker) sliceOver(began time.Time, walk *walk) bool {
+	return time.Since(began) > sliceTime || walk.deleted > sliceRows
+}
+
+const (
+	sliceTime = time.Second
+	sliceRows = 50_000
+)

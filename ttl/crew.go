@@ -1,0 +1,76 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// crew keeps as many workers as the settings say, and wakes them when there is work.
+func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
+	g, ctx := errgroup.WithContext(ctx)
+	seats := make(chan struct{}, maxWorkers) // taken by workers at work
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-work:
+		}
+		for len(seats) < e.limits.Load().workers {
+			seats <- struct{}{}
+			g.Go(func() error {
+				defer func() { <-seats }()
+				e.work(ctx)
+				return nil
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// maxWorkers is the most that ttl_scan_worker_count allows.
+const maxWorkers = 256
+
+// worker claims tasks and carries them through, one after the other, with one session of its own.
+type worker struct {
+	*Engine
+	session *session
+	size    *batchSize // of the table worked on last
+	sizeOf  uint64
+}
+
+// work runs one worker until there is nothing left to claim.
+func (e *Engine) work(ctx context.Context) {
+	w := &worker{Engine: e, session: &session{db: e.db, setup: e.cfg.afterOpen}}
+	defer w.session.close()
+	for ctx.Err() == nil && e.stopped() == "" {
+		task, err := w.claim(ctx)
+		if err != nil {
+			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {
+				e.log.LogAttrs(ctx, slog.LevelWarn, "no task could be claimed", slog.Any("err", err))
+			}
+			return
+		}
+		e.metrics.working(1)
+		err = w.carry(ctx, task)
+		e.metrics.working(-1)
+		if err != nil && ctx.Err() == nil && !settled(err) {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID), slog.Uint64("task", task.ID), slog.Any("err", err))
+			wait(ctx, time.Second)
+		}
+	}
+}
+
+func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
+	if err := w.session.ready(ctx); err != nil {
+		return catalog.Task{}, err
+	}
+	return w.store.ClaimTask(ctx, catalog.Claim{
+		Node: w.node.Load(), Connection: w.session.id, Server: w.store.Server().Key(), Limit: w.limits.Load().runningTasks,
+	})
+}

@@ -1,0 +1,166 @@
+package ttl
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// Config of an Engine. Backend and Node are required.
+type Config struct {
+	Backend  *mysql.Config // the account that deletes; the engine sets everything but address, account and TLS itself
+	Node     catalog.Node  // how this process is listed in SHOW TTL NODES
+	StopFile string        // while this file exists nothing is deleted, whatever the catalog says
+	Tick     time.Duration // between two looks at the catalog; a second when zero
+
+	beforePacket func() // hook for tests: between choosing a batch and sending it
+	afterOpen    []string
+}
+
+// Engine starts jobs when they are due and works on their tasks. Any number of engines share one catalog.
+type Engine struct {
+	cfg     Config
+	store   *catalog.Store
+	log     *slog.Logger
+	db      *sql.DB
+	rates   *rates
+	metrics *Metrics
+
+	limits atomic.Pointer[limits]
+	node   atomic.Uint64
+	beat   atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
+}
+
+// New checks the configuration and prepares an engine on an open catalog.
+func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (*Engine, error) {
+	if cfg.Backend == nil || store == nil || log == nil {
+		return nil, errors.New("ttl: the engine needs a backend, a catalog and a logger")
+	}
+	if cfg.Tick <= 0 {
+		cfg.Tick = time.Second
+	}
+	db, err := openDB(cfg.Backend)
+	if err != nil {
+		return nil, err
+	}
+	if metrics == nil {
+		metrics = NewMetrics(nil)
+	}
+	e := &Engine{cfg: cfg, store: store, log: log, db: db, rates: newRates(), metrics: metrics}
+	e.limits.Store(&limits{})
+	return e, nil
+}
+
+// Run works until ctx ends, then gives its tasks back and returns nil. It outlives a catalog that is away: nothing is
+// deleted meanwhile.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.db.Close()
+	for ctx.Err() == nil {
+		err := e.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		e.log.LogAttrs(ctx, slog.LevelWarn, "engine starts again", slog.Any("err", err))
+		wait(ctx, 2*time.Second)
+	}
+	return nil
+}
+
+// session is the life of one registration: it ends when ctx does, or when the catalog no longer knows this node.
+func (e *Engine) session(ctx context.Context) error {
+	if err := e.readLimits(ctx); err != nil {
+		return err
+	}
+	node := e.cfg.Node
+	node.Engine, node.Workers = true, e.limits.Load().workers
+	id, err := e.store.Join(ctx, node)
+	if err != nil {
+		return err
+	}
+	e.node.Store(id)
+	e.beaten()
+	defer e.leave(ctx, id)
+	e.log.LogAttrs(ctx, slog.LevelInfo, "engine runs", slog.Uint64("node", id))
+
+	g, ctx := errgroup.WithContext(ctx)
+	work := make(chan struct{}, 1)
+	g.Go(func() error { return e.beats(ctx) })
+	g.Go(func() error { return e.ticks(ctx, work) })
+	g.Go(func() error { return e.crew(ctx, work) })
+	return g.Wait()
+}
+
+// leave tells the others at once, so that nobody waits for missed beats.
+func (e *Engine) leave(ctx context.Context, id uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := e.store.Leave(ctx, id); err != nil {
+		e.log.LogAttrs(ctx, slog.LevelWarn, "node could not leave", slog.Uint64("node", id), slog.Any("err", err))
+	}
+}
+
+// beats keeps the node alive in the catalog.
+func (e *Engine) beats(ctx context.Context) error {
+	for wait(ctx, catalog.BeatInterval); ctx.Err() == nil; wait(ctx, catalog.BeatInterval) {
+		err := e.store.Beat(ctx, e.node.Load(), e.limits.Load().workers, e.heldBy())
+		switch {
+		case errors.Is(err, catalog.ErrNodeGone):
+			return err
+		case err == nil:
+			e.beaten()
+		case ctx.Err() == nil:
+			e.log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
+		}
+	}
+	return nil
+}
+
+func (e *Engine) beaten() {
+	now := time.Now()
+	e.beat.Store(&now)
+}
+
+// stopped says why this node must not send batches now; empty when it may.
+func (e *Engine) stopped() string {
+	if e.cfg.StopFile != "" {
+		if _, err := os.Stat(e.cfg.StopFile); err == nil {
+			return "the stop file " + e.cfg.StopFile + " exists"
+		}
+	}
+	if !e.limits.Load().enabled {
+		return "ttl_job_enable is OFF"
+	}
+	if since := time.Since(*e.beat.Load()); since > 2*catalog.BeatInterval {
+		// Others may have taken the tasks over; the barrier would refuse us, but why try.
+		return fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
+	}
+	return ""
+}
+
+// heldBy is what SHOW TTL NODES says about this node.
+func (e *Engine) heldBy() string {
+	if why := e.stopped(); why != "" {
+		return why
+	}
+	return e.rates.Reason()
+}
+
+// wait pauses for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,110 @@
+package ttl
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// serverHold says why nothing may be deleted on this server now; empty when something may. Asked at every job start
+// and every few seconds while jobs run.
+func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
+	var readOnly bool
+	var binlog string
+	if err := q.QueryRowContext(ctx, selectServerState).Scan(&readOnly, &binlog); err != nil {
+		return "", fmt.Errorf("read the server's state: %w", err)
+	}
+	if readOnly {
+		return "the server is read-only", nil
+	}
+	if binlog == "STATEMENT" {
+		return "binlog_format=STATEMENT cannot carry the engine's deletes; set binlog_format=ROW", nil
+	}
+	if l.allowReplica {
+		return "", nil
+	}
+	return applierHold(ctx, q)
+}
+
+// applierHold looks for replication that is applied here: rows then belong to another server's engine.
+func applierHold(ctx context.Context, q plan.Querier) (string, error) {
+	for _, query := range []string{showReplicas, showReplica} {
+		rows, err := q.QueryContext(ctx, query)
+		if err != nil {
+			continue // the other server's spelling, or no right to look: then the server counts as no replica
+		}
+		running, err := applierRuns(rows)
+		if err != nil {
+			return "", err
+		}
+		if running != "" {
+			return "the server applies replication (" + running + "); SET GLOBAL ttl_allow_replica = ON if this is meant", nil
+		}
+		return "", nil
+	}
+	return "", nil
+}
+
+func applierRuns(rows *sql.Rows) (string, error) {
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	values := make([]sql.NullString, len(names))
+	into := make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return "", err
+		}
+		for i, name := range names {
+			if strings.EqualFold(name, "Slave_SQL_Running") || strings.EqualFold(name, "Replica_SQL_Running") {
+				if values[i].String == "Yes" {
+					return name + "=Yes", nil
+				}
+			}
+		}
+	}
+	return "", rows.Err()
+}
+
+// tableHold says why this table must wait although its policy is armed; empty when it need not.
+func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Facts) (string, error) {
+	switch {
+	case len(f.Children) > 0:
+		return "a foreign key points at the table: " + strings.Join(f.Children, ", "), nil
+	case f.Type != "BASE TABLE":
+		return "the table is a " + f.Type + ": deleted rows would stay as history", nil
+	case f.Engine != "InnoDB":
+		return "the table's engine is " + f.Engine + ": its deletes cannot be taken back with their checkpoint", nil
+	}
+	c, found := f.Column(p.Rule.Column)
+	if !found || !c.Kind.Temporal() {
+		return "", fmt.Errorf("column %s of %s: %w", p.Rule.Column, p.Table, errColumn)
+	}
+	if c.Kind == plan.Timestamp || p.Rule.ZoneSource != catalog.ZoneFromServer {
+		return "", nil
+	}
+	zone, err := plan.ServerZone(ctx, q)
+	if errors.Is(err, plan.ErrZone) {
+		return err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if zone != p.Rule.TimeZone {
+		return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, p.Rule.TimeZone), nil
+	}
+	return "", nil
+}
+
+// errColumn means that the TTL column is gone or is no date any more.
+var errColumn = errors.New("not there, or not a DATE, DATETIME or TIMESTAMP any more")

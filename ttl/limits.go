@@ -1,0 +1,90 @@
+package ttl
+
+import (
+	"context"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// limits are the settings the engine works by, read again every few seconds.
+type limits struct {
+	enabled      bool          // ttl_job_enable
+	scanBatch    int           // ttl_scan_batch_size: keys a statement reads
+	deleteBatch  int           // ttl_delete_batch_size: keys a statement names
+	clusterRows  int64         // ttl_cluster_rows_limit
+	workers      int           // tasks worked on at once by this node
+	runningTasks int           // ttl_running_tasks, -1 resolved
+	indexScan    bool          // ttl_enable_index_scan
+	target       time.Duration // ttl_batch_target_ms
+	brakeMax     int64         // ttl_brake_max_rows
+	brakeRows    int64         // ttl_brake_rows
+	brakePercent int64         // ttl_brake_percent
+	allowReplica bool          // ttl_allow_replica
+	jobTimeout   time.Duration // ttl_job_timeout
+	floor        string        // ttl_date_floor
+	historyDays  int64         // ttl_history_days
+	windowStart  string        // ttl_job_schedule_window_start_time
+	windowEnd    string        // ttl_job_schedule_window_end_time
+}
+
+// readLimits takes the settings over, so that a change is felt within seconds by every node.
+func (e *Engine) readLimits(ctx context.Context) error {
+	v, err := e.store.Values(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := e.liveEngines(ctx)
+	if err != nil {
+		return err
+	}
+	l := limitsOf(v, nodes)
+	e.limits.Store(&l)
+	rows := v.Int(catalog.DeleteRowsLimit)
+	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
+		rows = max(share, 1)
+	}
+	e.rates.limit(v.Int(catalog.DeleteRateLimit), rows, v.Int(catalog.ScanRateLimit))
+	return nil
+}
+
+func limitsOf(v catalog.Values, nodes int) limits {
+	l := limits{
+		enabled:      v.Bool(catalog.JobEnable),
+		scanBatch:    int(v.Int(catalog.ScanBatchSize)),
+		deleteBatch:  int(v.Int(catalog.DeleteBatchSize)),
+		clusterRows:  v.Int(catalog.ClusterRowsLimit),
+		workers:      int(min(v.Int(catalog.ScanWorkerCount), v.Int(catalog.DeleteWorkerCount))),
+		runningTasks: int(v.Int(catalog.RunningTasks)),
+		indexScan:    v.Bool(catalog.EnableIndexScan),
+		target:       time.Duration(v.Int(catalog.BatchTargetMS)) * time.Millisecond,
+		brakeMax:     v.Int(catalog.BrakeMaxRows),
+		brakeRows:    v.Int(catalog.BrakeRows),
+		brakePercent: v.Int(catalog.BrakePercent),
+		allowReplica: v.Bool(catalog.AllowReplica),
+		jobTimeout:   v.Duration(catalog.JobTimeout),
+		floor:        v[catalog.DateFloor],
+		historyDays:  v.Int(catalog.HistoryDays),
+		windowStart:  v[catalog.WindowStart],
+		windowEnd:    v[catalog.WindowEnd],
+	}
+	if l.runningTasks < 0 {
+		l.runningTasks = min(nodes*int(v.Int(catalog.ScanWorkerCount)), 256)
+	}
+	return l
+}
+
+// liveEngines counts the nodes that share the work; at least this one.
+func (e *Engine) liveEngines(ctx context.Context) (int, error) {
+	nodes, err := e.store.Nodes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, node := range nodes {
+		if node.Live && node.Engine {
+			n++
+		}
+	}
+	return max(n, 1), nil
+}

@@ -1,0 +1,116 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when it is too old or not
+// wanted any more, and lets it go on when what held it is over. Only the owner does this; everything it writes
+// names the job's fence.
+func (t *ticker) manage(ctx context.Context, job catalog.Job) error {
+	if job.Owner != t.node.Load() {
+		if !t.leads {
+			return nil
+		}
+		led, err := t.store.LeadJob(ctx, job.ID, t.node.Load())
+		if err != nil {
+			return err // ErrFence: its owner lives
+		}
+		t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", jobAttrs(led)...)
+		job = led
+	}
+	l := t.limits.Load()
+	switch {
+	case !l.enabled:
+		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
+	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
+		return t.finish(ctx, job, catalog.JobFinished, "")
+	case l.jobTimeout > 0 && job.State == catalog.JobRunning:
+		now, err := t.store.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		if now.Sub(job.CreatedAt) > l.jobTimeout {
+			return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
+		}
+	}
+	return t.reconsider(ctx, job)
+}
+
+func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobState, reason string) error {
+	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
+		return err
+	}
+	job.State, job.Reason = end, reason
+	t.metrics.ended(job)
+	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
+		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed), slog.Uint64("skipped", job.Counts.Skipped),
+		slog.Uint64("failed", job.Counts.Failed), slog.Uint64("examined", job.Counts.Examined))...)
+	return nil
+}
+
+// reconsiderEvery is how often the reasons to hold a job are looked at again.
+const reconsiderEvery = 5 * time.Second
+
+// reconsider pauses a job for which a reason to wait has come up, and resumes one whose reason is gone.
+func (t *ticker) reconsider(ctx context.Context, job catalog.Job) error {
+	if job.State != catalog.JobRunning && job.State != catalog.JobPaused || time.Since(t.lookedAt[job.ID]) < reconsiderEvery {
+		return nil
+	}
+	t.lookedAt[job.ID] = time.Now()
+	if err := t.session.ready(ctx); err != nil {
+		return err
+	}
+	p, err := t.store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return err
+	}
+	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
+	if err != nil {
+		return err
+	}
+	why, err := t.holds(ctx, p, facts)
+	if err != nil {
+		return err
+	}
+	if why == "" {
+		known, err := t.store.Identities(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		why = partitionHold(known, job.Partition, "")
+	}
+	switch {
+	case why != "" && (job.State == catalog.JobRunning || job.Reason != why):
+		return t.turn(ctx, job, catalog.JobPaused, why)
+	case why == "" && job.State == catalog.JobPaused:
+		return t.turn(ctx, job, catalog.JobRunning, "")
+	default:
+		return nil
+	}
+}
+
+func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
+	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
+		return err
+	}
+	job.State, job.Reason = next, reason
+	t.log.LogAttrs(ctx, slog.LevelInfo, "job changes its state", jobAttrs(job)...)
+	return nil
+}
+
+// forget drops what is remembered about jobs that have ended.
+func (t *ticker) forget(jobs []catalog.Job) {
+	for id := range t.lookedAt {
+		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
+			delete(t.lookedAt, id)
+		}
+	}
+}

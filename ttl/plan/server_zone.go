@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+)
+
+// ServerZone resolves the server's global time zone to a name or an offset that means the same everywhere. SYSTEM is
+// resolved through system_time_zone, which is usually an abbreviation; one that several zones share is refused.
+func ServerZone(ctx context.Context, q Querier) (string, error) {
+	var global, system string
+	if err := q.QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&global, &system); err != nil {
+		return "", fmt.Errorf("read the server's time zone: %w", err)
+	}
+	if global != "SYSTEM" {
+		_, err := Zone(global)
+		return global, err
+	}
+	switch system {
+	case "UTC", "GMT", "Etc/UTC", "Universal", "Zulu":
+		return "UTC", nil
+	}
+	if _, err := Zone(system); err != nil || len(system) < 6 {
+		return "", fmt.Errorf("%w SYSTEM of the server (%s) does not name one zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, system)
+	}
+	return system, nil
+}

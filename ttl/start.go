@@ -1,0 +1,218 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// start is a job about to begin.
+type start struct {
+	now     time.Time // the database's clock
+	trigger catalog.Trigger
+	by      string
+	ran     []catalog.Schedule
+}
+
+// prospect is one table or partition with everything that is known before its job.
+type prospect struct {
+	partition  string
+	statements *plan.Statements
+	estimate   plan.Estimate
+	choice     plan.Choice
+}
+
+// start looks at a table and creates its jobs: one, or one per partition. Identity comes first, then holds, then the
+// brake; whatever holds the job, the job is there to say so.
+func (t *ticker) start(ctx context.Context, p catalog.Policy, s start) error {
+	if err := t.session.ready(ctx); err != nil {
+		return err
+	}
+	identities, err := t.recognize(ctx, p)
+	if err != nil || identities == nil {
+		return err
+	}
+	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
+	if err != nil {
+		return err
+	}
+	held, err := t.holds(ctx, p, facts)
+	if errors.Is(err, errColumn) {
+		return t.store.Disarm(ctx, t.actor(), p.ID, p.Version, err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	cutoff, err := cutoffOf(p, facts, s.now)
+	if err != nil {
+		return err
+	}
+	prospects, err := t.prospects(ctx, p, facts, cutoff)
+	if err != nil {
+		return err
+	}
+	state, reason := catalog.JobRunning, ""
+	if held != "" {
+		state, reason = catalog.JobPaused, held
+	} else if why := braked(s.now, p, lastRun(s.ran), together(prospects), *t.limits.Load()); why != "" {
+		state, reason = catalog.JobNeedsApproval, why
+	} else if !p.Approved() {
+		if err := t.store.Approve(ctx, t.actor(), p.ID, p.Version); err != nil {
+			return err
+		}
+	}
+	for _, x := range prospects {
+		if err := t.create(ctx, p, s, cutoff, x, state, partitionHold(identities, x.partition, reason)); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
+			return err
+		}
+	}
+	return nil
+}
+
+// actor is how the engine signs events.
+func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
+
+// holds asks for reasons to wait, of the server first.
+func (t *ticker) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (string, error) {
+	why, err := serverHold(ctx, t.session, *t.limits.Load())
+	if err != nil || why != "" {
+		return why, err
+	}
+	return tableHold(ctx, t.session, p, f)
+}
+
+func partitionHold(all []catalog.Identity, partition, reason string) string {
+	for _, i := range all {
+		if i.Partition == partition && i.Held != "" {
+			return i.Held
+		}
+	}
+	return reason
+}
+
+func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, error) {
+	c, _ := f.Column(p.Rule.Column)
+	span, err := ddl.Interval{Literal: p.Rule.Literal, Unit: ddl.Unit(p.Rule.Unit)}.Span()
+	if err != nil {
+		return plan.Cutoff{}, err
+	}
+	zone := time.UTC
+	if p.Rule.TimeZone != "" {
+		if zone, err = plan.Zone(p.Rule.TimeZone); err != nil {
+			return plan.Cutoff{}, err
+		}
+	}
+	return plan.NewCutoff(now, zone, span, c.Kind)
+}
+
+// prospects plans for the table, or for each of its partitions.
+func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts, cutoff plan.Cutoff) ([]prospect, error) {
+	partitions := []plan.Partition{{Rows: f.Rows}}
+	if len(f.Partitions) > 0 {
+		partitions = f.Partitions
+	}
+	l := t.limits.Load()
+	all := make([]prospect, 0, len(partitions))
+	for _, part := range partitions {
+		s, err := plan.NewStatements(f, part.Name, p.Rule.Column, cutoff, l.floor)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.Estimate(ctx, t.session, part.Rows)
+		if err != nil {
+			return nil, fmt.Errorf("estimate %s: %w", p.Table, err)
+		}
+		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
+		if err := s.Verify(ctx, t.session, x.choice.Way, e.Edge); err != nil {
+			x.choice = x.statements.Second(x.choice, err)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// together sums the estimates of all partitions: the brake judges tables.
+func together(all []prospect) plan.Estimate {
+	sum := plan.Estimate{Exact: true}
+	for _, x := range all {
+		sum.Rows += x.estimate.Rows
+		sum.Expired += x.estimate.Expired
+		sum.Exact = sum.Exact && x.estimate.Exact
+	}
+	return sum
+}
+
+func (t *ticker) create(ctx context.Context, p catalog.Policy, s start, cutoff plan.Cutoff, x prospect, state catalog.JobState, reason string) error {
+	if reason != "" && state == catalog.JobRunning {
+		state = catalog.JobPaused
+	}
+	tasks, err := t.tasks(ctx, x)
+	if err != nil {
+		return err
+	}
+	job, err := t.store.CreateJob(ctx, catalog.NewJob{
+		Policy: p, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(),
+		Cutoff: cutoff.Instant, CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
+		Trigger: s.trigger, TriggeredBy: s.by, Facts: factsOf(x), Tasks: tasks,
+	})
+	if err != nil {
+		return err
+	}
+	t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
+	if x.choice.Way == plan.Refuse {
+		return t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason)
+	}
+	return nil
+}
+
+func factsOf(x prospect) catalog.JobFacts {
+	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
+	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
+	if n := x.estimate.Null; n > 0 {
+		f.Note += fmt.Sprintf("%d rows have no date and never expire\n", n)
+	}
+	if n := x.estimate.Implausible; n > 0 {
+		f.Note += fmt.Sprintf("%d rows have a zero date or one before the floor and never expire\n", n)
+	}
+	return f
+}
+
+// taskRows is how many rows make a task of their own worth while.
+const (
+	taskRows = 50_000
+	maxTasks = 64
+)
+
+// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut evenly.
+func (t *ticker) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
+	switch x.choice.Way {
+	case plan.Refuse:
+		return nil, nil
+	case plan.WalkRange:
+	default:
+		return []catalog.TaskRange{{}}, nil
+	}
+	n := min(max(int(x.estimate.Rows/taskRows), 1), maxTasks)
+	ranges, err := x.statements.Split(ctx, t.session, n)
+	if err != nil {
+		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
+	}
+	tasks := make([]catalog.TaskRange, len(ranges))
+	for i, r := range ranges {
+		tasks[i] = catalog.TaskRange{Start: r.From.Encode(), End: r.To.Encode()}
+	}
+	return tasks, nil
+}
+
+func jobAttrs(j catalog.Job) []slog.Attr {
+	return []slog.Attr{
+		slog.Uint64("job", j.ID), slog.String("schema", j.Table.Schema), slog.String("table", j.Table.Name), slog.String("partition", j.Partition),
+		slog.String("state", string(j.State)), slog.String("reason", j.Reason), slog.String("plan", j.Plan), slog.Int("tasks", j.Tasks), slog.String("cutoff", j.CutoffLiteral),
+	}
+}
