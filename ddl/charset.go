@@ -62,8 +62,8 @@ func encodingOf(charset string) encoding.Encoding {
 	return nil
 }
 
-// decode turns bytes of the client's character set into UTF-8.
-func decode(s, charset string) string {
+// Decode turns bytes of the client's character set into UTF-8.
+func Decode(s, charset string) string {
 	if isASCII(s) {
 		return s
 	}

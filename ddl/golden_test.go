@@ -98,7 +98,7 @@ func describe(statements []*Statement, mode Mode) (forwarded, meaning string) {
 			fmt.Fprintf(&m, "%v\n", st.Err)
 			continue
 		}
-		fmt.Fprintf(&f, "%s\n", decode(st.Forward(), mode.Charset))
+		fmt.Fprintf(&f, "%s\n", Decode(st.Forward(), mode.Charset))
 		if st.Action == nil {
 			m.WriteString("not ours\n")
 			continue
@@ -116,7 +116,7 @@ func (m Mode) print(v reflect.Value) string {
 	case reflect.Struct:
 		switch s := v.Interface().(type) {
 		case Name:
-			return decode(s.Text, m.Charset)
+			return Decode(s.Text, m.Charset)
 		case Statement: // the text of PREPARE
 			if s.Action == nil {
 				return "not ours"

@@ -138,7 +138,7 @@ func (r *reader) identValue(t token) string {
 		quote := spelling[:1]
 		spelling = strings.ReplaceAll(spelling[1:len(spelling)-1], quote+quote, quote)
 	}
-	return decode(spelling, r.mode.Charset)
+	return Decode(spelling, r.mode.Charset)
 }
 
 // name reads a table name, with or without its schema.
@@ -191,7 +191,7 @@ func (r *reader) stringValue() (string, bool) {
 		value.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}
-	return decode(value.String(), r.mode.Charset), true
+	return Decode(value.String(), r.mode.Charset), true
 }
 
 // unquote returns the value of a string literal, still in the client's character set.

@@ -10,6 +10,8 @@ import (
 
 // Config says where the proxy listens and what it demands of clients. All of it but Listen and RSAKeyFile can be changed while it runs.
 type Config struct {
+	// Statements decides about TTL. Without it everything passes.
+	Statements Statements
 	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
 	Listen []string
 	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such as 10.0.0.0/8, or the

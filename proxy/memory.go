@@ -6,6 +6,7 @@ import "github.com/ttlproxy/ttlproxy/proxy/wire"
 type memory struct {
 	statements map[uint32]any // prepared statements of ours, by id
 	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
+	named      map[string]any // those of PREPARE name FROM, by name in lower case
 	notes      []Note         // what SHOW WARNINGS shows of ours about the last statement
 }
 
@@ -19,7 +20,7 @@ type Note struct {
 // pass takes note of a command that passes without having been held.
 func (m *memory) pass(c wire.Command) {
 	m.notes = nil
-	if m.statements == nil {
+	if m.statements == nil && m.named == nil {
 		return
 	}
 	switch c {
@@ -49,3 +50,15 @@ func (m *memory) statement(id uint32) any {
 	}
 	return m.statements[id]
 }
+
+// Remember keeps what EXECUTE name must do, until another statement is prepared by that name.
+func (x *exchange) Remember(name string, memo any) {
+	m := &x.s.memory
+	if m.named == nil {
+		m.named = make(map[string]any)
+	}
+	m.named[name] = memo
+}
+
+// Recall returns what Remember was given for the name, or nil.
+func (x *exchange) Recall(name string) any { return x.s.memory.named[name] }

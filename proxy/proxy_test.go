@@ -30,6 +30,12 @@ func pass(_ context.Context, x *exchange) error {
 // proxyFor runs a proxy in front of a backend and returns its address and how to stop it.
 func proxyFor(t *testing.T, backend string, c Config, h handlerFunc) (address string, stop func()) {
 	t.Helper()
+	return proxyWith(t, backend, c, h)
+}
+
+// proxyWith does the same with any handler.
+func proxyWith(t *testing.T, backend string, c Config, h handler) (address string, stop func()) {
+	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	log := &logWriter{t: t}
 	logger := slog.New(slog.NewTextHandler(log, nil))

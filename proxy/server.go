@@ -33,7 +33,7 @@ type Server struct {
 
 // New opens the addresses to listen on; Run serves them.
 func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metrics) (*Server, error) {
-	return newServer(ctx, c, b, statements{}, log, m)
+	return newServer(ctx, c, b, &statements{Statements: c.Statements, log: log}, log, m)
 }
 
 func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.Logger, m *Metrics) (*Server, error) {

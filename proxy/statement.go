@@ -1,13 +1,92 @@
 package proxy
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// Statements is what the proxy needs to decide on statements about TTL. Without a Store every statement passes.
+type Statements struct {
+	Store *catalog.Store
+	DB    *sql.DB // connections of the service account
+	Node  uint64  // this proxy's number in the catalog
+}
 
 // statements is the handler of a server: it knows which statements are about TTL.
-type statements struct{}
+//
+//	held ─► concerned? ─no──────────────────────────────────────────► pass
+//	            │yes
+//	            ▼
+//	       situation (one question on the client's connection) ─► ddl.Parse ─► one turn for each statement
+//	                                                                              │
+//	   ┌────────────────────┬──────────────────┬────────────────────┬─────────────┤
+//	   ▼                    ▼                  ▼                    ▼             ▼
+//	refuse               pure TTL          a policy is new       follow        decorate
+//	(nothing has         empty ALTER,      or goes along         stop,         SHOW CREATE
+//	happened)            Declare           stage, forward,       forward,      TABLE
+//	                                       commit                commit
+type statements struct {
+	Statements
+	log *slog.Logger
+}
 
-func (statements) candidate([]byte) bool { return false }
+func (h *statements) candidate(text []byte) bool { return h.Store != nil && ddl.Candidate(text) }
 
-func (statements) handle(_ context.Context, x *exchange) error {
-	_, err := x.Pass()
-	return err
+func (h *statements) handle(ctx context.Context, x *exchange) error {
+	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
+		return h.execute(ctx, x)
+	}
+	text := string(x.Text())
+	if !concerned(text, x.MariaDB()) {
+		_, err := x.Pass()
+		return err
+	}
+	s, err := readSituation(x)
+	if err != nil {
+		return err
+	}
+	parts := ddl.Parse(text, s.mode)
+	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.Capabilities().Has(wire.MultiStatements)) {
+		_, err := x.Pass() // the server refuses it, or there is nothing in it
+		return err
+	}
+	if x.Command == wire.Prepare {
+		return h.prepare(x, parts[0], s)
+	}
+	for n, part := range parts {
+		x.More(n < len(parts)-1)
+		t := &turn{statements: h, x: x, st: part, situation: s, alone: len(parts) == 1}
+		if err := t.take(ctx); err != nil || !x.open {
+			return err
+		}
+	}
+	return nil
+}
+
+// concerned is the second test, of a text that may be ours: does anything in it mean something to us, whatever the
+// session's settings are? Only then may its connection be asked, since a question changes what the server
+// says about the statement before.
+func concerned(text string, mariaDB bool) bool {
+	for _, mode := range []ddl.Mode{
+		{MariaDB: mariaDB},
+		{MariaDB: mariaDB, ANSIQuotes: true, NoBackslashEscapes: true},
+		{MariaDB: mariaDB, Charset: "gbk"},
+	} {
+		for _, st := range ddl.Parse(text, mode) {
+			if st.Action != nil || st.Err != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusal turns an error of package ddl into one for the client.
+func refusal(e *ddl.Error) error {
+	return &wire.Error{Code: e.Code, State: e.State, Message: e.Message}
 }

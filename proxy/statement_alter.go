@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// alter decides on ALTER TABLE.
+func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
+	table, ok := t.table(a.Table)
+	if !ok || a.Clause == nil && harmless(a) {
+		return t.pass()
+	}
+	p, err := t.policy(ctx, a.Table)
+	var others []catalog.Intent
+	if err == nil {
+		others, err = t.exchanged(ctx, a)
+	}
+	if err == nil {
+		err = t.checkParents(ctx, references(a), table, a.Clause != nil && a.Clause.TTL != nil || p != nil && !removes(a))
+	}
+	switch {
+	case err != nil && a.Clause != nil:
+		return declaredWithout(err)
+	case err != nil:
+		return t.withoutCatalog(err)
+	case p == nil && a.Clause == nil && len(others) == 0:
+		return t.pass()
+	}
+	what, err := t.resolve(a.Table)
+	switch {
+	case err != nil:
+		return err
+	case what == absent, what == temporary && a.Clause == nil, what == view && a.Clause == nil:
+		return t.pass()
+	case what == temporary:
+		return refusal(ddl.TemporaryTable())
+	case what == view:
+		return refusal(ddl.WrongObject(table.Schema, table.Name))
+	}
+	if a.Pure() {
+		return t.declare(ctx, a, table, p)
+	}
+	return t.alterBoth(ctx, a, table, p, others)
+}
+
+// harmless reports whether nothing in the statement touches a row or the identity of the table.
+func harmless(a *ddl.AlterTable) bool {
+	return !slices.ContainsFunc(a.Specs, func(s ddl.Spec) bool { return s.Change != ddl.HarmlessChange })
+}
+
+func removes(a *ddl.AlterTable) bool { return a.Clause != nil && a.Clause.Remove }
+
+func references(a *ddl.AlterTable) []ddl.Name {
+	var parents []ddl.Name
+	for _, s := range a.Specs {
+		if s.References != nil {
+			parents = append(parents, *s.References)
+		}
+	}
+	return parents
+}
+
+// exchanged lists the tables with a policy that trade places with a partition.
+func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Intent, error) {
+	var intents []catalog.Intent
+	for _, s := range a.Specs {
+		if s.Change != ddl.ExchangePartition {
+			continue
+		}
+		p, err := t.policy(ctx, *s.Other)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			intents = append(intents, catalog.Intent{Kind: catalog.IntentAlter, Table: p.Table})
+		}
+	}
+	return intents, nil
+}
+
+// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty ALTER: it checks the
+// right to alter the table, and ends the transaction as every DDL does.
+func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	if h.Failed() {
+		return t.x.Send(h)
+	}
+	if a.Clause.Remove {
+		err = t.remove(ctx, table)
+	} else {
+		err = t.write(ctx, a, table, p)
+	}
+	if err != nil {
+		return declaredWithout(err)
+	}
+	return t.send(h)
+}
+
+func (t *turn) remove(ctx context.Context, table catalog.Table) error {
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	return t.Store.Remove(ctx, t.client(), table)
+}
+
+// write checks the clause against the table as it is and makes it the policy.
+func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
+	rule, err := t.ruleFor(ctx, a, table, p)
+	if err != nil {
+		return err
+	}
+	hold, err := t.held(ctx, a.Clause)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	_, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+	return err
+}
+
+// arms reports whether the clause wakes a policy that is disarmed.
+func arms(c *ddl.Clause) bool { return c.TTL != nil || c.Enable != nil && *c.Enable }
+
+// ruleFor makes the rule that will hold after the statement, and checks everything that speaks against it.
+func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) (catalog.Rule, error) {
+	l, err := t.layoutOf(ctx, table)
+	if err != nil {
+		return catalog.Rule{}, err
+	}
+	before, known := catalog.Rule{}, p != nil
+	if known {
+		before = p.Rule
+	}
+	if a.Clause == nil || a.Clause.TTL == nil {
+		column, refused := follow(before.Column, a.Specs)
+		if refused != nil {
+			return before, refusal(refused)
+		}
+		before.Column = column
+	}
+	l.apply(a.Specs)
+	if a.Clause == nil {
+		_, refused := l.check(before.Column)
+		if refused != nil {
+			return before, refusal(refused)
+		}
+		return before, nil
+	}
+	var old *catalog.Rule
+	if known {
+		old = &before
+	}
+	rule, err := t.newRule(ctx, a.Clause, old, l)
+	if err != nil {
+		return rule, err
+	}
+	if !known {
+		err = t.checkReferenced(ctx, table)
+	}
+	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || a.Clause.TimeZone != nil) {
+		err = t.mayDelete(a.Table, t.presentColumn(a, rule.Column))
+	}
+	return rule, err
+}
+
+// presentColumn is the TTL column if it exists before the statement, so that the rights on it can be probed, or nothing.
+func (t *turn) presentColumn(a *ddl.AlterTable, column string) string {
+	for _, s := range a.Specs {
+		if strings.EqualFold(s.NewColumn.Name, column) && s.Change != ddl.OtherChange {
+			return s.Column // the name it has now; empty for a column to be added
+		}
+	}
+	return column
+}
+
+// follow returns the name that the TTL column has after the changes, or refuses those it cannot survive.
+func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
+	for _, s := range specs {
+		if !strings.EqualFold(s.Column, column) || column == "" {
+			continue
+		}
+		switch s.Change {
+		case ddl.DropColumn:
+			return column, ddl.ColumnNeeded(column)
+		case ddl.ChangeColumn:
+			if !s.NewColumn.TimeType() {
+				return column, ddl.UnsupportedColumn(s.NewColumn.Name)
+			}
+			return s.NewColumn.Name, nil
+		case ddl.RenameColumn:
+			return s.NewColumn.Name, nil
+		}
+	}
+	return column, nil
+}
+
+// alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
+func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
+	if _, err := t.x.Ask("ALTER TABLE " + a.Table.Text); err != nil {
+		return err // no right, or the table is locked: the policy is not touched
+	}
+	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a)}
+	if !intent.Remove && (p != nil || a.Clause != nil) {
+		rule, err := t.ruleFor(ctx, a, table, p)
+		if err != nil {
+			return declaredWithout(err)
+		}
+		intent.Rule = &rule
+	}
+	if a.Clause != nil {
+		hold, err := t.held(ctx, a.Clause)
+		if err != nil {
+			return declaredWithout(err)
+		}
+		intent.Hold = hold
+	}
+	for _, s := range a.Specs {
+		if s.Change != ddl.RenameTable {
+			continue
+		}
+		if to, ok := t.table(*s.Other); ok {
+			intent.Kind, intent.To, intent.Dormant = catalog.IntentRename, &to, isGhost(to)
+		}
+	}
+	intents := others
+	if p != nil || a.Clause != nil {
+		intents = append(intents, intent)
+	}
+	return t.carry(ctx, change{declares: a.Clause != nil, intents: intents})
+}

@@ -1,0 +1,99 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// change is a DDL together with what it means for policies.
+type change struct {
+	intents  []catalog.Intent
+	declares bool // the client is promised a policy: no OK before it is durable
+	partly   bool // when the DDL fails some of it may have happened
+}
+
+// carry stops the policies, forwards the DDL and commits what the policies are then. Between the first and the last
+// step no catalog lock is held, however long the DDL runs, and no row is deleted under the old rule.
+//
+//	              ┌─ fails ───────► nothing has happened, the client is told so
+//	end of the    │          ┌─ error ─► the old rules again ──────────────────► the server's error
+//	transaction ─► stage ─► DDL ┤
+//	                         └─ OK ────► commit ─┬────────────────────────────► the server's OK
+//	                                             └─ fails: the stage stays, a sweep settles it, the client is told
+func (t *turn) carry(ctx context.Context, c change) error {
+	if err := t.endTransaction(); err != nil {
+		return err
+	}
+	staged, err := t.stage(ctx, c.intents)
+	if err != nil && c.declares {
+		return inCatalogTrouble(err)
+	}
+	if err != nil {
+		return t.withoutCatalog(unavailable(err))
+	}
+	h, err := t.hold()
+	if err != nil {
+		return err // nobody knows what the server has done: the sweep looks when this connection is gone
+	}
+	if h.Failed() {
+		t.undo(ctx, staged, c.partly)
+		return t.x.Send(h)
+	}
+	if err := t.commit(ctx, staged); err != nil {
+		t.log.Warn("a statement was carried out, its policy is not settled yet", slog.Any("err", err))
+		if c.declares {
+			return &wire.Error{Code: 1105, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
+				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
+		}
+		t.note("Warning", "the TTL policies of this statement's tables are stopped until the catalog can be written again")
+	}
+	return t.send(h)
+}
+
+func (t *turn) stage(ctx context.Context, intents []catalog.Intent) (*staged, error) {
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	return &staged{t: t, intents: intents}, ctx.Err()
+}
+
+// commit is not ended by a client that leaves: the DDL has happened.
+func (t *turn) commit(ctx context.Context, s *staged) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
+	defer cancel()
+	return s.Commit(ctx)
+}
+
+// undo goes back to the rules before a DDL that has failed. If that fails, too, the sweep does it.
+func (t *turn) undo(ctx context.Context, s *staged, partly bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
+	defer cancel()
+	end := s.Discard
+	if partly {
+		end = s.Settle
+	}
+	if err := end(ctx); err != nil {
+		t.log.Warn("a statement failed, its policy is not settled yet", slog.Any("err", err))
+	}
+}
+
+// note leaves a line for SHOW WARNINGS after this statement.
+func (t *turn) note(level, message string) {
+	t.notes = append(t.notes, Note{Level: level, Code: codeUnknown, Message: message})
+}
+
+// send answers with what the server said, and counts our notes as warnings.
+func (t *turn) send(h *held) error {
+	if len(t.notes) == 0 {
+		return t.x.Send(h)
+	}
+	t.x.Leave(t.notes...)
+	return t.x.SendOK(h, func(o *wire.OK) {
+		o.Warnings += uint16(len(t.notes))
+		if o.Info == "" {
+			o.Info = t.notes[0].Message
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// create decides on CREATE TABLE.
+func (t *turn) create(ctx context.Context, a *ddl.CreateTable) error {
+	table, ok := t.table(a.Table)
+	switch {
+	case a.Temporary:
+		return t.createTemporary(ctx, a)
+	case !ok:
+		return t.pass()
+	case a.Clause != nil:
+		return t.createWithPolicy(ctx, a, table)
+	case a.Like != nil:
+		return t.createLike(ctx, a, table)
+	}
+	if err := t.checkParents(ctx, a.References, table, false); err != nil {
+		return t.withoutCatalog(err)
+	}
+	return t.replaceWithout(ctx, a, table)
+}
+
+// createTemporary refuses a policy on a temporary table, also one that LIKE would copy.
+func (t *turn) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
+	if a.Clause != nil {
+		return refusal(ddl.TemporaryTable())
+	}
+	if a.Like == nil {
+		return t.pass()
+	}
+	p, err := t.policy(ctx, *a.Like)
+	if err != nil {
+		return t.withoutCatalog(err)
+	}
+	if p == nil {
+		return t.pass()
+	}
+	if what, err := t.resolve(*a.Like); err != nil {
+		return err
+	} else if what == temporary {
+		return t.pass() // LIKE takes the temporary table that hides the other
+	}
+	return refusal(ddl.TemporaryTable())
+}
+
+// createWithPolicy is CREATE TABLE with a TTL clause.
+func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := t.resolve(a.Table)
+	switch {
+	case err != nil:
+		return err
+	case what == temporary:
+		return refusal(ddl.TemporaryTable())
+	case what != absent && a.IfNotExists:
+		return t.pass() // the server leaves the table as it is, and so do we
+	}
+	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
+	if err := t.mayDelete(a.Table, ""); err != nil {
+		return err
+	}
+	rule, err := t.newRule(ctx, a.Clause, nil, l)
+	if err == nil {
+		err = t.checkParents(ctx, a.References, table, true)
+	}
+	if err == nil && !a.OrReplace {
+		err = t.checkReferenced(ctx, table)
+	}
+	if err != nil {
+		return declaredWithout(err)
+	}
+	hold, err := t.held(ctx, a.Clause)
+	if err != nil {
+		return declaredWithout(err)
+	}
+	kind := catalog.IntentCreate
+	if a.OrReplace {
+		kind = catalog.IntentReplace
+	}
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, intents: []catalog.Intent{
+		{Kind: kind, Table: table, Rule: &rule, Hold: hold, Dormant: isGhost(table)},
+	}})
+}
+
+// held reports whether the clause comes from a dump, so that somebody has to approve it before rows are deleted.
+func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
+	if !clause.Commented || !t.restoring {
+		return false, nil
+	}
+	values, err := t.Store.Values(ctx)
+	if err != nil {
+		return false, unavailable(err)
+	}
+	return values["ttl_restore"] != "arm", nil
+}
+
+// declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is meant for the client stays.
+func declaredWithout(err error) error {
+	var forClient *wire.Error
+	if errors.As(err, &forClient) {
+		return forClient
+	}
+	return inCatalogTrouble(err)
+}
+
+// createLike copies the policy along with the table, if the client could delete from the copy.
+func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	p, err := t.policy(ctx, *a.Like)
+	if err != nil {
+		return t.withoutCatalog(err)
+	}
+	if p == nil {
+		return t.replaceWithout(ctx, a, table)
+	}
+	origin, err := t.resolve(*a.Like)
+	if err != nil {
+		return err
+	}
+	target, err := t.resolve(a.Table)
+	if err != nil {
+		return err
+	}
+	if origin != baseTable && origin != unseen || target != absent && !a.OrReplace {
+		return t.replaceWithout(ctx, a, table)
+	}
+	if err := t.mayDelete(a.Table, ""); err != nil {
+		var denied *wire.Error
+		if !errors.As(err, &denied) {
+			return err
+		}
+		t.note("Warning", "the TTL of "+p.Table.String()+" was not copied, because you may not delete from the new table: "+denied.Message)
+		return t.replaceWithout(ctx, a, table)
+	}
+	kind := catalog.IntentCreate
+	if a.OrReplace {
+		kind = catalog.IntentReplace
+	}
+	rule := p.Rule
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, intents: []catalog.Intent{
+		{Kind: kind, Table: table, Rule: &rule, Dormant: isGhost(table)},
+	}})
+}
+
+// replaceWithout lets a CREATE through that brings no policy. When it replaces a table that has one, that goes.
+func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	if a.OrReplace {
+		p, err := t.policy(ctx, a.Table)
+		if err != nil {
+			return t.withoutCatalog(err)
+		}
+		if p != nil {
+			return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
+		}
+	}
+	if len(t.notes) == 0 {
+		return t.pass()
+	}
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	if h.Failed() {
+		return t.x.Send(h)
+	}
+	return t.send(h)
+}

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE does the rest.
+type deferred struct {
+	st     *ddl.Statement
+	schema string // the current one when it was prepared, to which the server has bound its names
+}
+
+// prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
+func (h *statements) prepare(x *exchange, st *ddl.Statement, s *situation) error {
+	switch {
+	case st.Err != nil:
+		return refusal(st.Err)
+	case st.Action == nil:
+		_, err := x.Pass()
+		return err
+	}
+	_, err := x.Prepare(st.Forward(), &deferred{st: st, schema: s.schema})
+	return err
+}
+
+// execute carries out a statement prepared before, in the situation of now.
+func (h *statements) execute(ctx context.Context, x *exchange) error {
+	d, ok := x.Memo().(*deferred)
+	if !ok {
+		_, err := x.Pass()
+		return err
+	}
+	s, err := readSituation(x)
+	if err != nil {
+		return err
+	}
+	return d.run(ctx, h, x, s, d.st.Action)
+}
+
+// run does what the statement asks for, where the server is given the command as it came.
+func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situation, action ddl.Action) error {
+	s.schema = d.schema
+	t := &turn{statements: h, x: x, st: d.st, situation: s, alone: true, prepared: true}
+	return t.act(ctx, action)
+}
+
+// prepareNamed is PREPARE name FROM 'text'.
+func (t *turn) prepareNamed(a *ddl.Prepare) error {
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	if !h.Failed() {
+		t.x.Remember(a.Name, &deferred{st: a.Inner, schema: t.schema})
+	}
+	return t.x.Send(h)
+}
+
+// executeNamed is EXECUTE name.
+func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
+	d, ok := t.x.Recall(a.Name).(*deferred)
+	if !ok {
+		return t.pass()
+	}
+	s := *t.situation
+	s.schema = d.schema
+	run := &turn{statements: t.statements, x: t.x, st: t.st, situation: &s, alone: t.alone}
+	return run.act(ctx, d.st.Action)
+}

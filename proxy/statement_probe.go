@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// object is what a name stands for in the client's session.
+type object int
+
+const (
+	absent    object = iota
+	baseTable        // a table of the schema
+	temporary        // a temporary table, which hides one of the schema
+	view             // a view or a sequence
+	unseen           // the client may not look at it
+)
+
+// Numbers of the server that decide what a probe means.
+const (
+	codeNoSuchTable  = 1146
+	codeNoSuchSchema = 1049
+)
+
+var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
+
+// resolve asks on the client's own connection what a name stands for: a temporary table hides the one of the same name,
+// so that every other probe would be answered for it.
+func (t *turn) resolve(name ddl.Name) (object, error) {
+	r, err := t.x.Ask("SHOW CREATE TABLE " + name.Text)
+	var refused *wire.Error
+	switch {
+	case errors.As(err, &refused) && (refused.Code == codeNoSuchTable || refused.Code == codeNoSuchSchema):
+		return absent, nil
+	case errors.As(err, &refused):
+		return unseen, nil
+	case err != nil:
+		return unseen, err
+	}
+	if len(r.Rows) != 1 || len(r.Columns) < 2 || len(r.Rows[0]) < 2 {
+		return unseen, nil
+	}
+	text := string(r.Rows[0][1])
+	switch {
+	case strings.EqualFold(r.Columns[0].Name, "View") || sequence.MatchString(text):
+		return view, nil
+	case strings.HasPrefix(text, "CREATE TEMPORARY"):
+		return temporary, nil
+	}
+	return baseTable, nil
+}
+
+// mayDelete checks that the client could delete by the column itself, since a policy makes a service account do it. The
+// server checks the rights of an EXPLAIN DELETE like those of the DELETE. A table that does not exist yet is
+// answered with 1146 only after the rights were found sufficient.
+func (t *turn) mayDelete(name ddl.Name, column string) error {
+	condition := ""
+	if column != "" {
+		condition = " WHERE " + ddl.Encode(ddl.Quote(column), t.mode.Charset) + " < '1970-01-02'"
+	}
+	_, err := t.x.Ask("EXPLAIN DELETE FROM " + name.Text + condition)
+	var refused *wire.Error
+	if errors.As(err, &refused) && refused.Code == codeNoSuchTable {
+		return nil
+	}
+	return err
+}
+
+// endTransaction does what the DDL itself does first: it ends the client's transaction. It comes before the catalog is
+// written, because a row that the client has locked may be what the engine, and so the catalog, waits for.
+func (t *turn) endTransaction() error {
+	if !t.x.Status().InTransaction() {
+		return nil
+	}
+	_, err := t.x.Ask("COMMIT AND NO CHAIN NO RELEASE")
+	return err
+}

@@ -1,0 +1,210 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// layout is what a table is, or will be after the statement, as far as a TTL depends on it.
+type layout struct {
+	columns []ddl.Column
+	keys    []string // of the primary key
+	open    bool     // there are more columns, from a SELECT
+}
+
+// column finds a column by its name, whose letter case does not matter.
+func (l *layout) column(name string) (ddl.Column, bool) {
+	for _, c := range l.columns {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return ddl.Column{}, false
+}
+
+// apply changes the layout as an ALTER TABLE will.
+func (l *layout) apply(specs []ddl.Spec) {
+	for _, s := range specs {
+		switch s.Change {
+		case ddl.AddColumn:
+			l.columns = append(l.columns, s.NewColumn)
+		case ddl.DropColumn:
+			l.replace(s.Column, ddl.Column{})
+		case ddl.ChangeColumn:
+			l.replace(s.Column, s.NewColumn)
+		case ddl.RenameColumn:
+			c, _ := l.column(s.Column)
+			l.replace(s.Column, ddl.Column{Name: s.NewColumn.Name, Type: c.Type})
+		}
+		l.keys = append(l.keys, s.Keys...)
+	}
+}
+
+func (l *layout) replace(name string, by ddl.Column) {
+	for n := range l.columns {
+		if strings.EqualFold(l.columns[n].Name, name) {
+			l.columns[n] = by
+		}
+	}
+	for n := range l.keys {
+		if strings.EqualFold(l.keys[n], name) {
+			l.keys[n] = by.Name
+		}
+	}
+}
+
+const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI'
+	FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`
+
+// layoutOf reads what a table is now. The service account reads it: it must see the table to delete from it.
+func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
+	rows, err := h.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
+	if err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", table, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	l := &layout{}
+	for rows.Next() {
+		var c ddl.Column
+		var key bool
+		if err := rows.Scan(&c.Name, &c.Type, &key); err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", table, err)
+		}
+		l.columns = append(l.columns, c)
+		if key {
+			l.keys = append(l.keys, c.Name)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", table, err)
+	}
+	if len(l.columns) == 0 {
+		return nil, fmt.Errorf("ttlproxy's service account cannot see %s: grant it SELECT and DELETE (ttlproxy check shows the statement)", table)
+	}
+	return l, nil
+}
+
+// check refuses what TiDB refuses: a primary key of floating point numbers, a column that is missing or holds no time.
+func (l *layout) check(column string) (ddl.Column, *ddl.Error) {
+	for _, key := range l.keys {
+		if c, _ := l.column(key); c.FloatType() {
+			return c, ddl.UnsupportedKey()
+		}
+	}
+	c, found := l.column(column)
+	switch {
+	case !found && l.open:
+		return c, ddl.UnsupportedDDL("TTL column '" + column + "' that comes from the SELECT: declare it in the column list")
+	case !found:
+		return c, ddl.UnknownColumn(column)
+	case !c.TimeType():
+		return c, ddl.UnsupportedColumn(c.Name)
+	}
+	return c, nil
+}
+
+// newRule makes the rule that the clause asks for, on top of the one there is, if any.
+func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule, l *layout) (catalog.Rule, error) {
+	values, err := h.Store.Values(ctx)
+	if err != nil {
+		return catalog.Rule{}, unavailable(err)
+	}
+	rule := catalog.Rule{Enabled: true, JobInterval: values["ttl_default_job_interval"]}
+	if old != nil {
+		rule = *old
+	} else if clause.TTL == nil {
+		return rule, refusal(ddl.NoTTL(clause.FirstOption()))
+	}
+	if clause.TTL != nil {
+		rule.Column = clause.TTL.Column
+		rule.Literal, rule.Unit = clause.TTL.Interval.Literal, string(clause.TTL.Interval.Unit)
+	}
+	if clause.Enable != nil {
+		rule.Enabled = *clause.Enable
+	}
+	if clause.JobInterval != nil {
+		rule.JobInterval = *clause.JobInterval
+	}
+	column, refused := l.check(rule.Column)
+	if refused != nil {
+		return rule, refusal(refused)
+	}
+	rule.Column = column.Name
+	declared := old == nil || clause.TTL != nil || clause.TimeZone != nil
+	if declared {
+		err = h.chooseZone(ctx, &rule, clause.TimeZone, column, values["ttl_default_time_zone"])
+	}
+	return rule, err
+}
+
+// chooseZone decides in which zone the column's values are meant: the table's own, the setting's, or the server's.
+// A TIMESTAMP needs none.
+func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, declared *string, column ddl.Column, setting string) error {
+	own := declared == nil && rule.ZoneSource == catalog.ZoneFromTable
+	switch {
+	case own:
+		return nil
+	case declared != nil && *declared != "":
+		rule.TimeZone, rule.ZoneSource = *declared, catalog.ZoneFromTable
+	case column.Type == "TIMESTAMP":
+		rule.TimeZone, rule.ZoneSource = "", ""
+		return nil
+	case setting != "":
+		rule.TimeZone, rule.ZoneSource = setting, catalog.ZoneFromSetting
+	default:
+		zone, err := plan.ServerZone(ctx, h.DB)
+		if err != nil {
+			return refusal(&ddl.Error{Code: ddl.CodeUnknownTimeZone, State: "HY000", Message: "Unknown or incorrect time zone: " + err.Error()})
+		}
+		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromServer
+	}
+	if _, err := plan.Zone(rule.TimeZone); err != nil {
+		return refusal(ddl.UnknownTimeZone(rule.TimeZone))
+	}
+	return nil
+}
+
+const selectReferenced = `SELECT COUNT(*) FROM information_schema.KEY_COLUMN_USAGE
+	WHERE REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?`
+
+// checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or not.
+func (h *statements) checkReferenced(ctx context.Context, table catalog.Table) error {
+	var n int
+	if err := h.DB.QueryRowContext(ctx, selectReferenced, table.Schema, table.Name).Scan(&n); err != nil {
+		return fmt.Errorf("foreign keys to %s: %w", table, err)
+	}
+	if n > 0 {
+		return refusal(ddl.ReferencedTable())
+	}
+	return nil
+}
+
+// checkParents refuses a foreign key to a table that has a TTL, or is about to get one.
+func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalog.Table, expires bool) error {
+	for _, parent := range parents {
+		table, ok := t.table(parent)
+		if parent.Schema == "" && self.Schema != "" {
+			table.Schema, ok = self.Schema, true // a parent without schema is in the child's
+		}
+		if !ok {
+			continue
+		}
+		if expires && table == self {
+			return refusal(ddl.ReferencedTable())
+		}
+		parent.Schema = table.Schema
+		p, err := t.policy(ctx, parent)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			return refusal(ddl.ReferencedTable())
+		}
+	}
+	return nil
+}

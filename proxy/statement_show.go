@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// showCreate lets SHOW CREATE TABLE print the policy as well, in TiDB's comment form: inert for every server, and
+// brought back by a dump that is loaded through us.
+func (t *turn) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
+	p, err := t.policy(ctx, a.Table)
+	if err != nil {
+		return t.withoutCatalog(err)
+	}
+	if p == nil {
+		return t.pass()
+	}
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	if h.Failed() {
+		return t.x.Send(h)
+	}
+	comments := ddl.Encode(policyComments(p.Rule), t.results)
+	return t.x.SendRows(h, func(row [][]byte) [][]byte {
+		if len(row) == 2 { // a view has four columns
+			row[1] = decorate(row[1], comments)
+		}
+		return row
+	})
+}
+
+// policyComments prints a rule as the comments of SHOW CREATE TABLE.
+func policyComments(r catalog.Rule) string {
+	c := ddl.Clause{
+		TTL:    &ddl.Rule{Column: r.Column, Interval: ddl.Interval{Literal: r.Literal, Unit: ddl.Unit(r.Unit)}},
+		Enable: &r.Enabled, JobInterval: &r.JobInterval,
+	}
+	if r.ZoneSource == catalog.ZoneFromTable {
+		c.TimeZone = &r.TimeZone
+	}
+	return c.Comments()
+}
+
+// decorate puts the comments behind the table options: before the line on which MariaDB begins with PARTITION BY and
+// MySQL with /*!50100 PARTITION BY.
+func decorate(create []byte, comments string) []byte {
+	if bytes.HasPrefix(create, []byte("CREATE TEMPORARY")) {
+		return create
+	}
+	at := len(create)
+	if close := bytes.LastIndex(create, []byte("\n)")); close >= 0 {
+		if line := bytes.IndexByte(create[close+1:], '\n'); line >= 0 && strings.Contains(string(create[close+1+line:]), "PARTITION BY") {
+			at = close + 1 + line
+		}
+	}
+	return append(append(append(make([]byte, 0, len(create)+len(comments)), create[:at]...), comments...), create[at:]...)
+}

@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// situation is what the client's session says about itself. It is asked for each statement that concerns us, and
+// never remembered, so that no USE and no SET has to be followed.
+type situation struct {
+	schema    string // the current one, empty for none
+	mode      ddl.Mode
+	results   string // character_set_results; empty means as stored
+	account   string // user@host as the server knows it
+	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
+}
+
+const askSituation = "SELECT DATABASE(), @@sql_mode, @@character_set_client, @@character_set_results, CURRENT_USER(), @@foreign_key_checks, @@unique_checks, VERSION()"
+
+// readSituation asks the client's session.
+func readSituation(x *exchange) (*situation, error) {
+	r, err := x.Ask(askSituation)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Rows) != 1 || len(r.Rows[0]) != 8 {
+		return nil, fmt.Errorf("the server answered %d rows about its session", len(r.Rows))
+	}
+	var v [8]string
+	for n, value := range r.Rows[0] {
+		v[n] = string(value)
+	}
+	return &situation{
+		schema: ddl.Decode(v[0], v[3]),
+		mode: ddl.Mode{
+			ANSIQuotes:         hasMode(v[1], "ANSI_QUOTES"),
+			NoBackslashEscapes: hasMode(v[1], "NO_BACKSLASH_ESCAPES"),
+			MariaDB:            x.MariaDB(),
+			Version:            version(v[7]),
+			Charset:            v[2],
+		},
+		results:   v[3],
+		account:   ddl.Decode(v[4], v[3]),
+		restoring: v[5] == "0" || v[6] == "0",
+	}, nil
+}
+
+func hasMode(modes, mode string) bool {
+	for m := range strings.SplitSeq(modes, ",") {
+		if m == mode {
+			return true
+		}
+	}
+	return false
+}
+
+// version turns "10.11.8-MariaDB" into 101108, as executable comments count.
+func version(text string) int {
+	n := 0
+	for part := range strings.SplitSeq(text, ".") {
+		digits := part[:len(part)-len(strings.TrimLeft(part, "0123456789"))]
+		number, err := strconv.Atoi(digits)
+		if err != nil || n >= 10000 {
+			break
+		}
+		n = n*100 + number
+		if len(digits) < len(part) {
+			break
+		}
+	}
+	return n
+}
+
+// table resolves a name of the statement in the current schema. Without one it is no table, and the server says so.
+func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
+	t := catalog.Table{Schema: n.Schema, Name: n.Table}
+	if t.Schema == "" {
+		t.Schema = s.schema
+	}
+	return t, t.Schema != ""
+}
+
+// client says who asks for a change of the catalog.
+func (t *turn) client() catalog.Client {
+	server := t.Store.Server()
+	return catalog.Client{
+		Account: t.account, Server: server.Key(), Boot: server.Boot,
+		Connection: uint64(t.x.ConnectionID()), Node: t.Node,
+	}
+}

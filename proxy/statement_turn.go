@@ -1,0 +1,131 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// turn is one statement while it is decided on and carried out.
+type turn struct {
+	*statements
+	*situation
+	x        *exchange
+	st       *ddl.Statement
+	alone    bool // the statement is all of its packet
+	notes    []Note
+	prepared bool // the server holds the cut text already: EXECUTE, or its text form
+}
+
+// take decides what becomes of the statement and does it.
+func (t *turn) take(ctx context.Context) error {
+	if t.st.Err != nil {
+		return refusal(t.st.Err)
+	}
+	return t.act(ctx, t.st.Action)
+}
+
+func (t *turn) act(ctx context.Context, action ddl.Action) error {
+	switch a := action.(type) {
+	case *ddl.CreateTable:
+		return t.create(ctx, a)
+	case *ddl.AlterTable:
+		return t.alter(ctx, a)
+	case *ddl.DropTables:
+		return t.drop(ctx, a)
+	case *ddl.RenameTables:
+		return t.rename(ctx, a)
+	case *ddl.TruncateTable:
+		return t.follow(ctx, catalog.IntentTruncate, a.Table)
+	case *ddl.ChangeTables:
+		return t.follow(ctx, catalog.IntentAlter, a.Tables...)
+	case *ddl.DropDatabase:
+		return t.dropDatabase(ctx, a)
+	case *ddl.ShowCreateTable:
+		return t.showCreate(ctx, a)
+	case *ddl.Immediate:
+		return t.act(ctx, a.Inner.Action)
+	case *ddl.Prepare:
+		return t.prepareNamed(a)
+	case *ddl.Execute:
+		return t.executeNamed(ctx, a)
+	}
+	return t.pass()
+}
+
+// pass lets the statement through, without our clauses.
+func (t *turn) pass() error {
+	if t.prepared || t.alone && !t.st.Changed() {
+		_, err := t.x.Pass()
+		return err
+	}
+	_, err := t.x.Forward(t.st.Forward())
+	return err
+}
+
+// hold runs the statement, without our clauses, and keeps the server's answer back.
+func (t *turn) hold() (*held, error) {
+	if t.prepared {
+		return t.x.HoldSame()
+	}
+	return t.x.Hold(t.st.Forward())
+}
+
+// policy returns the policy of a table named in the statement, or nil.
+func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
+	table, ok := t.table(name)
+	if !ok {
+		return nil, nil //nolint:nilnil // the server says that there is no schema
+	}
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	p, err := t.Store.Policy(ctx, table)
+	if errors.Is(err, catalog.ErrNoPolicy) {
+		return nil, nil //nolint:nilnil // no policy is no error
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return &p, nil
+}
+
+// catalogWait bounds how long a statement waits for the catalog.
+const catalogWait = 2 * time.Second
+
+// errCatalog marks errors of the catalog, which stop TTL statements and nothing else.
+var errCatalog = errors.New("catalog")
+
+func unavailable(err error) error {
+	return fmt.Errorf("%w: %w", errCatalog, err)
+}
+
+// withoutCatalog decides about a statement that only follows a table: when the catalog cannot be asked it passes, and
+// the identity check catches up later. Every other error is the answer.
+func (t *turn) withoutCatalog(err error) error {
+	if !errors.Is(err, errCatalog) {
+		return err
+	}
+	t.log.Warn("the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
+	return t.pass()
+}
+
+// inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked or written.
+func inCatalogTrouble(err error) error {
+	if errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged) {
+		return &wire.Error{Code: 1205, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
+	}
+	return &wire.Error{Code: 1105, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
+}
+
+// trashName matches what online schema changes call their copies: gh-ost's _t_gho, _t_del and _t_ghc,
+// pt-online-schema-change's _t_new and _t_old. A policy on such a table sleeps until the table takes another name.
+var trashName = regexp.MustCompile(`^_.+_(gho|del|ghc|new|old)$`)
+
+func isGhost(t catalog.Table) bool { return trashName.MatchString(t.Name) }
