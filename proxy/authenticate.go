@@ -97,7 +97,7 @@ func (h *handshake) question(payload []byte, seq byte) error {
 	m, err := h.bridge.fromServer(payload)
 	switch {
 	case err != nil:
-		return h.giveUp(seq-h.shift, err)
+		return h.s.giveUp(seq-h.shift, err)
 	case m.toServer != nil:
 		h.shift += 2
 		return h.s.send(h.s.backend, seq+1, m.toServer)
@@ -113,7 +113,7 @@ func (h *handshake) answer(payload []byte, seq byte) error {
 	m, err := h.bridge.fromClient(payload)
 	switch {
 	case err != nil:
-		return h.giveUp(seq+1, err)
+		return h.s.giveUp(seq+1, err)
 	case m.toClient != nil:
 		h.shift -= 2
 		return h.s.send(h.s.client, seq+1, m.toClient)
@@ -123,7 +123,7 @@ func (h *handshake) answer(payload []byte, seq byte) error {
 }
 
 // giveUp tells the client why it cannot log in.
-func (h *handshake) giveUp(seq byte, err error) error {
-	h.s.refuse(seq, asError(err))
+func (s *session) giveUp(seq byte, err error) error {
+	s.refuse(seq, asError(err))
 	return err
 }

@@ -18,6 +18,7 @@ const (
 
 // Bytes of these plugins' conversations.
 const (
+	cachingFastDone   = 0x03 // server: the scramble was right, OK follows
 	cachingFullLogin  = 0x04 // server: the fast way failed, send the password
 	cachingRequestKey = 0x02 // client: send me your public key
 	sha256RequestKey  = 0x01 // the same, of the other plugin
@@ -77,6 +78,16 @@ func (b *bridge) begin(plugin string, salt []byte) {
 // differs reports whether the password must be carried over.
 func (b *bridge) differs() bool {
 	return (b.plugin == pluginCachingSHA2 || b.plugin == pluginSHA256) && b.client.keeps(b.plugin) != b.server.keeps(b.plugin)
+}
+
+// uneven reports whether there is a plugin that the bridge has something to do for.
+func (b *bridge) uneven() bool {
+	return b.client.keeps(pluginCachingSHA2) != b.server.keeps(pluginCachingSHA2) || b.client.keeps(pluginSHA256) != b.server.keeps(pluginSHA256)
+}
+
+// noAnswer reports whether the client has nothing to say to a packet of the server.
+func (b *bridge) noAnswer(payload []byte) bool {
+	return b.plugin == pluginCachingSHA2 && len(payload) == 2 && payload[0] == wire.AuthMore && payload[1] == cachingFastDone
 }
 
 // fromServer decides about a packet of the server which is not its last word.

@@ -56,6 +56,8 @@ func (s *session) interesting(c wire.Start) bool {
 		return c.Size > 1
 	case wire.Execute, wire.BulkExecute, wire.CloseStatement:
 		return s.memory.statements != nil
+	case wire.ChangeUser:
+		return s.changesUser()
 	default:
 		return false
 	}
@@ -72,6 +74,8 @@ func (s *session) ours(payload []byte) bool {
 			s.memory.closed(id)
 		}
 		return false
+	case wire.ChangeUser:
+		return true
 	default:
 		id, ok := wire.StatementID(payload)
 		return ok && s.memory.statement(id) != nil
@@ -94,7 +98,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	s.fromClient.use(size)
 	s.scanner.Scan(packet[startSize(c):])
 	if err := s.settle(); err != nil {
-		if errors.Is(err, errOpaque) {
+		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
 			s.begin(c.Command)
 			return s.write(s.backend, packet)
 		}
@@ -102,6 +106,9 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	}
 	s.exchange(true)
 	defer s.exchange(false)
+	if c.Command == wire.ChangeUser {
+		return s.changeUser(packet[wire.HeaderSize:])
+	}
 	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
 	x.notes, s.memory.notes = s.memory.notes, nil
 	if c.Command == wire.Prepare {

@@ -53,6 +53,7 @@ func (s *session) handshake(ctx context.Context) error {
 	if err := h.authenticate(); err != nil {
 		return err
 	}
+	s.bridge = h.bridge
 	return errors.Join(s.client.SetDeadline(time.Time{}), s.backend.SetDeadline(time.Time{}))
 }
 

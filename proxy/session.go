@@ -22,6 +22,7 @@ type session struct {
 	peer     net.Addr // whose session it is: the client's address, also behind a load balancer
 	backend  net.Conn
 	login    login
+	bridge   bridge // for COM_CHANGE_USER
 
 	fromClient  *inlet // used by up only
 	fromBackend *inlet // used by down only

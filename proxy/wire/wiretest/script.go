@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -121,7 +122,18 @@ func ExpectClose() Step {
 // It returns the address. A script that fails fails the test, which does not end before all scripts have.
 func Serve(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return serve(tb, "tcp", "127.0.0.1:0", scripts)
+}
+
+// ServeUnix is Serve on a socket, whose path it returns.
+func ServeUnix(tb testing.TB, scripts ...Script) string {
+	tb.Helper()
+	return serve(tb, "unix", filepath.Join(tb.TempDir(), "s"), scripts)
+}
+
+func serve(tb testing.TB, network, address string, scripts []Script) string {
+	tb.Helper()
+	l, err := net.Listen(network, address)
 	if err != nil {
 		tb.Fatal(err)
 	}
