@@ -1,0 +1,70 @@
+package report
+
+import "github.com/ttlproxy/ttlproxy/catalog"
+
+// Type is the type of a column as SQL knows it.
+type Type string
+
+// The types of columns.
+const (
+	Text     Type = "VARCHAR(1024)"
+	Name     Type = "VARCHAR(64)"
+	LongText Type = "LONGTEXT"
+	Integer  Type = "BIGINT"
+	Unsigned Type = "BIGINT UNSIGNED"
+	Decimal  Type = "DECIMAL(20,1)"
+	Time     Type = "DATETIME"
+)
+
+// Column is one column of a list.
+type Column struct {
+	Name string
+	Type Type
+	// Secret values are keys or dates of rows: only for readers who may read the table itself.
+	Secret bool
+}
+
+// Row is one line of a list. Values stand in the order of the columns: nil, string, int64, uint64, float64 or time.Time.
+type Row struct {
+	Table  catalog.Table // it tells about; zero for none in particular
+	Values []any
+}
+
+// List is a result set, ready to be shown.
+type List struct {
+	Name    string
+	Columns []Column
+	// Like is the column which LIKE compares.
+	Like string
+	Rows []Row
+}
+
+// Keep removes the rows for which keep is false.
+func (l *List) Keep(keep func(Row) bool) {
+	kept := l.Rows[:0]
+	for _, r := range l.Rows {
+		if keep(r) {
+			kept = append(kept, r)
+		}
+	}
+	l.Rows = kept
+}
+
+// Hide empties the secret values of the rows for which hide is true.
+func (l *List) Hide(hide func(Row) bool) {
+	for _, r := range l.Rows {
+		if !hide(r) {
+			continue
+		}
+		for i, c := range l.Columns {
+			if c.Secret {
+				r.Values[i] = nil
+			}
+		}
+	}
+}
+
+// add appends a row.
+func (l *List) add(t catalog.Table, values ...any) {
+	l.Rows = append(l.Rows, Row{Table: t, Values: values})
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// work is an armed policy with an hourly job, changed as a test wants it.
+func work(change func(*Work)) *Work {
+	w := &Work{Now: noon, Policy: catalog.Policy{
+		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed,
+		Rule: catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
+	}}
+	change(w)
+	return w
+}
+
+func rows(n uint64) *uint64 { return &n }
+
+// running is a job that started so long ago, with so many rows due and so many gone.
+func running(ago time.Duration, due, deleted uint64) *catalog.Job {
+	return &catalog.Job{
+		State: catalog.JobRunning, CreatedAt: noon.Add(-ago), Cutoff: noon.Add(-24*time.Hour - ago),
+		JobFacts: catalog.JobFacts{Plan: "index", EstimatedRows: rows(due)}, Counts: catalog.Counts{Deleted: deleted},
+	}
+}
+
+func ended(state catalog.JobState, ago time.Duration, deleted uint64) *catalog.EndedJob {
+	j := running(ago, deleted, deleted)
+	j.State, j.Reason = state, "because"
+	return &catalog.EndedJob{Job: *j, FinishedAt: j.CreatedAt.Add(10 * time.Second)}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*Work)
+		want   string
+	}{
+		"disarmed":       {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
+		"dormant":        {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" }, "DISARMED (a copy)"},
+		"in DDL":         {func(w *Work) { w.Policy.State = catalog.PolicyStopped }, "PAUSED (a DDL statement on the table is under way)"},
+		"off":            {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
+		"halted":         {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
+		"paused":         {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} }, "PAUSED (PAUSE TTL by ann@%)"},
+		"paused until":   {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00 UTC)"},
+		"from a dump":    {func(w *Work) { w.Policy.Approval.Required = true }, "NEEDS APPROVAL (APPROVE TTL JOB FOR `shop`.`orders`)"},
+		"braked":         {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
+		"throttled":      {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
+		"never ran":      {func(*Work) {}, "WAITING (the first job has not started)"},
+		"ran":            {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
+		"failed":         {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
+		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); w.LastStarted = w.Last.CreatedAt }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00 UTC: is an engine running?)"},
+		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
+		"too slow":       {func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) }, "FALLING BEHIND (needs 190 rows/s, has 10)"},
+		"overdue":        {func(w *Work) { w.Job = running(2*time.Hour, 360_000, 0) }, "FALLING BEHIND (needs 100 rows/s, has 0)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Judge(work(c.change)).String(); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func braked() *catalog.Job {
+	j := running(time.Minute, 1_234_567, 0)
+	j.State, j.TableRows = catalog.JobNeedsApproval, rows(2_000_000)
+	return j
+}
+
+func paused(reason string) *catalog.Job {
+	j := running(time.Minute, 10, 0)
+	j.State, j.Reason = catalog.JobPaused, reason
+	return j
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	along := running(100*time.Second, 10, 1000) // the estimate was far too low
+	along.Plan, along.TableRows, along.Counts.Examined = planRange, rows(4000), 1000
+	stopped := running(100*time.Second, 4000, 1000)
+	stopped.State, stopped.StateAt = catalog.JobPaused, noon.Add(-50*time.Second)
+	for name, c := range map[string]struct {
+		job  *catalog.Job
+		want Progress
+	}{
+		"by rows due":       {running(100*time.Second, 4000, 1000), Progress{25, true, 10, 300 * time.Second, true}},
+		"along the key":     {along, Progress{25, true, 10, 300 * time.Second, true}},
+		"nothing yet":       {running(time.Second, 4000, 0), Progress{Known: true}},
+		"more than thought": {running(100*time.Second, 10, 1000), Progress{nearlyDone, true, 10, 0, true}},
+		"stands still":      {stopped, Progress{25, true, 20, 0, false}},
+	} {
+		if got := ProgressOf(c.job, noon); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestFlowSetsInflowAgainstOutflow(t *testing.T) {
+	t.Parallel()
+	w := work(func(w *Work) {
+		w.Last = ended(catalog.JobFinished, 2*time.Hour, 100)
+		w.Job = running(100*time.Second, 4000, 1000)
+		w.Job.Cutoff = w.Last.Cutoff.Add(time.Hour)
+		w.Job.Inflow = rows(7200)
+	})
+	want := Flow{Inflow: 2, InflowKnown: true, Outflow: 10, OutflowKnown: true, Backlog: 3000}
+	if got := FlowOf(w); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestNextRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*Work)
+		want   time.Time
+	}{
+		"never ran": {func(*Work) {}, noon},
+		"ran":       {func(w *Work) { w.LastStarted = noon.Add(-20 * time.Minute) }, noon.Add(40 * time.Minute)},
+		"asked for": {func(w *Work) { w.LastStarted, w.Requested = noon.Add(-time.Minute), noon }, noon},
+		"paused":    {func(w *Work) { w.Policy.Paused.Paused = true }, time.Time{}},
+		"halted":    {func(w *Work) { w.Halt = "x" }, time.Time{}},
+	} {
+		if got := work(c.change).NextRun(); !got.Equal(c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestEveryRowFitsItsColumns(t *testing.T) {
+	t.Parallel()
+	w := work(func(w *Work) { w.Job = running(time.Minute, 10, 1); w.Job.ID, w.Job.PolicyID = 7, 1 })
+	s := &Snapshot{
+		Now: noon, Enabled: true, Policies: []catalog.Policy{w.Policy}, Jobs: []catalog.Job{*w.Job},
+		Nodes: []catalog.Node{{ID: 3, Name: "a", Live: true, Engine: true}},
+	}
+	tasks := []catalog.Task{{JobID: 7, State: catalog.TaskRunning, Owner: 3}}
+	past := []catalog.EndedJob{*ended(catalog.JobFinished, time.Hour, 5)}
+	done := &Snapshot{Now: noon, Policies: s.Policies, Last: past}
+	done.Last[0].PolicyID = 1
+	for _, l := range []List{
+		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks), History(past),
+		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(catalog.DefaultValues()), Status(s, catalog.Server{}),
+		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
+	} {
+		if len(l.Rows) == 0 {
+			t.Errorf("%s has no row", l.Name)
+		}
+		for _, r := range l.Rows {
+			if len(r.Values) != len(l.Columns) {
+				t.Errorf("%s: %d values for %d columns", l.Name, len(r.Values), len(l.Columns))
+			}
+		}
+	}
+}
+
+func TestPartitionsHaveLinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := work(func(*Work) {})
+	s := &Snapshot{Now: noon, Policies: []catalog.Policy{w.Policy}, Schedules: []catalog.Schedule{
+		{PolicyID: 1, RequestedAt: noon}, {PolicyID: 1, Partition: "p1", LastStartedAt: noon.Add(-time.Minute)}, {PolicyID: 1, Partition: "p0"},
+	}}
+	all := s.Work()
+	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].Requested.Equal(noon) {
+		t.Errorf("got %d lines: %+v", len(all), all)
+	}
+}

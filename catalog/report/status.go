@@ -1,0 +1,72 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+var statusColumns = []Column{
+	{Name: "Variable_name", Type: Name},
+	{Name: "Value", Type: LongText},
+}
+
+// Status is SHOW TTL STATUS: the whole on one screen.
+func Status(s *Snapshot, server catalog.Server) List {
+	l := List{Name: "ttl_status", Columns: statusColumns, Like: "Variable_name"}
+	say := func(name, value string) { l.add(catalog.Table{}, name, value) }
+	count := func(name string, n int) { say(name, strconv.Itoa(n)) }
+
+	say("Server", server.Key())
+	say("Server_version", server.Version)
+	say("Deleting", onOff(s.Halt() == ""))
+	say("Halted_by", s.Halt())
+	live, engines := s.liveNodes()
+	count("Nodes", live)
+	count("Engines", engines)
+	count("Policies", len(s.Policies))
+	for _, v := range s.verdicts() {
+		count("Tables_"+v.name, v.count)
+	}
+	count("Jobs_open", len(s.Jobs))
+	tasks, finished := 0, 0
+	for i := range s.Jobs {
+		tasks, finished = tasks+s.Jobs[i].Tasks, finished+s.Jobs[i].TasksFinished
+	}
+	count("Tasks_open", tasks-finished)
+	return l
+}
+
+func (s *Snapshot) liveNodes() (live, engines int) {
+	for _, n := range s.Nodes {
+		if n.Live {
+			live++
+			if n.Engine {
+				engines++
+			}
+		}
+	}
+	return live, engines
+}
+
+type verdictCount struct {
+	word  Word
+	name  string
+	count int
+}
+
+// verdicts counts tables and partitions by verdict, in the order of the words.
+func (s *Snapshot) verdicts() []verdictCount {
+	counts := []verdictCount{
+		{word: KeepingUp, name: "keeping_up"}, {word: FallingBehind, name: "falling_behind"}, {word: Waiting, name: "waiting"},
+		{word: Paused, name: "paused"}, {word: NeedsApproval, name: "needing_approval"}, {word: Disarmed, name: "disarmed"}, {word: Off, name: "off"},
+	}
+	for _, w := range s.Work() {
+		for i := range counts {
+			if counts[i].word == Judge(w).Word {
+				counts[i].count++
+			}
+		}
+	}
+	return counts
+}

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+var tableColumns = []Column{
+	{Name: "Table_schema", Type: Name},
+	{Name: "Table_name", Type: Name},
+	{Name: "Partition_name", Type: Name},
+	{Name: "Ttl", Type: LongText},
+	{Name: "Ttl_enable", Type: Name},
+	{Name: "Ttl_job_interval", Type: Text},
+	{Name: "State", Type: Name},
+	{Name: "Reason", Type: LongText},
+	{Name: "Verdict", Type: LongText},
+	{Name: "Time_zone", Type: Name},
+	{Name: "Time_zone_from", Type: Name},
+	{Name: "Next_run", Type: Time},
+	{Name: "Last_state", Type: Name},
+	{Name: "Last_started", Type: Time},
+	{Name: "Last_finished", Type: Time},
+	{Name: "Last_deleted", Type: Unsigned},
+	{Name: "Oldest_expired", Type: Time, Secret: true},
+	{Name: "Seconds_behind", Type: Unsigned},
+	{Name: "Plan", Type: Name},
+	{Name: "Plan_reason", Type: LongText},
+	{Name: "Declared_by", Type: Text},
+	{Name: "Changed", Type: Time},
+	{Name: "Version", Type: Unsigned},
+}
+
+// Tables is SHOW TTL TABLES: the policies, and what became of them.
+func Tables(s *Snapshot) List {
+	l := List{Name: "ttl_tables", Columns: tableColumns, Like: "Table_name"}
+	for _, w := range s.Work() {
+		l.add(w.Policy.Table, tableRow(w)...)
+	}
+	return l
+}
+
+func tableRow(w *Work) []any {
+	p := &w.Policy
+	plan, why := lastPlan(w)
+	state, finished, deleted := lastResult(w)
+	return []any{
+		p.Table.Schema, p.Table.Name, orNull(w.Partition),
+		Rule(p.Rule), onOff(p.Rule.Enabled), p.Rule.JobInterval,
+		string(p.State), p.Reason, Judge(w).String(),
+		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
+		moment(w.NextRun()), state, moment(w.LastStarted), finished, deleted,
+		moment(w.Oldest()), behind(w), plan, why,
+		p.Owner, p.ChangedAt, p.Version,
+	}
+}
+
+// Rule is the TTL clause of a policy, without the other options.
+func Rule(r catalog.Rule) string {
+	return ddl.Quote(r.Column) + " + INTERVAL " + r.Literal + " " + r.Unit
+}
+
+func zoneSource(r catalog.Rule) any {
+	return when(r.TimeZone != "", string(r.ZoneSource))
+}
+
+func lastPlan(w *Work) (name, reason any) {
+	if j := w.latest(); j != nil && j.Plan != "" {
+		return j.Plan, j.PlanReason
+	}
+	return nil, nil
+}
+
+func lastResult(w *Work) (state, finished, deleted any) {
+	if w.Last == nil {
+		return nil, nil, nil
+	}
+	return string(w.Last.State), w.Last.FinishedAt, w.Last.Counts.Deleted
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// Verdict answers "is it healthy?" in one word, and says why in a few.
+type Verdict struct {
+	Word   Word
+	Detail string
+}
+
+// Word is the answer itself.
+type Word string
+
+// The words of a verdict, worst first.
+const (
+	Disarmed      Word = "DISARMED"       // held until a person looks; the detail says why
+	NeedsApproval Word = "NEEDS APPROVAL" // the brake holds it
+	FallingBehind Word = "FALLING BEHIND" // rows become due faster than they go
+	Paused        Word = "PAUSED"         // by a person, a window, a signal
+	Off           Word = "OFF"            // TTL_ENABLE='OFF'
+	Waiting       Word = "WAITING"        // the first job has not started
+	KeepingUp     Word = "KEEPING UP"
+)
+
+// String is the word, and the detail in brackets.
+func (v Verdict) String() string {
+	if v.Detail == "" {
+		return string(v.Word)
+	}
+	return string(v.Word) + " (" + v.Detail + ")"
+}
+
+// Judge gives the verdict. What stops a policy for good comes before what stops it for a while, and both before speed.
+func Judge(w *Work) Verdict {
+	p := &w.Policy
+	switch p.State {
+	case catalog.PolicyDisarmed, catalog.PolicyDormant:
+		return Verdict{Disarmed, p.Reason}
+	case catalog.PolicyStaged, catalog.PolicyStopped:
+		return Verdict{Paused, "a DDL statement on the table is under way"}
+	case catalog.PolicyArmed:
+	}
+	if !p.Rule.Enabled {
+		return Verdict{Off, "TTL_ENABLE='OFF'"}
+	}
+	if w.Halt != "" {
+		return Verdict{Paused, w.Halt}
+	}
+	if p.Paused.Paused {
+		return Verdict{Paused, pausedBy(p.Paused)}
+	}
+	if v, stopped := judgeState(w); stopped {
+		return v
+	}
+	return judgeSpeed(w)
+}
+
+// pausedBy says who paused and for how long.
+func pausedBy(p catalog.Pause) string {
+	parts := []string{"PAUSE TTL"}
+	if p.By != "" {
+		parts = append(parts, "by "+p.By)
+	}
+	if !p.Until.IsZero() {
+		parts = append(parts, "until "+p.Until.UTC().Format("2006-01-02 15:04:05")+" UTC")
+	}
+	if p.Reason != "" {
+		parts = append(parts, p.Reason)
+	}
+	return strings.Join(parts, " ")
+}
+
+// judgeState looks at what the open job waits for.
+func judgeState(w *Work) (Verdict, bool) {
+	p := &w.Policy
+	if w.Job == nil {
+		if p.Approval.Required && !p.Approved() {
+			return Verdict{NeedsApproval, "APPROVE TTL JOB FOR " + p.Table.String()}, true
+		}
+		return Verdict{}, false
+	}
+	switch w.Job.State {
+	case catalog.JobNeedsApproval:
+		return Verdict{NeedsApproval, approvalDetail(w.Job)}, true
+	case catalog.JobPaused:
+		return Verdict{Paused, w.Job.Reason}, true
+	case catalog.JobWaitingWindow:
+		return Verdict{Paused, w.Job.Reason}, true
+	default:
+		return Verdict{}, false
+	}
+}
+
+func approvalDetail(j *catalog.Job) string {
+	if j.EstimatedRows == nil {
+		return j.Reason
+	}
+	if j.TableRows == nil {
+		return fmt.Sprintf("%s rows are due", grouped(*j.EstimatedRows))
+	}
+	return fmt.Sprintf("%s of %s rows are due", grouped(*j.EstimatedRows), grouped(*j.TableRows))
+}
+
+// judgeSpeed compares the time a job takes, or will take, with the time until the next one should start.
+func judgeSpeed(w *Work) Verdict {
+	interval := max(w.Interval(), minInterval)
+	switch {
+	case w.Job != nil:
+		return judgeRunning(w, interval)
+	case w.Last == nil:
+		return Verdict{Waiting, "the first job has not started"}
+	case w.Last.State == catalog.JobFailed, w.Last.State == catalog.JobTimedOut:
+		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
+	case w.Now.Sub(w.NextRun()) > interval && !w.NextRun().IsZero():
+		return Verdict{FallingBehind, "no job has started since " + w.LastStarted.UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}
+	default:
+		return Verdict{Word: KeepingUp}
+	}
+}
+
+func judgeRunning(w *Work, interval time.Duration) Verdict {
+	end := w.Now
+	if p := ProgressOf(w.Job, w.Now); p.LeftKnown {
+		end = end.Add(p.Left)
+	}
+	if end.Sub(w.Job.CreatedAt) <= interval {
+		return Verdict{Word: KeepingUp}
+	}
+	f := FlowOf(w)
+	return Verdict{FallingBehind, fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)), grouped(round(f.Outflow)))}
+}
+
+// needed is the rate at which the backlog and what comes in would be gone when the next job should start, or within one
+// interval when that moment has passed.
+func needed(w *Work, f Flow, interval time.Duration) uint64 {
+	left := w.Job.CreatedAt.Add(interval).Sub(w.Now)
+	if left < interval/10 {
+		left = interval
+	}
+	return round(math.Ceil(float64(f.Backlog)/left.Seconds() + f.Inflow))
+}
+
+func round(f float64) uint64 { return uint64(math.Round(max(f, 0))) }
