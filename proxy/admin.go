@@ -1,0 +1,148 @@
+package proxy
+
+import (
+	"context"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// admin answers the statements that no server knows: SHOW TTL …, RUN TTL JOB …, and the reads and writes of our settings.
+//
+//	           ┌ Query ───► run ─► reply ─► a SELECT over the rows as JSON, which the client's own server answers
+//	statement ─┤ Prepare ─► the same SELECT over a user variable, or DO 0
+//	           └ Execute ─► run ─► reply ─► the variable is set, the prepared SELECT runs
+//
+// Letting the server make the result set gives LIKE and WHERE, types, character sets, both protocols and cursors for the price of
+// one small statement, and exactly as the client knows them.
+type admin struct {
+	store *catalog.Store
+}
+
+// adminWait bounds how long a client waits for the catalog.
+const adminWait = 5 * time.Second
+
+// reply is what a statement of ours is answered with: rows, or an OK.
+type reply struct {
+	list     *report.List
+	filter   ddl.Filter
+	limit    uint64
+	affected uint64
+	info     string
+	notes    []Note
+}
+
+// adminMemo is what EXECUTE of a prepared statement of ours needs.
+type adminMemo struct{ statement *ddl.Statement }
+
+// answer answers a statement. It returns false for one that is none of ours.
+func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (bool, error) {
+	if e, ok := st.Action.(*ddl.ExplainTTL); ok {
+		if describes, err := describesTable(x, e); describes || err != nil {
+			return false, err
+		}
+	}
+	if handled, err := a.answerForServer(ctx, x, st); handled {
+		return true, err
+	}
+	shape, ok := shapeOf(st.Action)
+	if !ok {
+		return false, nil
+	}
+	if x.Command == wire.Prepare {
+		_, err := x.Prepare(shape.prepared(), &adminMemo{st})
+		return true, err
+	}
+	r, err := a.run(ctx, x, st.Action)
+	if err != nil {
+		return true, err
+	}
+	if r.list == nil {
+		return true, x.ok(r)
+	}
+	_, err = x.Forward(r.query(literalRows(r.list)))
+	return true, err
+}
+
+// answerForServer answers the statements that are the server's but for a part of ours.
+func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statement) (handled bool, err error) {
+	prepare := x.Command == wire.Prepare
+	switch s := st.Action.(type) {
+	case *ddl.SetVariables:
+		if prepare {
+			_, err = x.Prepare(preparedSet(s), &adminMemo{st})
+			return true, err
+		}
+		return true, a.set(ctx, x, s)
+	case *ddl.ReadNames:
+		return true, a.readNames(ctx, x, st, s)
+	case *ddl.ShowVariables:
+		if prepare {
+			_, err = x.Prepare(st.Text(), &adminMemo{st})
+			return true, err
+		}
+		return true, a.showVariables(ctx, x, st.Text(), s)
+	case *ddl.ShowWarnings:
+		if prepare {
+			_, err = x.Prepare(st.Text(), &adminMemo{st})
+			return true, err
+		}
+		return true, showWarnings(x, st.Text())
+	}
+	return false, nil
+}
+
+// execute runs a prepared statement.
+func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
+	switch s := m.statement.Action.(type) {
+	case *ddl.SetVariables:
+		return a.executeSet(ctx, x, s)
+	case *ddl.ReadNames:
+		return a.executeRead(ctx, x, s)
+	case *ddl.ShowVariables:
+		return a.showVariables(ctx, x, m.statement.Text(), s)
+	case *ddl.ShowWarnings:
+		return showWarnings(x, m.statement.Text())
+	}
+	r, err := a.run(ctx, x, m.statement.Action)
+	if err != nil {
+		return err
+	}
+	if r.list == nil {
+		return x.ok(r)
+	}
+	if _, err := x.Ask("SET " + rowsVariable + " = " + literalRows(r.list)); err != nil {
+		return err
+	}
+	_, err = x.Pass()
+	return err
+}
+
+// run does what a statement asks for.
+func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
+	switch s := action.(type) {
+	case *ddl.ShowTTL:
+		return a.show(ctx, x, s)
+	case *ddl.RunJob:
+		return a.runJob(ctx, x, s)
+	case *ddl.CancelJob:
+		return a.cancel(ctx, x, s)
+	case *ddl.PauseTTL:
+		return a.pause(ctx, x, s)
+	case *ddl.ResumeTTL:
+		return a.resume(ctx, x, s)
+	case *ddl.ApproveJob:
+		return a.approve(ctx, x, s)
+	default:
+		return nil, errNotOurs
+	}
+}
+
+// ok answers without rows.
+func (x *exchange) ok(r *reply) error {
+	x.Leave(r.notes...)
+	return x.OK(wire.OK{Affected: r.affected, Info: r.info, Warnings: uint16(len(r.notes))})
+}

@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+)
+
+// adminBed is a proxy that knows only the statements of admin, with a catalog of its own, in front of a real server.
+type adminBed struct {
+	server *mysqltest.Server
+	store  *catalog.Store
+	db     *sql.DB // of the catalog
+	schema string  // of the tables
+	addr   string  // of the proxy
+}
+
+func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
+	t.Helper()
+	b := &adminBed{server: s, schema: s.Database(t)}
+	connector, err := catalog.Connector(s.Config(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.db = sql.OpenDB(connector)
+	t.Cleanup(func() { b.db.Close() })
+	if b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: b.schema + "_catalog"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.db.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+b.store.Schema()) })
+	backends, err := NewBackends(BackendsConfig{Addresses: []string{s.Addr()}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := adminHandler{&admin{store: b.store}}
+	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h, slog.New(slog.DiscardHandler), NewMetrics(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.addr = p.Addr().String()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(t.Context()) }()
+	t.Cleanup(func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// adminHandler hands every statement to admin.
+type adminHandler struct{ admin *admin }
+
+func (adminHandler) candidate(text []byte) bool { return ddl.Candidate(text) }
+
+func (h adminHandler) handle(ctx context.Context, x *exchange) error {
+	if m, ok := x.Memo().(*adminMemo); ok {
+		return h.admin.execute(ctx, x, m)
+	}
+	parts := ddl.Parse(string(x.Text()), ddl.Mode{})
+	for i, st := range parts {
+		x.More(i < len(parts)-1)
+		if st.Err != nil {
+			return asWireError(st.Err)
+		}
+		done, err := h.admin.answer(ctx, x, st)
+		if !done && err == nil {
+			_, err = x.Forward(st.Text())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// client opens connections through the proxy, of the account with all rights (nil) or of another one.
+func (b *adminBed) client(t *testing.T, account *mysql.Config) *sql.DB {
+	t.Helper()
+	if account == nil {
+		account = b.server.Config(b.schema)
+	}
+	account = account.Clone()
+	account.Net, account.Addr, account.DBName = "tcp", b.addr, b.schema
+	account.MultiStatements = true
+	db := mysqltest.Open(t, account)
+	db.SetMaxOpenConns(1) // one session, so that SHOW WARNINGS is about the statement before it
+	return db
+}
+
+// declare creates a table and gives it a policy.
+func (b *adminBed) declare(t *testing.T, name string, change ...func(*catalog.Rule)) catalog.Policy {
+	t.Helper()
+	if _, err := b.db.ExecContext(t.Context(), "CREATE TABLE "+b.schema+"."+name+" (id INT PRIMARY KEY, at DATETIME, note TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "24h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable}
+	for _, c := range change {
+		c(&rule)
+	}
+	p, err := b.store.Declare(t.Context(), b.someone(), catalog.Declaration{Table: catalog.Table{Schema: b.schema, Name: name}, Rule: rule})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (b *adminBed) someone() catalog.Client {
+	return catalog.Client{Account: "someone@%", Server: b.store.Server().Key()}
+}
+
+// run runs a statement without rows.
+func run(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// refused is the number of the error that a statement is answered with, and its text.
+func refused(t *testing.T, db *sql.DB, query string, args ...any) (uint16, string) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), query, args...)
+	e, ok := err.(*mysql.MySQLError) //nolint:errorlint // the driver returns it bare
+	if !ok {
+		t.Fatalf("%s: got %v, want an error of the server", query, err)
+	}
+	return e.Number, e.Message
+}
+
+// rows runs a query and returns its rows as text, the columns separated by bars.
+func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
+	t.Helper()
+	r, err := db.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer r.Close()
+	names, err := r.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for r.Next() {
+		values := make([]sql.NullString, len(names))
+		into := make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := r.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		line := make([]string, len(names))
+		for i, v := range values {
+			if line[i] = "NULL"; v.Valid {
+				line[i] = v.String
+			}
+		}
+		lines = append(lines, strings.Join(line, "|"))
+	}
+	if err := r.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return lines
+}

@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// currentAccount is the account whose rights the session has, as user@host.
+func currentAccount(x *exchange) (string, error) {
+	r, err := x.Ask("SELECT CURRENT_USER()")
+	if err != nil || len(r.Rows) == 0 {
+		return "", err
+	}
+	return string(r.Rows[0][0]), nil
+}
+
+// mayDelete is nil when the client itself could delete the rows that the policy deletes: the rights are asked of the server by
+// a DELETE that is only explained. It neither waits for rows nor ends a transaction.
+func mayDelete(x *exchange, table, column string) error {
+	_, err := x.Ask("EXPLAIN DELETE FROM " + table + " WHERE " + ddl.Quote(column) + " < '1970-01-02'")
+	return err
+}
+
+// mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A table that is
+// locked for long must not keep anybody from stopping its policy, so the server is asked for a second at most.
+func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy, actor string) error {
+	if actor == p.Owner {
+		return nil
+	}
+	err := briefly(x, func() error { return mayDelete(x, name.Text, p.Rule.Column) })
+	var refused *wire.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if a.maySet(x) == nil {
+		return nil
+	}
+	return err
+}
+
+// briefly runs questions that give up after a second when a table is locked.
+func briefly(x *exchange, ask func() error) error {
+	if _, err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
+		return err
+	}
+	err := ask()
+	if _, restore := x.Ask("SET SESSION lock_wait_timeout = @`ttlproxy wait`"); restore != nil {
+		return errors.Join(err, restore)
+	}
+	return err
+}
+
+// maySet is nil when the client may change global settings. The server is asked by setting a variable, which does no harm, to
+// its own value. Where clouds give that right to nobody, the right to change the catalog's settings by hand counts as well.
+func (a *admin) maySet(x *exchange) error {
+	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
+	var refused *wire.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if _, second := x.Ask("EXPLAIN UPDATE " + a.store.Name("setting") + " SET value = '' WHERE name = ''"); second == nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package proxy
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// The numbers MySQL answers to SET with.
+const (
+	codeUnknownVariable = 1193
+	codeGlobalVariable  = 1229
+)
+
+// set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are judged first, then the server
+// sets its own, then ours are stored, all or none.
+func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error {
+	ctx, cancel := context.WithTimeout(ctx, adminWait)
+	defer cancel()
+	if err := a.maySetAll(x, s); err != nil {
+		return err
+	}
+	c, err := checkValues(x, s.Ours, "SELECT "+strings.Join(expressions(s.Ours), ", "))
+	if err != nil {
+		return err
+	}
+	if s.Rest == "" {
+		if err := a.storeSettings(ctx, x, c); err != nil {
+			return err
+		}
+		return x.ok(&reply{notes: c.notes})
+	}
+	h, err := x.Hold(s.Rest)
+	if err != nil {
+		return err
+	}
+	return a.setBehind(ctx, x, h, c)
+}
+
+// setBehind stores our settings when the server has set its own, and passes its answer on with our warnings.
+func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked) error {
+	if h.Failed() {
+		return x.Send(h)
+	}
+	if err := a.storeSettings(ctx, x, c); err != nil {
+		return refuse("the server's variables are set, but not ours: %v", err)
+	}
+	x.Leave(c.notes...)
+	return x.SendOK(h, func(o *wire.OK) { o.Warnings += uint16(len(c.notes)) })
+}
+
+// maySetAll checks that these are global settings of ours and that the client may change such.
+func (a *admin) maySetAll(x *exchange, s *ddl.SetVariables) error {
+	for _, v := range s.Ours {
+		if _, known := catalog.FindSetting(v.Name); !known {
+			return &wire.Error{Code: codeUnknownVariable, State: "HY000", Message: "Unknown system variable '" + v.Name + "'"}
+		}
+		if v.Scope != ddl.ScopeGlobal {
+			return &wire.Error{Code: codeGlobalVariable, State: "HY000", Message: "Variable '" + v.Name + "' is a GLOBAL variable and should be set with SET GLOBAL"}
+		}
+	}
+	return a.maySet(x)
+}
+
+// expressions are what the server is asked to evaluate: the session's distance from UTC, and every value that is not a
+// word such as ON, which stands for itself.
+func expressions(ours []ddl.Assignment) []string {
+	list := []string{"TIME_TO_SEC(TIMEDIFF(NOW(), UTC_TIMESTAMP()))"}
+	for _, v := range ours {
+		if v.Word {
+			list = append(list, literal(v.Value))
+			continue
+		}
+		list = append(list, v.Value)
+	}
+	return list
+}
+
+// checked are new values that can be stored.
+type checked struct {
+	values map[string]string
+	notes  []Note
+}
+
+// checkValues asks the server for the values and judges them.
+func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked, error) {
+	r, err := x.Ask(question)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Rows) != 1 || len(r.Rows[0]) != len(ours)+1 {
+		return nil, refuse("SET takes one value for each variable")
+	}
+	seconds, err := strconv.Atoi(string(r.Rows[0][0]))
+	if err != nil {
+		return nil, refuse("the server's distance from UTC is not a number: %s", r.Rows[0][0])
+	}
+	zone := time.FixedZone("", seconds)
+	c := &checked{values: map[string]string{}}
+	for i, v := range ours {
+		if err := c.check(v, string(r.Rows[0][i+1]), zone); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) error {
+	s, _ := catalog.FindSetting(v.Name)
+	if v.Word && strings.EqualFold(v.Value, "DEFAULT") {
+		c.values[s.Name] = s.Default
+		return nil
+	}
+	stored, warning, refusal := s.Check(value, zone)
+	if refusal != nil {
+		return asWireError(refusal)
+	}
+	if warning != nil {
+		c.notes = append(c.notes, Note{Level: "Warning", Code: warning.Code, Message: warning.Message})
+	}
+	c.values[s.Name] = stored
+	return nil
+}
+
+func (a *admin) storeSettings(ctx context.Context, x *exchange, c *checked) error {
+	actor, err := currentAccount(x)
+	if err != nil {
+		return err
+	}
+	return a.store.Set(ctx, actor, c.values)
+}

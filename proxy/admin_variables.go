@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// settingsWait bounds the wait for our settings in a statement that is not about them alone.
+const settingsWait = time.Second
+
+// variableColumns are those of SHOW VARIABLES.
+var variableColumns = []report.Column{{Name: "Variable_name", Type: report.Name}, {Name: "Value", Type: report.Text}}
+
+// showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog it is the server's alone.
+func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *ddl.ShowVariables) error {
+	ours, err := a.matchingSettings(ctx, x, s.Filter)
+	if err != nil {
+		return err
+	}
+	if len(ours) == 0 {
+		_, err := x.Pass()
+		return err
+	}
+	r, err := x.Ask(text)
+	if err != nil {
+		return err
+	}
+	return sendWithRows(x, r, ours)
+}
+
+// matchingSettings lets the server pick those of our settings that a filter lets through.
+func (a *admin) matchingSettings(ctx context.Context, x *exchange, f ddl.Filter) ([][]any, error) {
+	if !f.MayName("ttl_", "tidb_ttl_") {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, settingsWait)
+	defer cancel()
+	settings, err := a.store.Values(ctx)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the server's variables are what was asked for
+	}
+	r := &reply{list: settingList(settings), filter: f}
+	found, err := x.Ask(r.query(literalRows(r.list)))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]any
+	for _, row := range found.Rows {
+		rows = append(rows, values(row))
+	}
+	return rows, nil
+}
+
+// settingList lists the settings by both of their names.
+func settingList(values catalog.Values) *report.List {
+	l := &report.List{Name: "variables", Columns: variableColumns, Like: "Variable_name"}
+	for _, s := range catalog.AllSettings() {
+		for _, name := range []string{s.Name, s.Alias} {
+			if name != "" {
+				l.Rows = append(l.Rows, report.Row{Values: []any{name, values[s.Name]}})
+			}
+		}
+	}
+	sort.Slice(l.Rows, func(i, j int) bool { return l.Rows[i].Values[0].(string) < l.Rows[j].Values[0].(string) })
+	return l
+}

@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// censor takes out of a list what the client may not see: rows about tables that it does not see on the server,
+// and keys and dates of rows that it may not read.
+func (a *admin) censor(ctx context.Context, x *exchange, l *report.List) error {
+	tables := tablesOf(l)
+	if len(tables) == 0 {
+		return nil
+	}
+	visible, err := visibleTables(x, tables)
+	if err != nil {
+		return err
+	}
+	l.Keep(func(r report.Row) bool { return r.Table.Name == "" || visible[r.Table] })
+	if !slices.ContainsFunc(l.Columns, func(c report.Column) bool { return c.Secret }) || len(l.Rows) == 0 {
+		return nil
+	}
+	readable, err := a.readableTables(ctx, x, visible)
+	if err != nil {
+		return err
+	}
+	l.Hide(func(r report.Row) bool { return !readable[r.Table] })
+	return nil
+}
+
+// tablesOf lists the tables that a list tells about.
+func tablesOf(l *report.List) []catalog.Table {
+	seen := map[catalog.Table]bool{}
+	var tables []catalog.Table
+	for _, r := range l.Rows {
+		if r.Table.Name != "" && !seen[r.Table] {
+			seen[r.Table] = true
+			tables = append(tables, r.Table)
+		}
+	}
+	return tables
+}
+
+// visibleTables asks the server, as the client, which of the tables there are. One that is gone is visible to those
+// who had rights on its name.
+func visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool, error) {
+	r, err := askAll(x, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE "+anyOf(tables))
+	if err != nil {
+		return nil, err
+	}
+	visible := map[catalog.Table]bool{}
+	for _, row := range r.Rows {
+		visible[catalog.Table{Schema: string(row[0]), Name: string(row[1])}] = true
+	}
+	for _, t := range tables {
+		if visible[t] {
+			continue
+		}
+		if visible[t], err = mightRead(x, t); err != nil {
+			return nil, err
+		}
+	}
+	return visible, nil
+}
+
+// mightRead asks for a table that is not there: who may not read it is told so before its absence is.
+func mightRead(x *exchange, t catalog.Table) (bool, error) {
+	_, err := x.Ask("EXPLAIN SELECT 1 FROM " + inSession(t))
+	var refused *wire.Error
+	if errors.As(err, &refused) {
+		return refused.Code == codeNoTable || refused.Code == codeNoDatabase, nil
+	}
+	return false, err
+}
+
+// readableTables are the visible ones whose key and TTL column the client may read.
+func (a *admin) readableTables(ctx context.Context, x *exchange, visible map[catalog.Table]bool) (map[catalog.Table]bool, error) {
+	policies, err := a.store.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var tables []catalog.Table
+	for t, yes := range visible {
+		if yes {
+			tables = append(tables, t)
+		}
+	}
+	r, err := askAll(x, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
+		") AND FIND_IN_SET('select', PRIVILEGES)")
+	if err != nil {
+		return nil, err
+	}
+	columns := map[catalog.Table][]string{}
+	for _, row := range r.Rows {
+		t := catalog.Table{Schema: string(row[0]), Name: string(row[1])}
+		columns[t] = append(columns[t], string(row[2]))
+	}
+	readable := map[catalog.Table]bool{}
+	for i := range policies {
+		p := &policies[i]
+		readable[p.Table] = mayReadKeys(p, columns[p.Table])
+	}
+	return readable, nil
+}
+
+// mayReadKeys reports whether these columns show everything that a key or a date of a row could give away.
+func mayReadKeys(p *catalog.Policy, columns []string) bool {
+	if !slices.Contains(columns, p.Rule.Column) {
+		return false
+	}
+	if p.Shape.PrimaryKey == "" { // another key may do in its place
+		return len(columns) > strings.Count(p.Shape.Columns, "\n")
+	}
+	parts := 0
+	for _, c := range columns {
+		if strings.Contains(p.Shape.PrimaryKey+",", ddl.Quote(c)+",") {
+			parts++
+		}
+	}
+	return parts > strings.Count(p.Shape.PrimaryKey, ",")
+}
+
+// anyOf is the condition that names the tables, as information_schema does.
+func anyOf(tables []catalog.Table) string {
+	bySchema := map[string][]string{}
+	for _, t := range tables {
+		bySchema[t.Schema] = append(bySchema[t.Schema], literal(t.Name))
+	}
+	var conditions []string
+	for schema, names := range bySchema {
+		conditions = append(conditions, fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(schema), strings.Join(names, ", ")))
+	}
+	if len(conditions) == 0 {
+		return "FALSE"
+	}
+	return strings.Join(conditions, " OR ")
+}
+
+// askAll asks for rows without the limit that the client may have set for its own SELECTs.
+func askAll(x *exchange, query string) (*wire.Result, error) {
+	return x.Ask(query + " LIMIT " + strconv.FormatUint(everyRow, 10))
+}

@@ -1,0 +1,50 @@
+package proxy
+
+import (
+	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The server's own come first.
+func showWarnings(x *exchange, text string) error {
+	notes := x.Notes()
+	if len(notes) == 0 {
+		_, err := x.Pass()
+		return err
+	}
+	x.Leave(notes...) // they can be asked for again
+	r, err := x.Ask(text)
+	if err != nil {
+		return err
+	}
+	return sendWithRows(x, r, noteRows(notes))
+}
+
+func noteRows(notes []Note) [][]any {
+	rows := make([][]any, len(notes))
+	for i, n := range notes {
+		rows[i] = []any{n.Level, strconv.Itoa(int(n.Code)), n.Message}
+	}
+	return rows
+}
+
+// sendWithRows answers with a result set of the server and more rows behind it.
+func sendWithRows(x *exchange, r *wire.Result, more [][]any) error {
+	rows := make([][]any, 0, len(r.Rows)+len(more))
+	for _, row := range r.Rows {
+		rows = append(rows, values(row))
+	}
+	return x.Rows(&wire.ResultSet{Columns: r.Columns, Rows: append(rows, more...)}, 0)
+}
+
+// values are the values of a row, in which nil stays NULL.
+func values(row [][]byte) []any {
+	list := make([]any, len(row))
+	for i, v := range row {
+		if v != nil {
+			list[i] = string(v)
+		}
+	}
+	return list
+}
