@@ -210,8 +210,8 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 		node := b.node(t)
 		for name, change := range changes {
 			p := b.declare(t, b.table(t, fmt.Sprintf("t%d", lastSchema.Add(1))))
-			b.job(t, p, 1)
-			task, err := b.ClaimTask(t.Context(), Claim{Node: node})
+			job := b.job(t, p, 1)
+			task, err := b.ClaimTask(t.Context(), Claim{Node: node, Job: job.ID})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -228,7 +228,7 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			go func() { answered <- change(b, t, p) }()
 			select {
 			case err := <-answered:
-				t.Errorf("%s: answered (%v) while a batch was open", name, err)
+				t.Fatalf("%s: answered (%v) while a batch was open", name, err)
 			case <-time.After(300 * time.Millisecond):
 			}
 			if err := tx.Commit(); err != nil {

@@ -40,7 +40,7 @@ func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy,
 		old, err := s.policy(ctx, tx, d.Table)
 		switch {
 		case errors.Is(err, ErrNoPolicy):
-			out, err = s.create(ctx, tx, who, d, PolicyArmed, "", seen)
+			out, err = s.create(ctx, tx, who, d, PolicyArmed, seen)
 			return err
 		case err != nil:
 			return err
@@ -68,7 +68,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	}
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
 		rule: d.Rule, state: state, reason: reason, shape: seen.Shape, hold: d.Hold,
-		keepApproval: state == old.State && old.Rule.sameExpiry(d.Rule),
+		keepApproval: state == old.State && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
 	}
@@ -115,18 +115,9 @@ func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, 
 }
 
 // create inserts a policy that was not there, with the rows that hang on it.
-func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState, reason string, seen Seen) (Policy, error) {
-	options, err := d.Rule.optionsJSON()
+func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState, seen Seen) (Policy, error) {
+	id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: state, shape: seen.Shape})
 	if err != nil {
-		return Policy{}, err
-	}
-	r := d.Rule
-	id, err := s.insert(ctx, tx, insertPolicy, d.Table.Schema, d.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
-		r.JobInterval, r.TimeZone, r.zoneSource(), options, state, reason, seen.Shape.Columns, seen.Shape.PrimaryKey, d.Hold, who.Account)
-	if err != nil {
-		return Policy{}, err
-	}
-	if err := s.execAll(ctx, tx, []any{id}, insertPolicyPause, insertPolicySchedule); err != nil {
 		return Policy{}, err
 	}
 	if err := s.rememberIdentity(ctx, tx, id, seen); err != nil {
@@ -139,6 +130,30 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaratio
 	return p, s.record(ctx, tx, p.event(EventDeclared, who.Account, p.Rule.String()))
 }
 
+// newPolicy is a policy to be inserted; stage is empty unless its DDL is still to come.
+type newPolicy struct {
+	Declaration
+	state PolicyState
+	shape Shape
+	stage stageColumns
+}
+
+// insertPolicy inserts a policy with its pause and schedule rows.
+func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n newPolicy) (uint64, error) {
+	options, err := n.Rule.optionsJSON()
+	if err != nil {
+		return 0, err
+	}
+	r, g := n.Rule, n.stage
+	id, err := s.insert(ctx, tx, insertPolicy, n.Table.Schema, n.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold, owner,
+		g.server, g.boot, g.connection, g.node, g.server, g.intent)
+	if err != nil {
+		return 0, err
+	}
+	return id, s.execAll(ctx, tx, []any{id}, insertPolicyPause, insertPolicySchedule)
+}
+
 // ruleWrite is what writeRule makes of a policy.
 type ruleWrite struct {
 	rule         Rule
@@ -146,7 +161,7 @@ type ruleWrite struct {
 	reason       string
 	shape        Shape
 	hold         bool
-	keepApproval bool // the rule expires the same rows as before
+	keepApproval bool // it was approved, and the rule expires the same rows as before
 }
 
 // writeRule gives a policy a rule, a state and a new version, and ends its stage.
@@ -158,7 +173,7 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	r := w.rule
 	n, err := s.exec(ctx, tx, updateRule, r.Column, r.Literal, r.Unit, r.Enabled, r.JobInterval, r.TimeZone, r.zoneSource(), options,
 		w.state, w.reason, w.shape.Columns, w.shape.PrimaryKey, w.hold || old.Approval.Required,
-		w.keepApproval && old.Approved() && !w.hold, old.ID, old.Version)
+		w.keepApproval && !w.hold, old.ID, old.Version)
 	if err == nil && n == 0 {
 		err = ErrPolicyChanged
 	}

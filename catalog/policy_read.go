@@ -87,26 +87,3 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 	p.Stage, err = stage.info()
 	return p, err
 }
-
-// stageColumns are NULL together while no DDL is in flight.
-type stageColumns struct {
-	server     sql.Null[string]
-	boot, at   sql.Null[time.Time]
-	connection sql.Null[uint64]
-	node       sql.Null[uint64]
-	intent     []byte
-}
-
-func (c stageColumns) info() (*StageInfo, error) {
-	if !c.server.Valid {
-		return nil, nil //nolint:nilnil // no stage is no error
-	}
-	info := &StageInfo{
-		Client: Client{Server: c.server.V, Boot: c.boot.V, Connection: c.connection.V, Node: c.node.V},
-		At:     c.at.V,
-	}
-	if err := json.Unmarshal(c.intent, &info.stageIntent); err != nil {
-		return nil, fmt.Errorf("stage: %w", err)
-	}
-	return info, nil
-}

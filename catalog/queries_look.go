@@ -18,3 +18,12 @@ const (
 	identityCondition = `(SELECT COUNT(*) FROM information_schema.tables
  WHERE table_schema = %s AND table_name = %s AND create_time = '%s') = 1`
 )
+
+// Other connections.
+const (
+	selectConnection    = `SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?`
+	probeProcessMySQL   = `SELECT 1 FROM information_schema.innodb_tables LIMIT 1`
+	probeProcessMariaDB = `SELECT 1 FROM information_schema.innodb_sys_tables LIMIT 1`
+	selectAbandoned     = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ? AND p.stage_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
+ AND NOT EXISTS (` + liveOwner + ` n.id = p.stage_node)`
+)

@@ -17,8 +17,9 @@ const (
 
 	insertPolicy = `INSERT INTO {policy} (schema_name, table_name, column_name, interval_literal, interval_unit, enabled,
  job_interval, time_zone, zone_source, options, state, reason, state_at, column_signature, primary_key, approval_required, owner,
- created_at, changed_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
+ stage_server, stage_boot, stage_connection, stage_node, stage_at, stage_intent, created_at, changed_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?,
+ ?, ?, ?, ?, IF(? IS NULL, NULL, UTC_TIMESTAMP(6)), ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
 	insertPolicyPause    = `INSERT INTO {pause} (policy_id, reason, held_reason) VALUES (?, '', '')`
 	insertPolicySchedule = `INSERT INTO {schedule} (policy_id) VALUES (?)`
 
@@ -31,9 +32,13 @@ const (
 	updatePolicyState = `UPDATE {policy} SET version = version + 1, state = ?, reason = ?, state_at = UTC_TIMESTAMP(6),
  stage_server = NULL, stage_boot = NULL, stage_connection = NULL, stage_node = NULL, stage_at = NULL, stage_intent = NULL
  WHERE id = ? AND version = ?`
-	approvePolicy = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approved_by = ?, approved_at = UTC_TIMESTAMP(6)
+	stagePolicy = `UPDATE {policy} SET version = version + 1, state = 'stopped', reason = ?, state_at = UTC_TIMESTAMP(6),
+ stage_server = ?, stage_boot = ?, stage_connection = ?, stage_node = ?, stage_at = UTC_TIMESTAMP(6), stage_intent = ?
  WHERE id = ? AND version = ?`
-	requireApproval = `UPDATE {policy} SET approval_required = TRUE, approved_version = NULL WHERE id = ? AND version = ?`
+	parkPolicyName = `UPDATE {policy} SET schema_name = '', table_name = CONCAT('#', id) WHERE id = ?`
+	namePolicy     = `UPDATE {policy} SET schema_name = ?, table_name = ? WHERE id = ?`
+	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approved_by = ?, approved_at = UTC_TIMESTAMP(6)
+ WHERE id = ? AND version = ?`
 
 	deletePolicyPause = `DELETE FROM {pause} WHERE policy_id = ? AND policy_id <> 0`
 	deletePolicy      = `DELETE FROM {policy} WHERE id = ?`
@@ -48,7 +53,7 @@ const (
 	bumpAllSchedules = `UPDATE {schedule} SET revision = revision + 1`
 	bumpAllTasks     = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server = NULL,
  state_at = UTC_TIMESTAMP(6) WHERE state <> 'finished'`
-	restampJobs = `UPDATE {job} SET policy_version = ? WHERE policy_id = ?`
+	restampJobs = `UPDATE {job} SET policy_version = ?, schema_name = ?, table_name = ? WHERE policy_id = ?`
 )
 
 // Identities.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 var lastSchema atomic.Int64 //nolint:gochecknoglobals // names must differ between parallel tests
@@ -16,21 +18,10 @@ var lastSchema atomic.Int64 //nolint:gochecknoglobals // names must differ betwe
 // onServers runs a test on each real server, with a catalog of its own and a schema for user tables beside it.
 func onServers(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a database server")
-	}
-	for name, env := range map[string]string{"mariadb": "TTLPROXY_TEST_MARIADB", "mysql": "TTLPROXY_TEST_MYSQL"} {
-		t.Run(name, func(t *testing.T) {
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
 			t.Parallel()
-			dsn := os.Getenv(env)
-			if dsn == "" {
-				t.Skip(env + " names no server")
-			}
-			cfg, err := mysql.ParseDSN(dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			test(t, newBench(t, cfg))
+			test(t, newBench(t, mysqltest.Shared(t, flavour).Config("")))
 		})
 	}
 }

@@ -1,11 +1,16 @@
 package catalog
 
-import "time"
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
 
 // Client is who asks for a change, and on which connection: a stage is settled only when that is gone.
 type Client struct {
 	Account    string    // user@host as the server knows it
-	Server     string    // ServerKey of the server it is on
+	Server     string    // Key of the server it is on
 	Boot       time.Time // when that server started
 	Connection uint64    // on that server
 	Node       uint64    // proxy in between
@@ -18,8 +23,8 @@ type IntentKind string
 const (
 	IntentCreate   IntentKind = "create"   // CREATE TABLE with a rule, or LIKE a table with one
 	IntentReplace  IntentKind = "replace"  // CREATE OR REPLACE TABLE; without a rule the policy goes
-	IntentAlter    IntentKind = "alter"    // any ALTER that is not pure TTL, OPTIMIZE, REPAIR, EXCHANGE PARTITION
-	IntentRename   IntentKind = "rename"   // RENAME TABLE and ALTER … RENAME
+	IntentAlter    IntentKind = "alter"    // ALTER that is not pure TTL, OPTIMIZE, REPAIR, EXCHANGE PARTITION, CREATE and DROP INDEX
+	IntentRename   IntentKind = "rename"   // RENAME TABLE, one intent per pair in the order written; ALTER … RENAME is an alter with To
 	IntentDrop     IntentKind = "drop"     // DROP TABLE, DROP DATABASE
 	IntentTruncate IntentKind = "truncate" // TRUNCATE TABLE
 )
@@ -32,10 +37,21 @@ type Intent struct {
 	Rule  *Rule      `json:"rule,omitempty"` // new rule; nil keeps the one there is
 	// Remove takes the policy away (REMOVE TTL beside other specs).
 	Remove bool `json:"remove,omitempty"`
-	// Hold starts the policy as needs approval (a dump that is loaded).
+	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said. In a rename it wakes a
+	// dormant one only: the copy takes a name that is in use.
+	Arm bool `json:"arm,omitempty"`
+	// Hold waits for approval whatever the brake says: the clause came from a dump.
 	Hold bool `json:"hold,omitempty"`
-	// Dormant keeps a copy asleep until it takes a table's name.
+	// Dormant puts the policy to sleep until the table takes another name: a ghost of an online schema change.
 	Dormant bool `json:"dormant,omitempty"`
+}
+
+// target is the name of the table after the DDL.
+func (i Intent) target() Table {
+	if i.To != nil {
+		return *i.To
+	}
+	return i.Table
 }
 
 // StageInfo is what the catalog remembers about a DDL in flight.
@@ -53,6 +69,42 @@ type stageIntent struct {
 	Before       PolicyState `json:"before,omitempty"`
 	BeforeReason string      `json:"before_reason,omitempty"`
 	Approved     bool        `json:"approved,omitempty"`
-	// Identity is what the table was, on the server of the client, before the DDL; nil when it did not exist.
+	// Identity is what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
+}
+
+// stageColumns are NULL together while no DDL is in flight.
+type stageColumns struct {
+	server     sql.Null[string]
+	boot, at   sql.Null[time.Time]
+	connection sql.Null[uint64]
+	node       sql.Null[uint64]
+	intent     sql.Null[string]
+}
+
+// columns returns what to store for a stage of this client.
+func (i stageIntent) columns(who Client) (c stageColumns, err error) {
+	text, err := json.Marshal(i)
+	c.intent = sql.Null[string]{V: string(text), Valid: true}
+	c.server = sql.Null[string]{V: who.Server, Valid: true}
+	c.boot = sql.Null[time.Time]{V: who.Boot, Valid: true}
+	c.connection = sql.Null[uint64]{V: who.Connection, Valid: true}
+	c.node = sql.Null[uint64]{V: who.Node, Valid: true}
+	return c, err
+}
+
+// info returns what was stored; nil for no stage.
+func (c stageColumns) info() (*StageInfo, error) {
+	if !c.server.Valid {
+		return nil, nil //nolint:nilnil // no stage is no error
+	}
+	info := &StageInfo{
+		Client: Client{Server: c.server.V, Boot: c.boot.V, Connection: c.connection.V, Node: c.node.V},
+		At:     c.at.V,
+	}
+	if err := json.Unmarshal([]byte(c.intent.V), &info.stageIntent); err != nil {
+		return nil, fmt.Errorf("stage: %w", err)
+	}
+	info.Client.Account = info.Account
+	return info, nil
 }

@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock. One of Commit, Discard and
+// Settle ends it; if none is called, Sweep does when the client's connection is gone.
+type Staged struct {
+	store *Store
+	ids   []uint64
+}
+
+// Empty reports whether the DDL touches no policy. Ending it is not needed then.
+func (g *Staged) Empty() bool { return len(g.ids) == 0 }
+
+// Stage stops the policies a DDL is about to touch, and writes down what is to become of them. It is committed when Stage
+// returns: whatever happens to this process, the client or the server, no row is deleted under the old rule until somebody has looked.
+func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
+	intents = s.compose(intents)
+	before := make([]Seen, len(intents))
+	for i, in := range intents {
+		var err error
+		if before[i], err = s.Look(ctx, in.Table); err != nil {
+			return nil, err
+		}
+	}
+	staged, err := s.stageAll(ctx, who, intents, before)
+	if !errors.Is(err, ErrTableInDDL) {
+		return staged, err
+	}
+	// The other statement's client may be gone for good.
+	if _, err := s.Sweep(ctx); err != nil {
+		return nil, err
+	}
+	return s.stageAll(ctx, who, intents, before)
+}
+
+func (s *Store) stageAll(ctx context.Context, who Client, intents []Intent, before []Seen) (*Staged, error) {
+	staged := &Staged{store: s}
+	err := s.tx(ctx, "stage", func(tx *sql.Tx) error {
+		staged.ids = nil
+		for i, in := range intents {
+			id, err := s.stageOne(ctx, tx, who, in, before[i])
+			if err != nil {
+				return fmt.Errorf("%s: %w", in.Table, err)
+			}
+			if id != 0 {
+				staged.ids = append(staged.ids, id)
+			}
+		}
+		return nil
+	})
+	return staged, err
+}
+
+// compose gives each table one intent: a chain of renames becomes one from the first name to the last.
+func (s *Store) compose(intents []Intent) []Intent {
+	var out []Intent
+	for _, in := range intents {
+		in.Table = s.stored(in.Table)
+		if in.To != nil {
+			to := s.stored(*in.To)
+			in.To = &to
+		}
+		earlier := slices.IndexFunc(out, func(o Intent) bool { return o.Kind == IntentRename && o.target() == in.Table })
+		if in.Kind == IntentRename && earlier >= 0 {
+			out[earlier].To, out[earlier].Arm, out[earlier].Dormant = in.To, in.Arm, in.Dormant
+			continue
+		}
+		out = append(out, in)
+	}
+	return out
+}
+
+// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither.
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen) (uint64, error) {
+	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities}
+	old, err := s.policy(ctx, tx, in.Table)
+	switch {
+	case errors.Is(err, ErrNoPolicy) && in.Rule == nil:
+		return 0, nil
+	case errors.Is(err, ErrNoPolicy):
+		columns, err := intent.columns(who)
+		if err != nil {
+			return 0, err
+		}
+		d := Declaration{Table: in.Table, Rule: *in.Rule, Hold: in.Hold}
+		return s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
+	case err != nil:
+		return 0, err
+	case old.Stage != nil:
+		return 0, ErrTableInDDL
+	}
+	intent.Before, intent.BeforeReason, intent.Approved = old.State, old.Reason, old.Approved()
+	if err := s.notice(ctx, tx, old, seen, &intent); err != nil {
+		return 0, err
+	}
+	return old.ID, s.stop(ctx, tx, who, old, intent)
+}
+
+// notice makes the policy come back disarmed when the table was another one already before this DDL.
+func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, intent *stageIntent) error {
+	if old.State != PolicyArmed {
+		return nil
+	}
+	known, err := s.identities(ctx, tx, old.ID)
+	if err != nil {
+		return err
+	}
+	if r, _, why := Compare(old.Shape, known, seen); r == Stranger {
+		intent.Before, intent.BeforeReason = PolicyDisarmed, why
+	}
+	return nil
+}
+
+func (s *Store) stop(ctx context.Context, tx *sql.Tx, who Client, old Policy, intent stageIntent) error {
+	columns, err := intent.columns(who)
+	if err != nil {
+		return err
+	}
+	if err := s.bar(ctx, tx, old.ID); err != nil {
+		return err
+	}
+	reason := fmt.Sprintf("a statement of connection %d is changing the table", who.Connection)
+	n, err := s.exec(ctx, tx, stagePolicy, reason, columns.server, columns.boot, columns.connection, columns.node, columns.intent,
+		old.ID, old.Version)
+	if err == nil && n == 0 {
+		err = ErrPolicyChanged
+	}
+	return err
+}

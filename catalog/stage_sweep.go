@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// judge tells from the tables whether a DDL has happened.
+func judge(p Policy, after looks) outcome {
+	g := p.Stage
+	old, target := after[p.Table], after[g.target()]
+	switch g.Kind {
+	case IntentCreate:
+		return decided(target.Exists)
+	case IntentDrop:
+		return decided(!old.Exists)
+	case IntentRename:
+		return judgeRename(g, old, target)
+	case IntentAlter, IntentTruncate, IntentReplace:
+	}
+	if len(g.Identity) == 0 {
+		return decided(target.Exists)
+	}
+	if g.To != nil && !old.Exists && target.Exists {
+		return happened
+	}
+	if !old.Exists {
+		return happened // and the table is gone since: the policy is disarmed
+	}
+	if !sameIncarnation(g.Identity, old.Identities) {
+		return happened
+	}
+	// Within one second CREATE_TIME does not tell two incarnations apart.
+	if g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)) || g.Rule == nil && !g.Remove {
+		return refused
+	}
+	return unclear
+}
+
+func decided(yes bool) outcome {
+	if yes {
+		return happened
+	}
+	return refused
+}
+
+// judgeRename follows the InnoDB id, which a rename keeps. Without one, names must do.
+func judgeRename(g *StageInfo, old, target Seen) outcome {
+	switch {
+	case target.Exists && sameIncarnation(g.Identity, target.Identities):
+		return happened
+	case old.Exists && sameIncarnation(g.Identity, old.Identities):
+		return refused
+	case old.Exists == target.Exists:
+		return unclear
+	default:
+		return decided(target.Exists)
+	}
+}
+
+// sameIncarnation reports whether a table and its partitions are the ones they were.
+func sameIncarnation(a, b []Identity) bool {
+	return slices.EqualFunc(a, b, func(x, y Identity) bool {
+		return x.Partition == y.Partition && x.TableID == y.TableID && x.CreateTime.Equal(y.CreateTime)
+	})
+}
+
+// abandonedAfter is how long a stage on another server waits for its proxy to come back.
+const abandonedAfter = time.Hour
+
+// Sweep settles the stages whose client is gone, by looking at the tables. It returns how many policies it has settled.
+// Housekeeping calls it; so does Stage when it meets one.
+func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
+	staged, err := s.policies(ctx, s.db, selectStagedPolicies)
+	if err != nil {
+		return 0, err
+	}
+	groups := map[Client][]uint64{}
+	for _, p := range staged {
+		who := p.Stage.Client
+		groups[who] = append(groups[who], p.ID)
+	}
+	for who, ids := range groups {
+		gone, err := s.gone(ctx, who, ids[0])
+		if err != nil {
+			return settled, err
+		}
+		if !gone {
+			continue
+		}
+		err = s.conclude(ctx, ids, judge)
+		if err != nil && !errors.Is(err, ErrPolicyChanged) && !errors.Is(err, ErrNoPolicy) {
+			return settled, err
+		}
+		settled += len(ids)
+	}
+	return settled, nil
+}
+
+// gone reports whether a client's connection has ended. In doubt it has not.
+func (s *Store) gone(ctx context.Context, who Client, policy uint64) (bool, error) {
+	if who.Server != s.server.Key() {
+		return s.abandoned(ctx, policy)
+	}
+	now, err := readServer(ctx, s.db)
+	if err != nil {
+		return false, err
+	}
+	if now.Boot.Sub(who.Boot).Abs() > 2*time.Second {
+		return true, nil
+	}
+	if ok, err := s.seesProcesses(ctx); err != nil || !ok {
+		return false, err
+	}
+	var n int
+	if err := s.db.QueryRowContext(ctx, selectConnection, who.Connection).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for connection %d: %w", who.Connection, err)
+	}
+	return n == 0, nil
+}
+
+// abandoned reports whether the proxy of a stage on another server has been dead for long.
+func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
+	var n int
+	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned), policy, abandonedAfter.Microseconds(), s.deadAfter()).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("look at an old stage: %w", err)
+	}
+	return n > 0, nil
+}
+
+// seesProcesses reports whether the account sees other accounts' connections.
+func (s *Store) seesProcesses(ctx context.Context) (bool, error) {
+	query := probeProcessMySQL
+	if s.server.MariaDB {
+		query = probeProcessMariaDB
+	}
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		if isServerError(err, errSpecificAccess) {
+			return false, nil
+		}
+		return false, fmt.Errorf("probe PROCESS: %w", err)
+	}
+	return true, rows.Close()
+}

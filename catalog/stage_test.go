@@ -1,0 +1,355 @@
+package catalog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// stage stops policies for a DDL of a client that stays connected.
+func (b *bench) stage(t *testing.T, intents ...Intent) *Staged {
+	t.Helper()
+	g, err := b.Stage(t.Context(), b.client(), intents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// state returns how a table's policy stands; "" for none.
+func (b *bench) state(t *testing.T, table Table) PolicyState {
+	t.Helper()
+	p, err := b.Policy(t.Context(), table)
+	if errors.Is(err, ErrNoPolicy) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.State
+}
+
+func (b *bench) wantState(t *testing.T, name string, want PolicyState) {
+	t.Helper()
+	if got := b.state(t, b.named(name)); got != want {
+		t.Errorf("%s: got state %q, want %q", name, got, want)
+	}
+}
+
+func (b *bench) named(name string) Table { return Table{Schema: b.user, Name: name} }
+
+func TestStageStopsAndCommitFollows(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		job := b.job(t, p, 1)
+		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+		b.wantState(t, "a", PolicyStopped)
+		if _, err := b.ClaimTask(t.Context(), Claim{Node: b.node(t)}); !errors.Is(err, ErrNoTask) {
+			t.Errorf("claim while stopped: got %v, want %v", err, ErrNoTask)
+		}
+		b.exec(t, "ALTER TABLE user.a ADD COLUMN note TEXT")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), p.Table)
+		if err != nil || !got.Armed() || got.Version != 3 || !got.Approved() {
+			t.Errorf("got %+v, %v, want version 3 armed and still approved", got, err)
+		}
+		if !strings.Contains(got.Shape.Columns, "`note`") {
+			t.Errorf("got columns %q, want the new one among them", got.Shape.Columns)
+		}
+		if now, err := b.Job(t.Context(), job.ID); err != nil || now.Version != got.Version {
+			t.Errorf("got job version %d, %v, want it re-stamped to %d", now.Version, err, got.Version)
+		}
+		if err := g.Commit(t.Context()); !errors.Is(err, ErrPolicyChanged) {
+			t.Errorf("a second commit: got %v, want %v", err, ErrPolicyChanged)
+		}
+	})
+}
+
+func TestChangeOfTheKeyEndsTheJob(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		job := b.job(t, p, 1)
+		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+		b.exec(t, "ALTER TABLE user.a MODIFY id VARCHAR(40)")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantState(t, "a", PolicyArmed)
+		if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
+			t.Errorf("got %v, want the job of the old key ended", err)
+		}
+	})
+}
+
+func TestDiscardRestoresTheOldRule(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		job := b.job(t, p, 1)
+		rule := p.Rule
+		rule.Unit = "MINUTE"
+		if err := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Rule: &rule}).Discard(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), p.Table)
+		if err != nil || !got.Armed() || !got.Rule.Equal(p.Rule) || got.Version != 3 {
+			t.Errorf("got %+v, %v, want the old rule armed in version 3", got, err)
+		}
+		if now, err := b.Job(t.Context(), job.ID); err != nil || now.Version != 3 {
+			t.Errorf("got job version %d, %v, want 3", now.Version, err)
+		}
+	})
+}
+
+func TestCreateCommitsOrLeavesNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		rule := testRule()
+		create := func(name string) Intent {
+			return Intent{Kind: IntentCreate, Table: b.named(name), Rule: &rule, Hold: true}
+		}
+		g := b.stage(t, create("a"))
+		b.wantState(t, "a", PolicyStaged)
+		b.table(t, "a")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.Policy(t.Context(), b.named("a"))
+		if err != nil || !p.Armed() || !p.Approval.Required || p.Approved() {
+			t.Errorf("got %+v, %v, want it armed and waiting for approval", p, err)
+		}
+		if err := b.stage(t, create("b")).Discard(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantState(t, "b", "")
+	})
+}
+
+func TestRenamesFollowTheTables(t *testing.T) {
+	t.Parallel()
+	rename := func(b *bench, from, to string) Intent {
+		target := b.named(to)
+		return Intent{Kind: IntentRename, Table: b.named(from), To: &target}
+	}
+	onServers(t, func(t *testing.T, b *bench) {
+		a, c := b.declare(t, b.table(t, "a")), b.table(t, "c")
+		rule := testRule()
+		rule.Unit = "HOUR"
+		other, err := b.Declare(t.Context(), b.client(), Declaration{Table: c, Rule: rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := b.stage(t, rename(b, "a", "x"), rename(b, "c", "a"), rename(b, "x", "c"))
+		b.exec(t, "RENAME TABLE user.a TO user.x, user.c TO user.a, user.x TO user.c")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]uint64{"a": other.ID, "c": a.ID} {
+			p, err := b.Policy(t.Context(), b.named(name))
+			if err != nil || p.ID != want || !p.Armed() {
+				t.Errorf("%s: got policy %d (%s), %v, want %d armed", name, p.ID, p.State, err, want)
+			}
+		}
+	})
+}
+
+func TestOnlineSchemaChangeKeepsThePolicyWithTheName(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "t"))
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		rule, ghost, old := testRule(), b.named("_t_gho"), b.named("_t_del")
+		g := b.stage(t, Intent{Kind: IntentCreate, Table: ghost, Rule: &rule, Dormant: true})
+		b.exec(t, "CREATE TABLE user._t_gho LIKE user.t")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantState(t, "_t_gho", PolicyDormant)
+		g = b.stage(t, Intent{Kind: IntentAlter, Table: ghost})
+		b.exec(t, "ALTER TABLE user._t_gho ADD COLUMN extra INT")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g = b.stage(t, Intent{Kind: IntentRename, Table: p.Table, To: &old}, Intent{Kind: IntentRename, Table: ghost, To: &p.Table})
+		b.exec(t, "RENAME TABLE user.t TO user._t_del, user._t_gho TO user.t")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), p.Table)
+		if err != nil || got.ID != p.ID || !got.Armed() || !got.Approved() || !strings.Contains(got.Shape.Columns, "extra") {
+			t.Errorf("got %+v, %v, want policy %d armed, approved, on the new table", got, err, p.ID)
+		}
+		b.wantState(t, "_t_del", PolicyDormant)
+		b.wantState(t, "_t_gho", "")
+		g = b.stage(t, Intent{Kind: IntentDrop, Table: old})
+		b.exec(t, "DROP TABLE user._t_del")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantState(t, "_t_del", "")
+		b.wantState(t, "t", PolicyArmed)
+	})
+}
+
+func TestSettleSeesWhichTablesWereDropped(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		one, two := b.declare(t, b.table(t, "a")), b.declare(t, b.table(t, "b"))
+		g := b.stage(t, Intent{Kind: IntentDrop, Table: one.Table}, Intent{Kind: IntentDrop, Table: two.Table})
+		b.exec(t, "DROP TABLE user.b")
+		if err := g.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantState(t, "a", PolicyArmed)
+		b.wantState(t, "b", "")
+	})
+}
+
+func TestReplacedTableComesBackDisarmed(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.exec(t, "DROP TABLE user.a")
+		b.exec(t, "CREATE TABLE user.a (id BIGINT PRIMARY KEY, at DATETIME)")
+		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+		b.exec(t, "ALTER TABLE user.a ADD COLUMN note TEXT")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Policy(t.Context(), p.Table)
+		if err != nil || got.State != PolicyDisarmed || !strings.Contains(got.Reason, "replaced outside ttlproxy") {
+			t.Errorf("got %s %q, %v, want it disarmed for the replacement", got.State, got.Reason, err)
+		}
+	})
+}
+
+func TestOneDDLAtATime(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		conn, err := b.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // a test
+		who := b.client()
+		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Stage(t.Context(), who, []Intent{{Kind: IntentAlter, Table: p.Table}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentDrop, Table: p.Table}}); !errors.Is(err, ErrTableInDDL) {
+			t.Errorf("another DDL: got %v, want %v", err, ErrTableInDDL)
+		}
+		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: p.Rule}); !errors.Is(err, ErrTableInDDL) {
+			t.Errorf("a pure TTL change: got %v, want %v", err, ErrTableInDDL)
+		}
+	})
+}
+
+// Each case stages a DDL, runs it or not, loses the client, and lets the sweep look at the table.
+func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
+	t.Parallel()
+	newRule := testRule()
+	newRule.Unit = "HOUR"
+	cases := []struct {
+		name   string
+		intent func(b *bench) Intent
+		ddl    string // "" when the client went before it
+		table  string
+		want   PolicyState
+		unit   string
+	}{
+		{"alter, before", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "", "t", PolicyArmed, "DAY"},
+		{"alter, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR"},
+		{"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY"},
+		{"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t ADD note TEXT", "t", "", ""},
+		{"drop, before", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY"},
+		{"drop, after", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "DROP TABLE user.t", "t", "", ""},
+		{"truncate, before", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY"},
+		{"truncate, after", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "TRUNCATE user.t", "t", PolicyArmed, "DAY"},
+		{"rename, before", renameTU, "", "t", PolicyArmed, "DAY"},
+		{"rename, after", renameTU, "RENAME TABLE user.t TO user.u", "u", PolicyArmed, "DAY"},
+		{"create, before", createN, "", "n", "", ""},
+		{"create, after", createN, "CREATE TABLE user.n (id INT PRIMARY KEY, at DATETIME)", "n", PolicyArmed, "DAY"},
+	}
+	onServers(t, func(t *testing.T, b *bench) {
+		for _, c := range cases {
+			b.declare(t, b.table(t, "t"))
+			b.settleClock(t)
+			client := openDB(t, b.cfg)
+			who := b.client()
+			if err := client.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Stage(t.Context(), who, []Intent{c.intent(b)}); err != nil {
+				t.Fatal(c.name, err)
+			}
+			if n, err := b.Sweep(t.Context()); n != 0 || err != nil {
+				t.Errorf("%s: swept %d, %v while the client was there", c.name, n, err)
+			}
+			if c.ddl != "" {
+				b.exec(t, c.ddl)
+			}
+			if err := client.Close(); err != nil {
+				t.Fatal(err)
+			}
+			b.sweepUntilDone(t)
+			p, err := b.Policy(t.Context(), b.named(c.table))
+			if err != nil && !errors.Is(err, ErrNoPolicy) {
+				t.Fatal(err)
+			}
+			if p.State != c.want || p.Rule.Unit != c.unit {
+				t.Errorf("%s: got %q %s %q, want %q %s", c.name, p.State, p.Rule.Unit, p.Reason, c.want, c.unit)
+			}
+			for _, name := range []string{"t", "u", "n"} {
+				if err := b.Remove(t.Context(), who, b.named(name)); err != nil {
+					t.Fatal(err)
+				}
+				b.exec(t, "DROP TABLE IF EXISTS user."+name)
+			}
+		}
+	})
+}
+
+func renameTU(b *bench) Intent {
+	to := b.named("u")
+	return Intent{Kind: IntentRename, Table: b.named("t"), To: &to}
+}
+
+func createN(b *bench) Intent {
+	rule := testRule()
+	return Intent{Kind: IntentCreate, Table: b.named("n"), Rule: &rule}
+}
+
+// settleClock lets the second of the table's creation pass, so that CREATE_TIME tells.
+func (b *bench) settleClock(t *testing.T) {
+	t.Helper()
+	b.scalar(t, "SELECT SLEEP(1 - MICROSECOND(NOW(6)) / 1000000 + 0.01)")
+}
+
+// sweepUntilDone sweeps until the server has noticed that the connection is closed.
+func (b *bench) sweepUntilDone(t *testing.T) {
+	t.Helper()
+	for range 200 {
+		n, err := b.Sweep(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			return
+		}
+		b.scalar(t, "SELECT SLEEP(0.02)")
+	}
+	t.Fatal("the stage was never settled")
+}

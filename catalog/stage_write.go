@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// writeEndings ends a stage: the bar, then names, then rules.
+func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) error {
+	for _, e := range ends {
+		if err := s.bar(ctx, tx, e.policy.ID); err != nil {
+			return err
+		}
+	}
+	for _, e := range ends {
+		if e.state == "" {
+			if err := s.remove(ctx, tx, e.policy.Stage.Account, e.policy, e.kind, e.text); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.writeNames(ctx, tx, ends); err != nil {
+		return err
+	}
+	for _, e := range ends {
+		if e.state == "" {
+			continue
+		}
+		if err := s.writeEnding(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNames renames policies. They leave their names first, since two may swap, and whatever else bears a new name
+// belongs to a table that is gone.
+func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error {
+	moved := slices.DeleteFunc(slices.Clone(ends), func(e ending) bool { return !e.moved || e.state == "" })
+	for _, e := range moved {
+		if _, err := s.exec(ctx, tx, parkPolicyName, e.policy.ID); err != nil {
+			return err
+		}
+	}
+	for _, e := range moved {
+		stale, err := s.policy(ctx, tx, e.table)
+		if err == nil {
+			err = s.remove(ctx, tx, e.policy.Stage.Account, stale, EventDropped, "another table has taken its name")
+		} else if errors.Is(err, ErrNoPolicy) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, tx, namePolicy, e.table.Schema, e.table.Name, e.policy.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEnding writes rule, state and identity of one policy, and lets its jobs go on when they can.
+func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
+	shape := e.policy.Shape
+	if e.seen.Exists && e.state != PolicyDisarmed {
+		shape = e.seen.Shape
+	}
+	sameRows := e.state == e.policy.Stage.Before && e.policy.Rule.sameExpiry(e.rule)
+	if err := s.writeRule(ctx, tx, e.policy, ruleWrite{
+		rule: e.rule, state: e.state, reason: e.reason, shape: shape, hold: e.policy.Stage.Hold,
+		keepApproval: sameRows && e.policy.Stage.Approved,
+	}); err != nil {
+		return err
+	}
+	if err := s.writeJobs(ctx, tx, e, shape); err != nil {
+		return err
+	}
+	if e.seen.Exists && e.state != PolicyDisarmed {
+		if err := s.rememberIdentity(ctx, tx, e.policy.ID, e.seen); err != nil {
+			return err
+		}
+	}
+	now := e.policy
+	now.Version, now.Table = now.Version+1, e.table
+	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
+}
+
+// writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before, and ends the others.
+func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape) error {
+	if e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) && sameKey(e.policy.Shape, shape, e.rule.Column) {
+		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
+		return err
+	}
+	end := JobCancelled
+	if e.state == PolicyDisarmed {
+		end = JobDisarmed
+	}
+	return s.endJobs(ctx, tx, e.policy.ID, end, "the table was changed: "+e.text)
+}
+
+// sameKey reports whether the key columns and the TTL column are what they were.
+func sameKey(a, b Shape, ttl string) bool {
+	if a.PrimaryKey != b.PrimaryKey {
+		return false
+	}
+	for _, line := range linesOf(a) {
+		name := columnName(line)
+		if (name == quotedColumn(a, ttl) || strings.Contains(a.PrimaryKey, name)) && !slices.Contains(linesOf(b), line) {
+			return false
+		}
+	}
+	return true
+}
+
+func linesOf(s Shape) []string { return strings.Split(s.Columns, "\n") }
+
+// quotedColumn returns a column's quoted name as the table spells it.
+func quotedColumn(s Shape, column string) string {
+	want := ddl.Quote(column)
+	for _, line := range linesOf(s) {
+		if name := columnName(line); strings.EqualFold(name, want) {
+			return name
+		}
+	}
+	return want
+}
