@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// server is the database that the tests are run against.
+type server struct {
+	address string
+	db      *sql.DB
+	globals map[string]string // the global variables as they were at first
+}
+
+func open(ctx context.Context, address string) (*server, error) {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User = "tcp", address, "root"
+	c.Params = map[string]string{"sql_mode": "''"}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{address: address, db: sql.OpenDB(connector)}
+	if s.globals, err = s.variables(ctx); err != nil {
+		return nil, fmt.Errorf("server %s: %w", address, err)
+	}
+	return s, nil
+}
+
+func (s *server) variables(ctx context.Context) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SHOW GLOBAL VARIABLES")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	vars := make(map[string]string)
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		vars[name] = value
+	}
+	return vars, rows.Err()
+}
+
+// systemSchemas are left alone.
+var systemSchemas = []string{"mysql", "information_schema", "performance_schema", "sys", "mtr"}
+
+// reset removes what a test has left: databases, accounts, connections, global variables.
+func (s *server) reset(ctx context.Context) error {
+	s.killOthers(ctx)
+	if err := s.resetVariables(ctx); err != nil {
+		return err
+	}
+	schemas, err := s.strings(ctx, "SELECT schema_name FROM information_schema.schemata")
+	if err != nil {
+		return err
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	statements := []string{"SET foreign_key_checks = 0"}
+	for _, name := range schemas {
+		if !slices.Contains(systemSchemas, name) {
+			statements = append(statements, "DROP DATABASE `"+strings.ReplaceAll(name, "`", "``")+"`")
+		}
+	}
+	users, err := s.strings(ctx, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ('root', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema')")
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		statements = append(statements, "DROP USER "+u)
+	}
+	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH STATUS")
+	for _, q := range statements {
+		if _, err := conn.ExecContext(ctx, q); err != nil && !strings.HasPrefix(q, "DROP USER") {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+func (s *server) resetVariables(ctx context.Context) error {
+	now, err := s.variables(ctx)
+	if err != nil {
+		return err
+	}
+	for name, was := range s.globals {
+		if is, ok := now[name]; ok && is != was && !strings.HasPrefix(name, "gtid_") {
+			value := was
+			if strings.Trim(was, "-0123456789.") != "" || was == "" {
+				value = "'" + strings.ReplaceAll(was, "'", "''") + "'"
+			}
+			s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; those are nobody's doing
+		}
+	}
+	return nil
+}
+
+// killOthers ends the connections that a failed test has left, with their locks.
+func (s *server) killOthers(ctx context.Context) {
+	ids, err := s.strings(ctx, "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root' AND command = 'Sleep' AND time > 0")
+	if err != nil {
+		return
+	}
+	for _, id := range ids {
+		s.db.ExecContext(ctx, "KILL "+id) // it may have gone meanwhile
+	}
+}
+
+func (s *server) strings(ctx context.Context, query string) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// port is the port of an address.
+func port(address string) string {
+	_, p, _ := net.SplitHostPort(address)
+	return p
+}
