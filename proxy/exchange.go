@@ -48,6 +48,9 @@ func (x *exchange) ConnectionID() uint32 { return x.s.login.connectionID }
 // MariaDB reports whether the server said at login that it is one.
 func (x *exchange) MariaDB() bool { return x.s.login.mariaDB }
 
+// MultiStatements reports whether the server takes several statements in one packet from this client.
+func (x *exchange) MultiStatements() bool { return x.s.memory.multi }
+
 // Status is the session's status as the server said last.
 func (x *exchange) Status() wire.Status { return x.s.status() }
 

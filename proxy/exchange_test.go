@@ -284,3 +284,25 @@ func TestNotesLastForOneStatement(t *testing.T) {
 		t.Errorf("got %s notes, want [0 1 0 0]", got)
 	}
 }
+
+func TestMultiStatementsCanBeSwitched(t *testing.T) {
+	t.Parallel()
+	eof := []byte{0xFE, 0, 0, 2, 0}
+	var seen []bool
+	relay(t, func(_ context.Context, x *exchange) error {
+		seen = append(seen, x.MultiStatements())
+		return x.OK(wire.OK{})
+	}, 0, wiretest.Script{
+		query("ours"), wiretest.Expect(1, okPacket(auto)),
+		wiretest.Send(0, command(wire.SetOption, "\x01\x00")), wiretest.Expect(1, eof),
+		query("ours"), wiretest.Expect(1, okPacket(auto)),
+		wiretest.Send(0, command(wire.SetOption, "\x00\x00")), wiretest.Expect(1, eof),
+		query("ours"), wiretest.Expect(1, okPacket(auto)),
+	}, wiretest.Script{
+		wiretest.Expect(0, command(wire.SetOption, "\x01\x00")), wiretest.Send(1, eof),
+		wiretest.Expect(0, command(wire.SetOption, "\x00\x00")), wiretest.Send(1, eof),
+	})
+	if got := fmt.Sprint(seen); got != "[true false true]" {
+		t.Errorf("got %s, want [true false true]", got)
+	}
+}

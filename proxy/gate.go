@@ -58,6 +58,8 @@ func (s *session) interesting(c wire.Start) bool {
 		return s.memory.statements != nil
 	case wire.ChangeUser:
 		return s.changesUser()
+	case wire.SetOption:
+		return true
 	default:
 		return false
 	}
@@ -76,6 +78,9 @@ func (s *session) ours(payload []byte) bool {
 		return false
 	case wire.ChangeUser:
 		return true
+	case wire.SetOption:
+		s.memory.option(payload)
+		return false
 	default:
 		id, ok := wire.StatementID(payload)
 		return ok && s.memory.statement(id) != nil

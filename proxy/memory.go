@@ -7,6 +7,7 @@ type memory struct {
 	statements map[uint32]any // prepared statements of ours, by id
 	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
 	named      map[string]any // those of PREPARE name FROM, by name in lower case
+	multi      bool           // several statements in one packet are allowed
 	notes      []Note         // what SHOW WARNINGS shows of ours about the last statement
 }
 
@@ -25,9 +26,17 @@ func (m *memory) pass(c wire.Command) {
 	}
 	switch c {
 	case wire.ChangeUser, wire.ResetConnection:
-		*m = memory{} // the server drops its prepared statements, too
+		*m = memory{multi: m.multi} // the server drops its prepared statements, too
 	case wire.Prepare:
 		m.last = nil
+	default:
+	}
+}
+
+// option takes note of COM_SET_OPTION, which allows (0) or forbids (1) several statements in one packet.
+func (m *memory) option(payload []byte) {
+	if len(payload) >= 3 {
+		m.multi = payload[1] == 0 && payload[2] == 0
 	}
 }
 

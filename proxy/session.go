@@ -76,6 +76,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
+	s.memory.multi = s.login.capabilities.Has(wire.MultiStatements)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
 	s.mu.Lock()
