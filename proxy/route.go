@@ -71,14 +71,11 @@ func (s *session) status() wire.Status {
 
 // settle waits until the server has answered everything and the client has been sent it.
 func (s *session) settle() error {
-	for {
-		wanted, err := s.await()
-		if err != nil || !wanted {
-			return err
-		}
-		// The client pipelined a command behind one that wants a file: only the client can say what it means by that.
-		return errOpaque
+	wanted, err := s.await()
+	if err != nil || !wanted {
+		return err
 	}
+	return errOpaque // the client pipelined a command behind one that wants a file: only it can say what it means by that
 }
 
 // await waits until the server has answered everything and the answer is delivered,

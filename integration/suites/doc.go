@@ -4,8 +4,8 @@
 // that an earlier test left is removed. What passes through the relay must pass through the proxy; what fails through the relay, because it
 // needs a debug server, a local file or another configuration, says nothing and is only counted.
 //
-//	go run ./integration/suites -suite mariadb -server 127.0.0.1:3306 -tests /usr/share/mysql/mysql-test
-//	go run ./integration/suites -suite mysql   -server 127.0.0.1:3307 -tests …/mysql-test -mysqltest …/mysqltest
+//	go run ./integration/suites -suite mariadb
+//	go run ./integration/suites -suite mysql -tests …/mysql-test -mysqltest …/mysqltest
 //
 // The tests are those of Debian's packages mariadb-test and mysql-testsuite. A test that stops the server or asks for options that the server
 // was not started with is left out.

@@ -1,42 +1,46 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"regexp"
-	"sync"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 func main() {
 	var r runner
+	flavour := flag.String("suite", "mariadb", "mariadb or mysql")
 	match := flag.String("run", ".", "regular expression of the tests to run")
-	flag.StringVar(&r.dir, "tests", "/usr/share/mysql/mysql-test", "directory of the suite")
+	flag.StringVar(&r.dir, "tests", "", "directory of the suite; empty: where Debian puts it")
 	flag.StringVar(&r.mysqltest, "mysqltest", "mysqltest", "the program that plays the tests")
 	flag.DurationVar(&r.timeout, "timeout", time.Minute, "how long a test may take")
-	address := flag.String("server", "", "HOST:PORT of a server that root may log in to without a password, and that may be wrecked")
+	flag.BoolVar(&r.verbose, "v", false, "say why a test fails without the proxy, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	r.out = os.Stdout
-	failed, err := r.main(ctx, *address, *match)
+	r.server = &server{flavour: sandbox.MariaDB}
+	if *flavour == "mysql" {
+		r.server.flavour = sandbox.MySQL
+	}
+	r.dir = cmp.Or(r.dir, map[string]string{"mariadb": "/usr/share/mysql/mysql-test", "mysql": "/usr/lib/mysql-test"}[*flavour])
+	worse, err := r.main(ctx, *match)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
-		os.Exit(1)
 	}
-	if failed > 0 {
+	if err != nil || worse > 0 {
 		os.Exit(1)
 	}
 }
 
-func (r *runner) main(ctx context.Context, address, match string) (failed int, err error) {
+func (r *runner) main(ctx context.Context, match string) (worse int, err error) {
+	os.Setenv("TZ", "GMT-3") // which the suites were recorded in
 	re, err := regexp.Compile(match)
 	if err != nil {
 		return 0, err
@@ -48,24 +52,6 @@ func (r *runner) main(ctx context.Context, address, match string) (failed int, e
 	if len(tests) == 0 {
 		return 0, fmt.Errorf("no tests in %s", r.dir)
 	}
-	if r.server, err = open(ctx, address); err != nil {
-		return 0, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	plain, err := newRelay(ctx, address)
-	if err != nil {
-		return 0, err
-	}
-	running.Go(func() { plain.run(ctx) })
-	p, err := proxy.New(ctx, proxy.Config{Listen: []string{"127.0.0.1:0"}, Backends: []string{address}, DrainTimeout: time.Second},
-		slog.New(slog.NewTextHandler(io.Discard, nil)), proxy.NewMetrics(nil))
-	if err != nil {
-		return 0, err
-	}
-	running.Go(func() { p.Run(ctx) })
-	r.relay, r.proxy = plain.address(), p.Addr().String()
+	defer r.server.close()
 	return r.run(ctx, tests)
 }

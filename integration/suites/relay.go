@@ -48,7 +48,7 @@ func (r *relay) session(ctx context.Context, c net.Conn) {
 	done := make(chan struct{}, 2)
 	for _, pair := range [][2]net.Conn{{s, c}, {c, s}} {
 		go func() {
-			io.Copy(pair[0], pair[1])
+			_, _ = io.Copy(pair[0], pair[1]) // either side may break off
 			done <- struct{}{}
 		}()
 	}

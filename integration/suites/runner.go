@@ -16,10 +16,10 @@ type runner struct {
 	dir       string
 	mysqltest string
 	timeout   time.Duration
+	verbose   bool
 	out       io.Writer
 	server    *server
-	relay     string
-	proxy     string
+	ways      *ways
 	vardir    string
 }
 
@@ -45,15 +45,19 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 			return 0, err
 		}
 	}
+	defer r.leave()
 	count := make(map[outcome]int)
 	var worse []string
 	for i, t := range tests {
-		direct, _, err := r.once(ctx, t, r.relay)
+		direct, why, err := r.once(ctx, t, func(w *ways) string { return w.relay })
 		if err != nil {
 			return 0, err
 		}
 		if direct != passed {
 			count[direct]++
+			if r.verbose {
+				fmt.Fprintf(r.out, "%s: %s through the relay: %s\n", t.name, direct, why)
+			}
 			continue
 		}
 		through, output, err := r.twice(ctx, t)
@@ -77,18 +81,43 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 
 // twice runs a test through the proxy. One that fails and then passes was disturbed by something else; some tests are.
 func (r *runner) twice(ctx context.Context, t test) (outcome, string, error) {
-	o, output, err := r.once(ctx, t, r.proxy)
+	through := func(w *ways) string { return w.proxy }
+	o, output, err := r.once(ctx, t, through)
 	if o == failed && err == nil {
-		return r.once(ctx, t, r.proxy)
+		return r.once(ctx, t, through)
 	}
 	return o, output, err
 }
 
+// ready resets the server, or starts another if that is not possible any more.
+func (r *runner) ready(ctx context.Context) error {
+	if r.ways != nil && r.server.reset(ctx) == nil {
+		return nil
+	}
+	r.leave()
+	if err := r.server.start(ctx); err != nil {
+		return err
+	}
+	var err error
+	if r.ways, err = openWays(ctx, r.server.sandbox.Addr()); err != nil {
+		return err
+	}
+	return r.server.reset(ctx)
+}
+
+func (r *runner) leave() {
+	if r.ways != nil {
+		r.ways.stop()
+		r.ways = nil
+	}
+}
+
 // once resets the server and plays a test.
-func (r *runner) once(ctx context.Context, t test, address string) (outcome, string, error) {
-	if err := r.server.reset(ctx); err != nil {
+func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outcome, string, error) {
+	if err := r.ready(ctx); err != nil {
 		return failed, "", fmt.Errorf("before %s: %w", t.name, err)
 	}
+	address := way(r.ways)
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, r.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1", "--port="+port(address),
@@ -98,7 +127,7 @@ func (r *runner) once(ctx context.Context, t test, address string) (outcome, str
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(),
 		"MYSQLTEST_VARDIR="+r.vardir, "MYSQL_TMP_DIR="+filepath.Join(r.vardir, "tmp"), "MYSQL_TEST_DIR="+r.dir,
-		"MASTER_MYPORT="+port(address), "MASTER_MYSOCK=/nonexistent", "USE_RUNNING_SERVER=1",
+		"MASTER_MYPORT="+port(address), "MASTER_MYSOCK="+r.server.sandbox.Socket(), "USE_RUNNING_SERVER=1",
 		"DEFAULT_MASTER_PORT="+port(address), "CHARSETSDIR=/usr/share/mysql/charsets", "LC_ALL=C")
 	output, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

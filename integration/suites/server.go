@@ -9,28 +9,66 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// server is the database that the tests are run against.
+// server is the database that the tests are run against. When a test has wrecked it, it is replaced.
 type server struct {
-	address string
+	flavour sandbox.Flavour
+	sandbox *sandbox.Server
 	db      *sql.DB
 	globals map[string]string // the global variables as they were at first
 }
 
-func open(ctx context.Context, address string) (*server, error) {
-	c := mysql.NewConfig()
-	c.Net, c.Addr, c.User = "tcp", address, "root"
+// options are what the suites expect of a server; the rest of their configuration only saves memory.
+func (s *server) options() []string {
+	o := []string{
+		"--skip-log-bin", "--skip-name-resolve=OFF", "--local-infile=1", "--log-bin-trust-function-creators=1", "--connect-timeout=60",
+		"--max-connections=151", "--key-buffer-size=1M", "--sort-buffer-size=256K", "--max-heap-table-size=1M",
+	}
+	if s.flavour == sandbox.MariaDB {
+		return append(o, "--character-set-server=latin1", "--performance-schema=ON", "--default-storage-engine=myisam",
+			"--use-stat-tables=preferably", "--histogram-type=json_hb")
+	}
+	return append(o, "--explain-format=TRADITIONAL_STRICT")
+}
+
+// start starts a fresh server.
+func (s *server) start(ctx context.Context) error {
+	s.close()
+	var err error
+	if s.sandbox, err = sandbox.Start(ctx, sandbox.Config{Flavour: s.flavour, Args: s.options()}); err != nil {
+		return err
+	}
+	c := s.sandbox.Config("")
 	c.Params = map[string]string{"sql_mode": "''"}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &server{address: address, db: sql.OpenDB(connector)}
-	if s.globals, err = s.variables(ctx); err != nil {
-		return nil, fmt.Errorf("server %s: %w", address, err)
+	s.db = sql.OpenDB(connector)
+	for _, q := range []string{
+		"CREATE DATABASE IF NOT EXISTS mtr",
+		"CREATE PROCEDURE mtr.add_suppression(pattern TEXT) BEGIN END", // what a log may hold is nobody's business here
+	} {
+		if _, err := s.db.ExecContext(ctx, q); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
 	}
-	return s, nil
+	s.globals, err = s.variables(ctx)
+	return err
+}
+
+func (s *server) close() {
+	if s.db != nil {
+		s.db.Close()
+		s.db = nil
+	}
+	if s.sandbox != nil {
+		s.sandbox.Close()
+		s.sandbox = nil
+	}
 }
 
 func (s *server) variables(ctx context.Context) (map[string]string, error) {
@@ -101,7 +139,7 @@ func (s *server) resetVariables(ctx context.Context) error {
 			if strings.Trim(was, "-0123456789.") != "" || was == "" {
 				value = "'" + strings.ReplaceAll(was, "'", "''") + "'"
 			}
-			s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; those are nobody's doing
+			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; those are nobody's doing
 		}
 	}
 	return nil
@@ -114,7 +152,7 @@ func (s *server) killOthers(ctx context.Context) {
 		return
 	}
 	for _, id := range ids {
-		s.db.ExecContext(ctx, "KILL "+id) // it may have gone meanwhile
+		_, _ = s.db.ExecContext(ctx, "KILL "+id) // it may have gone meanwhile
 	}
 }
 

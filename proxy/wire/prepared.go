@@ -28,7 +28,8 @@ func StatementID(payload []byte) (id uint32, ok bool) {
 	return binary.LittleEndian.Uint32(payload[1:]), true
 }
 
-// decidePrepared takes the counts: the parameters' definitions come first, then the columns'.
+// decidePrepared takes the counts: the parameters' definitions come first, then the columns'. MySQL leaves them out
+// for a client that does not want them, but not the EOFs behind them.
 func (t *Tracker) decidePrepared() {
 	if t.head[0] != headerOK || t.nhead < preparedSize {
 		t.opaque = true
@@ -36,21 +37,39 @@ func (t *Tracker) decidePrepared() {
 	}
 	t.columns = uint64(binary.LittleEndian.Uint16(t.head[5:]))
 	t.definitions = uint64(binary.LittleEndian.Uint16(t.head[7:]))
-	if t.Capabilities.Has(OptionalMetadata) && t.nhead > preparedSize && t.head[preparedSize] == 0 {
-		t.columns, t.definitions = 0, 0
-	}
-	if t.definitions == 0 {
+	t.bare = t.Capabilities.Has(OptionalMetadata) && t.nhead > preparedSize && t.head[preparedSize] == 0
+	switch {
+	case t.definitions == 0:
 		t.endOfParameters()
-		return
+	case t.bare:
+		t.endOfDefinitions(parametersEnd)
+	default:
+		t.phase = parameters
 	}
-	t.phase = parameters
 }
 
 // endOfParameters goes on with the columns, or ends the response if there are none.
 func (t *Tracker) endOfParameters() {
-	if t.columns == 0 {
+	switch {
+	case t.columns == 0:
 		t.ended = true
-		return
+	case t.bare:
+		t.endOfDefinitions(preparedColumnsEnd)
+	default:
+		t.definitions, t.phase = t.columns, preparedColumns
 	}
-	t.definitions, t.phase = t.columns, preparedColumns
+}
+
+// endOfDefinitions waits for the EOF behind definitions, if there is one.
+func (t *Tracker) endOfDefinitions(eof phase) {
+	switch {
+	case !t.Capabilities.Has(DeprecateEOF):
+		t.phase = eof
+	case eof == parametersEnd:
+		t.endOfParameters()
+	case eof == preparedColumnsEnd:
+		t.ended = true
+	default:
+		t.phase = rows
+	}
 }

@@ -81,7 +81,7 @@ func (t *Tracker) decide() {
 	case first:
 		t.decideFirst()
 	case definitions:
-		t.definition(definitionsEnd, rows)
+		t.definition(definitionsEnd)
 	case definitionsEnd:
 		t.decideDefinitionsEnd()
 	case rows:
@@ -91,11 +91,11 @@ func (t *Tracker) decide() {
 	case prepared:
 		t.decidePrepared()
 	case parameters:
-		t.definition(parametersEnd, preparedColumns)
+		t.definition(parametersEnd)
 	case parametersEnd:
 		t.endOfParameters()
 	case preparedColumns:
-		t.definition(preparedColumnsEnd, preparedColumnsEnd)
+		t.definition(preparedColumnsEnd)
 	case preparedColumnsEnd:
 		t.ended = true
 	case login:
@@ -126,61 +126,49 @@ func (t *Tracker) decideError() {
 
 func (t *Tracker) decideFirst() {
 	t.file = false
-	switch {
-	case t.head[0] == headerOK && t.length >= okSize:
+	switch t.head[0] {
+	case headerOK:
 		t.endResult(t.statusOfOK())
-	case t.head[0] == headerEOF:
+	case headerEOF:
 		t.endResult(t.statusOfEnd())
-	case t.head[0] == headerFile:
+	case headerFile:
 		t.file = true
 	default:
 		t.decideHeader()
 	}
 }
 
-// decideHeader takes the count of columns. MySQL may put a byte in front of it and MariaDB one behind it;
-// both say whether the definitions follow. The EOF behind them comes in any case.
+// decideHeader takes the count of columns. A byte behind it may say that the definitions do not follow;
+// the EOF behind them comes in any case.
 func (t *Tracker) decideHeader() {
-	b := t.head[:t.nhead]
-	follow := true
-	if t.Capabilities.Has(OptionalMetadata) {
-		follow, b = b[0] != 0, b[1:]
-	}
-	count, n := Int(b)
-	if n == 0 || count == 0 || count > maxColumns {
-		t.opaque = true
-		return
-	}
-	if t.Capabilities.Has(CacheMetadata) && len(b) > n {
-		follow = b[n] != 0
-	}
-	t.definitions = count
+	count, follow, ok := columnCount(t.head[:t.nhead], t.Capabilities)
 	switch {
+	case !ok:
+		t.opaque = true
 	case follow:
-		t.phase = definitions
-	case t.Capabilities.Has(DeprecateEOF):
-		t.phase = rows
+		t.definitions, t.phase = count, definitions
 	default:
-		t.phase = definitionsEnd
+		t.endOfDefinitions(definitionsEnd)
 	}
 }
 
+// columnCount reads the first packet of a result set. Both servers may put a byte behind the count that says whether the definitions
+// follow: MariaDB when the client knows them already, MySQL when it does not want them.
+func columnCount(b []byte, caps Capability) (count uint64, follow, ok bool) {
+	count, n := Int(b)
+	if n == 0 || count == 0 || count > maxColumns {
+		return 0, false, false
+	}
+	if caps&(OptionalMetadata|CacheMetadata) != 0 && len(b) > n {
+		return count, b[n] != 0, true
+	}
+	return count, true, true
+}
+
 // definition counts one definition. Behind the last comes an EOF, unless it is deprecated.
-func (t *Tracker) definition(end, behind phase) {
-	if t.definitions--; t.definitions > 0 {
-		return
-	}
-	if !t.Capabilities.Has(DeprecateEOF) {
-		t.phase = end
-		return
-	}
-	switch t.phase {
-	case parameters:
-		t.endOfParameters()
-	case preparedColumns:
-		t.ended = true
-	default:
-		t.phase = behind
+func (t *Tracker) definition(eof phase) {
+	if t.definitions--; t.definitions == 0 {
+		t.endOfDefinitions(eof)
 	}
 }
 
@@ -243,9 +231,6 @@ func (t *Tracker) endResult(at int) {
 	t.phase = first
 	t.ended = !t.status.Has(MoreResults) || answerOf(t.queue.front().command) != answerResults
 }
-
-// okSize is the size of the smallest OK; a shorter packet that begins with a zero is something else.
-const okSize = 7
 
 // statusOfOK is the offset of the status in an OK, -1 if it is not there.
 func (t *Tracker) statusOfOK() int {

@@ -46,7 +46,7 @@ func (d *resultDecoder) next() ([]byte, error) {
 
 func (d *resultDecoder) result() (*Result, error) {
 	var r Result
-	if first, _, err := NextPacket(d.rest); err == nil && len(first) >= okSize && first[0] == headerOK {
+	if first, _, err := NextPacket(d.rest); err == nil && len(first) > 0 && first[0] == headerOK {
 		return &r, r.OK.Decode(first, d.caps)
 	}
 	var err error
@@ -62,12 +62,8 @@ func (d *resultDecoder) header() ([]Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	follow := true
-	if d.caps.Has(OptionalMetadata) {
-		follow, payload = payload[0] != 0, payload[1:]
-	}
-	count, n := Int(payload)
-	if n == 0 || count == 0 || count > maxColumns || !follow {
+	count, follow, ok := columnCount(payload, d.caps)
+	if !ok || !follow {
 		return nil, errNotResult
 	}
 	columns := make([]Column, count)

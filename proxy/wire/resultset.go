@@ -18,15 +18,12 @@ const (
 )
 
 // Append appends the whole result set as packets, the first with sequence number seq, and returns the number
-// which comes next. The differences that caps make are all here: the two kinds of "definitions follow" byte,
+// which comes next. The differences that caps make are all here: the byte that says that the definitions follow,
 // the EOF behind the definitions, and the packet at the end, which carries status and warnings.
 func (r *ResultSet) Append(dst []byte, seq byte, form Form, caps Capability, end OK) ([]byte, byte, error) {
 	var payload []byte
-	if caps.Has(OptionalMetadata) {
-		payload = append(payload, 1)
-	}
 	payload = AppendInt(payload, uint64(len(r.Columns)))
-	if caps.Has(CacheMetadata) {
+	if caps&(OptionalMetadata|CacheMetadata) != 0 {
 		payload = append(payload, 1)
 	}
 	dst, seq = AppendPacket(dst, seq, payload)

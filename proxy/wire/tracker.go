@@ -31,6 +31,7 @@ type Tracker struct {
 
 	definitions uint64 // how many are still to come in this phase
 	columns     uint64 // of a prepared statement: their definitions come after the parameters'
+	bare        bool   // the answer to PREPARE has no definitions
 
 	header    [HeaderSize]byte
 	head      [headSize]byte

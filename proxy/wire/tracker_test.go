@@ -106,6 +106,11 @@ var conversations = []struct {
 	},
 	{
 		name: "prepare without definitions", caps: OptionalMetadata, commands: []Command{Prepare, Ping},
+		server: new(stream).at(1).packet(0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0).eof(2).eof(2).at(1).ok(2),
+		want:   "prepare 0 0x0, ping 0 0x2",
+	},
+	{
+		name: "the same without EOF", caps: OptionalMetadata | DeprecateEOF, commands: []Command{Prepare, Ping},
 		server: new(stream).at(1).packet(0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0).at(1).ok(2),
 		want:   "prepare 0 0x0, ping 0 0x2",
 	},
@@ -145,7 +150,7 @@ var conversations = []struct {
 	},
 	{
 		name: "MySQL leaves the definitions out", caps: OptionalMetadata | DeprecateEOF, commands: []Command{Query, Query, Query},
-		server: new(stream).at(1).packet(0, 1).packet(1, 'x').end(2, "").
+		server: new(stream).at(1).packet(1, 0).packet(1, 'x').end(2, "").
 			at(1).packet(1, 1).column("a").packet(1, 'x').end(2, "").at(1).ok(2),
 		want: "query 0 0x2, query 0 0x2, query 0 0x2",
 	},

@@ -36,7 +36,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 
 func (c *cutConn) count(n int, err error) error {
 	if c.left.Add(-int64(n)) < 0 {
-		c.Conn.Close()
+		c.Close()
 		return net.ErrClosed
 	}
 	return err
