@@ -75,9 +75,9 @@ func start(ctx context.Context, name, address string, cmd *exec.Cmd) (*target, e
 
 func (t *target) stop() {
 	if t.cmd != nil {
-		t.cmd.Process.Signal(os.Interrupt) //nolint:errcheck // killed below
-		killed := time.AfterFunc(5*time.Second, func() { t.cmd.Process.Kill() })
-		t.cmd.Wait() //nolint:errcheck // it was told to end
+		_ = t.cmd.Process.Signal(os.Interrupt) // killed below, if need be
+		killed := time.AfterFunc(5*time.Second, func() { _ = t.cmd.Process.Kill() })
+		_ = t.cmd.Wait() // it was told to end
 		killed.Stop()
 	}
 }

@@ -19,9 +19,10 @@ func main() {
 	flag.IntVar(&b.idle, "idle", 1000, "how many idle sessions to measure memory with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	b.out = os.Stdout
-	if err := b.run(ctx); err != nil {
+	err := b.run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

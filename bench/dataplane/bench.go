@@ -27,7 +27,7 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	direct, end, err := b.findServer(ctx, dir)
+	direct, end, err := b.findServer(ctx)
 	if err != nil {
 		return err
 	}

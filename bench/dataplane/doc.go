@@ -1,4 +1,4 @@
-// Command proxy measures what the proxy costs: `make bench-proxy`.
+// Command dataplane measures what the proxy costs: `make bench-proxy`.
 //
 // It sends the same queries to one server directly, through ttlproxy and, where it is installed, through HAProxy in TCP mode,
 // all on this machine. Rounds are interleaved, so that what else the machine does hits all alike, and each target is
