@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/ttl"
 )
 
 // serve is `ttlproxy serve`.
@@ -16,20 +20,21 @@ func serve(ctx context.Context, w world, o *options, _ []string) error {
 	return runServices(ctx, o, newLogger(w.stderr, o.LogFormat, o.LogLevel), nil)
 }
 
-// runServices runs the proxy, the engine and the status page until ctx ends or one of them fails. It calls ready once
-// clients can connect.
-func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(*proxy.Server)) error {
+// runServices waits for the server, then runs the proxy and the engine until ctx ends or one of them fails. It calls
+// ready, if given, with the address that clients can connect to.
+func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(address string)) error {
 	backends, err := o.backends(log)
 	if err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	db, err := o.open(backends)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return backends.Run(ctx) })
 	g.Go(func() error {
@@ -37,14 +42,34 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(*
 		if err != nil || store == nil {
 			return err
 		}
+		o.Proxy.Statements = proxy.Statements{Store: store, DB: db}
 		server, err := proxy.New(ctx, o.Proxy, backends, log, proxy.NewMetrics(registry))
 		if err != nil {
 			return err
 		}
+		g.Go(func() error { return server.Run(ctx) })
 		if ready != nil {
-			ready(server)
+			ready(server.Addr().String())
 		}
-		return server.Run(ctx)
+		if !o.Engine {
+			return nil
+		}
+		engine, err := ttl.New(ttl.Config{
+			Backend: o.login(backends), Node: thisNode(server.Addr().String()), StopFile: o.StopFile,
+		}, store, log, ttl.NewMetrics(registry))
+		if err != nil {
+			return err
+		}
+		return engine.Run(ctx)
 	})
 	return g.Wait()
+}
+
+// thisNode is how this process is listed in SHOW TTL NODES.
+func thisNode(address string) catalog.Node {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return catalog.Node{Name: fmt.Sprintf("%s:%d", host, os.Getpid()), Address: address, Version: version()}
 }

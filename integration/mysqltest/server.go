@@ -120,7 +120,8 @@ func exec(tb testing.TB, db *sql.DB, statement string) {
 	}
 }
 
-func fromSandbox(s *sandbox.Server) *Server {
+// FromSandbox wraps a server that a test has started by itself.
+func FromSandbox(s *sandbox.Server) *Server {
 	return &Server{Flavour: s.Flavour, Version: s.Version, Sandbox: s, config: s.Config("")}
 }
 

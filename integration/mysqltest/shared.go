@@ -45,7 +45,7 @@ func Start(tb testing.TB, flavour sandbox.Flavour, args ...string) *Server {
 			tb.Error(err)
 		}
 	})
-	return fromSandbox(s)
+	return FromSandbox(s)
 }
 
 // shared holds one lazily started server per flavour. It has to be the package's: tests have no other place that
@@ -64,7 +64,7 @@ func open(flavour sandbox.Flavour, variable string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromSandbox(s), nil
+	return FromSandbox(s), nil
 }
 
 func skipShort(tb testing.TB) {

@@ -1,0 +1,21 @@
+// Package integration tests the whole of ttlproxy against real servers: its stories.
+//
+// A story is a file in testdata: a script of commands (see package testscript) that runs once on MariaDB and once on
+// MySQL, and reads as documentation of what a user does and sees. Each has a database, an engine account, a catalog
+// schema and an application account of its own. Besides testscript's own commands there are:
+//
+//	proxy start [NAME] [OPTIONS]   run ttlproxy serve; later commands go through this one
+//	proxy stop|crash|freeze|thaw [NAME]
+//	sql [FLAGS] STATEMENT…         run statements in one session through the proxy, print their rows; with ! expect an error
+//	direct [FLAGS] STATEMENT…      the same on the server itself, with all rights
+//	await [FLAGS] QUERY PATTERN    repeat the query until what it prints matches the regular expression
+//	server own [ARGUMENTS]         give this story a server of its own, which it may then
+//	server restart|crash|freeze|thaw
+//
+// The flags are -as=USER (app is the default, and owns the database), -db=NAME, -v for one column per line, -t=DURATION
+// for await (30s). A file of the story can stand for a statement: its name must end in .sql. Conditions: [mariadb] and
+// [mysql]. Variables: $DB, $CATALOG, $SERVER (host:port of the server), $PROXY (host:port of the proxy), $APP and $ENGINE
+// (the accounts; each one's password is its name).
+//
+// Run one story on one server with: go test ./integration -run 'Stories/mariadb/create'
+package integration

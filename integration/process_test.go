@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// proxy is the command `proxy`: start, stop, crash, freeze, thaw. Names tell several proxies apart.
+func (s *story) proxy(ts *testscript.TestScript, args []string) error {
+	if len(args) == 0 {
+		return errors.New("proxy what?")
+	}
+	verb, name, rest := args[0], "proxy", args[1:]
+	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		name, rest = rest[0], rest[1:]
+	}
+	if verb == "start" {
+		return s.startProxy(ts, name, rest)
+	}
+	p := s.proxies[name]
+	if p == nil {
+		return fmt.Errorf("proxy %s was not started", name)
+	}
+	switch verb {
+	case "stop":
+		return p.Stop()
+	case "crash":
+		p.Kill()
+		return nil
+	case "freeze":
+		return p.Signal(syscall.SIGSTOP)
+	case "thaw":
+		return p.Signal(syscall.SIGCONT)
+	}
+	return fmt.Errorf("proxy cannot %s", verb)
+}
+
+func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {
+	var env []string
+	for _, v := range []string{"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD", "TTLPROXY_CATALOG_SCHEMA"} {
+		env = append(env, v+"="+ts.Getenv(v))
+	}
+	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: env})
+	if p != nil {
+		s.proxies[name] = p
+		ts.Setenv("PROXY", p.Addr)
+	}
+	return err
+}
+
+// serverCommand is the command `server`: own, restart, crash, freeze, thaw.
+func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
+	if len(args) == 0 {
+		return errors.New("server what?")
+	}
+	if args[0] == "own" {
+		return s.startServer(ts, args[1:])
+	}
+	if s.own == nil {
+		return errors.New("the server is shared: begin the story with `server own`")
+	}
+	switch args[0] {
+	case "restart":
+		return s.own.Restart(context.Background())
+	case "crash":
+		s.own.Kill()
+		return nil
+	case "freeze":
+		return s.own.Signal(syscall.SIGSTOP)
+	case "thaw":
+		return s.own.Signal(syscall.SIGCONT)
+	}
+	return fmt.Errorf("server cannot %s", args[0])
+}
+
+func (s *story) startServer(ts *testscript.TestScript, args []string) error {
+	own, err := sandbox.Start(context.Background(), sandbox.Config{Flavour: s.server.Flavour, Args: args})
+	if err != nil {
+		return err
+	}
+	s.own, s.server = own, mysqltest.FromSandbox(own)
+	return s.populate(ts.Getenv, ts.Setenv)
+}
+
+// execute runs statements in one session.
+func execute(ctx context.Context, config *mysql.Config, statements ...string) error {
+	_, err := query(ctx, config, statements)
+	return err
+}
+
+// initialise makes the engine's account.
+func (s *story) initialise(getenv func(string) string) error {
+	engine := getenv("ENGINE")
+	return execute(context.Background(), s.server.Config(""),
+		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY '%s'", engine, engine),
+		fmt.Sprintf("GRANT ALL ON *.* TO '%s'@'%%'", engine))
+}

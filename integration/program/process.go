@@ -1,0 +1,145 @@
+package program
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Config says how to run ttlproxy serve.
+type Config struct {
+	Args []string // behind serve; --listen on a free port comes before
+	Env  []string // on top of the test's own
+}
+
+// Process is a running ttlproxy serve.
+type Process struct {
+	Addr string // where clients connect
+
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+}
+
+// Patience is how long a process may take to start or to stop.
+const Patience = 30 * time.Second
+
+// Start runs ttlproxy serve and returns once it listens.
+func Start(tb testing.TB, c Config) *Process {
+	tb.Helper()
+	p, err := Launch(Build(tb), tb.TempDir(), c)
+	if p != nil {
+		tb.Cleanup(func() {
+			p.Kill()
+			if tb.Failed() {
+				tb.Logf("log of the proxy on %s:\n%s", p.Addr, p.Log())
+			}
+		})
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// Launch is Start for those who have no test at hand. The log goes to a file in dir.
+func Launch(path, dir string, c Config) (*Process, error) {
+	log, err := os.CreateTemp(dir, "proxy-*.log")
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{log: log.Name(), done: make(chan struct{})}
+	p.cmd = exec.Command(path, append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, c.Args...)...)
+	p.cmd.Env = append(os.Environ(), c.Env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = attributes()
+	started := make(chan error)
+	go func() { // the kernel ties the death signal to the thread that started the process
+		runtime.LockOSThread()
+		defer close(p.done)
+		defer log.Close()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // how it ended is in the log
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, p.awaitListening()
+}
+
+// awaitListening reads the address from the log.
+func (p *Process) awaitListening() error {
+	for deadline := time.Now().Add(Patience); ; {
+		if p.Addr = p.listening(); p.Addr != "" {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("ttlproxy ended:\n%s", p.Log())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("ttlproxy does not listen after %v:\n%s", Patience, p.Log())
+		}
+	}
+}
+
+func (p *Process) listening() string {
+	for line := range strings.Lines(p.Log()) {
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "listening" {
+			return entry.Address
+		}
+	}
+	return ""
+}
+
+// Log returns everything that the process has logged.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return fmt.Sprintf("(%s: %v)", filepath.Base(p.log), err)
+	}
+	return string(text)
+}
+
+// Stop asks the process to end and waits until it has drained.
+func (p *Process) Stop() error {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-time.After(Patience):
+		p.Kill()
+		return fmt.Errorf("ttlproxy has not ended %v after SIGTERM:\n%s", Patience, p.Log())
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("ttlproxy ended with exit code %d:\n%s", code, p.Log())
+	}
+	return nil
+}
+
+// Kill ends the process without warning.
+func (p *Process) Kill() {
+	if err := p.cmd.Process.Kill(); err == nil || errors.Is(err, os.ErrProcessDone) {
+		<-p.done
+	}
+}
+
+// Signal sends a signal, such as SIGSTOP to freeze the process and SIGCONT to let it go on.
+func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }

@@ -1,0 +1,183 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// flags are those of sql, direct and await.
+type flags struct {
+	user, db string
+	vertical bool
+	patience time.Duration
+	rest     []string
+}
+
+func parse(ts *testscript.TestScript, args []string) (flags, error) {
+	var f flags
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&f.user, "as", ts.Getenv("APP"), "")
+	set.StringVar(&f.db, "db", ts.Getenv("DB"), "")
+	set.BoolVar(&f.vertical, "v", false, "")
+	set.DurationVar(&f.patience, "t", 30*time.Second, "")
+	if err := set.Parse(args); err != nil {
+		return f, err
+	}
+	for _, statement := range set.Args() {
+		if strings.HasSuffix(statement, ".sql") {
+			for part := range strings.SplitSeq(ts.ReadFile(statement), ";\n") {
+				if part = strings.TrimSpace(part); part != "" {
+					f.rest = append(f.rest, part)
+				}
+			}
+			continue
+		}
+		f.rest = append(f.rest, statement)
+	}
+	return f, nil
+}
+
+// sql is the command `sql`: statements of the application, through the proxy.
+func (s *story) sql(ts *testscript.TestScript, args []string) error {
+	f, err := parse(ts, args)
+	if err != nil {
+		return err
+	}
+	c := s.server.Config(f.db)
+	c.Addr, c.User, c.Passwd = ts.Getenv("PROXY"), f.user, f.user
+	return s.print(ts, c, f)
+}
+
+// direct is the command `direct`: statements of an administrator, on the server itself.
+func (s *story) direct(ts *testscript.TestScript, args []string) error {
+	f, err := parse(ts, args)
+	if err != nil {
+		return err
+	}
+	return s.print(ts, s.server.Config(f.db), f)
+}
+
+func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags) error {
+	results, err := query(context.Background(), c, f.rest)
+	for _, r := range results {
+		r.print(ts.Stdout(), f.vertical)
+	}
+	return err
+}
+
+// await is the command `await`: a query through the proxy, until what it prints matches.
+func (s *story) await(ts *testscript.TestScript, args []string) error {
+	f, err := parse(ts, args)
+	if err != nil {
+		return err
+	}
+	if len(f.rest) != 2 {
+		return errors.New("await needs a query and a pattern")
+	}
+	pattern, err := regexp.Compile("(?m)" + f.rest[1])
+	if err != nil {
+		return err
+	}
+	c := s.server.Config(f.db)
+	c.Addr, c.User, c.Passwd = ts.Getenv("PROXY"), f.user, f.user
+	for deadline := time.Now().Add(f.patience); ; {
+		var b strings.Builder
+		results, err := query(context.Background(), c, f.rest[:1])
+		for _, r := range results {
+			r.print(&b, f.vertical)
+		}
+		if err == nil && pattern.MatchString(b.String()) {
+			fmt.Fprint(ts.Stdout(), b.String())
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %v the query still prints (%v):\n%s", f.patience, err, b.String())
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// result is what a statement returned.
+type result struct {
+	columns []string
+	rows    [][]string
+}
+
+func (r result) print(w io.Writer, vertical bool) {
+	for _, row := range r.rows {
+		if !vertical {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+			continue
+		}
+		for i, value := range row {
+			fmt.Fprintf(w, "%s: %s\n", r.columns[i], value)
+		}
+	}
+}
+
+// query runs statements one after the other in one session and returns the rows of those that have any.
+func query(ctx context.Context, c *mysql.Config, statements []string) ([]result, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var results []result
+	for _, statement := range statements {
+		r, err := one(ctx, conn, statement)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", statement, err)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func one(ctx context.Context, conn *sql.Conn, statement string) (r result, err error) {
+	rows, err := conn.QueryContext(ctx, statement)
+	if err != nil {
+		return r, err
+	}
+	defer rows.Close()
+	if r.columns, err = rows.Columns(); err != nil {
+		return r, err
+	}
+	for rows.Next() {
+		values := make([]sql.NullString, len(r.columns))
+		into := make([]any, len(values))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return r, err
+		}
+		row := make([]string, len(values))
+		for i, v := range values {
+			row[i] = v.String
+			if !v.Valid {
+				row[i] = "NULL"
+			}
+		}
+		r.rows = append(r.rows, row)
+	}
+	return r, rows.Err()
+}
