@@ -10,11 +10,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// adminBed is a proxy that knows only the statements of admin, with a catalog of its own, in front of a real server.
+// adminBed is a proxy with a catalog of its own in front of a real server.
 type adminBed struct {
 	server *mysqltest.Server
 	store  *catalog.Store
@@ -40,7 +39,7 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := adminHandler{&admin{store: b.store}}
+	h := &statements{Statements: Statements{Store: b.store, DB: b.db}, log: slog.New(slog.DiscardHandler)}
 	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h, slog.New(slog.DiscardHandler), NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -54,32 +53,6 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 		}
 	})
 	return b
-}
-
-// adminHandler hands every statement to admin.
-type adminHandler struct{ admin *admin }
-
-func (adminHandler) candidate(text []byte) bool { return ddl.Candidate(text) }
-
-func (h adminHandler) handle(ctx context.Context, x *exchange) error {
-	if m, ok := x.Memo().(*adminMemo); ok {
-		return h.admin.execute(ctx, x, m)
-	}
-	parts := ddl.Parse(string(x.Text()), ddl.Mode{})
-	for i, st := range parts {
-		x.More(i < len(parts)-1)
-		if st.Err != nil {
-			return asWireError(st.Err)
-		}
-		done, err := h.admin.answer(ctx, x, st)
-		if !done && err == nil {
-			_, err = x.Forward(st.Text())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // client opens connections through the proxy, of the account with all rights (nil) or of another one.

@@ -151,3 +151,28 @@ func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 		}
 	})
 }
+
+func TestWarningsOfTheServerAreItsOwn(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		db := newAdminBed(t, s).client(t, nil)
+		rows(t, db, "SELECT CAST('x' AS SIGNED)")
+		for range 2 {
+			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
+				t.Errorf("SHOW WARNINGS: %q", got)
+			}
+		}
+		if !s.MariaDB() {
+			return // MySQL does not prepare it
+		}
+		st, err := db.PrepareContext(t.Context(), "SHOW WARNINGS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		rows(t, db, "SELECT CAST('x' AS SIGNED)")
+		if n := count(t, st); n != 1 {
+			t.Errorf("prepared: %d warnings, want 1", n)
+		}
+	})
+}

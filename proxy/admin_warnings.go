@@ -3,8 +3,30 @@ package proxy
 import (
 	"strconv"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
+
+// asksForWarnings reports whether a packet is SHOW WARNINGS alone. The session must not be asked anything in front of it: the
+// answer would be about that question.
+func asksForWarnings(text string) bool {
+	parts := ddl.Parse(text, ddl.Mode{})
+	if len(parts) != 1 {
+		return false
+	}
+	_, yes := parts[0].Action.(*ddl.ShowWarnings)
+	return yes
+}
+
+// warnings answers SHOW WARNINGS, or prepares it.
+func (a *admin) warnings(x *exchange, text string) error {
+	if x.Command == wire.Prepare {
+		x.Leave(x.Notes()...)
+		_, err := x.Prepare(text, &adminMemo{ddl.Parse(text, ddl.Mode{})[0]})
+		return err
+	}
+	return showWarnings(x, text)
+}
 
 // showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The server's own come first.
 func showWarnings(x *exchange, text string) error {

@@ -57,5 +57,8 @@ func (x *exchange) answer(b []byte) error {
 // Notes are what the handler left for SHOW WARNINGS about the statement before this one.
 func (x *exchange) Notes() []Note { return x.notes }
 
+// takeNotes makes what the statement before has left the notes of this one.
+func (x *exchange) takeNotes() { x.notes, x.s.memory.notes = x.s.memory.notes, nil }
+
 // Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back, or is not given them again.
 func (x *exchange) Leave(notes ...Note) { x.s.memory.notes = notes }

@@ -115,7 +115,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
 	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
-	x.notes, s.memory.notes = s.memory.notes, nil
+	x.takeNotes()
 	if c.Command == wire.Prepare {
 		s.memory.last = nil
 	}

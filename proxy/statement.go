@@ -42,6 +42,9 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		return h.execute(ctx, x)
 	}
 	text := string(x.Text())
+	if asksForWarnings(text) {
+		return h.admin().warnings(x, text)
+	}
 	if !concerned(text, x.MariaDB()) {
 		_, err := x.Pass()
 		return err
@@ -56,10 +59,13 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		return err
 	}
 	if x.Command == wire.Prepare {
-		return h.prepare(x, parts[0], s)
+		return h.prepare(ctx, x, parts[0], s)
 	}
 	for n, part := range parts {
 		x.More(n < len(parts)-1)
+		if n > 0 {
+			x.takeNotes() // those left by the part before
+		}
 		t := &turn{statements: h, x: x, st: part, situation: s, alone: len(parts) == 1}
 		if err := t.take(ctx); err != nil || !x.open {
 			return err
@@ -67,6 +73,9 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	}
 	return nil
 }
+
+// admin answers the statements that no server knows.
+func (h *statements) admin() *admin { return &admin{store: h.Store} }
 
 // concerned is the second test, of a text that may be ours: does anything in it mean something to us, whatever the
 // session's settings are? Only then may its connection be asked, since a question changes what the server

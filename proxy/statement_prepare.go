@@ -13,12 +13,15 @@ type deferred struct {
 }
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
-func (h *statements) prepare(x *exchange, st *ddl.Statement, s *situation) error {
+func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement, s *situation) error {
 	switch {
 	case st.Err != nil:
 		return refusal(st.Err)
 	case st.Action == nil:
 		_, err := x.Pass()
+		return err
+	}
+	if done, err := h.admin().answer(ctx, x, st); done || err != nil {
 		return err
 	}
 	_, err := x.Prepare(st.Forward(), &deferred{st: st, schema: s.schema})
@@ -27,6 +30,9 @@ func (h *statements) prepare(x *exchange, st *ddl.Statement, s *situation) error
 
 // execute carries out a statement prepared before, in the situation of now.
 func (h *statements) execute(ctx context.Context, x *exchange) error {
+	if m, ok := x.Memo().(*adminMemo); ok {
+		return h.admin().execute(ctx, x, m)
+	}
 	d, ok := x.Memo().(*deferred)
 	if !ok {
 		_, err := x.Pass()

@@ -51,11 +51,17 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.ShowCreateTable:
 		return t.showCreate(ctx, a)
 	case *ddl.Immediate:
+		if done, err := t.admin().answer(ctx, t.x, a.Inner); done || err != nil {
+			return err
+		}
 		return t.act(ctx, a.Inner.Action)
 	case *ddl.Prepare:
 		return t.prepareNamed(a)
 	case *ddl.Execute:
 		return t.executeNamed(ctx, a)
+	}
+	if done, err := t.admin().answer(ctx, t.x, t.st); done || err != nil {
+		return err
 	}
 	return t.pass()
 }
