@@ -47,6 +47,12 @@ type settings struct {
 	tls      *tls.Config // for clients; nil if they are not offered TLS
 }
 
+// Validate reports what is wrong with the configuration or the files it names, before anything is opened.
+func (c Config) Validate() error {
+	_, err := c.load(nil)
+	return err
+}
+
 // load checks the configuration and reads its files. old are the settings in force, if any.
 func (c Config) load(old *settings) (*settings, error) {
 	if len(c.Listen) == 0 {

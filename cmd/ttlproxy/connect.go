@@ -16,21 +16,31 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// backends checks what every command that talks to a server needs to be told.
-func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
+// prepareBackends checks what every command that talks to a server needs to be told.
+func (o *options) prepareBackends() error {
 	if len(o.Backends.Addresses) == 0 {
-		return nil, usagef("which server? Name it with --backend HOST:PORT or unix:PATH")
+		return usagef("which server? Name it with --backend HOST:PORT or unix:PATH")
 	}
 	if o.EngineUser == "" {
-		return nil, usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; `ttlproxy init` prints the statements that make it")
+		return usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; `ttlproxy init` prints the statements that make it")
 	}
 	var err error
 	if o.EnginePasswordFile != "" {
 		if o.EnginePassword, err = readPassword(o.EnginePasswordFile); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.EnginePassword
+	if o.BackendCheck == "account" {
+		o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.EnginePassword
+	}
+	return nil
+}
+
+// backends makes them.
+func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
+	if err := o.prepareBackends(); err != nil {
+		return nil, err
+	}
 	backends, err := proxy.NewBackends(o.Backends, log)
 	if err != nil {
 		return nil, usagef("%v", err)

@@ -7,14 +7,19 @@ import (
 )
 
 // newLogger writes text for people and JSON for machines. The formats and levels have been checked by the table.
-func newLogger(w io.Writer, format, level string) *slog.Logger {
-	var least slog.Level
-	_ = least.UnmarshalText([]byte(level))
+func newLogger(w io.Writer, format string, least slog.Leveler) *slog.Logger {
 	settings := &slog.HandlerOptions{Level: least}
 	if format == "text" || format == "auto" && isTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, settings))
 	}
 	return slog.New(slog.NewJSONHandler(w, settings))
+}
+
+// levelOf is a level of the log by its name.
+func levelOf(name string) slog.Level {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(name))
+	return l
 }
 
 func isTerminal(w any) bool {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -23,17 +25,27 @@ type options struct {
 	Status string
 
 	LogFormat, LogLevel string
+
+	BackendCheck string
+
+	level *slog.LevelVar           // of the log, which can change
+	again func() (*options, error) // reads them from where they came, another time
 }
 
 // defaults are the values where nothing is said.
 func defaults() *options {
 	return &options{
-		Proxy:     proxy.Config{Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second},
-		Backends:  proxy.BackendsConfig{DialTimeout: 10 * time.Second, CheckInterval: 2 * time.Second},
-		Engine:    true,
-		Schema:    catalog.DefaultSchema,
-		LogFormat: "auto",
-		LogLevel:  "info",
+		Proxy: proxy.Config{Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second},
+		Backends: proxy.BackendsConfig{
+			DialTimeout: 10 * time.Second, CheckInterval: 2 * time.Second,
+			TLS: proxy.BackendTLS{Mode: proxy.TLSAsClient, Verify: proxy.VerifyNone},
+		},
+		BackendCheck: "account",
+		level:        new(slog.LevelVar),
+		Engine:       true,
+		Schema:       catalog.DefaultSchema,
+		LogFormat:    "auto",
+		LogLevel:     "info",
 	}
 }
 
@@ -48,7 +60,7 @@ var (
 // table is everything that can be set when the program starts. What can be set while it runs, for the whole cluster and
 // by SQL, is in catalog's table of settings.
 func table() []option {
-	return []option{
+	return slices.Concat([]option{
 		{
 			name: "config", arg: "FILE", group: "General", on: append([]string{"config"}, onCatalog...), from: fromFlag | fromEnvironment,
 			bind: func(o *options) value { return text{&o.File} },
@@ -119,5 +131,5 @@ func table() []option {
 			bind: func(o *options) value { return span{&o.Proxy.DrainTimeout} },
 			text: "How long, after SIGTERM, sessions in the middle of something may go on before they are cut off.",
 		},
-	}
+	}, clientOptions(), serverOptions())
 }

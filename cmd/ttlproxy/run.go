@@ -58,10 +58,12 @@ func run(ctx context.Context, args []string, w world) error {
 	if len(rest) > 0 && c.args == "" {
 		return usagef("%s takes no argument %q; options begin with --", c.name, strings.Join(rest, " "))
 	}
-	o, err := load(table, flags, w.getenv)
+	again := func() (*options, error) { return load(table, flags, w.getenv) }
+	o, err := again()
 	if err != nil {
 		return err
 	}
+	o.again = again
 	return c.run(ctx, w, o, rest)
 }
 

@@ -17,7 +17,8 @@ import (
 
 // serve is `ttlproxy serve`.
 func serve(ctx context.Context, w world, o *options, _ []string) error {
-	return runServices(ctx, o, newLogger(w.stderr, o.LogFormat, o.LogLevel), nil)
+	o.level.Set(levelOf(o.LogLevel))
+	return runServices(ctx, o, newLogger(w.stderr, o.LogFormat, o.level), nil)
 }
 
 // runServices waits for the server, then runs the proxy and the engine until ctx ends or one of them fails. It calls
@@ -26,6 +27,9 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	backends, err := o.backends(log)
 	if err != nil {
 		return err
+	}
+	if err := o.Proxy.Validate(); err != nil {
+		return usagef("%v", err)
 	}
 	db, err := o.open(backends)
 	if err != nil {
@@ -48,6 +52,7 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 			return err
 		}
 		g.Go(func() error { return server.Run(ctx) })
+		g.Go(func() error { return watchConfig(ctx, o, backends, server, log) })
 		if ready != nil {
 			ready(server.Addr().String())
 		}

@@ -1,0 +1,127 @@
+package main
+
+// clientOptions are the part of the table about who may connect, and how.
+func clientOptions() []option {
+	return []option{
+		{
+			name: "tls-cert", arg: "FILE", group: "Clients", on: onServe,
+			bind: func(o *options) value { return text{&o.Proxy.TLS.CertFile} },
+			text: "Certificate shown to clients that ask for TLS, in PEM, with those that lead to its authority behind it. Read again when it changes. See docs/how-to/tls.md.",
+		},
+		{
+			name: "tls-key", arg: "FILE", group: "Clients", on: onServe,
+			bind: func(o *options) value { return text{&o.Proxy.TLS.KeyFile} },
+			text: "The private key of that certificate.",
+		},
+		{
+			name: "tls-self-signed", arg: "on|off", group: "Clients", on: onServe,
+			bind: func(o *options) value { return onOff{&o.Proxy.TLS.SelfSigned} },
+			text: "Make a certificate at start instead, for trying out. It proves nothing to clients that verify.",
+		},
+		{
+			name: "tls-require", arg: "on|off", group: "Clients", on: onServe,
+			bind: func(o *options) value { return onOff{&o.Proxy.TLS.Require} },
+			text: "Turn away clients without TLS (error 3159). Those on a unix socket need none.",
+		},
+		{
+			name: "tls-client-ca", arg: "FILE", group: "Clients", on: onServe,
+			bind: func(o *options) value { return text{&o.Proxy.TLS.ClientCAFile} },
+			text: "Let in only clients that show a certificate which one of the authorities in this file has signed.",
+		},
+		{
+			name: "rsa-key", arg: "FILE", group: "Clients", on: onServe,
+			bind: func(o *options) value { return text{&o.Proxy.RSAKeyFile} },
+			text: "RSA key by which clients without TLS encrypt their password where the leg to the server is private. Needed only when clients keep the server's public key: then name the server's own private key. Otherwise one is made.",
+		},
+		{
+			name: "proxy-networks", arg: "NETWORK", group: "Clients", on: onServe,
+			bind: func(o *options) value { return list{&o.Proxy.ProxyNetworks} },
+			text: "Networks of load balancers, whose connections begin with a PROXY header (version 1 or 2): addresses, prefixes such as 10.0.0.0/8, or the word unix. Nobody else's header is believed. May be given several times. See docs/how-to/load-balancer.md.",
+		},
+		{
+			name: "max-connections", arg: "N", group: "Clients", on: onServe,
+			bind: func(o *options) value { return number{&o.Proxy.MaxConnections} },
+			text: "How many clients may be connected; further ones get error 1040. 0: as many as there are file descriptors for, two for each.",
+		},
+		{
+			name: "max-user-connections", arg: "N", group: "Clients", on: onServe,
+			bind: func(o *options) value { return number{&o.Proxy.MaxUserConnections} },
+			text: "How many clients may be logged in to one account; further ones get error 1203. 0: no bound.",
+		},
+		{
+			name: "login-timeout", arg: "DURATION", group: "Clients", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.LoginTimeout} },
+			text: "How long a client may take for each step of its login.",
+		},
+		{
+			name: "idle-timeout", arg: "DURATION", group: "Clients", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.IdleTimeout} },
+			text: "Close sessions that were silent for so long outside a transaction. 0s leaves that to the server's wait_timeout.",
+		},
+		{
+			name: "idle-transaction-timeout", arg: "DURATION", group: "Clients", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.IdleTransactionTimeout} },
+			text: "Close sessions that were silent for so long inside a transaction, which the server then rolls back. 0s: never.",
+		},
+		{
+			name: "drain-delay", arg: "DURATION", group: "Clients", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.DrainDelay} },
+			text: "How long, after SIGTERM, clients are still let in while the health check already says no, so that a load balancer notices first.",
+		},
+		{
+			name: "slow-log", arg: "DURATION", group: "Watching", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.SlowLog} },
+			text: "Log statements of clients that took so long, without the values in them, and at most ten a second. 0s: none.",
+		},
+	}
+}
+
+// serverOptions are the part of the table about the servers and how to reach them.
+func serverOptions() []option {
+	return []option{
+		{
+			name: "backend-tls", arg: "MODE", group: "Servers", on: onCatalog,
+			bind: func(o *options) value {
+				return choice{(*string)(&o.Backends.TLS.Mode), []string{"as-client", "always", "never"}}
+			},
+			text: "When the connection to the server uses TLS: as-client, where the client itself does; always; or never. See docs/how-to/tls.md.",
+		},
+		{
+			name: "backend-tls-verify", arg: "MODE", group: "Servers", on: onCatalog,
+			bind: func(o *options) value {
+				return choice{(*string)(&o.Backends.TLS.Verify), []string{"none", "verify-ca", "verify-identity"}}
+			},
+			text: "What is demanded of the server's certificate: none; verify-ca, that a known authority has signed it; verify-identity, that it names the server's host, too.",
+		},
+		{
+			name: "backend-tls-ca", arg: "FILE", group: "Servers", on: onCatalog,
+			bind: func(o *options) value { return text{&o.Backends.TLS.CAFile} },
+			text: "The authorities, in PEM. Empty: those of the system.",
+		},
+		{
+			name: "backend-tls-cert", arg: "FILE", group: "Servers", on: onCatalog,
+			bind: func(o *options) value { return text{&o.Backends.TLS.CertFile} },
+			text: "Certificate that the proxy shows to the server, for accounts that demand one.",
+		},
+		{
+			name: "backend-tls-key", arg: "FILE", group: "Servers", on: onCatalog,
+			bind: func(o *options) value { return text{&o.Backends.TLS.KeyFile} },
+			text: "The private key of that certificate.",
+		},
+		{
+			name: "backend-check", arg: "HOW", group: "Servers", on: onServe,
+			bind: func(o *options) value { return choice{&o.BackendCheck, []string{"account", "greeting"}} },
+			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so that new sessions go to one that can be written to; greeting only notices which one does not answer.",
+		},
+		{
+			name: "backend-check-interval", arg: "DURATION", group: "Servers", on: onServe,
+			bind: func(o *options) value { return span{&o.Backends.CheckInterval} },
+			text: "How often.",
+		},
+		{
+			name: "dial-timeout", arg: "DURATION", group: "Servers", on: onCatalog,
+			bind: func(o *options) value { return span{&o.Backends.DialTimeout} },
+			text: "How long a server may take to greet before the next one is tried.",
+		},
+	}
+}
