@@ -41,7 +41,7 @@ func TestOldSamplesAreSwept(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		b.exec(t, `INSERT INTO {sample} (at, node_id, seconds, content)
- VALUES (UTC_TIMESTAMP(3) - INTERVAL 3 DAY, 1, 60, '{}'), (UTC_TIMESTAMP(3) - INTERVAL 1 DAY, 1, 60, '{}')`)
+ VALUES (UTC_TIMESTAMP(3) - INTERVAL 3 DAY, 1, 60, 'null'), (UTC_TIMESTAMP(3) - INTERVAL 1 DAY, 1, 60, 'null')`)
 		if err := b.RecordSample(t.Context(), Sample{Node: 1, Length: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
