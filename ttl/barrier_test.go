@@ -146,7 +146,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 		if took := time.Since(began); err == nil || classify(err) != locked || took > 3*time.Second {
 			t.Fatalf("got %v after %v, want a lock wait timeout after a second", err, took)
 		}
-		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second), newRates(), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
 		if done, err := w.step(t.Context()); err != nil || !done {
 			t.Fatalf("got %v, %v; want the walk done", done, err)
 		}

@@ -19,7 +19,9 @@ var errReplan = errors.New("the plan does not fit the table any more")
 // carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
 // ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
+	began := time.Now()
 	table, job, err := w.prepare(ctx, task)
+	w.metrics.spent(phasePrepare, began)
 	if err != nil {
 		return w.giveBack(ctx, task, err)
 	}
@@ -103,7 +105,8 @@ func (w *worker) walkOf(task catalog.Task, job catalog.Job, table *serverTable, 
 	poison := func(ctx context.Context, key plan.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
-	return newWalk(table, plan.Way(job.Plan), r, size, w.rates, poison), nil
+	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
+	return newWalk(metered, plan.Way(job.Plan), r, size, w.rates, poison), nil
 }
 
 // rangeOf is what is left of a task's range.
@@ -142,9 +145,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		l := w.limits.Load()
 		walk.size.limits(largestBlock, l.target)
 		walk.pageRows, walk.listRows = l.scanBatch, l.deleteBatch
-		before := walk.deleted
 		done, err = walk.step(ctx)
-		w.metrics.deleted(walk.deleted - before)
 		if err == nil {
 			if done {
 				return true, nil
@@ -177,7 +178,9 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 		return cause
 	}
 	walk.size.failed()
+	began := time.Now()
 	wait(ctx, backoff(tries))
+	w.metrics.spent(phaseRetry, began)
 	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, task) }); err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ func (e *Engine) work(ctx context.Context) {
 			return
 		}
 		e.metrics.working(1)
+		e.metrics.claimed.Inc()
 		err = w.carry(ctx, task)
 		e.metrics.working(-1)
 		if err != nil && ctx.Err() == nil && !settled(err) {
@@ -67,6 +68,7 @@ func (e *Engine) work(ctx context.Context) {
 }
 
 func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
+	defer w.metrics.spent(phaseClaim, time.Now())
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}

@@ -56,7 +56,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	if metrics == nil {
 		metrics = NewMetrics(nil)
 	}
-	e := &Engine{cfg: cfg, store: store, log: log, db: db, rates: newRates(), metrics: metrics}
+	e := &Engine{cfg: cfg, store: store, log: log, db: db, rates: newRates(metrics.wait), metrics: metrics}
 	e.limits.Store(&limits{})
 	return e, nil
 }
@@ -75,6 +75,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Node is the id this process has in the catalog now; 0 before it has one.
+func (e *Engine) Node() uint64 { return e.node.Load() }
 
 // session is the life of one registration: it ends when ctx does, or when the catalog no longer knows this node.
 func (e *Engine) session(ctx context.Context) error {

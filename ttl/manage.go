@@ -49,7 +49,7 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 		return err
 	}
 	job.State, job.Reason = end, reason
-	t.metrics.ended(job)
+	t.metrics.jobEnded(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
 		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed), slog.Uint64("skipped", job.Counts.Skipped),
 		slog.Uint64("failed", job.Counts.Failed), slog.Uint64("examined", job.Counts.Examined))...)

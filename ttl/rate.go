@@ -18,6 +18,8 @@ type rates struct {
 	deleted    debt
 	scanned    debt
 	waiting    string
+
+	waited func(signal string, d time.Duration) // told of every wait
 }
 
 // debt is one limit. The zero value is unlimited.
@@ -27,8 +29,9 @@ type debt struct {
 	paid      time.Time // when everything spent so far is paid off
 }
 
-func newRates() *rates {
+func newRates(waited func(signal string, d time.Duration)) *rates {
 	return &rates{
+		waited:     waited,
 		statements: debt{name: "ttl_delete_rate_limit"},
 		deleted:    debt{name: "ttl_delete_rows_limit"},
 		scanned:    debt{name: "ttl_scan_rate_limit"},
@@ -42,6 +45,13 @@ func (r *rates) limit(statements, deleted, scanned int64) {
 	r.statements.set(statements)
 	r.deleted.set(deleted)
 	r.scanned.set(scanned)
+}
+
+// limits returns what limit has set.
+func (r *rates) limits() (statements, deleted, scanned int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.statements.perSecond, r.deleted.perSecond, r.scanned.perSecond
 }
 
 // set changes the speed; what is owed at the old speed is forgiven down to one second.
@@ -76,36 +86,37 @@ func (d *debt) left(now time.Time) time.Duration {
 // a raised limit is felt.
 func (r *rates) Wait(ctx context.Context) error {
 	for {
-		pause := r.take()
+		signal, pause := r.take()
 		if pause <= 0 {
 			return ctx.Err()
 		}
+		began := time.Now()
 		timer := time.NewTimer(min(pause, time.Second))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
 		case <-timer.C:
+			r.waited(signal, time.Since(began))
 		}
 	}
 }
 
-// take either takes a statement and returns 0, or says how long the longest debt lasts.
-func (r *rates) take() time.Duration {
+// take either takes a statement and returns 0, or says which debt lasts longest, and how long.
+func (r *rates) take() (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	var pause time.Duration
 	r.waiting = ""
 	for _, d := range []*debt{&r.statements, &r.deleted, &r.scanned} {
 		if left := d.left(now); left > pause {
-			pause, r.waiting = left, fmt.Sprintf("%s of %d per second", d.name, d.perSecond)
+			signal, pause, r.waiting = d.name, left, fmt.Sprintf("%s of %d per second", d.name, d.perSecond)
 		}
 	}
 	if pause <= 0 {
 		r.statements.spend(1, now)
 	}
-	return pause
+	return signal, pause
 }
 
 // Spend adds rows to the debts.

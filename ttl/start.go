@@ -164,6 +164,7 @@ func (t *ticker) create(ctx context.Context, p catalog.Policy, s start, cutoff p
 	if err != nil {
 		return err
 	}
+	t.metrics.jobStarted(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
 	if x.choice.Way == plan.Refuse {
 		return t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason)

@@ -51,6 +51,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		}
 		t.limitsAt = time.Now()
 	}
+	t.metrics.measure(time.Now(), t.rates, t.limits.Load().target)
 	if err := t.lead(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,100 @@
+package ttl
+
+import (
+	"context"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// What a worker spends its time on.
+const (
+	phaseClaim      = "claim"      // looking for a task
+	phasePrepare    = "prepare"    // reading policy and table anew
+	phaseScan       = "scan"       // finding blocks and keys
+	phaseDelete     = "delete"     // deleting, with barrier, checkpoint and commit
+	phaseCheckpoint = "checkpoint" // moving the cursor where nothing is due
+	phaseThrottle   = "wait_throttle"
+	phaseRetry      = "wait_retry"
+)
+
+// metered is a table whose statements are timed and whose rows are counted.
+type metered struct {
+	table
+	metrics *Metrics
+	rows    *tableMetrics
+}
+
+func (m *metered) blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() (plan.Key, error) { return m.table.blockEnd(ctx, r, rows) })
+}
+
+func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueKeys(ctx, r) })
+}
+
+func (m *metered) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.page(ctx, after, rows) })
+}
+
+func (m *metered) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {
+	return m.deletes(c, func() (int64, error) { return m.table.deleteRange(ctx, r, c) })
+}
+
+func (m *metered) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
+	return m.deletes(c, func() (int64, error) { return m.table.deleteSome(ctx, rows, c) })
+}
+
+func (m *metered) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	deleted, err := m.deletes(c, func() (int64, error) { return m.table.deleteKeys(ctx, keys, c) })
+	if err == nil {
+		m.rows.refreshed.Add(float64(c.chosen - deleted))
+	}
+	return deleted, err
+}
+
+func (m *metered) deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	deleted, err := m.deletes(c, func() (int64, error) { return m.table.deleteUnlocked(ctx, keys, c) })
+	if err == nil {
+		m.rows.skipped.Add(float64(c.chosen - deleted))
+	}
+	return deleted, err
+}
+
+func (m *metered) move(ctx context.Context, c checkpoint) error {
+	defer m.metrics.spent(phaseCheckpoint, time.Now())
+	err := m.table.move(ctx, c)
+	if err == nil {
+		m.rows.examined.Add(float64(c.scanned))
+		m.rows.failed.Add(float64(c.failed))
+	}
+	return err
+}
+
+// deletes times and counts one batch.
+func (m *metered) deletes(c checkpoint, run func() (int64, error)) (int64, error) {
+	defer m.metrics.spent(phaseDelete, time.Now())
+	began := time.Now()
+	deleted, err := timed(m, "delete", run)
+	if err == nil {
+		m.metrics.meter.batch(deleted, c.scanned, time.Since(began))
+		m.rows.deleted.Add(float64(deleted))
+		m.rows.examined.Add(float64(c.scanned))
+		m.metrics.batch.Observe(float64(deleted))
+	}
+	return deleted, err
+}
+
+func timed[T any](m *metered, kind string, run func() (T, error)) (T, error) {
+	began := time.Now()
+	v, err := run()
+	outcome := "ok"
+	if err != nil {
+		outcome = "error"
+	}
+	m.metrics.statements.WithLabelValues(kind, outcome).Observe(time.Since(began).Seconds())
+	return v, err
+}
