@@ -25,11 +25,11 @@ type Identity struct {
 // Identities returns what is remembered about a policy's table on this server: the table first, then its partitions.
 // Nothing is remembered before the first sight.
 func (s *Store) Identities(ctx context.Context, policy uint64) ([]Identity, error) {
-	return s.identities(ctx, s.db, policy)
+	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
 }
 
-func (s *Store) identities(ctx context.Context, on execer, policy uint64) ([]Identity, error) {
-	rows, err := on.QueryContext(ctx, s.sql(selectIdentities), policy, s.server.Key())
+func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) ([]Identity, error) {
+	rows, err := on.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
 	}
@@ -47,22 +47,22 @@ func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64,
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
-	return s.insertIdentities(ctx, tx, policy, seen.Identities)
+	return s.insertIdentities(ctx, tx, policy, seen.Server, seen.Identities)
 }
 
-// learnIdentity replaces what is known on this server only.
-func (s *Store) learnIdentity(ctx context.Context, tx *sql.Tx, policy uint64, all []Identity) error {
-	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, s.server.Key()); err != nil {
+// learnIdentity replaces what is known on one server only.
+func (s *Store) learnIdentity(ctx context.Context, tx *sql.Tx, policy uint64, server string, all []Identity) error {
+	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, server); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
-	return s.insertIdentities(ctx, tx, policy, all)
+	return s.insertIdentities(ctx, tx, policy, server, all)
 }
 
-func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64, all []Identity) error {
+func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64, server string, all []Identity) error {
 	for _, i := range all {
 		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
 		held := sql.Null[string]{V: i.Held, Valid: i.Held != ""}
-		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, s.server.Key(), i.TableID, created, held); err != nil {
+		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created, held); err != nil {
 			return fmt.Errorf("remember identity: %w", err)
 		}
 	}

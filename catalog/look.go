@@ -16,6 +16,7 @@ var ErrNoTable = errors.New("table does not exist")
 
 // Seen is what a look at a table on this server shows. It takes no lock on the table.
 type Seen struct {
+	Server     string // key of the server that was looked at
 	Exists     bool
 	Shape      Shape
 	Identities []Identity // the table first, then its partitions
@@ -29,36 +30,42 @@ const lookAttempts = 5
 // Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME moved in between, it looks again.
 func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
 	t = s.stored(t)
+	conn, err := s.db.Conn(ctx) // one connection looks at one server
+	if err != nil {
+		return Seen{}, fmt.Errorf("look at %s: %w", t, err)
+	}
+	defer conn.Close() //nolint:errcheck // only gives the connection back
 	for range lookAttempts {
-		seen, err := s.look(ctx, t)
+		seen, err := s.look(ctx, conn, t)
 		if err != nil {
 			return seen, fmt.Errorf("look at %s: %w", t, err)
 		}
-		after, exists, _, err := s.createTime(ctx, t)
+		after, err := s.outside(ctx, conn, t)
 		if err != nil {
 			return seen, fmt.Errorf("look at %s: %w", t, err)
 		}
-		if exists == seen.Exists && (!exists || after.Equal(seen.Identities[0].CreateTime)) {
+		if after.exists == seen.Exists && (!seen.Exists || after.created.Equal(seen.Identities[0].CreateTime)) {
 			return seen, nil
 		}
 	}
 	return Seen{}, fmt.Errorf("look at %s: it changes all the time", t)
 }
 
-func (s *Store) look(ctx context.Context, t Table) (seen Seen, err error) {
-	whole := Identity{}
-	whole.CreateTime, seen.Exists, seen.TableRows, err = s.createTime(ctx, t)
+func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error) {
+	o, err := s.outside(ctx, conn, t)
+	seen := Seen{Server: o.server, Exists: o.exists, TableRows: o.rows}
 	if err != nil || !seen.Exists {
 		return seen, err
 	}
-	if seen.Shape, err = s.shape(ctx, t); err != nil {
+	whole := Identity{CreateTime: o.created}
+	if seen.Shape, err = s.shape(ctx, conn, t); err != nil {
 		return seen, err
 	}
-	parts, err := s.partitions(ctx, t)
+	parts, err := s.partitions(ctx, conn, t)
 	if err != nil {
 		return seen, err
 	}
-	ids, err := s.tableIDs(ctx, t)
+	ids, err := s.tableIDs(ctx, conn, t)
 	if err != nil {
 		return seen, err
 	}
@@ -71,22 +78,28 @@ func (s *Store) look(ctx context.Context, t Table) (seen Seen, err error) {
 	return seen, nil
 }
 
-func (s *Store) createTime(ctx context.Context, t Table) (created time.Time, exists bool, rows uint64, err error) {
-	var at sql.Null[time.Time]
-	var n sql.Null[uint64]
-	err = s.db.QueryRowContext(ctx, selectCreateTime, t.Schema, t.Name).Scan(&at, &n)
-	if isNoRows(err) {
-		return at.V, false, 0, nil
-	}
-	return at.V, err == nil, n.V, err
+// outside is what information_schema.tables says.
+type outside struct {
+	server  string
+	exists  bool
+	created time.Time
+	rows    uint64
 }
 
-func (s *Store) shape(ctx context.Context, t Table) (Shape, error) {
-	columns, err := s.lines(ctx, selectShapeColumns, t)
+func (s *Store) outside(ctx context.Context, conn *sql.Conn, t Table) (o outside, err error) {
+	var at sql.Null[time.Time]
+	var rows sql.Null[uint64]
+	err = conn.QueryRowContext(ctx, s.sql(selectOutside), t.Schema, t.Name).Scan(&o.server, &o.exists, &at, &rows)
+	o.created, o.rows = at.V, rows.V
+	return o, err
+}
+
+func (s *Store) shape(ctx context.Context, conn *sql.Conn, t Table) (Shape, error) {
+	columns, err := lines(ctx, conn, selectShapeColumns, t)
 	if err != nil {
 		return Shape{}, err
 	}
-	key, err := s.lines(ctx, selectShapeKey, t)
+	key, err := lines(ctx, conn, selectShapeKey, t)
 	if err != nil {
 		return Shape{}, err
 	}
@@ -96,16 +109,16 @@ func (s *Store) shape(ctx context.Context, t Table) (Shape, error) {
 	return Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(key, ",")}, nil
 }
 
-func (s *Store) lines(ctx context.Context, query string, t Table) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, query, t.Schema, t.Name)
+func lines(ctx context.Context, conn *sql.Conn, query string, t Table) ([]string, error) {
+	rows, err := conn.QueryContext(ctx, query, t.Schema, t.Name)
 	if err != nil {
 		return nil, err
 	}
 	return collect(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
 }
 
-func (s *Store) partitions(ctx context.Context, t Table) ([]Identity, error) {
-	rows, err := s.db.QueryContext(ctx, selectPartitions, t.Schema, t.Name)
+func (s *Store) partitions(ctx context.Context, conn *sql.Conn, t Table) ([]Identity, error) {
+	rows, err := conn.QueryContext(ctx, selectPartitions, t.Schema, t.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +132,13 @@ func (s *Store) partitions(ctx context.Context, t Table) ([]Identity, error) {
 
 // tableIDs returns InnoDB's ids by partition, in lower case and in the spelling of file names; "" is a table without partitions.
 // Of subpartitions the highest counts. Without PROCESS, or for names we can not spell, there are none.
-func (s *Store) tableIDs(ctx context.Context, t Table) (map[string]uint64, error) {
+func (s *Store) tableIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string]uint64, error) {
 	query := selectTableIDsMySQL
-	if s.server.MariaDB {
+	if s.Server().MariaDB {
 		query = selectTableIDsMariaDB
 	}
 	name := fileName(t.Schema) + "/" + fileName(t.Name)
-	rows, err := s.db.QueryContext(ctx, query, name, name+"#p#", name+"#p#")
+	rows, err := conn.QueryContext(ctx, query, name, name+"#p#", name+"#p#")
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
 	}

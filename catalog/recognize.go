@@ -9,11 +9,11 @@ import (
 // does not matter, is remembered as it is now; another one disarms the policy, and why says what is different. It returns
 // what is remembered: the table first, then its partitions.
 func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []Identity, why string, err error) {
-	if known, err = s.Identities(ctx, p.ID); err != nil {
-		return nil, "", err
-	}
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
+		return nil, "", err
+	}
+	if known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
 		return nil, "", err
 	}
 	how, now, why := Compare(p.Shape, known, seen)
@@ -25,7 +25,7 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 			if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 				return err
 			}
-			return s.learnIdentity(ctx, tx, p.ID, now)
+			return s.learnIdentity(ctx, tx, p.ID, seen.Server, now)
 		})
 	default:
 		return nil, why, s.Disarm(ctx, actor, p.ID, p.Version, why)

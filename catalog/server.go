@@ -26,6 +26,18 @@ func (s Server) Key() string {
 	return fmt.Sprintf("%s@%s:%d", s.UUID, s.Host, s.Port)
 }
 
+// keySQL returns the SQL that gives Key on the server it runs on, so that a connection which has failed over names the right one.
+func (s Server) keySQL() string {
+	uuid := "@@server_uuid"
+	if s.MariaDB {
+		uuid = "@@server_uid"
+	}
+	if s.UUID == "" { // MariaDB before 10.10
+		uuid = "''"
+	}
+	return "CONCAT(" + uuid + ", '@', @@hostname, ':', @@port)"
+}
+
 // readServer asks the server who it is. What a server does not know stays empty.
 func readServer(ctx context.Context, db *sql.DB) (Server, error) {
 	var v Server

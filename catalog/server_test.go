@@ -110,5 +110,5 @@ func (b *bench) declare(t *testing.T, table Table) Policy {
 }
 
 func (b *bench) client() Client {
-	return Client{Account: "ann@%", Server: b.server.Key(), Boot: b.server.Boot, Connection: 1 << 60}
+	return Client{Account: "ann@%", Server: b.Server().Key(), Boot: b.Server().Boot, Connection: 1 << 60}
 }

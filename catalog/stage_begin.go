@@ -108,7 +108,7 @@ func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, i
 	if old.State != PolicyArmed {
 		return nil
 	}
-	known, err := s.identities(ctx, tx, old.ID)
+	known, err := s.identities(ctx, tx, selectIdentities, old.ID, seen.Server)
 	if err != nil {
 		return err
 	}

@@ -102,12 +102,12 @@ func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
 
 // gone reports whether a client's connection has ended. In doubt it has not.
 func (s *Store) gone(ctx context.Context, who Client, policy uint64) (bool, error) {
-	if who.Server != s.server.Key() {
-		return s.abandoned(ctx, policy)
-	}
 	now, err := readServer(ctx, s.db)
 	if err != nil {
 		return false, err
+	}
+	if who.Server != now.Key() {
+		return s.abandoned(ctx, policy)
 	}
 	if now.Boot.Sub(who.Boot).Abs() > 2*time.Second {
 		return true, nil
@@ -135,7 +135,7 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 // seesProcesses reports whether the account sees other accounts' connections.
 func (s *Store) seesProcesses(ctx context.Context) (bool, error) {
 	query := probeProcessMySQL
-	if s.server.MariaDB {
+	if s.Server().MariaDB {
 		query = probeProcessMariaDB
 	}
 	rows, err := s.db.QueryContext(ctx, query)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -28,7 +29,7 @@ type Store struct {
 	cfg    Config
 	schema string            // quoted
 	tables *strings.Replacer // {name} to schema.name
-	server Server
+	server atomic.Pointer[Server]
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED
@@ -43,6 +44,9 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	if err := s.migrate(ctx, steps); err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	if err := s.found(ctx); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	return s, nil
@@ -60,14 +64,16 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	schema := ddl.Quote(cfg.Schema)
-	return &Store{
-		db: db, cfg: cfg, schema: schema, server: server,
-		tables: strings.NewReplacer("{", schema+".", "}", ""),
-	}, nil
+	s := &Store{
+		db: db, cfg: cfg, schema: schema,
+		tables: strings.NewReplacer("{}", "{}", "{server-key}", server.keySQL(), "{", schema+".", "}", ""),
+	}
+	s.server.Store(&server)
+	return s, nil
 }
 
-// Server returns the facts about the backend read when the catalog was opened.
-func (s *Store) Server() Server { return s.server }
+// Server returns the facts about the backend: read when the catalog was opened, and again by each check of the lineage.
+func (s *Store) Server() Server { return *s.server.Load() }
 
 // Schema returns the name of the schema the catalog lives in.
 func (s *Store) Schema() string { return s.cfg.Schema }

@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Witness watches that the catalog a proxy works with is the one it remembers: not a clone, not a restored copy, not
+// another server. When it is not, it holds every policy until somebody says TRUST TTL SERVER.
+type Witness struct {
+	store  *Store
+	memory Memory
+	log    *slog.Logger
+}
+
+// NewWitness returns the witness of a store. An empty stateDir remembers only as long as the process lives.
+func NewWitness(store *Store, stateDir string, log *slog.Logger) (*Witness, error) {
+	memory, err := openMemory(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	return &Witness{store: store, memory: memory, log: log}, nil
+}
+
+// Run checks, advances the generation and remembers it, with every beat until ctx ends.
+func (w *Witness) Run(ctx context.Context) error {
+	for {
+		if err := w.Check(ctx); err != nil && ctx.Err() == nil {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "cannot check the catalog's lineage", slog.Any("err", err))
+		}
+		if wait(ctx, w.store.cfg.BeatInterval) != nil {
+			return nil
+		}
+	}
+}
+
+// Check holds the policies when the server or the catalog is not the one it should be; otherwise it advances the generation and
+// remembers it. The engine starts after the first Check.
+func (w *Witness) Check(ctx context.Context) error {
+	l, err := w.store.Lineage(ctx)
+	if err != nil {
+		return err
+	}
+	global, err := w.store.GlobalPause(ctx)
+	if err != nil || global.Held {
+		return err
+	}
+	why, err := w.doubt(ctx, l)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
+		return w.store.Hold(ctx, why)
+	}
+	generation, err := w.store.advance(ctx)
+	if err != nil {
+		return err
+	}
+	return w.memory.remember(l.CatalogID, generation)
+}
+
+// doubt says why this may not be the catalog that it should be; "" for no doubt.
+func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
+	if !l.Known {
+		related, err := w.store.related(ctx, l.Server)
+		if err != nil {
+			return "", err
+		}
+		if !related {
+			return fmt.Sprintf("the catalog has never lived on this server (%s): a clone, a restored copy, or a new member", l.Server.Key()),
+				w.store.meet(ctx, w.store.db, l.Server, false, "")
+		}
+		return "", w.store.meet(ctx, w.store.db, l.Server, true, "nodes on other members of its cluster are at work in it")
+	}
+	remembered, known := w.memory.recall(l.CatalogID)
+	if known && l.Generation < remembered {
+		return fmt.Sprintf("the catalog is older than this proxy remembers (generation %d, remembered %d): a backup was restored, or a fail-over lost changes",
+			l.Generation, remembered), nil
+	}
+	values, err := w.store.Values(ctx)
+	if err != nil {
+		return "", err
+	}
+	if limit := values.Duration(StaleHold); !known && l.Age > limit {
+		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does not remember it",
+			l.Age.Round(time.Minute), limit), nil
+	}
+	return "", nil
+}
+
+// related reports whether a node on a trusted member of the same cluster is at work in this very catalog now. A clone can not
+// show that: nobody writes into it.
+func (s *Store) related(ctx context.Context, v Server) (bool, error) {
+	if v.Cluster == "" {
+		return false, nil
+	}
+	var n int
+	if err := s.db.QueryRowContext(ctx, s.sql(countRelated), v.Cluster, s.deadAfter()).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for nodes on the same cluster: %w", err)
+	}
+	return n > 0, nil
+}
+
+// advance moves the generation on, unless another node has done so just now, and returns it.
+func (s *Store) advance(ctx context.Context) (generation uint64, err error) {
+	err = s.tx(ctx, "advance generation", func(tx *sql.Tx) error {
+		if _, err := s.exec(ctx, tx, advanceGeneration, (s.cfg.BeatInterval / 2).Microseconds()); err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, tx, touchLineage); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, s.sql(selectGenerationValue)).Scan(&generation)
+	})
+	return generation, err
+}
+
+// ErrUnknownServer says that a connection leads to a server the catalog is not trusted on.
+var ErrUnknownServer = errors.New("the catalog is not trusted on this server")
+
+// Admit checks the server at the other end of a connection that is about to delete: after a fail-over it may be another one
+// before the next Check has come. The engine calls it for each new connection.
+func (w *Witness) Admit(ctx context.Context, conn *sql.Conn) error {
+	var trusted bool
+	var id string
+	var generation uint64
+	err := conn.QueryRowContext(ctx, w.store.sql(selectAdmission)).Scan(&trusted, &id, &generation)
+	if err != nil {
+		return fmt.Errorf("admit connection: %w", err)
+	}
+	if remembered, known := w.memory.recall(id); !trusted || known && generation < remembered {
+		return ErrUnknownServer
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package catalog
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func (b *bench) witness(t *testing.T, dir string) *Witness {
+	t.Helper()
+	w, err := NewWitness(b.Store, dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// check lets a witness look, and returns why everything is held; "" when nothing is.
+func (b *bench) check(t *testing.T, w *Witness) string {
+	t.Helper()
+	if err := w.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g, err := b.GlobalPause(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Held != (g.HeldReason != "") {
+		t.Errorf("got held %v for reason %q", g.Held, g.HeldReason)
+	}
+	return g.HeldReason
+}
+
+func TestRestartHoldsNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		dir := t.TempDir()
+		for range 3 {
+			if why := b.check(t, b.witness(t, dir)); why != "" {
+				t.Errorf("the same proxy again: held because %s", why)
+			}
+			if why := b.check(t, b.witness(t, "")); why != "" {
+				t.Errorf("a proxy on a new disk: held because %s", why)
+			}
+		}
+	})
+}
+
+func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		dir := t.TempDir()
+		b.exec(t, "UPDATE {generation} SET value = 100")
+		b.check(t, b.witness(t, dir))
+		b.exec(t, "UPDATE {generation} SET value = 40") // as after a restore
+		if why := b.check(t, b.witness(t, dir)); !strings.Contains(why, "remembered 100") {
+			t.Errorf("got reason %q, want the generations in it", why)
+		}
+		now, _ := b.Clock(t.Context())
+		if _, err := b.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: now}); !errors.Is(err, ErrStopped) {
+			t.Errorf("a job while held: got %v, want %v", err, ErrStopped)
+		}
+		if err := b.Trust(t.Context(), "dba"); err != nil {
+			t.Fatal(err)
+		}
+		if why := b.check(t, b.witness(t, dir)); why != "" {
+			t.Errorf("after TRUST: held because %s", why)
+		}
+		if _, err := b.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: now}); err != nil {
+			t.Errorf("a job after TRUST: %v", err)
+		}
+	})
+}
+
+func TestUnknownServerIsHeld(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "UPDATE {lineage} SET server = 'elsewhere', host = 'elsewhere'") // as in a copied data directory
+		w := b.witness(t, "")
+		conn, err := b.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // a test
+		if err := w.Admit(t.Context(), conn); !errors.Is(err, ErrUnknownServer) {
+			t.Errorf("a connection before the check: got %v, want %v", err, ErrUnknownServer)
+		}
+		if why := b.check(t, w); !strings.Contains(why, "never lived on this server") {
+			t.Errorf("got reason %q", why)
+		}
+		l, err := b.Lineage(t.Context())
+		if err != nil || l.Known || len(l.Servers) != 2 {
+			t.Errorf("got %+v, %v, want this server listed and not known", l, err)
+		}
+		if err := b.Trust(t.Context(), "dba"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Admit(t.Context(), conn); err != nil {
+			t.Errorf("after TRUST: %v", err)
+		}
+	})
+}
+
+func TestClusterMemberWithNodesAtWorkIsTrusted(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "UPDATE {lineage} SET server = 'first', cluster_id = 'c'")
+		node := b.node(t)
+		b.exec(t, "UPDATE {node} SET server = 'first' WHERE id = ?", node)
+		member := Server{Cluster: "c"}
+		if ok, err := b.related(t.Context(), member); !ok || err != nil {
+			t.Errorf("a member of the cluster: got %v, %v, want it related", ok, err)
+		}
+		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 1 HOUR")
+		if ok, err := b.related(t.Context(), member); ok || err != nil {
+			t.Errorf("a copy in which nobody works: got %v, %v, want it unrelated", ok, err)
+		}
+	})
+}
+
+func TestStaleCatalogIsHeldByAProxyWithoutMemory(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		dir := t.TempDir()
+		b.check(t, b.witness(t, dir))
+		b.exec(t, "UPDATE {generation} SET advanced_at = advanced_at - INTERVAL 25 HOUR")
+		if _, known := b.witness(t, dir).memory.recall(b.catalogID(t)); !known {
+			t.Error("the state directory does not remember the catalog")
+		}
+		if why := b.check(t, b.witness(t, dir)); why != "" {
+			t.Errorf("a proxy that remembers it: held because %s", why)
+		}
+		b.exec(t, "UPDATE {generation} SET advanced_at = UTC_TIMESTAMP(6) - INTERVAL 25 HOUR")
+		if why := b.check(t, b.witness(t, "")); !strings.Contains(why, "ttl_stale_hold is 24h") {
+			t.Errorf("a proxy that does not: got reason %q", why)
+		}
+	})
+}
+
+func (b *bench) catalogID(t *testing.T) string {
+	t.Helper()
+	l, err := b.Lineage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.CatalogID
+}
+
+func TestGenerationAdvancesOncePerBeat(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "UPDATE {generation} SET advanced_at = UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE")
+		first, err := b.advance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := b.advance(t.Context())
+		if err != nil || first != 2 || second != 2 {
+			t.Errorf("got generations %d, %d, %v, want 2 and 2: another node has just advanced it", first, second, err)
+		}
+	})
+}
+
+func TestMemoryKeepsTheHighest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m, err := openMemory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []uint64{5, 3} {
+		if err := m.remember("c", g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, err = openMemory(dir); err != nil {
+		t.Fatal(err)
+	}
+	if g, known := m.recall("c"); g != 5 || !known {
+		t.Errorf("got %d, %v, want 5", g, known)
+	}
+}
