@@ -220,14 +220,15 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		if err != nil {
 			return declaredWithout(err)
 		}
-		intent.Hold = hold
+		intent.Hold, intent.Arm = hold, arms(a.Clause)
 	}
 	for _, s := range a.Specs {
 		if s.Change != ddl.RenameTable {
 			continue
 		}
 		if to, ok := t.table(*s.Other); ok {
-			intent.Kind, intent.To, intent.Dormant = catalog.IntentRename, &to, isGhost(to)
+			intent.To, intent.Dormant = &to, isGhost(to)
+			intent.Arm = intent.Arm || p != nil && p.State == catalog.PolicyDormant && !isGhost(to)
 		}
 	}
 	intents := others

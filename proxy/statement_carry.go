@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -13,6 +15,8 @@ type change struct {
 	intents  []catalog.Intent
 	declares bool // the client is promised a policy: no OK before it is durable
 	partly   bool // when the DDL fails some of it may have happened
+	// unless, asked when the policies are stopped, says that the DDL will do nothing.
+	unless func() (bool, error)
 }
 
 // carry stops the policies, forwards the DDL and commits what the policies are then. Between the first and the last
@@ -34,6 +38,16 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err != nil {
 		return t.withoutCatalog(unavailable(err))
 	}
+	if c.unless != nil {
+		idle, err := c.unless()
+		if err != nil {
+			return err
+		}
+		if idle {
+			t.undo(ctx, staged, false)
+			return t.pass()
+		}
+	}
 	h, err := t.hold()
 	if err != nil {
 		return err // nobody knows what the server has done: the sweep looks when this connection is gone
@@ -53,21 +67,34 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	return t.send(h)
 }
 
-func (t *turn) stage(ctx context.Context, intents []catalog.Intent) (*staged, error) {
+// stage waits for a while when another statement is changing the table.
+func (t *turn) stage(ctx context.Context, intents []catalog.Intent) (*catalog.Staged, error) {
 	ctx, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
-	return &staged{t: t, intents: intents}, ctx.Err()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s, err := t.Store.Stage(ctx, t.client(), intents)
+		if !errors.Is(err, catalog.ErrTableInDDL) {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-again.C:
+		}
+	}
 }
 
 // commit is not ended by a client that leaves: the DDL has happened.
-func (t *turn) commit(ctx context.Context, s *staged) error {
+func (t *turn) commit(ctx context.Context, s *catalog.Staged) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()
 	return s.Commit(ctx)
 }
 
 // undo goes back to the rules before a DDL that has failed. If that fails, too, the sweep does it.
-func (t *turn) undo(ctx context.Context, s *staged, partly bool) {
+func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()
 	end := s.Discard

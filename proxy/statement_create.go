@@ -84,8 +84,8 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	if a.OrReplace {
 		kind = catalog.IntentReplace
 	}
-	return t.carry(ctx, change{declares: true, partly: a.OrReplace, intents: []catalog.Intent{
-		{Kind: kind, Table: table, Rule: &rule, Hold: hold, Dormant: isGhost(table)},
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
+		{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table)},
 	}})
 }
 
@@ -143,8 +143,8 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 		kind = catalog.IntentReplace
 	}
 	rule := p.Rule
-	return t.carry(ctx, change{declares: true, partly: a.OrReplace, intents: []catalog.Intent{
-		{Kind: kind, Table: table, Rule: &rule, Dormant: isGhost(table)},
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
+		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table)},
 	}})
 }
 
@@ -170,4 +170,16 @@ func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table cat
 		return t.x.Send(h)
 	}
 	return t.send(h)
+}
+
+// appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited for the catalog. From
+// then on the stage keeps everybody else from doing so through a proxy.
+func (t *turn) appeared(a *ddl.CreateTable) func() (bool, error) {
+	if !a.IfNotExists {
+		return nil
+	}
+	return func() (bool, error) {
+		what, err := t.resolve(a.Table)
+		return what != absent, err
+	}
 }

@@ -64,76 +64,31 @@ func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy,
 	return p, nil
 }
 
-// rename carries out RENAME TABLE. A policy goes with its table, except in the swap that ends an online schema change:
-//
-//	RENAME TABLE t TO _t_del, _t_gho TO t
-//
-// There the name keeps its policy, with the rule of the incoming copy, and the copy's own policy sleeps on with the
-// table that leaves.
+// rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that ends an online schema
+// change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the copy's sleeps on with the table that leaves.
 func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
-	moved, order := t.moves(a.Pairs)
-	policies := map[catalog.Table]*catalog.Policy{}
-	for _, origin := range order {
-		p, err := t.policyBelow(ctx, ddl.Name{Schema: origin.Schema, Table: origin.Name, Text: ddl.Encode(origin.String(), t.mode.Charset)})
-		if err != nil {
-			return t.withoutCatalog(err)
-		}
-		if p != nil {
-			policies[origin] = p
-		}
-	}
-	return t.carryAny(ctx, renameIntents(moved, order, policies))
-}
-
-// moves follows the pairs from left to right: where each table that exists before ends up.
-func (t *turn) moves(pairs []ddl.Rename) (moved map[catalog.Table]catalog.Table, order []catalog.Table) {
-	moved = map[catalog.Table]catalog.Table{}
-	origin := map[catalog.Table]catalog.Table{} // of the table that has a name now
-	for _, pair := range pairs {
+	var intents []catalog.Intent
+	met := false
+	for _, pair := range a.Pairs {
 		from, ok1 := t.table(pair.From)
 		to, ok2 := t.table(pair.To)
 		if !ok1 || !ok2 {
-			continue
+			return t.pass() // the server says that no schema is chosen
 		}
-		first, known := origin[from]
-		if !known {
-			first = from
-			order = append(order, from)
+		p, err := t.policyBelow(ctx, pair.From)
+		if err != nil {
+			return t.withoutCatalog(err)
 		}
-		delete(origin, from)
-		origin[to], moved[first] = first, to
+		met = met || p != nil
+		intents = append(intents, renameIntent(from, to))
 	}
-	return moved, order
+	if !met {
+		return t.pass()
+	}
+	return t.carryAny(ctx, intents)
 }
 
-// renameIntents says what becomes of the policies of renamed tables.
-func renameIntents(moved map[catalog.Table]catalog.Table, order []catalog.Table, policies map[catalog.Table]*catalog.Policy) []catalog.Intent {
-	incoming := map[catalog.Table]catalog.Table{} // new name to old
-	for from, to := range moved {
-		incoming[to] = from
-	}
-	var intents []catalog.Intent
-	kept := map[catalog.Table]bool{} // tables whose policy goes another way
-	for _, name := range order {
-		copied := incoming[name]
-		p, q := policies[name], policies[copied]
-		if p == nil || q == nil || !isGhost(copied) || isGhost(name) {
-			continue
-		}
-		rule := q.Rule
-		rule.Enabled = p.Rule.Enabled
-		leaving := moved[name]
-		intents = append(intents,
-			catalog.Intent{Kind: catalog.IntentAlter, Table: name, Rule: &rule},
-			catalog.Intent{Kind: catalog.IntentRename, Table: copied, To: &leaving, Dormant: true})
-		kept[name], kept[copied] = true, true
-	}
-	for _, from := range order {
-		if policies[from] == nil || kept[from] {
-			continue
-		}
-		to := moved[from]
-		intents = append(intents, catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to)})
-	}
-	return intents
+// renameIntent puts the policy of a ghost to sleep, and wakes one that slept when its table takes a name in use.
+func renameIntent(from, to catalog.Table) catalog.Intent {
+	return catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to), Arm: !isGhost(to)}
 }
