@@ -156,6 +156,7 @@ func keepNames(ends []ending, after looks) {
 		in := &ends[j]
 		name, gone := out.policy.Table, out.table
 		out.table, out.seen, out.moved = name, after[name], false
+		out.state, out.reason = out.policy.Stage.Before, out.policy.Stage.BeforeReason
 		out.kind, out.text = EventFollowed, fmt.Sprintf("the table was replaced by %s, which holds a copy of the policy", in.policy.Table)
 		in.table, in.seen = gone, after[gone]
 		in.moved = in.table != in.policy.Table

@@ -1,5 +1,7 @@
 package ddl
 
+import "strings"
+
 // Statement is one statement of a packet.
 type Statement struct {
 	Action Action // what it asks for; nil when it does not concern us
@@ -12,6 +14,19 @@ type Statement struct {
 
 // Text returns the statement as it was sent.
 func (s *Statement) Text() string { return s.source.text[s.start:s.end] }
+
+// Verb returns the first word of the statement in upper case.
+func (s *Statement) Verb() string {
+	for _, t := range s.source.tokens {
+		if t.start >= s.start && t.kind == word && !t.hidden {
+			return strings.ToUpper(s.source.spelling(t))
+		}
+	}
+	return ""
+}
+
+// Rest returns what follows the statement in its packet.
+func (s *Statement) Rest() string { return s.source.text[s.end:] }
 
 // Clause returns the TTL options of a CREATE or ALTER TABLE, or nil.
 func (s *Statement) Clause() *Clause {

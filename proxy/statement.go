@@ -54,24 +54,52 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		return err
 	}
 	parts := ddl.Parse(text, s.mode)
-	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.Capabilities().Has(wire.MultiStatements)) {
+	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.MultiStatements()) {
 		_, err := x.Pass() // the server refuses it, or there is nothing in it
 		return err
 	}
 	if x.Command == wire.Prepare {
 		return h.prepare(ctx, x, parts[0], s)
 	}
-	for n, part := range parts {
+	return h.each(ctx, x, s, parts)
+}
+
+// each carries out the statements of a packet one by one. Behind one that may change the session it is asked again, and
+// the rest read again if it is to be read differently.
+func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts []*ddl.Statement) error {
+	alone := len(parts) == 1
+	for n := 0; n < len(parts); n++ {
+		part := parts[n]
 		x.More(n < len(parts)-1)
 		if n > 0 {
 			x.takeNotes() // those left by the part before
 		}
-		t := &turn{statements: h, x: x, st: part, situation: s, alone: len(parts) == 1}
+		t := &turn{statements: h, x: x, st: part, situation: s, alone: alone}
 		if err := t.take(ctx); err != nil || !x.open {
 			return err
 		}
+		if !changesSession(part) || !concerned(part.Rest(), x.MariaDB()) {
+			continue
+		}
+		now, err := readSituation(x)
+		if err != nil {
+			return err
+		}
+		if now.mode != s.mode {
+			parts, n = ddl.Parse(part.Rest(), now.mode), -1
+		}
+		s = now
 	}
 	return nil
+}
+
+// changesSession reports whether the current schema, the SQL mode or the character set may be another afterwards.
+func changesSession(st *ddl.Statement) bool {
+	switch st.Verb() {
+	case "USE", "SET", "CALL", "EXECUTE":
+		return true
+	}
+	return false
 }
 
 // admin answers the statements that no server knows.

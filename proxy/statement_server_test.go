@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -232,5 +233,163 @@ func TestPreparedAndMulti(t *testing.T) {
 		t.wantPolicy("m", "armed created 10 HOUR off 24h")
 		t.fails(8148, "ALTER TABLE m COMMENT='x'; ALTER TABLE m TTL=id + INTERVAL 1 DAY; DROP TABLE m")
 		t.wantPolicy("m", "armed created 10 HOUR off 24h")
+	})
+}
+
+func TestPartsChangeTheSession(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		other := t.server.Database(t)
+		t.exec("USE " + other + "; CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR; USE " + t.schema)
+		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: other, Name: "t"})
+		if err != nil || p.Rule.Column != "created" {
+			t.Errorf("got %v, %v, want a policy in the schema of USE", p, err)
+		}
+		t.exec(`SET sql_mode='ANSI_QUOTES'; CREATE TABLE "q" (id INT PRIMARY KEY, "created" DATETIME) TTL = "created" + INTERVAL 10 HOUR; SET sql_mode=DEFAULT`)
+		t.wantPolicy("q", hourly)
+	})
+}
+
+// TestOnlineSchemaChange sends the statements of gh-ost and pt-online-schema-change.
+func TestOnlineSchemaChange(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR TTL_JOB_INTERVAL='2h'")
+		before, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// gh-ost: the ghost comes from LIKE, the cut-over is a RENAME that waits behind LOCK TABLES of another session.
+		s := t.schema
+		t.exec("CREATE /* gh-ost */ TABLE `"+s+"`.`_t_gho` LIKE `"+s+"`.`t`",
+			"ALTER /* gh-ost */ TABLE `"+s+"`.`_t_gho` ADD COLUMN extra INT",
+			"CREATE /* gh-ost */ TABLE `"+s+"`.`_t_del` (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB COMMENT='ghost-cut-over-sentry'")
+		t.wantPolicy("_t_gho", "dormant created 10 HOUR 2h")
+		locker, err := t.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer locker.Close() //nolint:errcheck // the test is over
+		on := func(statement string) {
+			t.Helper()
+			if _, err := locker.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		on("LOCK /* gh-ost */ TABLES `" + s + "`.`t` WRITE, `" + s + "`.`_t_del` WRITE")
+		renamed := make(chan error, 1)
+		go func() {
+			_, err := t.db.ExecContext(t.Context(), "RENAME /* gh-ost */ TABLE `"+s+"`.`t` TO `"+s+"`.`_t_del`, `"+s+"`.`_t_gho` TO `"+s+"`.`t`")
+			renamed <- err
+		}()
+		t.awaitState("t", catalog.PolicyStopped)
+		on("DROP /* gh-ost */ TABLE IF EXISTS `" + s + "`.`_t_del`")
+		on("UNLOCK TABLES")
+		if err := <-renamed; err != nil {
+			t.Fatal(err)
+		}
+		after, err := t.store.Policy(t.Context(), catalog.Table{Schema: s, Name: "t"})
+		if err != nil || after.ID != before.ID {
+			t.Errorf("got policy %d, %v, want the name to keep policy %d", after.ID, err, before.ID)
+		}
+		t.wantPolicy("t", "armed created 10 HOUR 2h")
+		t.wantPolicy("_t_del", "dormant created 10 HOUR 2h")
+		t.exec("DROP /* gh-ost */ TABLE IF EXISTS `" + s + "`.`_t_del`")
+		t.wantPolicy("_t_del", "")
+
+		// pt-online-schema-change: the copy comes from the text of SHOW CREATE TABLE.
+		text := strings.Replace(t.created("`"+s+"`.`t`"), "CREATE TABLE `t`", "CREATE TABLE `"+s+"`.`_t_new`", 1)
+		t.exec(text, "ALTER TABLE `"+s+"`.`_t_new` DROP COLUMN extra")
+		t.wantPolicy("_t_new", "dormant created 10 HOUR 2h")
+		t.exec("RENAME TABLE `" + s + "`.`t` TO `" + s + "`.`_t_old`, `" + s + "`.`_t_new` TO `" + s + "`.`t`")
+		t.wantPolicy("t", "armed created 10 HOUR 2h")
+		t.exec("DROP TABLE IF EXISTS `" + s + "`.`_t_old`")
+		t.wantPolicy("_t_old", "")
+	})
+}
+
+// awaitState waits until the policy of a table is in the state.
+func (t *theatre) awaitState(table string, want catalog.PolicyState) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 500 {
+		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
+		if err == nil && p.State == want {
+			return
+		}
+		<-tick.C
+	}
+	t.Fatalf("policy of %s never became %s", table, want)
+}
+
+func TestRights(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME, other DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"CREATE TABLE plain (id INT PRIMARY KEY, created DATETIME)")
+		as := func(name string, grants ...string) *sql.DB {
+			for n := range grants {
+				grants[n] = strings.ReplaceAll(grants[n], "$", t.schema)
+			}
+			c := t.server.Account(t.T, name, grants...)
+			c.DBName = t.schema
+			db := t.open(c)
+			db.SetMaxOpenConns(1)
+			return db
+		}
+		refused := func(db *sql.DB, code uint16, statement string) {
+			t.Helper()
+			_, err := db.ExecContext(t.Context(), statement)
+			t.want(code, statement, err)
+		}
+		const declare = "ALTER TABLE plain TTL = created + INTERVAL 1 DAY"
+
+		noAlter := as("noalter", "SELECT, DELETE ON $.*")
+		refused(noAlter, 1142, declare)
+		refused(noAlter, 1142, "ALTER TABLE t REMOVE TTL")
+		refused(noAlter, 1142, "ALTER TABLE t ADD COLUMN x INT")
+		refused(noAlter, 1142, "DROP TABLE t")
+		refused(noAlter, 1142, "CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+
+		noDelete := as("nodelete", "SELECT, ALTER, CREATE, INSERT ON $.*")
+		refused(noDelete, 1142, declare)
+		refused(noDelete, 1142, "CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+		if _, err := noDelete.ExecContext(t.Context(), "CREATE TABLE copied LIKE t"); err != nil {
+			t.Errorf("LIKE without the right to delete: %v", err)
+		}
+		t.wantPolicy("copied", "")
+
+		noSelect := as("noselect", "DELETE, ALTER ON $.plain", "SELECT (id) ON $.plain")
+		refused(noSelect, 1143, declare)
+		t.wantPolicy("plain", "")
+
+		onlyTemporary := as("onlytemporary", "CREATE TEMPORARY TABLES ON $.*")
+		if _, err := onlyTemporary.ExecContext(t.Context(), "CREATE TEMPORARY TABLE plain (id INT PRIMARY KEY, created DATETIME)"); err != nil {
+			t.Fatal(err)
+		}
+		refused(onlyTemporary, 8151, declare)
+		refused(onlyTemporary, 8151, "ALTER TABLE plain TTL = created + INTERVAL 1 DAY, ADD COLUMN x INT")
+		t.wantPolicy("plain", "")
+
+		byColumn := as("bycolumn", "DELETE, ALTER ON $.plain", "SELECT (id, created) ON $.plain")
+		if _, err := byColumn.ExecContext(t.Context(), declare); err != nil {
+			t.Errorf("with the right on the column: %v", err)
+		}
+		t.wantPolicy("plain", "armed created 1 DAY 24h")
+		t.wantPolicy("t", "armed created 10 HOUR 24h")
+	})
+}
+
+func TestTransactionEndsAsWithAnyDDL(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)", "BEGIN", "INSERT INTO t VALUES (1, NULL)",
+			"ALTER TABLE t TTL = created + INTERVAL 10 HOUR", "ROLLBACK")
+		var n int
+		if err := t.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t").Scan(&n); err != nil || n != 1 {
+			t.Errorf("got %d rows, %v, want the ALTER to have committed one", n, err)
+		}
+		t.exec("BEGIN", "UPDATE t SET created = NOW()", "DROP TABLE t", "ROLLBACK")
+		t.wantPolicy("t", "")
 	})
 }
