@@ -18,8 +18,8 @@ help: ## list the targets
 build: ## build the program into bin/
 	go build -trimpath -o $(BIN)/ ./cmd/...
 
-demo: build ## a private server, the proxy and a few tables that expire: the feature in one minute
-	@scripts/demo.sh $(BIN)/ttlproxy
+demo: build ## a private server, the proxy and a few tables that expire (options: make demo ARGS=--server=mysql)
+	@scripts/demo.sh $(BIN)/ttlproxy $(ARGS)
 
 unit: ## tests that need no server
 	go test -short ./...

@@ -10,6 +10,12 @@ func commands() []command {
 			run: serve,
 		},
 		{
+			name: "demo", summary: "show what it does, with a private server that is removed afterwards",
+			text: "Starts a private MariaDB or MySQL on a free port, the proxy in front of it, and an application that fills four tables; prints how to connect and what to try. " +
+				"Ctrl-C ends it and removes everything. Nothing outside of it is touched.",
+			run: demo,
+		},
+		{
 			name: "config", summary: "print an example of the configuration file",
 			text: "Prints a configuration file with every key, its explanation and its default.",
 			run:  printConfig,

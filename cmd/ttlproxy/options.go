@@ -30,6 +30,8 @@ type options struct {
 
 	level *slog.LevelVar           // of the log, which can change
 	again func() (*options, error) // reads them from where they came, another time
+
+	Demo struct{ Server, Keep string }
 }
 
 // defaults are the values where nothing is said.
@@ -52,7 +54,7 @@ func defaults() *options {
 // The commands that options are for.
 var (
 	onServe   = []string{"serve"}
-	onClients = []string{"serve"}
+	onClients = []string{"serve", "demo"}
 	onCatalog = []string{"serve"}
 	onLogging = []string{"serve"}
 )
@@ -131,5 +133,5 @@ func table() []option {
 			bind: func(o *options) value { return span{&o.Proxy.DrainTimeout} },
 			text: "How long, after SIGTERM, sessions in the middle of something may go on before they are cut off.",
 		},
-	}, clientOptions(), serverOptions())
+	}, clientOptions(), serverOptions(), demoOptions())
 }

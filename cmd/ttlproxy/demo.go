@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/go-sql-driver/mysql"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// The demo's application logs in with this account.
+const (
+	demoSchema   = "demo"
+	demoUser     = "demo"
+	demoPassword = "demo"
+)
+
+// demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills four tables.
+func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
+	fmt.Fprintln(w.stdout, "Starting a private server…")
+	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	logPath := filepath.Join(server.Dir(), "ttlproxy.log")
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if err := o.introduce(ctx, server); err != nil {
+		return err
+	}
+
+	g, ctx := errgroup.WithContext(ctx)
+	ready := make(chan string, 1)
+	g.Go(func() error {
+		return runServices(ctx, o, slog.New(slog.NewTextHandler(log, nil)), func(address string) { ready <- address })
+	})
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case address := <-ready:
+			return o.show(ctx, w.stdout, server, address, logPath)
+		}
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if o.Demo.Keep != "" {
+		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s.\n", o.Demo.Keep)
+	} else {
+		fmt.Fprintln(w.stdout, "\nStopped, and everything removed.")
+	}
+	return nil
+}
+
+// introduce makes the accounts and tells the proxy where its server is.
+func (o *options) introduce(ctx context.Context, server *sandbox.Server) error {
+	o.Backends.Addresses = []string{server.Addr()}
+	o.EngineUser, o.EnginePassword = "ttlproxy", rand.Text()
+	connector, err := mysql.NewConnector(server.Config(""))
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	for _, statement := range append(o.accounts(), demoAccounts...) {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare the server: %w", err)
+		}
+	}
+	return nil
+}
+
+var demoAccounts = []string{
+	"CREATE DATABASE IF NOT EXISTS " + demoSchema,
+	"CREATE USER IF NOT EXISTS " + demoUser + "@'%' IDENTIFIED BY '" + demoPassword + "'",
+	"GRANT ALL ON " + demoSchema + ".* TO " + demoUser + "@'%'",
+}
+
+// show fills the tables through the proxy, says what to try, and goes on as a busy application until ctx ends.
+func (o *options) show(ctx context.Context, out io.Writer, server *sandbox.Server, address, logPath string) error {
+	application, err := openDemo(address)
+	if err != nil {
+		return err
+	}
+	defer application.Close()
+	if err := application.create(ctx); err != nil {
+		return whileRunning(ctx, err)
+	}
+	printInvitation(out, invitation{
+		Server: fmt.Sprintf("%s %s", server.Flavour, server.Version), Address: address, Status: o.Status, Log: logPath,
+	})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return application.insert(ctx) })
+	g.Go(func() error { return application.watch(ctx, out) })
+	return whileRunning(ctx, g.Wait())
+}
+
+// whileRunning drops the errors of statements that were cut off because the demo ends.
+func whileRunning(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // asked to stop: nothing failed
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// demoTable is one of the tables of the demo's application.
+type demoTable struct {
+	name   string
+	create string
+	column string        // the time that its rows age by
+	rows   int           // that it starts with
+	oldest time.Duration // the age of the oldest of them
+	beat   int           // rows inserted with each beat
+}
+
+// demoTables are chosen to show short and long lives, and the brake: most of audit is due at once, so that its first
+// job waits for approval.
+var demoTables = []demoTable{
+	{
+		name: "code", column: "sent_at", rows: 200, oldest: 3 * time.Minute, beat: 5,
+		create: "CREATE TABLE IF NOT EXISTS code (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), sent_at DATETIME, KEY (sent_at)) " +
+			"TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s'",
+	},
+	{
+		name: "session", column: "seen_at", rows: 2000, oldest: 20 * time.Minute, beat: 2,
+		create: "CREATE TABLE IF NOT EXISTS session (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), seen_at TIMESTAMP NULL, KEY (seen_at)) " +
+			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s'",
+	},
+	{
+		name: "event", column: "at", rows: 20_000, oldest: 9 * 24 * time.Hour, beat: 10,
+		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME(3)) " +
+			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m'",
+	},
+	{
+		name: "audit", column: "at", rows: 30_000, oldest: 90 * 24 * time.Hour, beat: 1,
+		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME) " +
+			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m'",
+	},
+}
+
+// application is a client of the proxy like any other.
+type application struct {
+	*sql.DB
+	inserted [4]atomic.Int64 // rows by table, to tell how many have gone
+}
+
+func openDemo(address string) (*application, error) {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = demoUser, demoPassword, "tcp", address, demoSchema
+	c.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return &application{DB: sql.OpenDB(connector)}, nil
+}
+
+// create makes the tables and fills those that are empty.
+func (a *application) create(ctx context.Context) error {
+	for i, t := range demoTables {
+		if _, err := a.ExecContext(ctx, t.create); err != nil {
+			return fmt.Errorf("create table %s: %w", t.name, err)
+		}
+		var rows int64
+		if err := a.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.name).Scan(&rows); err != nil {
+			return err
+		}
+		a.inserted[i].Store(rows)
+		if rows > 0 {
+			continue
+		}
+		const batch = 1000
+		for done := 0; done < t.rows; done += batch {
+			if err := a.fill(ctx, i, min(batch, t.rows-done), t.oldest); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fill inserts rows of random ages up to oldest.
+func (a *application) fill(ctx context.Context, table, rows int, oldest time.Duration) error {
+	t := demoTables[table]
+	values := make([]string, rows)
+	for i := range values {
+		age := rand.Int64N(int64(oldest/time.Second) + 1)
+		values[i] = fmt.Sprintf("('%s %06d', NOW() - INTERVAL %d SECOND)", t.name, rand.IntN(1_000_000), age)
+	}
+	_, err := a.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (what, %s) VALUES %s", t.name, t.column, strings.Join(values, ",")))
+	if err != nil {
+		return fmt.Errorf("insert into %s: %w", t.name, err)
+	}
+	a.inserted[table].Add(int64(rows))
+	return nil
+}
+
+// insert adds fresh rows to all tables, as the users of a busy application would.
+func (a *application) insert(ctx context.Context) error {
+	beat := time.NewTicker(500 * time.Millisecond)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		}
+		for i, t := range demoTables {
+			if err := a.fill(ctx, i, t.beat, 0); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// watch prints how many rows there are and how many have expired: on a terminal in one line that is written over and
+// over, elsewhere a line now and then.
+func (a *application) watch(ctx context.Context, out io.Writer) error {
+	every, end := 10*time.Second, "\n"
+	if isTerminal(out) {
+		every, end = time.Second, "\r"
+	}
+	beat := time.NewTicker(every)
+	defer beat.Stop()
+	for {
+		line, err := a.progress(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s%s", line, end)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		}
+	}
+}
+
+func (a *application) progress(ctx context.Context) (string, error) {
+	parts := []string{time.Now().Format(time.TimeOnly)}
+	for i, t := range demoTables {
+		inserted := a.inserted[i].Load() // before counting: what is inserted meanwhile must not look deleted
+		var rows int64
+		if err := a.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.name).Scan(&rows); err != nil {
+			return "", err
+		}
+		parts = append(parts, fmt.Sprintf("%s %d rows, %d expired", t.name, rows, max(0, inserted-rows)))
+	}
+	return strings.Join(parts, " │ "), nil
+}
