@@ -21,7 +21,7 @@ func (s *session) changeUser(payload []byte) error {
 	c := &conversation{s: s}
 	s.setRoute(c)
 	defer s.setRoute(nil)
-	s.begin(wire.ChangeUser)
+	s.begin(wire.ChangeUser, payload)
 	b, _ := wire.AppendPacket(nil, 0, payload)
 	if err := s.write(s.backend, b); err != nil {
 		return err

@@ -153,10 +153,7 @@ func (x *exchange) send(payload []byte, to route) error {
 		return x.broken
 	}
 	x.s.setRoute(to)
-	now := x.s.now()
-	x.s.mu.Lock()
-	x.s.tracker.Begin(wire.Command(payload[0]), now)
-	x.s.mu.Unlock()
+	x.s.expect(wire.Command(payload[0]), payload)
 	b, _ := wire.AppendPacket(nil, 0, payload)
 	if err := x.s.write(x.s.backend, b); err != nil {
 		return x.fail(err)

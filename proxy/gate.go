@@ -104,7 +104,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	s.scanner.Scan(packet[startSize(c):])
 	if err := s.settle(); err != nil {
 		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
-			s.begin(c.Command)
+			s.begin(c.Command, packet[wire.HeaderSize:])
 			return s.write(s.backend, packet)
 		}
 		return err

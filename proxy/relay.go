@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -32,7 +33,8 @@ func (s *session) up(ctx context.Context) error {
 				return err
 			}
 			if !held {
-				s.begin(start.Command)
+				payload := in.pending()[at+wire.HeaderSize:]
+				s.begin(start.Command, payload[:min(len(payload), start.Size)])
 				continue
 			}
 			if err := s.flush(at); err != nil {
@@ -70,14 +72,22 @@ func (s *session) flush(n int) error {
 	return err
 }
 
-// begin tells the tracker about a command that is about to be sent.
-func (s *session) begin(c wire.Command) {
+// begin tells the tracker about a command that is about to be sent, of whose payload the beginning is there.
+func (s *session) begin(c wire.Command, payload []byte) {
 	s.memory.pass(c)
+	s.expect(c, payload)
+}
+
+// expect tells the tracker, and the slow log, that the server is to answer a command.
+func (s *session) expect(c wire.Command, payload []byte) {
 	now := s.now()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tracker.Begin(c, now)
 	s.silentSince = now
-	s.mu.Unlock()
+	if s.slow != nil {
+		s.slow.begin(now, c, payload, s.login.capabilities)
+	}
 }
 
 // down carries what the server sends to the client, or to the exchange that is waiting for it.
@@ -124,6 +134,9 @@ func (s *session) track(b []byte) {
 // report takes note of a command that has ended. It is called with the lock held.
 func (s *session) report(r wire.Report) {
 	s.silentSince = s.now()
+	if s.slow != nil {
+		s.slow.end(r, time.Duration(s.silentSince-r.Started), s)
+	}
 	s.server.metrics.command(r, s.silentSince-r.Started)
 	if s.route != nil {
 		s.route.ended(r)

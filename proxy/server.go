@@ -24,6 +24,7 @@ type Server struct {
 	started   time.Time
 	listeners []net.Listener
 	draining  atomic.Bool // nobody new should come
+	slowLines slowLines
 	closing   atomic.Bool // sessions end as soon as they are idle
 
 	mu       sync.Mutex
@@ -43,7 +44,8 @@ func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.
 	}
 	s := &Server{
 		backends: b, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
-		sessions: make(map[*session]struct{}), users: make(map[string]int),
+		slowLines: newSlowLines(),
+		sessions:  make(map[*session]struct{}), users: make(map[string]int),
 	}
 	s.settings.Store(loaded)
 	if err := s.rsaKey.load(c.RSAKeyFile); err != nil {

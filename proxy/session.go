@@ -38,7 +38,8 @@ type session struct {
 	gone       bool  // the server will send no more
 	exchanging bool  // an exchange is going on
 
-	silentSince int64 // when the last command ended, or began
+	slow        *slowLog // nil if it is off
+	silentSince int64    // when the last command ended, or began
 
 	between atomic.Bool // the client is not in the middle of a packet
 
@@ -66,6 +67,9 @@ func newSession(s *Server, client net.Conn) *session {
 		wires: [2]net.Conn{client, nil},
 	}
 	e.changed.L = &e.mu
+	if e.settings.SlowLog > 0 {
+		e.slow = &slowLog{threshold: e.settings.SlowLog}
+	}
 	return e
 }
 

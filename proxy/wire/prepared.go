@@ -35,6 +35,7 @@ func (t *Tracker) decidePrepared() {
 		t.opaque = true
 		return
 	}
+	t.statement = binary.LittleEndian.Uint32(t.head[1:])
 	t.columns = uint64(binary.LittleEndian.Uint16(t.head[5:]))
 	t.definitions = uint64(binary.LittleEndian.Uint16(t.head[7:]))
 	t.bare = t.Capabilities.Has(OptionalMetadata) && t.nhead > preparedSize && t.head[preparedSize] == 0

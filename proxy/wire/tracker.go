@@ -29,6 +29,8 @@ type Tracker struct {
 	status Status
 	code   uint16
 
+	statement uint32 // the id of the statement that is being prepared
+
 	definitions uint64 // how many are still to come in this phase
 	columns     uint64 // of a prepared statement: their definitions come after the parameters'
 	bare        bool   // the answer to PREPARE has no definitions
@@ -148,8 +150,8 @@ func (t *Tracker) finishPacket() bool {
 
 func (t *Tracker) finishResponse() Report {
 	o := t.queue.pop()
-	r := Report{Command: o.command, Code: t.code, Status: t.status, Started: o.started}
-	t.ended, t.code = false, 0
+	r := Report{Command: o.command, Code: t.code, Status: t.status, Started: o.started, Statement: t.statement}
+	t.ended, t.code, t.statement = false, 0, 0
 	t.next()
 	return r
 }

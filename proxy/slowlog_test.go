@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// lines is a log that can be read.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Slow statements are logged, as text and prepared, without their values; quick ones are not.
+func TestSlowLog(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}}, Config{SlowLog: 50 * time.Millisecond})
+		var log lines
+		p.Server.log = slog.New(slog.NewTextHandler(&log, nil))
+		db, err := clientOf(t, s, p.address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := context.Background()
+		for _, q := range []string{"SELECT 'quick'", "SELECT SLEEP(0.1), 'secret', 4711", "DO SLEEP(0.1)"} {
+			rows, err := db.QueryContext(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows.Close()
+		}
+		st, err := db.PrepareContext(ctx, "SELECT SLEEP(?), 'prepared secret'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		for _, seconds := range []float64{0.1, 0} {
+			rows, err := st.QueryContext(ctx, seconds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows.Close()
+		}
+		got := log.String()
+		for _, want := range []string{`statement="SELECT SLEEP(?), ?, ?"`, `statement="DO SLEEP(?)"`, `command=execute`, `statement="SELECT SLEEP(?), ?"`} {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("want once %s in\n%s", want, got)
+			}
+		}
+		if strings.Contains(got, "secret") || strings.Contains(got, "quick") {
+			t.Errorf("values or quick statements in\n%s", got)
+		}
+	})
+}
+
+func TestSlowLogIsBounded(t *testing.T) {
+	t.Parallel()
+	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t)}}, Config{SlowLog: time.Nanosecond})
+	var log lines
+	s := &session{server: p.Server, log: slog.New(slog.NewTextHandler(&log, nil)), peer: p.Addr()}
+	l := &slowLog{threshold: 1}
+	for i := range int64(1000) {
+		l.begin(i, wire.Query, command(wire.Query, "SELECT 1"), 0)
+		l.end(wire.Report{Command: wire.Query, Started: i}, time.Second, s)
+	}
+	if n := strings.Count(log.String(), "\n"); n < slowPerSecond || n > 2*slowPerSecond {
+		t.Errorf("got %d lines, want about %d", n, slowPerSecond)
+	}
+	for i := range int64(1000) { // commands without an answer
+		l.begin(i, wire.CloseStatement, make([]byte, 5), 0)
+	}
+	if len(l.outstanding) > slowOutstanding {
+		t.Errorf("%d commands are kept", len(l.outstanding))
+	}
+}
+
+// With the log off nothing is kept, and with it on nothing is allocated for a quick statement.
+func TestSlowLogAllocatesNothing(t *testing.T) {
+	l := &slowLog{threshold: time.Second}
+	payload := command(wire.Query, "SELECT 1")
+	now := int64(0)
+	once := func() {
+		now++
+		l.begin(now, wire.Query, payload, 0)
+		l.end(wire.Report{Command: wire.Query, Started: now}, 0, nil)
+	}
+	once()
+	if n := testing.AllocsPerRun(100, once); n > 0 {
+		t.Errorf("got %v allocations per command, want none", n)
+	}
+}
