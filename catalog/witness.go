@@ -26,11 +26,25 @@ func NewWitness(store *Store, stateDir string, log *slog.Logger) (*Witness, erro
 	return &Witness{store: store, memory: memory, log: log}, nil
 }
 
+// Await checks until a check has been made, and reports false when ctx ended before. The engine starts after it.
+func (w *Witness) Await(ctx context.Context) bool {
+	for {
+		err := w.Check(ctx)
+		if err == nil {
+			return true
+		}
+		w.warn(ctx, err)
+		if wait(ctx, w.store.cfg.BeatInterval) != nil {
+			return false
+		}
+	}
+}
+
 // Run checks, advances the generation and remembers it, with every beat until ctx ends.
 func (w *Witness) Run(ctx context.Context) error {
 	for {
-		if err := w.Check(ctx); err != nil && ctx.Err() == nil {
-			w.log.LogAttrs(ctx, slog.LevelWarn, "cannot check the catalog's lineage", slog.Any("err", err))
+		if err := w.Check(ctx); err != nil {
+			w.warn(ctx, err)
 		}
 		if wait(ctx, w.store.cfg.BeatInterval) != nil {
 			return nil
@@ -38,8 +52,14 @@ func (w *Witness) Run(ctx context.Context) error {
 	}
 }
 
+func (w *Witness) warn(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		w.log.LogAttrs(ctx, slog.LevelWarn, "cannot check where the catalog lives", slog.Any("err", err))
+	}
+}
+
 // Check holds the policies when the server or the catalog is not the one it should be; otherwise it advances the generation and
-// remembers it. The engine starts after the first Check.
+// remembers it.
 func (w *Witness) Check(ctx context.Context) error {
 	l, err := w.store.Lineage(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ type worker struct {
 
 // work runs one worker until there is nothing left to claim.
 func (e *Engine) work(ctx context.Context) {
-	w := &worker{Engine: e, session: &session{db: e.db, setup: e.cfg.afterOpen}}
+	w := &worker{Engine: e, session: &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}}
 	defer w.session.close()
 	for ctx.Err() == nil && e.stopped() == "" {
 		task, err := w.claim(ctx)

@@ -23,6 +23,9 @@ type Config struct {
 	StopFile string        // while this file exists nothing is deleted, whatever the catalog says
 	Tick     time.Duration // between two looks at the catalog; a second when zero
 
+	// Admit refuses a new connection that leads to a server the policies do not belong to, as after a fail-over; nil for none.
+	Admit func(context.Context, *sql.Conn) error
+
 	beforePacket func() // hook for tests: between choosing a batch and sending it
 	afterOpen    []string
 }

@@ -50,7 +50,8 @@ type session struct {
 	id   uint64 // CONNECTION_ID()
 	used time.Time
 
-	setup []string // further statements for each connection; tests move the clock with them
+	admit func(context.Context, *sql.Conn) error // may refuse the server at the other end
+	setup []string                               // further statements for each connection; tests move the clock with them
 }
 
 // openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
@@ -106,6 +107,11 @@ func (s *session) prepare(ctx context.Context) error {
 	for _, statement := range s.setup {
 		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("prepare session: %s: %w", statement, err)
+		}
+	}
+	if s.admit != nil {
+		if err := s.admit(ctx, s.conn); err != nil {
+			return err
 		}
 	}
 	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)

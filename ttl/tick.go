@@ -30,7 +30,7 @@ type ticker struct {
 // ticks looks after jobs: the leader of the cluster starts those that are due, every node leads those it owns, and
 // wakes its crew when there is work.
 func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
-	t := &ticker{Engine: e, session: &session{db: e.db, setup: e.cfg.afterOpen}, retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{}}
+	t := &ticker{Engine: e, session: &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}, retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{}}
 	defer t.session.close()
 	failing := false
 	for ctx.Err() == nil {

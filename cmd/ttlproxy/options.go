@@ -111,7 +111,7 @@ func table() []option {
 		{
 			name: "state-dir", arg: "DIR", group: "Engine", on: onServe,
 			bind: func(o *options) value { return text{&o.StateDir} },
-			text: "Where this proxy remembers which server it has seen, to notice when that is replaced by an old copy. Without it the server's own word is taken.",
+			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced by an old copy of itself. Without it, it remembers only while it runs.",
 		},
 		{
 			name: "status", arg: "HOST:PORT", group: "Watching", on: onClients,

@@ -59,8 +59,16 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 		if !o.Engine {
 			return nil
 		}
+		witness, err := catalog.NewWitness(store, o.StateDir, log)
+		if err != nil {
+			return err
+		}
+		if !witness.Await(ctx) {
+			return nil
+		}
+		g.Go(func() error { return witness.Run(ctx) })
 		engine, err := ttl.New(ttl.Config{
-			Backend: o.login(backends), Node: thisNode(server.Addr().String()), StopFile: o.StopFile,
+			Backend: o.login(backends), Node: thisNode(server.Addr().String()), StopFile: o.StopFile, Admit: witness.Admit,
 		}, store, log, ttl.NewMetrics(registry))
 		if err != nil {
 			return err
