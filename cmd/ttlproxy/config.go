@@ -44,7 +44,7 @@ func example(o option) string {
 			"tls-cert": "/etc/ttlproxy/cert.pem", "tls-key": "/etc/ttlproxy/key.pem",
 			"tls-client-ca": "/etc/ttlproxy/clients-ca.pem", "rsa-key": "/etc/ttlproxy/private_key.pem", "proxy-networks": "10.0.0.0/8",
 			"backend-tls-ca": "/etc/ttlproxy/servers-ca.pem", "backend-tls-cert": "/etc/ttlproxy/client.pem", "backend-tls-key": "/etc/ttlproxy/client-key.pem",
-			"state-dir": "/var/lib/ttlproxy", "status": "127.0.0.1:4080",
+			"state-dir": "/var/lib/ttlproxy", "status": "127.0.0.1:4080", "status-token-file": "/etc/ttlproxy/status-token",
 		}[o.name]
 	}
 	switch o.bind(defaults()).(type) {

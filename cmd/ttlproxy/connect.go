@@ -26,7 +26,7 @@ func (o *options) prepareBackends() error {
 	}
 	var err error
 	if o.EnginePasswordFile != "" {
-		if o.EnginePassword, err = readPassword(o.EnginePasswordFile); err != nil {
+		if o.EnginePassword, err = readSecret(o.EnginePasswordFile); err != nil {
 			return err
 		}
 	}
@@ -48,11 +48,11 @@ func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
 	return backends, nil
 }
 
-// readPassword returns the first line of a file.
-func readPassword(path string) (string, error) {
+// readSecret returns the first line of a file.
+func readSecret(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read the password: %w", err)
+		return "", fmt.Errorf("read a secret: %w", err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
 	return strings.TrimSuffix(line, "\r"), nil

@@ -22,7 +22,7 @@ type options struct {
 	StopFile                                       string
 	StateDir                                       string
 
-	Status string
+	Status, StatusToken, StatusTokenFile string
 
 	LogFormat, LogLevel string
 
@@ -114,9 +114,19 @@ func table() []option {
 			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced by an old copy of itself. Without it, it remembers only while it runs.",
 		},
 		{
-			name: "status", arg: "HOST:PORT", group: "Watching", on: onClients,
+			name: "status", arg: "ADDRESS", group: "Watching", on: onServe,
 			bind: func(o *options) value { return text{&o.Status} },
-			text: "Where the status page, the metrics and the health checks are served by HTTP. Empty: nowhere.",
+			text: "Where the status page, its API, the metrics and the health checks are served by HTTP: HOST:PORT or unix:PATH. Empty: nowhere.",
+		},
+		{
+			name: "status-token-file", arg: "FILE", group: "Watching", on: onServe,
+			bind: func(o *options) value { return text{&o.StatusTokenFile} },
+			text: "File whose first line is the token that lets its bearer act on the status page and see keys of rows, at least 16 characters. Without one nothing can be changed by HTTP.",
+		},
+		{
+			name: "status-token", group: "Watching", on: onServe, from: fromEnvironment,
+			bind: func(o *options) value { return text{&o.StatusToken} },
+			text: "That token. Only in the environment, because others can see a command line.",
 		},
 		{
 			name: "log-format", arg: "auto|text|json", group: "Watching", on: onLogging,

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/status"
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
 
@@ -39,42 +42,73 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
+	page, err := newPage(ctx, o, registry, log)
+	if err != nil {
+		return err
+	}
+	stopPage := page.serve(ctx)
+	r := &running{options: o, log: log, backends: backends, db: db, registry: registry, page: page}
+	return errors.Join(r.run(ctx, ready), stopPage())
+}
+
+// running is what the parts of the program share.
+type running struct {
+	*options
+	log      *slog.Logger
+	backends *proxy.Backends
+	db       *sql.DB
+	registry *prometheus.Registry
+	page     *page
+}
+
+// run opens the catalog and runs what needs it, until ctx ends or a part fails.
+func (r *running) run(ctx context.Context, ready func(address string)) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return backends.Run(ctx) })
+	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error {
-		store, err := awaitCatalog(ctx, db, o, log)
+		store, err := awaitCatalog(ctx, r.db, r.options, r.log)
 		if err != nil || store == nil {
 			return err
 		}
-		o.Proxy.Statements = proxy.Statements{Store: store, DB: db}
-		server, err := proxy.New(ctx, o.Proxy, backends, log, proxy.NewMetrics(registry))
+		r.page.open(store)
+		r.Proxy.Statements = proxy.Statements{Store: store, DB: r.db}
+		server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
 		if err != nil {
 			return err
 		}
 		g.Go(func() error { return server.Run(ctx) })
-		g.Go(func() error { return watchConfig(ctx, o, backends, server, log) })
+		g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
+		r.page.proxy.Store(server)
 		if ready != nil {
 			ready(server.Addr().String())
 		}
-		if !o.Engine {
+		if !r.Engine {
 			return nil
 		}
-		witness, err := catalog.NewWitness(store, o.StateDir, log)
-		if err != nil {
-			return err
-		}
-		if !witness.Await(ctx) {
-			return nil
-		}
-		g.Go(func() error { return witness.Run(ctx) })
-		engine, err := ttl.New(ttl.Config{
-			Backend: o.login(backends), Node: thisNode(server.Addr().String()), StopFile: o.StopFile, Admit: witness.Admit,
-		}, store, log, ttl.NewMetrics(registry))
-		if err != nil {
-			return err
-		}
-		return engine.Run(ctx)
+		return r.delete(ctx, store, server.Addr().String())
 	})
+	return g.Wait()
+}
+
+// delete runs the engine on the server that the catalog belongs to, and records what it does for the charts.
+func (r *running) delete(ctx context.Context, store *catalog.Store, address string) error {
+	witness, err := catalog.NewWitness(store, r.StateDir, r.log)
+	if err != nil {
+		return err
+	}
+	if !witness.Await(ctx) {
+		return nil
+	}
+	engine, err := ttl.New(ttl.Config{
+		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
+	}, store, r.log, ttl.NewMetrics(r.registry))
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return witness.Run(ctx) })
+	g.Go(func() error { return engine.Run(ctx) })
+	g.Go(func() error { return status.NewRecorder(store, r.registry, engine.Node, r.log).Run(ctx) })
 	return g.Wait()
 }
 

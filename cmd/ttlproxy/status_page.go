@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/status"
+)
+
+// page is the status listener, or nothing where no address is given.
+type page struct {
+	server   *status.Server
+	registry *prometheus.Registry
+	log      *slog.Logger
+	proxy    atomic.Pointer[proxy.Server] // once it listens
+}
+
+// newPage binds the address before anything else starts, so that health can be asked from the first moment.
+func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log *slog.Logger) (*page, error) {
+	p := &page{registry: registry, log: log}
+	if o.Status == "" {
+		return p, nil
+	}
+	token := o.StatusToken
+	if o.StatusTokenFile != "" {
+		var err error
+		if token, err = readSecret(o.StatusTokenFile); err != nil {
+			return nil, err
+		}
+	}
+	server, err := status.New(ctx, status.Config{
+		Listen: o.Status, Token: token, Version: version(), Checks: []status.Check{{Name: "proxy", Run: p.proxyReady}},
+	}, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	p.server = server
+	return p, nil
+}
+
+// serve serves the page from now on, and returns what ends it. It outlives ctx: while the proxy drains, /readyz should say so.
+func (p *page) serve(ctx context.Context) (stop func() error) {
+	if p.server == nil {
+		return func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var g errgroup.Group
+	g.Go(func() error { return p.server.Run(ctx) })
+	return func() error {
+		cancel()
+		return g.Wait()
+	}
+}
+
+// open shows what the catalog says, on the page and in the metrics.
+func (p *page) open(store *catalog.Store) {
+	p.registry.MustRegister(status.NewCollector(store, p.log))
+	if p.server != nil {
+		p.server.Open(store)
+	}
+}
+
+// errNotListening is why a proxy that still waits for its catalog is not ready.
+var errNotListening = errors.New("waiting for the server and the catalog")
+
+// proxyReady asks the proxy whether clients should be sent to it.
+func (p *page) proxyReady(context.Context) error {
+	if server := p.proxy.Load(); server != nil {
+		return server.Ready()
+	}
+	return errNotListening
+}

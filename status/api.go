@@ -1,0 +1,28 @@
+package status
+
+import (
+	"log/slog"
+	"net/http"
+)
+
+// api is the part of the listener that needs the catalog.
+type api struct {
+	gate
+	cfg   Config
+	store Store
+	view  *viewer
+	log   *slog.Logger
+}
+
+func newAPI(cfg Config, store Store, log *slog.Logger) *api {
+	return &api{gate: gate{cfg.Token}, cfg: cfg, store: store, view: newViewer(store), log: log}
+}
+
+// handler answers the API. A known path with another method, like every other path, is not there.
+func (a *api) handler() http.Handler {
+	mux := a.gate.handler(a.routes())
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, r.Method+" "+r.URL.Path+" is not there; see /api/v1/openapi.json")
+	})
+	return mux
+}

@@ -1,0 +1,218 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// tableMetrics bounds the tables with metrics of their own. The ones furthest behind have them.
+const tableMetrics = 200
+
+// collectTimeout bounds the look at the catalog for one scrape.
+const collectTimeout = 5 * time.Second
+
+// delayBounds are the steps of the watermark delay, in hours, those of TiDB's panel.
+var delayBounds = []struct {
+	name  string
+	below time.Duration
+}{
+	{"1h", time.Hour},
+	{"2h", 2 * time.Hour},
+	{"6h", 6 * time.Hour},
+	{"12h", 12 * time.Hour},
+	{"24h", 24 * time.Hour},
+	{"72h", 72 * time.Hour},
+	{"1w", 168 * time.Hour},
+	{"more", 1<<63 - 1},
+}
+
+// Collector tells Prometheus what the catalog says: the state of the installation, the same from every proxy. (What a node
+// itself does is counted where it is done.)
+type Collector struct {
+	view  *viewer
+	log   *slog.Logger
+	descs descriptions
+}
+
+// descriptions are the metrics of a Collector.
+type descriptions struct {
+	up, enabled, paused, held               *prometheus.Desc
+	policies, jobs, tasks, nodes            *prometheus.Desc
+	lag, verdict, progress, due, flow       *prometheus.Desc
+	delay, lastEnded, tables, tablesOmitted *prometheus.Desc
+}
+
+// NewCollector returns a collector to be registered once.
+func NewCollector(reads Reads, log *slog.Logger) *Collector {
+	d := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("ttlproxy_"+name, help, labels, nil)
+	}
+	table := []string{"schema", "table", "partition"}
+	with := func(more ...string) []string { return append(slices.Clone(table), more...) }
+	return &Collector{view: newViewer(reads), log: log, descs: descriptions{
+		up:            d("catalog_up", "Whether the catalog answered when this was scraped. Everything else from the catalog is missing when it did not."),
+		enabled:       d("jobs_enabled", "Whether ttl_job_enable is ON."),
+		paused:        d("paused", "Whether everything is paused."),
+		held:          d("held", "Whether the server is held because it is not the one the catalog knows."),
+		policies:      d("policies", "Policies by state.", "state"),
+		jobs:          d("jobs", "Open jobs by state.", "state"),
+		tasks:         d("tasks", "Tasks of open jobs by state.", "state"),
+		nodes:         d("nodes", "Nodes that have joined and not left, live or vanished.", "state"),
+		lag:           d("table_lag_seconds", "For how long the oldest row still in the table has been due, as far as known.", table...),
+		verdict:       d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
+		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
+		due:           d("job_due_rows", "Rows that were due when the open job started and are still there, as estimated.", table...),
+		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
+		delay:         d("watermark_delay_tables", "Tables by the age of the last cutoff that a job has finished with.", "delay"),
+		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
+		tables:        d("tables", "Tables and partitions with a policy."),
+		tablesOmitted: d("tables_without_metrics", "Tables and partitions past the limit of those with metrics of their own."),
+	}}
+}
+
+// Describe sends every description.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	d := c.descs
+	for _, one := range []*prometheus.Desc{
+		d.up, d.enabled, d.paused, d.held, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.flow,
+		d.delay, d.lastEnded, d.tables, d.tablesOmitted,
+	} {
+		ch <- one
+	}
+}
+
+// Collect looks at the catalog and sends what it says.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	//nolint:forbidigo // Prometheus collects without a context
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	l, err := c.view.look(ctx)
+	if err != nil {
+		c.log.WarnContext(ctx, "catalog metrics", slog.Any("err", err))
+		ch <- gauge(c.descs.up, 0)
+		return
+	}
+	ch <- gauge(c.descs.up, 1)
+	c.whole(ch, l)
+	work := l.Work()
+	c.delays(ch, work)
+	c.eachTable(ch, work)
+}
+
+// whole sends what is about everything.
+func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
+	d := c.descs
+	ch <- gauge(d.enabled, number(l.Enabled))
+	ch <- gauge(d.paused, number(l.Pause.Paused))
+	ch <- gauge(d.held, number(l.Pause.Held))
+	policies := map[string]int{"armed": 0, "staged": 0, "stopped": 0, "dormant": 0, "disarmed": 0}
+	for _, p := range l.Policies {
+		policies[string(p.State)]++
+	}
+	jobs := map[string]int{}
+	for _, s := range catalog.OpenJobStates() {
+		jobs[string(s)] = 0
+	}
+	for _, j := range l.Jobs {
+		jobs[string(j.State)]++
+	}
+	tasks := map[string]int{"waiting": 0, "running": 0, "finished": 0}
+	for _, t := range l.tasks {
+		tasks[string(t.State)]++
+	}
+	nodes := map[string]int{"live": 0, "vanished": 0}
+	for _, n := range l.Nodes {
+		switch {
+		case n.Live:
+			nodes["live"]++
+		case n.LeftAt.IsZero():
+			nodes["vanished"]++
+		}
+	}
+	for desc, counts := range map[*prometheus.Desc]map[string]int{d.policies: policies, d.jobs: jobs, d.tasks: tasks, d.nodes: nodes} {
+		for state, n := range counts {
+			ch <- gauge(desc, float64(n), state)
+		}
+	}
+}
+
+// delays sends how far behind the schedule tables are.
+func (c *Collector) delays(ch chan<- prometheus.Metric, work []*report.Work) {
+	counts := make([]int, len(delayBounds))
+	for _, w := range work {
+		if w.Last == nil || w.Last.State != catalog.JobFinished {
+			continue
+		}
+		age := w.Now.Sub(w.Last.Cutoff)
+		counts[slices.IndexFunc(delayBounds, func(b struct {
+			name  string
+			below time.Duration
+		},
+		) bool {
+			return age < b.below
+		})]++
+	}
+	for i, b := range delayBounds {
+		ch <- gauge(c.descs.delay, float64(counts[i]), b.name)
+	}
+}
+
+// eachTable sends what is about one table, for as many as may have metrics of their own.
+func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) {
+	d := c.descs
+	ch <- gauge(d.tables, float64(len(work)))
+	ch <- gauge(d.tablesOmitted, float64(max(0, len(work)-tableMetrics)))
+	slices.SortStableFunc(work, func(a, b *report.Work) int {
+		x, _ := a.Behind()
+		y, _ := b.Behind()
+		return cmp.Compare(y, x)
+	})
+	for _, w := range work[:min(len(work), tableMetrics)] {
+		c.table(ch, w)
+	}
+}
+
+func (c *Collector) table(ch chan<- prometheus.Metric, w *report.Work) {
+	d := c.descs
+	labels := []string{w.Policy.Table.Schema, w.Policy.Table.Name, w.Partition}
+	with := func(more string) []string { return append(slices.Clone(labels), more) }
+	if behind, ok := w.Behind(); ok {
+		ch <- gauge(d.lag, behind.Seconds(), labels...)
+	}
+	ch <- gauge(d.verdict, 1, with(string(report.Judge(w).Word))...)
+	flow := report.FlowOf(w)
+	if flow.InflowKnown {
+		ch <- gauge(d.flow, flow.Inflow, with("in")...)
+	}
+	if flow.OutflowKnown {
+		ch <- gauge(d.flow, flow.Outflow, with("out")...)
+	}
+	if w.Job != nil {
+		if p := report.ProgressOf(w.Job, w.Now); p.Known {
+			ch <- gauge(d.progress, p.Percent/100, labels...)
+		}
+		ch <- gauge(d.due, float64(flow.Backlog), labels...)
+	}
+	if w.Last != nil {
+		ch <- gauge(d.lastEnded, float64(w.Last.FinishedAt.UnixMilli())/1000, with(string(w.Last.State))...)
+	}
+}
+
+func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,190 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// Answers of the lists. Each is an object, so that more can be said later.
+type (
+	historyAnswer struct {
+		Jobs []jobView `json:"jobs"`
+	}
+	eventsAnswer struct {
+		Events []eventView `json:"events"`
+	}
+	errorsAnswer struct {
+		Errors []errorView `json:"errors"`
+	}
+	tasksAnswer struct {
+		Tasks []taskView `json:"tasks"`
+	}
+	settingsAnswer struct {
+		Settings []settingView `json:"settings"`
+	}
+	tableAnswer struct {
+		Now    time.Time   `json:"now"`
+		Tables []tableView `json:"tables"` // one, or one for each partition
+		Jobs   []jobView   `json:"jobs"`   // open ones
+	}
+)
+
+// settingView is one line of SHOW TTL VARIABLES.
+type settingView struct {
+	Name    string `json:"name"`
+	Alias   string `json:"alias"` // TiDB's name
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Text    string `json:"text"`
+}
+
+// Lists are short unless asked to be longer.
+const (
+	listLimit    = 100
+	listLimitMax = 1000
+)
+
+// filter reads ?schema=, ?table= and ?limit=.
+func filter(r *http.Request) (catalog.Filter, error) {
+	q := r.URL.Query()
+	f := catalog.Filter{Table: catalog.Table{Schema: q.Get("schema"), Name: q.Get("table")}, Limit: listLimit}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > listLimitMax {
+			return f, &answerError{http.StatusBadRequest, "limit: want a number from 1 to " + strconv.Itoa(listLimitMax)}
+		}
+		f.Limit = n
+	}
+	return f, nil
+}
+
+func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
+	f, err := filter(r)
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	l, err := a.view.look(r.Context())
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	jobs, err := a.store.History(r.Context(), f)
+	out := historyAnswer{Jobs: []jobView{}}
+	for i := range jobs {
+		out.Jobs = append(out.Jobs, viewEnded(&l.Snapshot, &jobs[i]))
+	}
+	a.answer(w, r, out, err)
+}
+
+func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
+	f, err := filter(r)
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	events, err := a.store.Events(r.Context(), f)
+	out := eventsAnswer{Events: []eventView{}}
+	for _, e := range events {
+		out.Events = append(out.Events, viewEvent(e))
+	}
+	a.answer(w, r, out, err)
+}
+
+func (a *api) getErrors(w http.ResponseWriter, r *http.Request) {
+	f, err := filter(r)
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	var policy uint64
+	if f.Table.Name != "" {
+		p, err := a.store.Policy(r.Context(), f.Table)
+		if errors.Is(err, catalog.ErrNoPolicy) {
+			a.answer(w, r, errorsAnswer{Errors: []errorView{}}, nil)
+			return
+		}
+		if err != nil {
+			a.answer(w, r, nil, err)
+			return
+		}
+		policy = p.ID
+	}
+	rows, err := a.store.RowErrors(r.Context(), policy, f.Limit)
+	out, keys := errorsAnswer{Errors: []errorView{}}, a.bearer(r)
+	for _, e := range rows {
+		out.Errors = append(out.Errors, viewError(e, keys))
+	}
+	a.answer(w, r, out, err)
+}
+
+func (a *api) getTasks(w http.ResponseWriter, r *http.Request) {
+	job, err := strconv.ParseUint(r.PathValue("job"), 10, 64)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "job: want its number")
+		return
+	}
+	l, err := a.view.look(r.Context())
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	tasks, err := a.store.TasksOf(r.Context(), job)
+	out := tasksAnswer{Tasks: []taskView{}}
+	for _, t := range tasks {
+		out.Tasks = append(out.Tasks, viewTask(&l.Snapshot, t))
+	}
+	a.answer(w, r, out, err)
+}
+
+func (a *api) getSettings(w http.ResponseWriter, r *http.Request) {
+	values, err := a.store.Values(r.Context())
+	out := settingsAnswer{Settings: []settingView{}}
+	for _, d := range catalog.AllSettings() {
+		out.Settings = append(out.Settings, settingView{d.Name, d.Alias, values[d.Name], d.Default, d.Text})
+	}
+	a.answer(w, r, out, err)
+}
+
+func (a *api) getTable(w http.ResponseWriter, r *http.Request) {
+	l, p, err := a.find(r.Context(), pathTable(r))
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	out := tableAnswer{Now: l.Now, Jobs: []jobView{}}
+	for _, work := range l.Work() {
+		if work.Policy.ID != p.ID {
+			continue
+		}
+		out.Tables = append(out.Tables, viewTable(work))
+		if work.Job != nil {
+			out.Jobs = append(out.Jobs, viewJob(&l.Snapshot, work.Job, report.ProgressOf(work.Job, l.Now)))
+		}
+	}
+	a.answer(w, r, out, nil)
+}
+
+// pathTable is the table that the path names.
+func pathTable(r *http.Request) catalog.Table {
+	return catalog.Table{Schema: r.PathValue("schema"), Name: r.PathValue("table")}
+}
+
+// find looks a policy up, and what is known about it. There being none is a 404.
+func (a *api) find(ctx context.Context, t catalog.Table) (*look, catalog.Policy, error) {
+	p, err := a.store.Policy(ctx, t)
+	if errors.Is(err, catalog.ErrNoPolicy) {
+		return nil, p, &answerError{http.StatusNotFound, "table " + t.String() + " has no TTL policy"}
+	}
+	if err != nil {
+		return nil, p, err
+	}
+	l, err := a.view.look(ctx)
+	return l, p, err
+}

@@ -1,0 +1,72 @@
+// What surrounds every page: the bar at the top, the notices, the line at the bottom.
+
+import { token } from '../api.js';
+import { h, morph } from '../dom.js';
+import { ago, moment, span } from '../format.js';
+import { icon } from '../icons.js';
+
+const staleAfter = 10_000;
+
+/** frame draws the surroundings; it runs every second, so that ages are right. */
+export function frame(state) {
+  morph(document.getElementById('top'), [bar(state), notices(state)]);
+  morph(document.getElementById('foot'), foot(state.status));
+}
+
+function bar(state) {
+  const { status } = state;
+  return h('div', { class: 'bar' },
+    h('a', { class: 'brand', href: '#/' }, h('img', { src: 'icon.svg', alt: '', width: 28, height: 28 }), h('span', {}, 'ttlproxy')),
+    status && h('span', { class: 'server' }, status.server),
+    h('span', { class: 'push' }),
+    freshness(state),
+    status?.actions && (status.paused ? action('resume', 'play', 'Resume all') : action('pause', 'paused', 'Pause all')),
+    status?.actions && (token()
+      ? h('button', { class: 'quiet', 'data-action': 'lock', title: 'Forget the token in this tab' }, icon('unlock'), h('span', { class: 'wide' }, 'Unlocked'))
+      : h('button', { class: 'quiet', 'data-action': 'unlock', title: 'Enter the status token to act' }, icon('lock'), h('span', { class: 'wide' }, 'Unlock'))),
+    h('button', { class: 'quiet', 'data-action': 'theme', title: 'Dark or light', 'aria-label': 'Switch between dark and light' }, icon('sun'), icon('moon')));
+}
+
+const action = (name, picture, text) => h('button', { class: 'quiet', 'data-action': name }, icon(picture), h('span', { class: 'wide' }, text));
+
+function freshness({ seen, problem }) {
+  const age = Date.now() - seen;
+  if (!seen) return h('span', { class: 'fresh' }, problem ? 'Not connected' : 'Connecting…');
+  const stale = problem || age > staleAfter;
+  return h('span', { class: `fresh ${stale ? 'stale' : 'good'}` }, stale ? `${span(age / 1000)} old` : 'Live');
+}
+
+function notices({ status, problem, seen }) {
+  return [
+    problem && h('div', { class: 'notice bad', 'data-key': 'problem' }, icon('behind'),
+      h('p', {}, h('strong', {}, `${problem}. `), seen ? 'What you see is what it said before; trying again.' : 'Trying again.')),
+    status?.held && h('div', { class: 'notice bad', 'data-key': 'held' }, icon('hand'),
+      h('p', {}, h('strong', {}, 'Nothing is deleted: this server is not the one the catalog knows. '), status.held,
+        ' When it is the right one, run ', h('code', {}, 'TRUST TTL SERVER'), '.')),
+    status?.paused && h('div', { class: 'notice', 'data-key': 'paused' }, icon('paused'),
+      h('p', {}, h('strong', {}, 'Everything is paused'), pausedBy(status.paused, status.now))),
+    status && !status.enabled && h('div', { class: 'notice', 'data-key': 'off' }, icon('off'),
+      h('p', {}, h('strong', {}, 'No job starts: '), h('code', {}, 'ttl_job_enable'), ' is OFF.')),
+  ];
+}
+
+/** pausedBy is the end of a sentence about a pause. */
+export function pausedBy(pause, now) {
+  const by = pause.by ? ` by ${pause.by}` : '';
+  const until = pause.until ? `, until ${moment(pause.until)}` : '';
+  return `${by}, ${ago(pause.since, now)}${until}${pause.reason ? `: ${pause.reason}` : ''}.`;
+}
+
+function foot(status) {
+  return status && h('p', {}, `ttlproxy ${status.version} · times in your time zone · `,
+    h('a', { href: 'api/v1/openapi.json' }, 'API'), ' · ', h('a', { href: 'metrics' }, 'metrics'));
+}
+
+let told = '';
+
+/** announce tells a screen reader when the state of health changes, and only then. */
+export function announce({ status }) {
+  const bad = status.tables.filter(t => ['DISARMED', 'NEEDS APPROVAL', 'FALLING BEHIND'].includes(t.verdict.word));
+  const text = bad.map(t => `${t.schema}.${t.table}: ${t.verdict.word.toLowerCase()}`).join('. ') || 'All tables are keeping up.';
+  if (text !== told) document.getElementById('live').textContent = told = text;
+}

@@ -1,0 +1,25 @@
+// The proxies that share the work.
+
+import { h } from '../dom.js';
+import { ago, plural, span } from '../format.js';
+
+/** nodeList shows live nodes, and those that left or vanished within the last day. */
+export function nodeList(status) {
+  return h('section', { class: 'card', 'data-key': 'nodes', 'aria-labelledby': 'nodes-title' },
+    h('h2', { id: 'nodes-title' }, 'Nodes'),
+    h('ul', { class: 'plain' }, status.nodes.map(n => line(n, status.now))),
+    status.nodes.length === 0 && h('p', { class: 'empty' }, 'No node has joined.'));
+}
+
+function line(node, now) {
+  return h('li', { class: 'node', 'data-key': `node-${node.id}` },
+    h('span', { class: `dot ${node.live ? 'good' : 'rest'}`, 'aria-hidden': 'true' }),
+    h('div', {},
+      h('strong', {}, node.name),
+      h('small', {}, [node.address, node.version, node.engine ? plural(node.workers, 'worker') : 'engine off'].filter(Boolean).join(' · ')),
+      node.status && h('small', { class: 'reason' }, node.status)),
+    h('span', { class: 'push' }),
+    h('small', { class: 'end' }, node.live
+      ? `up ${span((new Date(now) - new Date(node.started)) / 1000)}`
+      : `${node.left ? 'left' : 'vanished'} ${ago(node.left ?? node.heartbeat, now)}`));
+}

@@ -1,0 +1,46 @@
+// The first page: how things are, at a glance and then in detail.
+
+import { h } from '../dom.js';
+import { brief, plural, rate, span, tableName } from '../format.js';
+import { chartSection } from './charts.js';
+import { jobCards } from './jobs.js';
+import { nodeList } from './nodes.js';
+import { activity } from './activity.js';
+import { tableList } from './tables.js';
+import { wantsPerson } from './verdict.js';
+
+/** overview is the page of the whole installation. */
+export function overview(state) {
+  const { status } = state;
+  if (status.tables.length === 0) return [h('h1', { class: 'away' }, 'Overview'), welcome(), h('div', { class: 'columns' }, activity(state), nodeList(status))];
+  return [
+    h('h1', { class: 'away' }, 'Overview'),
+    tiles(state),
+    jobCards(status, status.jobs),
+    tableList(state),
+    chartSection(state),
+    h('div', { class: 'columns', 'data-key': 'columns' }, activity(state), nodeList(status)),
+  ];
+}
+
+function tiles({ status, series, hours }) {
+  const { tables } = status;
+  const look = tables.filter(t => wantsPerson(t.verdict.word));
+  const oldest = tables.reduce((worst, t) => (t.behind_seconds ?? -1) > (worst?.behind_seconds ?? -1) ? t : worst, null);
+  const running = status.jobs.filter(j => j.state === 'running');
+  return h('dl', { class: 'tiles', 'data-key': 'tiles' },
+    tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
+    tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
+    tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(series.totals.due)} became due`),
+    tile('Oldest expired row', oldest?.behind_seconds === null || !oldest ? '–' : span(oldest.behind_seconds), oldest?.behind_seconds === null || !oldest ? 'not known yet' : tableName(oldest)));
+}
+
+const tile = (name, value, more, look) => h('div', { class: `tile ${look ?? ''}` }, h('dt', {}, name), h('dd', {}, h('strong', {}, value), h('span', {}, more)));
+
+function welcome() {
+  return h('section', { class: 'card welcome' },
+    h('h2', {}, 'No table has a policy yet'),
+    h('p', {}, 'Connect through the proxy with any MySQL client and give a table one:'),
+    h('pre', { tabindex: 0 }, 'ALTER TABLE session\n  TTL = created_at + INTERVAL 10 HOUR\n  TTL_JOB_INTERVAL = \'1h\';'),
+    h('p', {}, 'It appears here within seconds. ', h('code', {}, 'EXPLAIN TTL ALTER TABLE …'), ' shows beforehand what would be deleted.'));
+}

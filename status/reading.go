@@ -1,0 +1,110 @@
+package status
+
+import (
+	"log/slog"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// The metrics that the charts are drawn from. Package ttl moves them.
+const (
+	metricRows      = "ttlproxy_rows_total"
+	metricPhases    = "ttlproxy_worker_phase_seconds_total"
+	metricSignal    = "ttlproxy_throttle_signal"
+	metricThreshold = "ttlproxy_throttle_threshold"
+)
+
+// reading is what those metrics said at one moment.
+type reading struct {
+	rows       map[rowsKey]float64
+	phases     map[string]float64
+	signals    map[string]float64
+	thresholds map[string]float64
+}
+
+// rowsKey is one child of the rows metric. Tables past its limit share the name "other", without a schema.
+type rowsKey struct{ schema, table, result string }
+
+// place is the key of a sample's table.
+func (k rowsKey) place() string {
+	if k.schema == "" {
+		return k.table
+	}
+	return k.schema + "." + k.table
+}
+
+func (r *Recorder) read() reading {
+	out := reading{map[rowsKey]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}}
+	families, err := r.gatherer.Gather()
+	if err != nil { // what could be gathered is there all the same
+		r.log.Warn("gather metrics", slog.Any("err", err))
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			out.take(f.GetName(), m)
+		}
+	}
+	return out
+}
+
+func (r reading) take(name string, m *dto.Metric) {
+	switch name {
+	case metricRows:
+		r.rows[rowsKey{label(m, "schema"), label(m, "table"), label(m, "result")}] += m.GetCounter().GetValue()
+	case metricPhases:
+		r.phases[label(m, "phase")] += m.GetCounter().GetValue()
+	case metricSignal:
+		r.signals[label(m, "signal")] = m.GetGauge().GetValue()
+	case metricThreshold:
+		r.thresholds[label(m, "signal")] = m.GetGauge().GetValue()
+	}
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// since is what happened between two readings of one process.
+func (r reading) since(before reading) catalog.Sample {
+	var m catalog.Sample
+	for key, n := range r.rows {
+		if n -= before.rows[key]; n > 0 {
+			put(&m.Tables, key.place(), addRows(m.Tables[key.place()], key.result, n))
+		}
+	}
+	for phase, seconds := range r.phases {
+		if seconds -= before.phases[phase]; seconds > 0 {
+			put(&m.Phases, phase, seconds)
+		}
+	}
+	for signal, v := range r.signals {
+		put(&m.Signals, signal, catalog.SampleSignal{Value: v, Threshold: r.thresholds[signal]})
+	}
+	return m
+}
+
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
+
+func addRows(to catalog.SampleRows, result string, n float64) catalog.SampleRows {
+	switch result {
+	case "deleted":
+		to.Deleted += n
+	case "examined":
+		to.Examined += n
+	case "failed":
+		to.Failed += n
+	}
+	return to
+}

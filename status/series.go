@@ -1,0 +1,200 @@
+package status
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// series are the charts: equal steps of time, and for each what went on in it. A null is a time nobody has recorded.
+type series struct {
+	Step    float64                  `json:"step_seconds"`
+	Times   []int64                  `json:"times"` // where each step begins, in Unix seconds
+	Deleted []*float64               `json:"deleted"`
+	Due     []*float64               `json:"due"` // rows a second whose expiry fell into the step
+	Totals  seriesTotals             `json:"totals"`
+	Phases  map[string][]*float64    `json:"phases"` // workers busy with it
+	Signals map[string]*signalSeries `json:"signals"`
+}
+
+type seriesTotals struct {
+	Deleted  float64  `json:"deleted"`
+	Examined float64  `json:"examined"`
+	Failed   float64  `json:"failed"`
+	Due      *float64 `json:"due"`
+}
+
+// signalSeries is what a throttle goes by: the highest reading of each step on any node, and the threshold then.
+type signalSeries struct {
+	Value     []*float64 `json:"value"`
+	Threshold []*float64 `json:"threshold"`
+}
+
+// steps cuts a time into equal parts.
+type steps struct {
+	from time.Time
+	to   time.Time
+	step time.Duration
+	n    int
+}
+
+// stepsFor cuts the hours before now into at most 200 steps that begin on whole multiples, so that a chart does not flicker
+// from one look to the next. The last one ends with the last sample.
+func stepsFor(hours int, now time.Time) steps {
+	step := time.Minute
+	for _, step = range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute} {
+		if time.Duration(hours)*time.Hour/step <= 200 {
+			break
+		}
+	}
+	from := now.Add(-time.Duration(hours) * time.Hour).Truncate(step)
+	return steps{from: from, to: now, step: step, n: int((now.Sub(from) + step - 1) / step)}
+}
+
+// width is the length of a step in seconds; the last one may be shorter.
+func (s steps) width(i int) float64 {
+	begin := s.from.Add(time.Duration(i) * s.step)
+	return min(s.step, s.to.Sub(begin)).Seconds()
+}
+
+// spread divides an amount that belongs to a time over the steps it covers.
+func (s steps) spread(from, to time.Time, add func(i int, share float64)) {
+	length := to.Sub(from)
+	if length <= 0 {
+		return
+	}
+	for i := max(0, int(from.Sub(s.from)/s.step)); i < s.n; i++ {
+		begin := s.from.Add(time.Duration(i) * s.step)
+		end := begin.Add(min(s.step, s.to.Sub(begin)))
+		if !begin.Before(to) {
+			return
+		}
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		if end.After(begin) {
+			add(i, float64(end.Sub(begin))/float64(length))
+		}
+	}
+}
+
+// drawSeries makes the charts of everything, or of one table.
+func drawSeries(s steps, samples []catalog.Sample, inflows []catalog.Inflow, table string) series {
+	if len(samples) > 0 {
+		s.to = samples[len(samples)-1].At
+		s.n = min(s.n, max(0, int((s.to.Sub(s.from)+s.step-1)/s.step)))
+	}
+	out := series{
+		Step: s.step.Seconds(), Times: make([]int64, s.n), Deleted: make([]*float64, s.n), Due: make([]*float64, s.n),
+		Phases: map[string][]*float64{}, Signals: map[string]*signalSeries{},
+	}
+	for i := range out.Times {
+		out.Times[i] = s.from.Add(time.Duration(i) * s.step).Unix()
+	}
+	for i := range samples {
+		out.addSample(s, &samples[i], table)
+	}
+	for _, f := range inflows {
+		out.addInflow(s, f, table)
+	}
+	return out
+}
+
+func (o *series) addSample(s steps, m *catalog.Sample, table string) {
+	rows := sumRows(m, table)
+	from := m.At.Add(-m.Length)
+	s.spread(from, m.At, func(i int, share float64) {
+		add(o.Deleted, i, rows.Deleted*share/s.width(i))
+		o.Totals.Deleted += rows.Deleted * share
+		o.Totals.Examined += rows.Examined * share
+		o.Totals.Failed += rows.Failed * share
+		for phase, seconds := range m.Phases {
+			if o.Phases[phase] == nil {
+				o.Phases[phase] = make([]*float64, s.n)
+			}
+			add(o.Phases[phase], i, seconds*share/s.width(i))
+		}
+		for name, reading := range m.Signals {
+			o.addSignal(s, name, i, reading)
+		}
+	})
+}
+
+func (o *series) addSignal(s steps, name string, i int, reading catalog.SampleSignal) {
+	line := o.Signals[name]
+	if line == nil {
+		line = &signalSeries{make([]*float64, s.n), make([]*float64, s.n)}
+		o.Signals[name] = line
+	}
+	if line.Value[i] == nil || *line.Value[i] < reading.Value {
+		line.Value[i] = &reading.Value
+	}
+	line.Threshold[i] = &reading.Threshold
+}
+
+func (o *series) addInflow(s steps, f catalog.Inflow, table string) {
+	if table != "" && f.Table.Schema+"."+f.Table.Name != table {
+		return
+	}
+	s.spread(f.From, f.To, func(i int, share float64) {
+		n := float64(f.Rows) * share
+		add(o.Due, i, n/s.width(i))
+		if o.Totals.Due == nil {
+			o.Totals.Due = new(float64)
+		}
+		*o.Totals.Due += n
+	})
+}
+
+func sumRows(m *catalog.Sample, table string) catalog.SampleRows {
+	if table != "" {
+		return m.Tables[table]
+	}
+	var sum catalog.SampleRows
+	for _, r := range m.Tables {
+		sum.Deleted += r.Deleted
+		sum.Examined += r.Examined
+		sum.Failed += r.Failed
+	}
+	return sum
+}
+
+func add(line []*float64, i int, v float64) {
+	if line[i] == nil {
+		line[i] = new(float64)
+	}
+	*line[i] += v
+}
+
+// seriesHours is how far back charts may reach: as long as samples are kept.
+const (
+	seriesHours    = 24
+	seriesHoursMax = 48
+)
+
+func (a *api) getSeries(w http.ResponseWriter, r *http.Request) {
+	hours := seriesHours
+	if text := r.URL.Query().Get("hours"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > seriesHoursMax {
+			refuse(w, http.StatusBadRequest, "hours: want a number from 1 to "+strconv.Itoa(seriesHoursMax))
+			return
+		}
+		hours = n
+	}
+	p, err := a.view.past(r.Context(), hours)
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	table := ""
+	if f, err := filter(r); err == nil && f.Table.Name != "" {
+		table = f.Table.Schema + "." + f.Table.Name
+	}
+	a.answer(w, r, drawSeries(stepsFor(hours, p.now), p.samples, p.inflows, table), nil)
+}

@@ -1,0 +1,44 @@
+package status
+
+import (
+	"context"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// Store is what the listener asks of the catalog; *catalog.Store is one.
+type Store interface {
+	Reads
+	Changes
+}
+
+// Reads are its questions.
+type Reads interface {
+	Clock(ctx context.Context) (time.Time, error)
+	Server() catalog.Server
+	Values(ctx context.Context) (catalog.Values, error)
+	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
+	Policies(ctx context.Context) ([]catalog.Policy, error)
+	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
+	Schedules(ctx context.Context) ([]catalog.Schedule, error)
+	Jobs(ctx context.Context) ([]catalog.Job, error)
+	Tasks(ctx context.Context) ([]catalog.Task, error)
+	TasksOf(ctx context.Context, job uint64) ([]catalog.Task, error)
+	LastJobs(ctx context.Context) ([]catalog.EndedJob, error)
+	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
+	Nodes(ctx context.Context) ([]catalog.Node, error)
+	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
+	RowErrors(ctx context.Context, policy uint64, limit int) ([]catalog.RowError, error)
+	Samples(ctx context.Context, since time.Time) ([]catalog.Sample, error)
+	Inflows(ctx context.Context, since time.Time) ([]catalog.Inflow, error)
+}
+
+// Changes are what the actions do. Each answers only when it is so: after Pause and Cancel no further row goes.
+type Changes interface {
+	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error
+	Resume(ctx context.Context, actor string, policy uint64) error
+	Cancel(ctx context.Context, actor string, policy uint64) ([]uint64, error)
+	RequestRun(ctx context.Context, actor string, policy uint64) error
+	Approve(ctx context.Context, actor string, policy, version uint64) error
+}

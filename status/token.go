@@ -1,0 +1,68 @@
+package status
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// access says what a request must bring.
+type access int
+
+const (
+	open      access = iota // nothing: anybody who reaches the listener
+	needToken               // the token
+	profiling               // the token, or a client on this machine when none is configured
+)
+
+// gate lets requests through that bring what their route asks for.
+type gate struct {
+	token string
+}
+
+// bearer reports whether the request carries the configured token.
+func (g gate) bearer(r *http.Request) bool {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || g.token == "" {
+		return false
+	}
+	// Hashes have one length, so that the comparison tells nothing about the token's.
+	x, y := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.token))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// guard puts the gate in front of a handler.
+func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case need == open, g.bearer(r), need == profiling && g.token == "" && local(r):
+			next(w, r)
+		case g.token == "":
+			refuse(w, http.StatusForbidden, "no token is configured: start ttlproxy with --status-token-file to allow this")
+		default:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="ttlproxy"`)
+			refuse(w, http.StatusUnauthorized, "this needs the status token: send it as Authorization: Bearer …")
+		}
+	})
+}
+
+// local reports whether the client is on this machine and means it: a page of another site that resolves its name to this
+// machine still sends its own name as Host.
+func local(r *http.Request) bool {
+	if _, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
+		return true
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	peer, _, err := net.SplitHostPort(r.RemoteAddr)
+	return err == nil && loopback(peer) && (host == "localhost" || loopback(strings.Trim(host, "[]")))
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

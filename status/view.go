@@ -1,0 +1,79 @@
+package status
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// overview is the answer of /api/v1/status: everything the first page needs but its charts.
+type overview struct {
+	Now     time.Time   `json:"now"`     // of the database
+	Version string      `json:"version"` // of this proxy
+	Server  string      `json:"server"`  // the backend, for people
+	Actions bool        `json:"actions"` // a token is configured
+	Enabled bool        `json:"enabled"` // ttl_job_enable
+	Held    string      `json:"held"`    // why the whole server is held; empty when it is not
+	Paused  *pauseView  `json:"paused"`  // of everything
+	Tables  []tableView `json:"tables"`
+	Jobs    []jobView   `json:"jobs"` // open ones
+	Nodes   []nodeView  `json:"nodes"`
+}
+
+// pauseView tells who paused, why and until when.
+type pauseView struct {
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	Since  time.Time  `json:"since"`
+	Until  *time.Time `json:"until"`
+}
+
+func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
+	l, err := a.view.look(r.Context())
+	if err != nil {
+		a.answer(w, r, nil, err)
+		return
+	}
+	a.answer(w, r, a.overview(l), nil)
+}
+
+func (a *api) overview(l *look) overview {
+	o := overview{
+		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
+		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
+		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{},
+	}
+	if l.Pause.Held {
+		o.Held = l.Pause.HeldReason
+	}
+	for _, w := range l.Work() {
+		o.Tables = append(o.Tables, viewTable(w))
+		if w.Job != nil {
+			o.Jobs = append(o.Jobs, viewJob(&l.Snapshot, w.Job, report.ProgressOf(w.Job, l.Now)))
+		}
+	}
+	for _, n := range l.Nodes {
+		o.Nodes = append(o.Nodes, viewNode(n))
+	}
+	return o
+}
+
+func viewPause(p catalog.Pause) *pauseView {
+	if !p.Paused {
+		return nil
+	}
+	return &pauseView{By: p.By, Reason: p.Reason, Since: p.Since, Until: moment(p.Until)}
+}
+
+// moment is null in JSON for no time.
+func moment(t time.Time) *time.Time { return known(!t.IsZero(), t) }
+
+// known is null in JSON for what is not known.
+func known[T any](known bool, v T) *T {
+	if !known {
+		return nil
+	}
+	return &v
+}

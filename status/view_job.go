@@ -1,0 +1,90 @@
+package status
+
+import (
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// jobView is one job, open or ended.
+type jobView struct {
+	ID            uint64           `json:"id"`
+	Schema        string           `json:"schema"`
+	Table         string           `json:"table"`
+	Partition     string           `json:"partition"`
+	State         catalog.JobState `json:"state"`
+	Reason        string           `json:"reason"`
+	Percent       *float64         `json:"percent"`
+	Rows          rowsView         `json:"rows"`
+	RowsPerSecond float64          `json:"rows_per_second"`
+	Started       time.Time        `json:"started"`
+	StartedBy     string           `json:"started_by"`
+	ExpectedEnd   *time.Time       `json:"expected_end"`
+	Finished      *time.Time       `json:"finished"`
+	Cutoff        time.Time        `json:"cutoff"` // rows that expire before it go
+	Inflow        *uint64          `json:"inflow_rows"`
+	Tasks         int              `json:"tasks"`
+	TasksFinished int              `json:"tasks_finished"`
+	Plan          string           `json:"plan"`
+	PlanReason    string           `json:"plan_reason"`
+	Owner         string           `json:"owner"`
+}
+
+// rowsView are the rows of a job. Due and table are estimates.
+type rowsView struct {
+	Due       *uint64 `json:"due"`
+	Table     *uint64 `json:"table"`
+	Deleted   uint64  `json:"deleted"`
+	Refreshed uint64  `json:"refreshed"` // expired when found, not any more when they were to be deleted
+	Failed    uint64  `json:"failed"`
+	Skipped   uint64  `json:"skipped"` // left for the next job
+	Examined  uint64  `json:"examined"`
+}
+
+func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
+	c := j.Counts
+	v := jobView{
+		ID: j.ID, Schema: j.Table.Schema, Table: j.Table.Name, Partition: j.Partition, State: j.State, Reason: j.Reason,
+		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: string(j.Trigger),
+		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined},
+		Cutoff: j.Cutoff, Inflow: j.Inflow, Tasks: j.Tasks, TasksFinished: j.TasksFinished,
+		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner),
+	}
+	if j.Trigger == catalog.TriggerManual && j.TriggeredBy != "" {
+		v.StartedBy = j.TriggeredBy
+	}
+	if p.LeftKnown {
+		v.ExpectedEnd = moment(s.Now.Add(p.Left))
+	}
+	return v
+}
+
+func viewEnded(s *report.Snapshot, j *catalog.EndedJob) jobView {
+	v := viewJob(s, &j.Job, report.EndedProgress(j))
+	v.Finished = moment(j.FinishedAt)
+	return v
+}
+
+// taskView is one key range of a job. Its keys are not told: they are values of rows.
+type taskView struct {
+	ID        uint64            `json:"id"`
+	Seq       int               `json:"seq"`
+	State     catalog.TaskState `json:"state"`
+	Since     time.Time         `json:"since"`
+	Owner     string            `json:"owner"`
+	Deleted   uint64            `json:"deleted"`
+	Refreshed uint64            `json:"refreshed"`
+	Failed    uint64            `json:"failed"`
+	Skipped   uint64            `json:"skipped"`
+	Examined  uint64            `json:"examined"`
+	Error     string            `json:"error"`
+}
+
+func viewTask(s *report.Snapshot, t catalog.Task) taskView {
+	c := t.Counts
+	return taskView{
+		t.ID, t.Seq, t.State, t.StateAt, s.NodeName(t.Owner),
+		c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined, t.Error,
+	}
+}

@@ -1,0 +1,68 @@
+package status
+
+import (
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// nodeView is one proxy.
+type nodeView struct {
+	ID        uint64     `json:"id"`
+	Name      string     `json:"name"`
+	Address   string     `json:"address"`
+	Version   string     `json:"version"`
+	Engine    bool       `json:"engine"`
+	Workers   int        `json:"workers"`
+	Live      bool       `json:"live"`
+	Status    string     `json:"status"` // what holds it back
+	Started   time.Time  `json:"started"`
+	Heartbeat time.Time  `json:"heartbeat"`
+	Left      *time.Time `json:"left"`
+}
+
+func viewNode(n catalog.Node) nodeView {
+	return nodeView{
+		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, n.Live, n.Status, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
+	}
+}
+
+// eventView is something that happened to a policy or a job.
+type eventView struct {
+	ID     uint64    `json:"id"`
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Schema string    `json:"schema"`
+	Table  string    `json:"table"`
+	Actor  string    `json:"actor"`
+	Text   string    `json:"text"`
+}
+
+func viewEvent(e catalog.Event) eventView {
+	return eventView{e.ID, e.At, string(e.Kind), e.Table.Schema, e.Table.Name, e.Actor, e.Text}
+}
+
+// errorView is a row that could not be deleted. Its key is told to the bearer of the token only.
+type errorView struct {
+	Schema    string    `json:"schema"`
+	Table     string    `json:"table"`
+	Partition string    `json:"partition"`
+	Key       string    `json:"key,omitempty"`
+	Number    int       `json:"number"`
+	Reason    string    `json:"reason"`
+	Attempts  uint64    `json:"attempts"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	Next      time.Time `json:"next"`
+}
+
+func viewError(e catalog.RowError, keys bool) errorView {
+	v := errorView{
+		Schema: e.Table.Schema, Table: e.Table.Name, Partition: e.Partition, Number: e.Number, Reason: e.Reason,
+		Attempts: e.Attempts, First: e.FirstAt, Last: e.LastAt, Next: e.NextTryAt,
+	}
+	if keys {
+		v.Key = e.Key
+	}
+	return v
+}
