@@ -81,7 +81,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		return nil, job, err
 	}
 	return &serverTable{
-		session: w.session, statements: statements, batch: task.Batch, beforePacket: w.cfg.beforePacket,
+		policy: policy, session: w.session, statements: statements, batch: task.Batch, beforePacket: w.cfg.beforePacket,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
 			guard: w.store.Guard(policy.ID, job.Version), identity: identity,
@@ -102,11 +102,21 @@ func (w *worker) walkOf(task catalog.Task, job catalog.Job, table *serverTable, 
 	if err != nil {
 		return nil, err
 	}
+	o, err := optionsOf(table.policy)
+	if err != nil {
+		return nil, err
+	}
 	poison := func(ctx context.Context, key plan.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
+	throttle := All{w.rates}
+	if o.rate > 0 {
+		throttle = append(throttle, w.tables.of(job.PolicyID, max(o.rate/int64(w.limits.Load().nodes), 1)))
+	}
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
-	return newWalk(metered, plan.Way(job.Plan), r, size, w.rates, poison), nil
+	walk := newWalk(metered, plan.Way(job.Plan), r, size, throttle, poison)
+	walk.ownBatch = o.batch
+	return walk, nil
 }
 
 // rangeOf is what is left of a task's range.
@@ -138,14 +148,14 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, ca
 // never came is looked up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
 	began, tries := time.Now(), 0
-	for ctx.Err() == nil && !w.sliceOver(began, walk) {
+	for ctx.Err() == nil && !sliceOver(began, walk.deleted) {
 		if w.stopped() != "" {
 			return false, nil
 		}
 		l := w.limits.Load()
-		walk.size.limits(largestBlock, l.target)
-		walk.pageRows, walk.listRows = l.scanBatch, l.deleteBatch
+		walk.limits(l)
 		done, err = walk.step(ctx)
+		w.gang.done(walk.took)
 		if err == nil {
 			if done {
 				return true, nil
@@ -270,13 +280,3 @@ func (w *worker) held(ctx context.Context, task catalog.Task, reason string) err
 	}
 	return nil
 }
-
-// sliceOver says that other tables should have their turn; see fairness.
-func (w *worker) sliceOver(began time.Time, walk *walk) bool {
-	return time.Since(began) > sliceTime || walk.deleted > sliceRows
-}
-
-const (
-	sliceTime = time.Second
-	sliceRows = 50_000
-)

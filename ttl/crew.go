@@ -21,11 +21,11 @@ func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
 			continue
 		case <-work:
 		}
-		for len(seats) < e.limits.Load().workers {
+		for len(seats) < e.gang.wanted() {
 			seats <- struct{}{}
 			g.Go(func() error {
 				defer func() { <-seats }()
-				e.work(ctx)
+				e.work(ctx, seats)
 				return nil
 			})
 		}
@@ -44,11 +44,11 @@ type worker struct {
 	sizeOf  uint64
 }
 
-// work runs one worker until there is nothing left to claim.
-func (e *Engine) work(ctx context.Context) {
+// work runs one worker until there is nothing left to claim, or until it is one too many.
+func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 	w := &worker{Engine: e, session: &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}}
 	defer w.session.close()
-	for ctx.Err() == nil && e.stopped() == "" {
+	for ctx.Err() == nil && e.stopped() == "" && len(seats) <= e.gang.wanted() {
 		task, err := w.claim(ctx)
 		if err != nil {
 			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {
@@ -72,7 +72,15 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}
-	return w.store.ClaimTask(ctx, catalog.Claim{
-		Node: w.node.Load(), Connection: w.session.id, Server: w.store.Server().Key(), Limit: w.limits.Load().runningTasks,
-	})
+	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.store.Server().Key(), Limit: w.limits.Load().runningTasks}
+	for _, job := range w.turns.order() {
+		claim.Job = job
+		task, err := w.store.ClaimTask(ctx, claim)
+		if errors.Is(err, catalog.ErrNoTask) {
+			continue // its tasks are in good hands
+		}
+		w.turns.serve(job)
+		return task, err
+	}
+	return catalog.Task{}, catalog.ErrNoTask
 }

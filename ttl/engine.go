@@ -37,6 +37,9 @@ type Engine struct {
 	log     *slog.Logger
 	db      *sql.DB
 	rates   *rates
+	tables  *tableRates
+	turns   *turns
+	gang    *gang
 	metrics *Metrics
 
 	limits atomic.Pointer[limits]
@@ -59,7 +62,10 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	if metrics == nil {
 		metrics = NewMetrics(nil)
 	}
-	e := &Engine{cfg: cfg, store: store, log: log, db: db, rates: newRates(metrics.wait), metrics: metrics}
+	e := &Engine{
+		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(),
+	}
 	e.limits.Store(&limits{})
 	return e, nil
 }

@@ -24,6 +24,7 @@ type limits struct {
 	jobTimeout   time.Duration // ttl_job_timeout
 	floor        string        // ttl_date_floor
 	historyDays  int64         // ttl_history_days
+	nodes        int           // live engines
 	windowStart  string        // ttl_job_schedule_window_start_time
 	windowEnd    string        // ttl_job_schedule_window_end_time
 }
@@ -40,6 +41,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	}
 	l := limitsOf(v, nodes)
 	e.limits.Store(&l)
+	e.gang.limit(l.workers)
 	rows := v.Int(catalog.DeleteRowsLimit)
 	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
 		rows = max(share, 1)
@@ -50,6 +52,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 
 func limitsOf(v catalog.Values, nodes int) limits {
 	l := limits{
+		nodes:        nodes,
 		enabled:      v.Bool(catalog.JobEnable),
 		scanBatch:    int(v.Int(catalog.ScanBatchSize)),
 		deleteBatch:  int(v.Int(catalog.DeleteBatchSize)),

@@ -41,7 +41,16 @@ func (t *ticker) manage(ctx context.Context, job catalog.Job) error {
 			return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
 		}
 	}
+	if tooManyFailed(job.Counts) {
+		return t.finish(ctx, job, catalog.JobFailed, fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS", job.Counts.Failed, job.Counts.Failed+job.Counts.Deleted))
+	}
 	return t.reconsider(ctx, job)
+}
+
+// tooManyFailed is TiDB's limit: over 40 % of more than 10,000 rows.
+func tooManyFailed(c catalog.Counts) bool {
+	handled := c.Deleted + c.Failed
+	return handled > 10_000 && c.Failed*10 > handled*4
 }
 
 func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobState, reason string) error {
@@ -61,7 +70,7 @@ const reconsiderEvery = 5 * time.Second
 
 // reconsider pauses a job for which a reason to wait has come up, and resumes one whose reason is gone.
 func (t *ticker) reconsider(ctx context.Context, job catalog.Job) error {
-	if job.State != catalog.JobRunning && job.State != catalog.JobPaused || time.Since(t.lookedAt[job.ID]) < reconsiderEvery {
+	if job.State == catalog.JobNeedsApproval || time.Since(t.lookedAt[job.ID]) < reconsiderEvery {
 		return nil
 	}
 	t.lookedAt[job.ID] = time.Now()
@@ -69,6 +78,10 @@ func (t *ticker) reconsider(ctx context.Context, job catalog.Job) error {
 		return err
 	}
 	p, err := t.store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return err
+	}
+	closed, err := t.windowClosed(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -87,14 +100,29 @@ func (t *ticker) reconsider(ctx context.Context, job catalog.Job) error {
 		}
 		why = partitionHold(known, job.Partition, "")
 	}
+	next, reason := catalog.JobRunning, ""
 	switch {
-	case why != "" && (job.State == catalog.JobRunning || job.Reason != why):
-		return t.turn(ctx, job, catalog.JobPaused, why)
-	case why == "" && job.State == catalog.JobPaused:
-		return t.turn(ctx, job, catalog.JobRunning, "")
-	default:
+	case why != "":
+		next, reason = catalog.JobPaused, why
+	case closed != "":
+		next, reason = catalog.JobWaitingWindow, closed
+	}
+	if next == job.State && reason == job.Reason {
 		return nil
 	}
+	return t.turn(ctx, job, next, reason)
+}
+
+func (t *ticker) windowClosed(ctx context.Context, p catalog.Policy) (string, error) {
+	now, err := t.store.Clock(ctx)
+	if err != nil {
+		return "", err
+	}
+	o, err := optionsOf(p)
+	if err != nil {
+		return "", err
+	}
+	return o.windowClosed(now, *t.limits.Load()), nil
 }
 
 func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // serverTable is the table on the server, reached by one session and deleted from through the barrier.
 type serverTable struct {
+	policy     catalog.Policy
 	session    *session
 	statements *plan.Statements
 	barrier    *barrier

@@ -12,14 +12,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// start is a job about to begin.
-type start struct {
-	now     time.Time // the database's clock
-	trigger catalog.Trigger
-	by      string
-	ran     []catalog.Schedule
-}
-
 // prospect is one table or partition with everything that is known before its job.
 type prospect struct {
 	partition  string
@@ -30,7 +22,8 @@ type prospect struct {
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first, then holds, then the
 // brake; whatever holds the job, the job is there to say so.
-func (t *ticker) start(ctx context.Context, p catalog.Policy, s start) error {
+func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
+	p := d.policy
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
@@ -49,7 +42,7 @@ func (t *ticker) start(ctx context.Context, p catalog.Policy, s start) error {
 	if err != nil {
 		return err
 	}
-	cutoff, err := cutoffOf(p, facts, s.now)
+	cutoff, err := cutoffOf(p, facts, now)
 	if err != nil {
 		return err
 	}
@@ -60,7 +53,7 @@ func (t *ticker) start(ctx context.Context, p catalog.Policy, s start) error {
 	state, reason := catalog.JobRunning, ""
 	if held != "" {
 		state, reason = catalog.JobPaused, held
-	} else if why := braked(s.now, p, lastRun(s.ran), together(prospects), *t.limits.Load()); why != "" {
+	} else if why := braked(now, p, lastRun(d.ran), together(prospects), *t.limits.Load()); why != "" {
 		state, reason = catalog.JobNeedsApproval, why
 	} else if !p.Approved() {
 		if err := t.store.Approve(ctx, t.actor(), p.ID, p.Version); err != nil {
@@ -68,7 +61,7 @@ func (t *ticker) start(ctx context.Context, p catalog.Policy, s start) error {
 		}
 	}
 	for _, x := range prospects {
-		if err := t.create(ctx, p, s, cutoff, x, state, partitionHold(identities, x.partition, reason)); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
+		if err := t.create(ctx, d, cutoff, x, state, partitionHold(identities, x.partition, reason)); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
 			return err
 		}
 	}
@@ -148,7 +141,7 @@ func together(all []prospect) plan.Estimate {
 	return sum
 }
 
-func (t *ticker) create(ctx context.Context, p catalog.Policy, s start, cutoff plan.Cutoff, x prospect, state catalog.JobState, reason string) error {
+func (t *ticker) create(ctx context.Context, d turn, cutoff plan.Cutoff, x prospect, state catalog.JobState, reason string) error {
 	if reason != "" && state == catalog.JobRunning {
 		state = catalog.JobPaused
 	}
@@ -157,9 +150,9 @@ func (t *ticker) create(ctx context.Context, p catalog.Policy, s start, cutoff p
 		return err
 	}
 	job, err := t.store.CreateJob(ctx, catalog.NewJob{
-		Policy: p, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(),
+		Policy: d.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(),
 		Cutoff: cutoff.Instant, CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
-		Trigger: s.trigger, TriggeredBy: s.by, Facts: factsOf(x), Tasks: tasks,
+		Trigger: d.trigger, TriggeredBy: d.by, Facts: factsOf(x, cutoff), Tasks: tasks,
 	})
 	if err != nil {
 		return err
@@ -172,9 +165,10 @@ func (t *ticker) create(ctx context.Context, p catalog.Policy, s start, cutoff p
 	return nil
 }
 
-func factsOf(x prospect) catalog.JobFacts {
+func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
+	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
 	if n := x.estimate.Null; n > 0 {
 		f.Note += fmt.Sprintf("%d rows have no date and never expire\n", n)
 	}
@@ -186,7 +180,7 @@ func factsOf(x prospect) catalog.JobFacts {
 
 // taskRows is how many rows make a task of their own worth while.
 const (
-	taskRows = 50_000
+	taskRows = 100_000
 	maxTasks = 64
 )
 

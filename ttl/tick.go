@@ -14,6 +14,9 @@ const (
 	leaseFor       = 15 * time.Second
 	leaseEvery     = 5 * time.Second
 	limitsEvery    = 3 * time.Second
+	keepEvery      = 10 * time.Minute
+	startFor       = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
+	retryStart     = 10 * time.Second // after a job could not be started
 )
 
 // ticker is the state of the loop that looks at the catalog once per tick.
@@ -23,6 +26,7 @@ type ticker struct {
 	leads      bool
 	leaseAt    time.Time
 	limitsAt   time.Time
+	keptAt     time.Time
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
 }
@@ -63,7 +67,15 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		if err := t.schedule(ctx, jobs); err != nil {
 			return err
 		}
+		if err := t.keep(ctx); err != nil {
+			return err
+		}
 	}
+	late, err := t.late(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	t.turns.set(jobs, late)
 	t.forget(jobs)
 	for _, job := range jobs {
 		if err := t.manage(ctx, job); err != nil && !settled(err) {
@@ -133,14 +145,18 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 	for _, job := range jobs {
 		open[job.PolicyID] = true
 	}
-	for _, p := range policies {
-		trigger, by, isDue := due(now, p, ran[p.ID])
-		if !isDue || open[p.ID] || time.Now().Before(t.retryStart[p.ID]) {
+	began := time.Now()
+	for _, d := range dueNow(now, policies, ran, *t.limits.Load()) {
+		p := d.policy
+		if open[p.ID] || time.Now().Before(t.retryStart[p.ID]) {
 			continue
 		}
-		if err := t.start(ctx, p, start{now: now, trigger: trigger, by: by, ran: ran[p.ID]}); err != nil && !settled(err) {
-			t.retryStart[p.ID] = time.Now().Add(10 * time.Second)
+		if err := t.start(ctx, now, d); err != nil && !settled(err) {
+			t.retryStart[p.ID] = time.Now().Add(retryStart)
 			t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started", slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.Any("err", err))
+		}
+		if time.Since(began) > startFor || ctx.Err() != nil {
+			break // the others are still due at the next tick, and more overdue
 		}
 	}
 	return nil
@@ -157,4 +173,31 @@ func (t *ticker) runs(ctx context.Context) (map[uint64][]catalog.Schedule, error
 		ran[s.PolicyID] = append(ran[s.PolicyID], s)
 	}
 	return ran, nil
+}
+
+// keep is the housekeeping of the whole cluster, done by the leader.
+func (t *ticker) keep(ctx context.Context) error {
+	if time.Since(t.keptAt) < keepEvery {
+		return nil
+	}
+	t.keptAt = time.Now()
+	return t.store.Keep(ctx, t.limits.Load().historyDays)
+}
+
+// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
+func (t *ticker) late(ctx context.Context, jobs []catalog.Job) (map[uint64]bool, error) {
+	late := map[uint64]bool{}
+	for _, job := range jobs {
+		if job.State != catalog.JobRunning || job.OldestExpiry.IsZero() {
+			continue
+		}
+		p, err := t.store.PolicyByID(ctx, job.PolicyID)
+		if err != nil {
+			return nil, err
+		}
+		if o, err := optionsOf(p); err == nil && o.maxLag > 0 && job.CreatedAt.Sub(job.OldestExpiry) > o.maxLag {
+			late[p.ID] = true
+		}
+	}
+	return late, nil
 }

@@ -63,8 +63,10 @@ type walk struct {
 	poison   func(ctx context.Context, key plan.Key, err error) error
 
 	pageRows, listRows int // keys read, and named, by one statement
+	ownBatch           int // TTL_DELETE_BATCH_SIZE of the table
 
 	deleted int64 // by this walk
+	took    int64 // rows examined or deleted by the last step
 	sparse  bool
 	round   int   // length of lists among locked rows
 	scanned int64 // since the last checkpoint
@@ -73,6 +75,7 @@ type walk struct {
 
 // step does one block. done is true when the range is walked to its end.
 func (w *walk) step(ctx context.Context) (done bool, err error) {
+	w.took = 0
 	if err := w.throttle.Wait(ctx); err != nil {
 		return false, err
 	}
@@ -100,8 +103,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 		return false, errStuck
 	}
 	block := plan.Range{From: w.at, To: end}
-	w.throttle.Spend(int64(rows), 0)
-	w.scanned += int64(rows)
+	w.examined(rows)
 	if w.sparse {
 		return done, w.deleteSparse(ctx, block, rows, done)
 	}
@@ -267,8 +269,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.throttle.Spend(int64(len(entries)), 0)
-	w.scanned += int64(len(entries))
+	w.examined(len(entries))
 	if len(entries) == 0 {
 		return true, nil
 	}
@@ -345,4 +346,19 @@ func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Thro
 func (w *walk) resume(at plan.Key, batch uint64) {
 	w.at, w.scanned = at, 0
 	w.table.resume(batch)
+}
+
+// limits takes changed settings over.
+func (w *walk) limits(l *limits) {
+	w.size.limits(largestBlock, l.target)
+	w.pageRows, w.listRows = l.scanBatch, l.deleteBatch
+	if w.ownBatch > 0 {
+		w.listRows = w.ownBatch
+	}
+}
+
+func (w *walk) examined(rows int) {
+	w.throttle.Spend(int64(rows), 0)
+	w.scanned += int64(rows)
+	w.took += int64(rows)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -16,6 +17,8 @@ type Cutoff struct {
 	Wall time.Time
 	// Kind is the type of the TTL column.
 	Kind Kind
+
+	now time.Time // the clock it was computed from
 }
 
 // NewCutoff subtracts span from now, the database's clock, in zone.
@@ -37,7 +40,7 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cu
 	// Durations of time.Time saturate at 292 years; seconds do not.
 	ago := wallNow.Unix() - wallThen.Unix()
 	instant := time.Unix(now.Unix()-ago, 0).UTC()
-	c := Cutoff{Instant: instant, Wall: instant, Kind: kind}
+	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, now: now}
 	if kind == Timestamp {
 		return c, nil
 	}
@@ -104,4 +107,19 @@ func (c Cutoff) Literal() string {
 		return day.Format("'2006-01-02'")
 	}
 	return c.Wall.Format("'2006-01-02 15:04:05'")
+}
+
+// ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a change of the clocks;
+// zero when the value is none. Values are as the server prints them.
+func (c Cutoff) ExpiryOf(value string) time.Time {
+	layout := time.DateTime
+	if c.Kind == Date {
+		layout = time.DateOnly
+	}
+	value, _, _ = strings.Cut(value, ".")
+	t, err := time.Parse(layout, value)
+	if err != nil {
+		return time.Time{}
+	}
+	return c.now.Add(-c.Wall.Sub(t))
 }

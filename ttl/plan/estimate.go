@@ -11,6 +11,7 @@ type Estimate struct {
 	Null        int64  // no date: never expire
 	Implausible int64  // zero dates and dates before the floor: never expire
 	Oldest      string // the oldest plausible value seen
+	Head        string // the oldest value there is, by the index on time; empty when nothing is due or nobody knows
 	Exact       bool   // counted, not estimated
 	Correlated  bool   // time runs with the key
 	Edge        Key    // a key of the table, for EXPLAIN; nil when there is none
@@ -32,6 +33,29 @@ const (
 // Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an index on time when
 // there is one. rows is the server's own idea of the table's size.
 func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+	head, err := s.head(ctx, q)
+	if err != nil || s.TimeIndex != "" && head == "" {
+		return Estimate{Rows: rows}, err // nothing is due: one entry of the index tells
+	}
+	e, err := s.look(ctx, q, rows)
+	e.Head = head
+	return e, err
+}
+
+// head reads the oldest due value from the index on time.
+func (s *Statements) head(ctx context.Context, q Querier) (string, error) {
+	if s.TimeIndex == "" {
+		return "", nil
+	}
+	lead := s.Walk[:1]
+	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+lead.Order()+" LIMIT 1", 1)
+	if err != nil || found == nil {
+		return "", err
+	}
+	return string(found[0]), nil
+}
+
+func (s *Statements) look(ctx context.Context, q Querier, rows int64) (Estimate, error) {
 	if rows <= countRows || s.KeyIndex == "" {
 		counted, err := s.sampleRange(ctx, q, Range{}, 2*countRows)
 		if err != nil {
@@ -115,13 +139,6 @@ func (s *Statements) askTimeIndex(ctx context.Context, q Querier, e *Estimate) e
 	// InnoDB never estimates a range above half of the table: believe it only below a third.
 	if a.Rows < e.Rows/3 {
 		e.Expired = a.Rows
-	}
-	if e.Expired <= 1 {
-		head, err := QueryKeys(ctx, q, "SELECT "+s.Walk[:1].Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+s.Walk[:1].Order()+" LIMIT 2", 1)
-		if err != nil {
-			return err
-		}
-		e.Expired = int64(len(head))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ type segment struct {
 
 // finer is how many times smaller than a fair share segments are cut before they are joined to shares, so that the
 // shares come out within a quarter of each other even where the estimates are coarse.
-const finer = 6
+const finer = 4
 
 // Split divides the table into at most n ranges of about equally many rows, without reading it: the heaviest
 // segment is cut at the existing key nearest to its middle, as long as it outweighs the finest share; then neighbours

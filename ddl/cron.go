@@ -1,0 +1,123 @@
+package ddl
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrCron is wrapped by every refusal of a schedule.
+var ErrCron = errors.New("not a valid schedule")
+
+// Cron is a schedule of five fields: minute, hour, day of the month, month, day of the week. Each is *, a number, a range
+// a-b, a step */n or a-b/n, or a list of these. Sunday is 0 or 7. As everywhere, when both days are restricted, either
+// of them is enough.
+type Cron struct {
+	minute, hour, day, month, weekday uint64 // bit n: the value n matches
+	anyDay, anyWeekday                bool
+}
+
+// cronFields are the names and ranges of the five fields.
+var cronFields = []struct {
+	name        string
+	first, last int
+}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 7}}
+
+// ParseCron reads the value of TTL_CRON.
+func ParseCron(text string) (Cron, error) {
+	fields := strings.Fields(text)
+	if len(fields) != len(cronFields) {
+		return Cron{}, fmt.Errorf("%w: '%s' has %d fields, not 5: minute hour day month weekday", ErrCron, text, len(fields))
+	}
+	var sets [5]uint64
+	for i, f := range cronFields {
+		set, err := cronField(fields[i], f.first, f.last)
+		if err != nil {
+			return Cron{}, fmt.Errorf("%w: %s '%s' %w", ErrCron, f.name, fields[i], err)
+		}
+		sets[i] = set
+	}
+	sets[4] |= sets[4] >> 7 // 7 is Sunday too
+	c := Cron{sets[0], sets[1], sets[2], sets[3], sets[4] & 127, strings.HasPrefix(fields[2], "*"), strings.HasPrefix(fields[4], "*")}
+	if c.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return Cron{}, fmt.Errorf("%w: '%s' names a day that does not exist", ErrCron, text)
+	}
+	return c, nil
+}
+
+func cronField(text string, first, last int) (set uint64, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		span, stepText, stepped := strings.Cut(part, "/")
+		from, to, step := first, last, 1
+		if span != "*" {
+			a, b, ranged := strings.Cut(span, "-")
+			if from, err = cronNumber(a, first, last); err != nil {
+				return 0, err
+			}
+			if to = from; ranged {
+				if to, err = cronNumber(b, from, last); err != nil {
+					return 0, err
+				}
+			} else if stepped {
+				to = last
+			}
+		}
+		if stepped {
+			if step, err = cronNumber(stepText, 1, last); err != nil {
+				return 0, err
+			}
+		}
+		for n := from; n <= to; n += step {
+			set |= 1 << n
+		}
+	}
+	return set, nil
+}
+
+func cronNumber(text string, first, last int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < first || n > last || !isDigits(text) {
+		return 0, fmt.Errorf("has '%s' where a number from %d to %d should be", text, first, last)
+	}
+	return n, nil
+}
+
+// Next is the first matching minute after t, by the clock of t's location; zero when there is none within five years.
+// A minute that the clocks skip is made up for right after the change; one that occurs twice counts once.
+func (c Cron) Next(t time.Time) time.Time {
+	zone := t.Location()
+	y, mo, d := t.Date()
+	for day := 0; day < 5*366; day++ {
+		date := time.Date(y, mo, d+day, 0, 0, 0, 0, time.UTC)
+		if !c.matchesDay(date) {
+			continue
+		}
+		for hour := 0; hour < 24; hour++ {
+			if c.hour>>hour&1 == 0 {
+				continue
+			}
+			for minutes := c.minute; minutes != 0; minutes &= minutes - 1 {
+				at := time.Date(date.Year(), date.Month(), date.Day(), hour, bits.TrailingZeros64(minutes), 0, 0, zone)
+				if at.After(t) {
+					return at
+				}
+			}
+		}
+	}
+	return time.Time{}
+}
+
+func (c Cron) matchesDay(t time.Time) bool {
+	day, weekday := c.day>>t.Day()&1 == 1, c.weekday>>int(t.Weekday())&1 == 1
+	switch {
+	case c.month>>int(t.Month())&1 == 0:
+		return false
+	case c.anyDay || c.anyWeekday:
+		return day && weekday
+	default:
+		return day || weekday
+	}
+}

@@ -1,0 +1,41 @@
+package ddl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrWindow is wrapped by every refusal of a window.
+var ErrWindow = errors.New("not a valid window")
+
+// Window is a part of the day, inclusive at both ends to the minute. One whose end is before its start crosses midnight.
+type Window struct {
+	start, end int // minutes of the day
+}
+
+// ParseWindow reads the value of TTL_WINDOW: '22:00-06:00'.
+func ParseWindow(text string) (Window, error) {
+	from, to, found := strings.Cut(text, "-")
+	start, errStart := time.Parse("15:04", strings.TrimSpace(from))
+	end, errEnd := time.Parse("15:04", strings.TrimSpace(to))
+	if !found || errStart != nil || errEnd != nil {
+		return Window{}, fmt.Errorf("%w: '%s' is not of the form '22:00-06:00'", ErrWindow, text)
+	}
+	return NewWindow(start, end), nil
+}
+
+// NewWindow takes the times of day of two moments.
+func NewWindow(start, end time.Time) Window { return Window{minuteOf(start), minuteOf(end)} }
+
+// Contains reports whether the clock of t's location shows a time in the window.
+func (w Window) Contains(t time.Time) bool {
+	m := minuteOf(t)
+	if w.start <= w.end {
+		return w.start <= m && m <= w.end
+	}
+	return m >= w.start || m <= w.end
+}
+
+func minuteOf(t time.Time) int { return t.Hour()*60 + t.Minute() }
