@@ -5,7 +5,8 @@
 // schema and an application account of its own. Besides testscript's own commands there are:
 //
 //	proxy start [NAME] [OPTIONS]   run ttlproxy serve; later commands go through this one
-//	proxy stop|crash|freeze|thaw [NAME]
+//	proxy stop|crash|freeze|thaw|hangup [NAME]
+//	proxy log NAME PATTERN         wait until its log matches; the name without one is proxy
 //	sql [FLAGS] STATEMENT…         run statements in one session through the proxy, print their rows; with ! expect an error
 //	direct [FLAGS] STATEMENT…      the same on the server itself, with all rights
 //	await [FLAGS] QUERY PATTERN    repeat the query until what it prints matches the regular expression
@@ -13,8 +14,8 @@
 //	server restart|crash|freeze|thaw
 //
 // The flags are -as=USER (app is the default, and owns the database), -db=NAME, -v for one column per line, -t=DURATION
-// for await (30s). A file of the story can stand for a statement: its name must end in .sql. Conditions: [mariadb] and
-// [mysql]. Variables: $DB, $CATALOG, $SERVER (host:port of the server), $PROXY (host:port of the proxy), $APP and $ENGINE
+// for await (30s), and for sql also -tls, -at=ADDRESS (host:port or unix:path of a proxy) and -from=IP for a PROXY header. A file of the story can stand for a statement: its name must end in .sql. Conditions: [mariadb] and
+// [mysql]. Variables: $DB, $CATALOG, $SERVER (host:port of the server), $SOCKET (its socket), $PROXY (host:port of the proxy), $APP and $ENGINE
 // (the accounts; each one's password is its name).
 //
 // Run one story on one server with: go test ./integration -run 'Stories/mariadb/create'

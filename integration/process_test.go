@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// proxy is the command `proxy`: start, stop, crash, freeze, thaw. Names tell several proxies apart.
+// proxy is the command `proxy`: start, stop, crash, freeze, thaw, hangup, log. Names tell several proxies apart.
 func (s *story) proxy(ts *testscript.TestScript, args []string) error {
 	if len(args) == 0 {
 		return errors.New("proxy what?")
@@ -41,8 +43,27 @@ func (s *story) proxy(ts *testscript.TestScript, args []string) error {
 		return p.Signal(syscall.SIGSTOP)
 	case "thaw":
 		return p.Signal(syscall.SIGCONT)
+	case "hangup":
+		return p.Signal(syscall.SIGHUP)
+	case "log":
+		return awaitLog(p, strings.Join(rest, " "))
 	}
 	return fmt.Errorf("proxy cannot %s", verb)
+}
+
+// awaitLog waits until a proxy's log matches.
+func awaitLog(p *program.Process, text string) error {
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(program.Patience); !pattern.MatchString(p.Log()); {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the log does not show %q", text)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	return nil
 }
 
 func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {

@@ -2,11 +2,13 @@ package integration
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"regexp"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ import (
 type flags struct {
 	user, db string
 	vertical bool
+	encrypt  bool
+	at, from string
 	patience time.Duration
 	rest     []string
 }
@@ -29,6 +33,9 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	set.SetOutput(io.Discard)
 	set.StringVar(&f.user, "as", ts.Getenv("APP"), "")
 	set.StringVar(&f.db, "db", ts.Getenv("DB"), "")
+	set.BoolVar(&f.encrypt, "tls", false, "")
+	set.StringVar(&f.at, "at", ts.Getenv("PROXY"), "")
+	set.StringVar(&f.from, "from", "", "")
 	set.BoolVar(&f.vertical, "v", false, "")
 	set.DurationVar(&f.patience, "t", 30*time.Second, "")
 	if err := set.Parse(args); err != nil {
@@ -54,9 +61,30 @@ func (s *story) sql(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
+	return s.print(ts, s.client(f), f)
+}
+
+// client is how the application connects to the proxy.
+func (s *story) client(f flags) *mysql.Config {
 	c := s.server.Config(f.db)
-	c.Addr, c.User, c.Passwd = ts.Getenv("PROXY"), f.user, f.user
-	return s.print(ts, c, f)
+	c.User, c.Passwd, c.Net, c.Addr = f.user, f.user, "tcp", f.at
+	if path, ok := strings.CutPrefix(f.at, "unix:"); ok {
+		c.Net, c.Addr = "unix", path
+	}
+	if f.encrypt {
+		c.TLS = &tls.Config{InsecureSkipVerify: true}
+	}
+	if f.from != "" {
+		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			var d net.Dialer
+			conn, err := d.DialContext(ctx, network, address)
+			if err == nil {
+				_, err = fmt.Fprintf(conn, "PROXY TCP4 %s 127.0.0.1 40000 3306\r\n", f.from)
+			}
+			return conn, err
+		}
+	}
+	return c
 }
 
 // direct is the command `direct`: statements of an administrator, on the server itself.
@@ -89,8 +117,7 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := s.server.Config(f.db)
-	c.Addr, c.User, c.Passwd = ts.Getenv("PROXY"), f.user, f.user
+	c := s.client(f)
 	for deadline := time.Now().Add(f.patience); ; {
 		var b strings.Builder
 		results, err := query(context.Background(), c, f.rest[:1])

@@ -75,6 +75,9 @@ func setup(env *testscript.Env, s *story) error {
 func (s *story) populate(getenv func(string) string, setenv func(string, string)) error {
 	config := s.server.Config("")
 	setenv("SERVER", config.Addr)
+	if s.server.Sandbox != nil {
+		setenv("SOCKET", s.server.Sandbox.Socket())
+	}
 	setenv("TTLPROXY_BACKEND", config.Addr)
 	setenv("TTLPROXY_ENGINE_USER", getenv("ENGINE"))
 	setenv("TTLPROXY_ENGINE_PASSWORD", getenv("ENGINE"))
