@@ -23,7 +23,10 @@ const (
 	errCheckMySQL     = 3819
 	errDBAccess       = 1044
 	errTableAccess    = 1142
+	errColumnAccess   = 1143
 	errSpecificAccess = 1227
+	errBadTable       = 1051
+	errNoColumn       = 1054
 )
 
 // Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are READ

@@ -25,6 +25,7 @@ type migration struct {
 	name       string
 	statements []string
 	checksum   string
+	by         string // version that applied it
 }
 
 // ErrNewerCatalog says that a newer ttlproxy has changed the schema.
@@ -118,8 +119,8 @@ func (s *Store) migrated(ctx context.Context, conn *sql.Conn, steps []migration)
 	}
 	for i, a := range applied {
 		if i >= len(steps) {
-			return false, fmt.Errorf("%w: schema %s is at step %d, this version knows %d: start the newer version, or one as new as the newest node",
-				ErrNewerCatalog, s.cfg.Schema, len(applied), len(steps))
+			return false, fmt.Errorf("%w: schema %s has step %d of version %q, this version knows %d: start a version as new as that one",
+				ErrNewerCatalog, s.cfg.Schema, a.number, a.by, len(steps))
 		}
 		if a.number != steps[i].number || a.checksum != steps[i].checksum {
 			return false, fmt.Errorf("%w: migration %s in schema %s is not the one this version knows",
@@ -144,7 +145,7 @@ func (s *Store) applied(ctx context.Context, conn *sql.Conn) ([]migration, error
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (m migration, err error) {
-		return m, r.Scan(&m.number, &m.name, &m.checksum)
+		return m, r.Scan(&m.number, &m.name, &m.checksum, &m.by)
 	})
 }
 

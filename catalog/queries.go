@@ -16,6 +16,7 @@ const (
 // The schema.
 const (
 	createSchema    = `CREATE DATABASE IF NOT EXISTS `
+	dropSchema      = `DROP DATABASE IF EXISTS `
 	createMigration = `CREATE TABLE IF NOT EXISTS {migration} (
   number     INT UNSIGNED NOT NULL,
   name       VARCHAR(128) NOT NULL,
@@ -24,7 +25,7 @@ const (
   applied_by VARCHAR(64)  NOT NULL COMMENT 'version of ttlproxy',
   PRIMARY KEY (number)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`
-	selectMigrations = `SELECT number, name, checksum FROM {migration} ORDER BY number`
+	selectMigrations = `SELECT number, name, checksum, applied_by FROM {migration} ORDER BY number`
 	insertMigration  = `INSERT INTO {migration} (number, name, checksum, applied_at, applied_by)
  VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?)`
 )

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,7 +113,7 @@ func (s *Store) gone(ctx context.Context, who Client, policy uint64) (bool, erro
 	if now.Boot.Sub(who.Boot).Abs() > 2*time.Second {
 		return true, nil
 	}
-	if ok, err := s.seesProcesses(ctx); err != nil || !ok {
+	if ok, err := seesProcesses(ctx, s.db, now.MariaDB); err != nil || !ok {
 		return false, err
 	}
 	var n int
@@ -133,17 +134,18 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 }
 
 // seesProcesses reports whether the account sees other accounts' connections.
-func (s *Store) seesProcesses(ctx context.Context) (bool, error) {
+func seesProcesses(ctx context.Context, db *sql.DB, mariadb bool) (bool, error) {
 	query := probeProcessMySQL
-	if s.Server().MariaDB {
+	if mariadb {
 		query = probeProcessMariaDB
 	}
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		if isServerError(err, errSpecificAccess) {
-			return false, nil
-		}
+	var one sql.Null[int]
+	err := db.QueryRowContext(ctx, query).Scan(&one)
+	if isServerError(err, errSpecificAccess) {
+		return false, nil
+	}
+	if err != nil && !isNoRows(err) {
 		return false, fmt.Errorf("probe PROCESS: %w", err)
 	}
-	return true, rows.Close()
+	return true, nil
 }

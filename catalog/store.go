@@ -46,6 +46,9 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err := s.migrate(ctx, steps); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
+	if err := s.complete(ctx); err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
 	if err := s.found(ctx); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}

@@ -1,0 +1,250 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Level tells how much a finding matters.
+type Level string
+
+// The levels of a finding.
+const (
+	LevelOK      Level = "ok"
+	LevelWarning Level = "warning" // works, with something missing
+	LevelError   Level = "error"   // rows will not be deleted
+)
+
+// Finding is one thing that was checked.
+type Finding struct {
+	Level  Level
+	Name   string
+	Text   string // what was found
+	Advice string // what to do about it; empty when all is well
+}
+
+// checkup collects findings about a server, seen through the service account.
+type checkup struct {
+	db       *sql.DB
+	cfg      Config
+	server   Server
+	store    *Store
+	findings []Finding
+}
+
+// Checkup looks at everything that has to be right for rows to be deleted: the server, its settings, the account's rights, each
+// tried out, and the catalog. It changes nothing but a table it makes and drops in the catalog's schema.
+func Checkup(ctx context.Context, db *sql.DB, cfg Config) ([]Finding, error) {
+	if cfg.Schema == "" {
+		cfg.Schema = DefaultSchema
+	}
+	server, err := readServer(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	c := &checkup{db: db, cfg: cfg, server: server}
+	for _, look := range []func(context.Context) error{
+		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.excess, c.tableRights,
+		c.binlogFormat, c.readOnly, c.cluster, c.names, c.zone, c.clock, c.boundAccounts, c.lineage, c.policies,
+	} {
+		if err := look(ctx); err != nil {
+			return c.findings, err
+		}
+	}
+	return c.findings, nil
+}
+
+func (c *checkup) ok(name, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Level: LevelOK, Name: name, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *checkup) bad(level Level, name, text, advice string) {
+	c.findings = append(c.findings, Finding{Level: level, Name: name, Text: text, Advice: advice})
+}
+
+// tried reports a right by what the server said when it was used. An answer that is not about rights is an error.
+func (c *checkup) tried(err error, level Level, name, can, cannot, grant string) error {
+	switch {
+	case err == nil:
+		c.ok(name, "%s", can)
+	case isServerError(err, errDBAccess, errTableAccess, errColumnAccess, errSpecificAccess):
+		c.bad(level, name, cannot, grant)
+	default:
+		return fmt.Errorf("check %s: %w", name, err)
+	}
+	return nil
+}
+
+func (c *checkup) version(context.Context) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(c.server.Version, "%d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("read version %q: %w", c.server.Version, err)
+	}
+	oldest := [2]int{8, 0}
+	if c.server.MariaDB {
+		oldest = [2]int{10, 6}
+	}
+	if major < oldest[0] || major == oldest[0] && minor < oldest[1] {
+		c.bad(LevelError, "version", c.server.Version+" is too old", "ttlproxy needs MariaDB 10.6 or MySQL 8.0")
+		return nil
+	}
+	c.ok("version", "%s on %s:%d", c.server.Version, c.server.Host, c.server.Port)
+	return nil
+}
+
+func (c *checkup) catalog(ctx context.Context) error {
+	store, err := OpenExisting(ctx, c.db, c.cfg)
+	switch {
+	case err == nil:
+		c.store = store
+		c.ok("catalog", "schema %s is complete", c.cfg.Schema)
+	case errors.Is(err, ErrNoCatalog):
+		c.bad(LevelWarning, "catalog", err.Error(), "ttlproxy serve or ttlproxy init makes it")
+	case errors.Is(err, ErrNewerCatalog), errors.Is(err, ErrDamagedCatalog):
+		c.bad(LevelError, "catalog", err.Error(), "")
+	default:
+		return err
+	}
+	return nil
+}
+
+// ownSchema tries what a migration and the engine do, on a table of its own.
+func (c *checkup) ownSchema(ctx context.Context) error {
+	probe := ddl.QuoteTable(c.cfg.Schema, "check_probe")
+	view := ddl.QuoteTable(c.cfg.Schema, "check_probe_view")
+	var err error
+	steps := append([]string{}, probeSchema...)
+	if c.store == nil {
+		steps = nil // the schema may not be there, and is not ours to make now
+		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
+		if isServerError(err, errNoTable, errNoDatabase, errBadTable) {
+			err = nil
+		}
+	}
+	for _, q := range steps {
+		if _, err = c.db.ExecContext(ctx, strings.NewReplacer("{probe}", probe, "{view}", view).Replace(q)); err != nil {
+			break
+		}
+	}
+	return c.tried(err, LevelError, "own schema", "the account may do in it what it needs",
+		fmt.Sprintf("the account lacks a right in schema %s: %v", c.cfg.Schema, err), "ttlproxy init prints the GRANT")
+}
+
+func (c *checkup) process(ctx context.Context) error {
+	sees, err := seesProcesses(ctx, c.db, c.server.MariaDB)
+	if err != nil {
+		return err
+	}
+	if sees {
+		c.ok("PROCESS", "table ids and connections are visible")
+		return nil
+	}
+	c.bad(LevelWarning, "PROCESS", "table ids and connections are not visible: an ALTER that does not come through ttlproxy disarms the policy, "+
+		"and a statement whose client vanished is not settled", "GRANT PROCESS ON *.*")
+	return nil
+}
+
+func (c *checkup) replication(ctx context.Context) error {
+	grant, query := "GRANT REPLICATION CLIENT ON *.*", probeReplicaMySQL
+	if c.server.MariaDB {
+		grant, query = "GRANT REPLICA MONITOR ON *.*", probeReplicaMariaDB
+	}
+	rows, err := c.db.QueryContext(ctx, query)
+	if err == nil {
+		running := rows.Next()
+		if err = errors.Join(rows.Err(), rows.Close()); err == nil && running {
+			c.bad(LevelWarning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
+		}
+	}
+	return c.tried(err, LevelError, "replication", "replication state is visible", "the account may not see whether this server is a replica", grant)
+}
+
+func (c *checkup) binlogComment(ctx context.Context) error {
+	if c.server.MariaDB {
+		return nil
+	}
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // only gives the connection back
+	_, err = conn.ExecContext(ctx, probeRowsQuery)
+	return c.tried(err, LevelWarning, "audit comment", "the binary log will show which policy deleted a row",
+		"the binary log will not show which policy deleted a row", "GRANT SESSION_VARIABLES_ADMIN ON *.*")
+}
+
+// excess warns about rights the account should not have.
+func (c *checkup) excess(ctx context.Context) error {
+	rows, err := c.db.QueryContext(ctx, `SHOW GRANTS`)
+	if err != nil {
+		return fmt.Errorf("read grants: %w", err)
+	}
+	grants, err := collect(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
+	if err != nil {
+		return err
+	}
+	var found []string
+	for _, line := range grants {
+		for _, right := range []string{"ALL PRIVILEGES ON *.*", "SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"} {
+			if strings.Contains(line, right) {
+				found = append(found, right)
+			}
+		}
+	}
+	if len(found) > 0 {
+		c.bad(LevelWarning, "excess rights", "the account holds "+strings.Join(found, ", "), "a service account needs none of these: ttlproxy init prints what it needs")
+		return nil
+	}
+	c.ok("excess rights", "none")
+	return nil
+}
+
+// tableRights tries the DELETE of each policy, without running it.
+func (c *checkup) tableRights(ctx context.Context) error {
+	if c.store == nil {
+		return nil
+	}
+	all, err := c.store.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	allowed := 0
+	for _, p := range all {
+		q := fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column))
+		rows, err := c.db.QueryContext(ctx, q)
+		if err == nil {
+			err = rows.Close()
+		}
+		switch {
+		case err == nil:
+			allowed++
+		case isServerError(err, errTableAccess, errColumnAccess):
+			c.bad(LevelError, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
+		default:
+			c.bad(LevelWarning, "table "+p.Table.String(), err.Error(), "")
+		}
+	}
+	c.ok("tables", "%d of %d tables with a policy may be deleted from", allowed, len(all))
+	return nil
+}
+
+// clock compares the server's clock with ours. Only the server's decides, but a wrong one deletes too early or too late.
+func (c *checkup) clock(ctx context.Context) error {
+	var there time.Time
+	before := time.Now()
+	if err := c.db.QueryRowContext(ctx, selectClock).Scan(&there); err != nil {
+		return fmt.Errorf("read clock: %w", err)
+	}
+	if off := there.Sub(before).Round(time.Second); off.Abs() > 10*time.Second {
+		c.bad(LevelWarning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off), "the server's clock decides what has expired: is it right?")
+		return nil
+	}
+	c.ok("clock", "agrees with this machine's")
+	return nil
+}

@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// variable returns a global variable; "" for one the server does not know.
+func (c *checkup) variable(ctx context.Context, name string) (string, error) {
+	vars, err := readVariables(ctx, c.db, `SHOW GLOBAL VARIABLES LIKE `+literal(strings.ReplaceAll(name, "_", `\_`)))
+	return vars[name], err
+}
+
+func (c *checkup) binlogFormat(ctx context.Context) error {
+	on, err := c.variable(ctx, "log_bin")
+	if err != nil {
+		return err
+	}
+	format, err := c.variable(ctx, "binlog_format")
+	switch {
+	case err != nil:
+		return err
+	case on != "ON":
+		c.ok("binlog", "off")
+	case strings.EqualFold(format, "STATEMENT"):
+		c.bad(LevelError, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED", "SET GLOBAL binlog_format = 'ROW'")
+	default:
+		c.ok("binlog", "binlog_format is %s", orDefault(format, "ROW"))
+	}
+	return nil
+}
+
+func orDefault(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}
+
+func (c *checkup) readOnly(ctx context.Context) error {
+	for _, name := range []string{"super_read_only", "read_only"} {
+		value, err := c.variable(ctx, name)
+		if err != nil {
+			return err
+		}
+		if value != "" && value != "OFF" && value != "0" {
+			c.bad(LevelError, "read only", name+" is "+value, "rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
+			return nil
+		}
+	}
+	c.ok("read only", "off")
+	return nil
+}
+
+func (c *checkup) cluster(ctx context.Context) error {
+	status, err := readVariables(ctx, c.db, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
+	if err != nil || status["wsrep_cluster_size"] == "" || status["wsrep_cluster_size"] == "0" {
+		return err
+	}
+	if status["wsrep_cluster_status"] != "Primary" {
+		c.bad(LevelError, "cluster", "this member is "+status["wsrep_cluster_status"], "the cluster has lost its quorum")
+		return nil
+	}
+	c.ok("cluster", "%s members, primary component", status["wsrep_cluster_size"])
+	return nil
+}
+
+func (c *checkup) names(ctx context.Context) error {
+	value, err := c.variable(ctx, "lower_case_table_names")
+	if err != nil {
+		return err
+	}
+	if value == "2" {
+		c.bad(LevelWarning, "table names", "lower_case_table_names is 2: names keep their case and are compared without", "write table names in one case")
+		return nil
+	}
+	c.ok("table names", "lower_case_table_names is %s", value)
+	return nil
+}
+
+// zone checks what the server's time zone says about DATETIME values. Cutoffs are computed here, not there, so the server's zone
+// tables matter to its own functions only.
+func (c *checkup) zone(ctx context.Context) error {
+	zone, err := c.variable(ctx, "time_zone")
+	if err != nil {
+		return err
+	}
+	system, err := c.variable(ctx, "system_time_zone")
+	if err != nil {
+		return err
+	}
+	switch {
+	case zone == "SYSTEM" && system != "UTC":
+		c.bad(LevelWarning, "time zone", fmt.Sprintf("time_zone is SYSTEM, which is %q here; an abbreviation may stand for several zones", system),
+			"SET GLOBAL ttl_default_time_zone = 'Europe/Berlin', or TTL_TIME_ZONE='…' on each table with DATETIME or DATE")
+	case zone == "SYSTEM":
+		c.ok("time zone", "SYSTEM, which is UTC")
+	default:
+		c.ok("time zone", "%s", zone)
+	}
+	var loaded bool
+	if err := c.db.QueryRowContext(ctx, probeZoneTables).Scan(&loaded); err != nil {
+		return fmt.Errorf("probe time zone tables: %w", err)
+	}
+	if !loaded {
+		c.bad(LevelWarning, "time zone tables", "the server does not know zones by name", "ttlproxy does not need them; CONVERT_TZ does: mysql_tzinfo_to_sql /usr/share/zoneinfo | mysql mysql")
+		return nil
+	}
+	c.ok("time zone tables", "loaded")
+	return nil
+}
+
+// boundAccounts warns about accounts that a proxy on another host can not log in as.
+func (c *checkup) boundAccounts(ctx context.Context) error {
+	var n int
+	err := c.db.QueryRowContext(ctx, countBoundAccounts).Scan(&n)
+	if isServerError(err, errDBAccess, errTableAccess, errColumnAccess) {
+		return nil // not ours to see
+	}
+	if err != nil {
+		return fmt.Errorf("look at accounts: %w", err)
+	}
+	if n > 0 {
+		c.bad(LevelWarning, "client hosts", fmt.Sprintf("%d accounts may log in from certain hosts only; the server sees the proxy's address", n),
+			"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, MariaDB and Percona), or grant for the proxy's host")
+		return nil
+	}
+	c.ok("client hosts", "no account is bound to a client's host")
+	return nil
+}
+
+func (c *checkup) lineage(ctx context.Context) error {
+	if c.store == nil {
+		return nil
+	}
+	g, err := c.store.GlobalPause(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := c.store.Lineage(ctx)
+	switch {
+	case err != nil:
+		return err
+	case g.Held:
+		c.bad(LevelError, "lineage", "every policy is held: "+g.HeldReason, "if this is the right server: TRUST TTL SERVER")
+	case !l.Known:
+		c.bad(LevelError, "lineage", "the catalog has not lived on "+l.Server.Key()+" before", "if this is the right server: TRUST TTL SERVER")
+	case g.Paused:
+		c.bad(LevelWarning, "lineage", fmt.Sprintf("everything is paused by %s: %s", g.By, g.Reason), "RESUME TTL")
+	default:
+		c.ok("lineage", "generation %d, last at work %s ago", l.Generation, l.Age.Round(1e9))
+	}
+	return nil
+}
+
+func (c *checkup) policies(ctx context.Context) error {
+	if c.store == nil {
+		return nil
+	}
+	all, err := c.store.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	armed := 0
+	for _, p := range all {
+		switch p.State {
+		case PolicyArmed:
+			armed++
+		case PolicyDisarmed:
+			c.bad(LevelWarning, "policy "+p.Table.String(), "disarmed: "+p.Reason, "look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
+		case PolicyStaged, PolicyStopped, PolicyDormant:
+		}
+	}
+	c.ok("policies", "%d of %d armed", armed, len(all))
+	return nil
+}

@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Grant is a statement that gives the service account one right, and what it is for.
+type Grant struct {
+	SQL string
+	Why string
+}
+
+// Grants returns the statements that make the least privileged service account that works: never SUPER, never CONNECTION_ADMIN.
+// Tables are looked after in the given schemas, or everywhere when there are none.
+func Grants(mariadb bool, schema, user, host string, schemas ...string) []Grant {
+	account := literal(user) + "@" + literal(host)
+	to := " TO " + account
+	out := []Grant{
+		{"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY 'choose a password'", "the account; put its password into --engine-password-file"},
+		{
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW ON " + pattern(schema) + ".*" + to,
+			"its own schema: policies, jobs and history",
+		},
+	}
+	for _, on := range scopes(schemas) {
+		out = append(out, Grant{"GRANT SELECT, DELETE ON " + on + to, "to find and delete expired rows"})
+	}
+	out = append(out, Grant{"GRANT PROCESS ON *.*" + to, "InnoDB's table ids, which tell a table from its replacement, and connections that ended in the middle of a statement"})
+	if mariadb {
+		return append(out, Grant{"GRANT REPLICA MONITOR ON *.*" + to, "whether this server is a replica, which must not delete by itself"})
+	}
+	return append(out,
+		Grant{"GRANT REPLICATION CLIENT ON *.*" + to, "whether this server is a replica, which must not delete by itself"},
+		Grant{"GRANT SESSION_VARIABLES_ADMIN ON *.*" + to, "binlog_rows_query_log_events, so that the binary log shows which policy deleted a row"},
+	)
+}
+
+func scopes(schemas []string) []string {
+	if len(schemas) == 0 {
+		return []string{"*.*"}
+	}
+	var out []string
+	for _, s := range schemas {
+		out = append(out, pattern(s)+".*")
+	}
+	return out
+}
+
+// pattern quotes a schema for GRANT, where % and _ are wildcards.
+func pattern(schema string) string {
+	return ddl.Quote(strings.NewReplacer("_", `\_`, "%", `\%`).Replace(schema))
+}
+
+// GrantScript returns the statements with their reasons, ready to be pasted into a client.
+func GrantScript(grants []Grant) string {
+	var b strings.Builder
+	for _, g := range grants {
+		fmt.Fprintf(&b, "-- %s\n%s;\n", g.Why, g.SQL)
+	}
+	return b.String()
+}

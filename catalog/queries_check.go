@@ -1,0 +1,27 @@
+package catalog
+
+// What a checkup tries out.
+const (
+	probeAbsentTable    = `SELECT 1 FROM `
+	probeReplicaMySQL   = `SHOW REPLICA STATUS`
+	probeReplicaMariaDB = `SHOW ALL SLAVES STATUS`
+	probeRowsQuery      = `SET SESSION binlog_rows_query_log_events = ON`
+	probeDelete         = `EXPLAIN DELETE FROM %s WHERE %s < '1970-01-02'`
+	probeZoneTables     = `SELECT CONVERT_TZ('2000-01-01 00:00:00', 'UTC', 'Europe/Berlin') IS NOT NULL`
+	selectClock         = `SELECT UTC_TIMESTAMP(6)`
+	countBoundAccounts  = `SELECT COUNT(*) FROM mysql.user WHERE host NOT IN ('%', 'localhost', '127.0.0.1', '::1', '') AND user <> ''`
+)
+
+// probeSchema is what migrations and the engine need in the catalog's schema.
+var probeSchema = []string{
+	`DROP VIEW IF EXISTS {view}`,
+	`DROP TABLE IF EXISTS {probe}`,
+	`CREATE TABLE {probe} (id INT PRIMARY KEY) ENGINE=InnoDB`,
+	`ALTER TABLE {probe} ADD COLUMN n INT NOT NULL DEFAULT 0, ADD INDEX (n)`,
+	`INSERT INTO {probe} (id) VALUES (1)`,
+	`UPDATE {probe} SET n = 1`,
+	`CREATE VIEW {view} AS SELECT id FROM {probe}`,
+	`DELETE FROM {probe}`,
+	`DROP VIEW {view}`,
+	`DROP TABLE {probe}`,
+}

@@ -1,0 +1,166 @@
+package catalog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// service creates the account that Grants describes and returns how it connects.
+func (b *bench) service(t *testing.T, user string) *mysql.Config {
+	t.Helper()
+	for _, g := range Grants(b.Server().MariaDB, b.Schema(), user, "%", b.user) {
+		b.exec(t, strings.ReplaceAll(g.SQL, "choose a password", "s3cret"))
+	}
+	t.Cleanup(func() {
+		if _, err := b.db.Exec("DROP USER " + user); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := b.cfg.Clone()
+	cfg.User, cfg.Passwd = user, "s3cret"
+	return cfg
+}
+
+func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		table := b.table(t, "a")
+		b.exec(t, "DROP DATABASE "+b.Schema())
+		account := *b
+		account.db = openDB(t, b.service(t, "svc_"+b.user))
+		store, err := Open(t.Context(), account.db, Config{Schema: b.Schema(), Version: "test"})
+		if err != nil {
+			t.Fatal("make the catalog:", err)
+		}
+		account.Store = store
+		p := account.declare(t, table)
+		if ids, err := store.Identities(t.Context(), p.ID); err != nil || ids[0].TableID == 0 {
+			t.Errorf("got identities %+v, %v, want the table's id to be visible", ids, err)
+		}
+		job := account.job(t, p, 1)
+		if _, err := store.ClaimTask(t.Context(), Claim{Node: account.node(t)}); err != nil {
+			t.Error(err)
+		}
+		if err := store.FinishJob(t.Context(), job.ID, job.Fence, JobFailed, "x"); err != nil {
+			t.Error(err)
+		}
+		if _, err := store.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := store.Keep(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		findings, err := Checkup(t.Context(), account.db, Config{Schema: b.Schema()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range findings {
+			if f.Level == LevelError || f.Name == "excess rights" && f.Level != LevelOK {
+				t.Errorf("got %s %s: %s (%s)", f.Level, f.Name, f.Text, f.Advice)
+			}
+		}
+	})
+}
+
+func TestCheckupMissesEachRight(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.declare(t, b.table(t, "a"))
+		user := "chk_" + b.user
+		cfg := b.service(t, user)
+		replica := "REPLICATION CLIENT"
+		if b.Server().MariaDB {
+			replica = "REPLICA MONITOR"
+		}
+		own := pattern(b.Schema()) + ".*"
+		cases := []struct{ right, on, finding string }{
+			{"DELETE", pattern(b.user) + ".*", "table `" + b.user + "`.`a`"},
+			{"PROCESS", "*.*", "PROCESS"},
+			{replica, "*.*", "replication"},
+			{"CREATE", own, "own schema"},
+			{"ALTER", own, "own schema"},
+			{"CREATE VIEW", own, "own schema"},
+			{"DROP", own, "own schema"},
+		}
+		if !b.Server().MariaDB {
+			cases = append(cases, struct{ right, on, finding string }{"SESSION_VARIABLES_ADMIN", "*.*", "audit comment"})
+		}
+		for _, c := range cases {
+			b.exec(t, "REVOKE "+c.right+" ON "+c.on+" FROM "+user)
+			findings, err := Checkup(t.Context(), openDB(t, cfg), Config{Schema: b.Schema()})
+			if err != nil {
+				t.Fatalf("without %s: %v", c.right, err)
+			}
+			if !missed(findings, c.finding) {
+				t.Errorf("without %s: got %+v, want %q among what is wrong", c.right, findings, c.finding)
+			}
+			b.exec(t, "GRANT "+c.right+" ON "+c.on+" TO "+user)
+		}
+		b.exec(t, "DROP TABLE IF EXISTS {check_probe}")
+	})
+}
+
+func missed(findings []Finding, name string) bool {
+	for _, f := range findings {
+		if f.Name == name && f.Level != LevelOK && f.Advice != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDamagedCatalogIsNamed(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		cfg := Config{Schema: b.Schema()}
+		b.exec(t, "DROP TABLE {lineage}")
+		if _, err := Open(t.Context(), b.db, cfg); !errors.Is(err, ErrDamagedCatalog) {
+			t.Errorf("a table is gone: got %v, want %v", err, ErrDamagedCatalog)
+		}
+		findings, err := Checkup(t.Context(), b.db, cfg)
+		if err != nil {
+			t.Error(err)
+		}
+		if len(findings) < 2 || findings[1].Level != LevelError {
+			t.Errorf("got %+v, want an error about the catalog", findings)
+		}
+	})
+}
+
+func TestExportBringsPoliciesBack(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		if err := b.Disarm(t.Context(), "dba", p.ID, p.Version, "the table\nwas replaced"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Export(t.Context())
+		want := "-- disarmed: the table was replaced\n-- dates are in zone UTC, from the server\n" +
+			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h';\n"
+		if err != nil || got != want {
+			t.Errorf("got %q, %v\nwant %q", got, err, want)
+		}
+	})
+}
+
+func TestUninstallLeavesNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		node := b.node(t)
+		if err := b.Uninstall(t.Context()); !errors.Is(err, ErrInUse) {
+			t.Errorf("with a live node: got %v, want %v", err, ErrInUse)
+		}
+		if err := b.Leave(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Uninstall(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenExisting(t.Context(), b.db, Config{Schema: b.Schema()}); !errors.Is(err, ErrNoCatalog) {
+			t.Errorf("got %v, want %v", err, ErrNoCatalog)
+		}
+	})
+}
