@@ -42,6 +42,11 @@ func (r Rule) sameExpiry(o Rule) bool {
 		r.TimeZone == o.TimeZone && r.zoneSource() == o.zoneSource()
 }
 
+// Expiry returns when a row expires, as the clause says it: `created` + INTERVAL 10 HOUR.
+func (r Rule) Expiry() string {
+	return ddl.Quote(r.Column) + " + INTERVAL " + r.Literal + " " + r.Unit
+}
+
 // String returns the rule as the table options that make it, in one fixed order.
 func (r Rule) String() string {
 	enable := "OFF"
@@ -49,8 +54,7 @@ func (r Rule) String() string {
 		enable = "ON"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "TTL=%s + INTERVAL %s %s TTL_ENABLE='%s' TTL_JOB_INTERVAL=%s",
-		ddl.Quote(r.Column), r.Literal, r.Unit, enable, literal(r.JobInterval))
+	fmt.Fprintf(&b, "TTL=%s TTL_ENABLE='%s' TTL_JOB_INTERVAL=%s", r.Expiry(), enable, literal(r.JobInterval))
 	if r.ZoneSource == ZoneFromTable {
 		fmt.Fprintf(&b, " TTL_TIME_ZONE=%s", literal(r.TimeZone))
 	}

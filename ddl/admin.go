@@ -15,6 +15,7 @@ type (
 		Table Name
 		Alter *AlterTable // nil without ALTER
 		JSON  bool        // FORMAT = JSON
+		Word  string      // TTL as it is spelled, which may be a table's name
 	}
 	// RunJob is RUN TTL JOB.
 	RunJob struct {

@@ -6,6 +6,7 @@ func (r *reader) explainTTL() bool {
 	at := r.at
 	a := &ExplainTTL{}
 	ok := r.format(a)
+	a.Word = r.spelling(r.current())
 	if !r.take("TTL") || r.done() {
 		r.at = at
 		return false

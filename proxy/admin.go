@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -18,9 +17,7 @@ import (
 //
 // Letting the server make the result set gives LIKE and WHERE, types, character sets, both protocols and cursors for the price of
 // one small statement, and exactly as the client knows them.
-type admin struct {
-	store *catalog.Store
-}
+type admin struct{ *turn }
 
 // adminWait bounds how long a client waits for the catalog.
 const adminWait = 5 * time.Second
@@ -36,7 +33,13 @@ type reply struct {
 }
 
 // adminMemo is what EXECUTE of a prepared statement of ours needs.
-type adminMemo struct{ statement *ddl.Statement }
+type adminMemo struct {
+	statement *ddl.Statement
+	schema    string // the current one when it was prepared
+}
+
+// memo remembers a statement with what its names mean now.
+func (a *admin) memo(st *ddl.Statement) *adminMemo { return &adminMemo{st, a.schema} }
 
 // answer answers a statement. It returns false for one that is none of ours.
 func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (bool, error) {
@@ -53,7 +56,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 		return false, nil
 	}
 	if x.Command == wire.Prepare {
-		_, err := x.Prepare(shape.prepared(), &adminMemo{st})
+		_, err := x.Prepare(shape.prepared(), a.memo(st))
 		return true, err
 	}
 	r, err := a.run(ctx, x, st.Action)
@@ -73,7 +76,7 @@ func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statem
 	switch s := st.Action.(type) {
 	case *ddl.SetVariables:
 		if prepare {
-			_, err = x.Prepare(preparedSet(s), &adminMemo{st})
+			_, err = x.Prepare(preparedSet(s), a.memo(st))
 			return true, err
 		}
 		return true, a.set(ctx, x, s)
@@ -81,18 +84,25 @@ func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statem
 		return true, a.readNames(ctx, x, st, s)
 	case *ddl.ShowVariables:
 		if prepare {
-			_, err = x.Prepare(st.Text(), &adminMemo{st})
+			_, err = x.Prepare(st.Text(), a.memo(st))
 			return true, err
 		}
 		return true, a.showVariables(ctx, x, st.Text(), s)
 	case *ddl.ShowWarnings:
 		if prepare {
-			_, err = x.Prepare(st.Text(), &adminMemo{st})
+			_, err = x.Prepare(st.Text(), a.memo(st))
 			return true, err
 		}
 		return true, showWarnings(x, st.Text())
 	}
 	return false, nil
+}
+
+// run runs a prepared statement in the situation of now.
+func (m *adminMemo) run(ctx context.Context, h *statements, x *exchange, s *situation) error {
+	s.schema = m.schema
+	a := &admin{&turn{statements: h, x: x, st: m.statement, situation: s, alone: true, prepared: true}}
+	return a.execute(ctx, x, m)
 }
 
 // execute runs a prepared statement.
@@ -126,6 +136,8 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 	switch s := action.(type) {
 	case *ddl.ShowTTL:
 		return a.show(ctx, x, s)
+	case *ddl.ExplainTTL:
+		return a.explain(ctx, x, s)
 	case *ddl.RunJob:
 		return a.runJob(ctx, x, s)
 	case *ddl.CancelJob:

@@ -21,11 +21,11 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 	if err != nil {
 		return nil, err
 	}
-	id, actor, err := a.stopping(ctx, x, s.Table)
+	id, err := a.stopping(ctx, x, s.Table)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.Pause(ctx, actor, id, "", until); err != nil {
+	if err := a.Store.Pause(ctx, a.account, id, "", until); err != nil {
 		return nil, err
 	}
 	info := "Paused until RESUME TTL"
@@ -40,28 +40,28 @@ func (a *admin) resume(ctx context.Context, x *exchange, s *ddl.ResumeTTL) (*rep
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 	if s.Table != nil {
-		p, actor, err := a.allowed(ctx, x, *s.Table)
+		p, err := a.allowed(ctx, x, *s.Table)
 		if err != nil {
 			return nil, err
 		}
-		return &reply{info: "Resumed"}, a.store.Resume(ctx, actor, p.ID)
+		return &reply{info: "Resumed"}, a.Store.Resume(ctx, a.account, p.ID)
 	}
-	id, actor, err := a.stopping(ctx, x, nil)
+	id, err := a.stopping(ctx, x, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &reply{info: "Resumed"}, a.store.Resume(ctx, actor, id)
+	return &reply{info: "Resumed"}, a.Store.Resume(ctx, a.account, id)
 }
 
 // cancel answers CANCEL TTL JOB. When it has answered, the jobs delete nothing more.
 func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	id, actor, err := a.stopping(ctx, x, &s.Table)
+	id, err := a.stopping(ctx, x, &s.Table)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.Cancel(ctx, actor, id)
+	jobs, err := a.Store.Cancel(ctx, a.account, id)
 	if err != nil {
 		return nil, err
 	}
@@ -75,40 +75,34 @@ func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*rep
 func (a *admin) approve(ctx context.Context, x *exchange, s *ddl.ApproveJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	p, actor, err := a.allowed(ctx, x, s.Table)
+	p, err := a.allowed(ctx, x, s.Table)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.Approve(ctx, actor, p.ID, p.Version); err != nil {
+	if err := a.Store.Approve(ctx, a.account, p.ID, p.Version); err != nil {
 		return nil, err
 	}
 	return &reply{info: fmt.Sprintf("Approved: version %d of the policy", p.Version)}, nil
 }
 
 // stopping finds what is to be stopped, everything for no name, and makes sure that the client may stop it.
-func (a *admin) stopping(ctx context.Context, x *exchange, name *ddl.Name) (policy uint64, actor string, err error) {
-	if actor, err = currentAccount(x); err != nil {
-		return 0, "", err
-	}
+func (a *admin) stopping(ctx context.Context, x *exchange, name *ddl.Name) (policy uint64, err error) {
 	if name == nil {
-		return catalog.PauseAll, actor, a.maySet(x)
+		return catalog.PauseAll, a.maySet(x)
 	}
 	p, err := a.policyToStop(ctx, x, *name)
 	if err != nil {
-		return 0, "", err
+		return 0, err
 	}
-	return p.ID, actor, a.mayStop(x, *name, p, actor)
+	return p.ID, a.mayStop(x, *name, p)
 }
 
 // allowed finds the policy of a table from which the client could delete the rows itself.
-func (a *admin) allowed(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, actor string, err error) {
-	if actor, err = currentAccount(x); err != nil {
-		return p, "", err
-	}
+func (a *admin) allowed(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
 	if p, err = a.policyOf(ctx, x, name); err != nil {
-		return p, "", err
+		return p, err
 	}
-	return p, actor, mayDelete(x, name.Text, p.Rule.Column)
+	return p, mayDelete(x, name.Text, p.Rule.Column)
 }
 
 // until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day is the next one.
@@ -127,7 +121,7 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 	if err != nil {
 		return time.Time{}, err
 	}
-	now, err := a.store.Clock(ctx)
+	now, err := a.Store.Clock(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -1,10 +1,21 @@
 package proxy
 
 import (
+	"context"
 	"errors"
+	"strings"
+	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// previewWait bounds the reading behind EXPLAIN TTL, noteWait that behind the note of an ALTER TABLE.
+const (
+	previewWait = 20 * time.Second
+	noteWait    = 2 * time.Second
 )
 
 // describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both servers read it.
@@ -12,10 +23,113 @@ func describesTable(x *exchange, s *ddl.ExplainTTL) (bool, error) {
 	if s.Alter != nil || s.JSON || s.Table.Schema != "" {
 		return false, nil
 	}
-	_, err := x.Ask("SHOW CREATE TABLE ttl")
-	var refused *wire.Error
-	if errors.As(err, &refused) {
+	_, err := x.Ask("SHOW CREATE TABLE " + s.Word)
+	var unseen *wire.Error
+	if errors.As(err, &unseen) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes nothing.
+func (a *admin) explain(ctx context.Context, x *exchange, s *ddl.ExplainTTL) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, previewWait)
+	defer cancel()
+	table, err := a.resolveTable(x, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := a.ruleToExplain(ctx, s, table)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayDelete(x, s.Table.Text, rule.Column); err != nil {
+		return nil, err
+	}
+	p, err := a.preview(ctx, table, rule)
+	if err != nil {
+		return nil, err
+	}
+	if err := hideRows(x, p, s.Table.Text, rule.Column); err != nil {
+		return nil, err
+	}
+	l := explainList(p)
+	if s.JSON {
+		l = explainJSON(p)
+	}
+	return &reply{list: &l}, nil
+}
+
+// ruleToExplain is the rule in force, or the one that the ALTER TABLE asks for.
+func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table) (catalog.Rule, error) {
+	p, err := a.policy(ctx, s.Table)
+	switch {
+	case err != nil:
+		return catalog.Rule{}, err
+	case s.Alter == nil && p == nil:
+		return catalog.Rule{}, refuse("Table %s has no TTL", table)
+	case s.Alter == nil:
+		return p.Rule, nil
+	case s.Alter.Clause == nil || s.Alter.Clause.Remove:
+		return catalog.Rule{}, refuse("The ALTER TABLE declares no TTL, so there is nothing to preview")
+	}
+	return a.ruleFor(ctx, s.Alter, table, p)
+}
+
+// preview finds out what a rule would do to a table now, on the service account's connections.
+func (a *admin) preview(ctx context.Context, table catalog.Table, rule catalog.Rule) (*plan.Preview, error) {
+	values, err := a.Store.Values(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := a.Store.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	speed, err := a.speed(ctx, table, values)
+	if err != nil {
+		return nil, err
+	}
+	return plan.NewPreview(ctx, a.DB, plan.Question{
+		Table: table, Rule: rule, Now: now, Floor: values[catalog.DateFloor], IndexScan: values.Bool(catalog.EnableIndexScan),
+		Brake: plan.NewBrake(values), Speed: speed,
+	})
+}
+
+// assumedSpeed is what a small server does without haste.
+const assumedSpeed = 20_000
+
+// speed is what the last job of the table did, and never more than the limits allow now.
+func (a *admin) speed(ctx context.Context, table catalog.Table, values catalog.Values) (plan.Speed, error) {
+	s := plan.Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
+	ended, err := a.Store.History(ctx, catalog.Filter{Table: table, Limit: 1})
+	if err != nil {
+		return s, err
+	}
+	if len(ended) > 0 {
+		if d := ended[0].FinishedAt.Sub(ended[0].CreatedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
+			s = plan.Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
+		}
+	}
+	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
+		if limit := float64(values.Int(name)); limit > 0 && limit < s.RowsPerSecond {
+			s = plan.Speed{RowsPerSecond: limit, From: name}
+		}
+	}
+	return s, nil
+}
+
+// hideRows takes keys and dates of rows out for a client that may not read them.
+func hideRows(x *exchange, p *plan.Preview, table, column string) error {
+	columns := []string{ddl.Quote(column)}
+	for _, k := range p.Seen.KeyColumns {
+		columns = append(columns, ddl.Quote(k))
+	}
+	_, err := x.Ask("EXPLAIN SELECT " + strings.Join(columns, ", ") + " FROM " + table)
+	var refused *wire.Error
+	if errors.As(err, &refused) {
+		p.Seen = nil
+		return nil
+	}
+	return err
 }

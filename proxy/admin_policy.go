@@ -11,7 +11,7 @@ import (
 
 // policyOf finds the policy of the table that a name means to the client.
 func (a *admin) policyOf(ctx context.Context, x *exchange, name ddl.Name) (catalog.Policy, error) {
-	t, err := resolve(x, name)
+	t, err := a.resolveTable(x, name)
 	if err != nil {
 		return catalog.Policy{}, err
 	}
@@ -23,7 +23,7 @@ func (a *admin) policyOf(ctx context.Context, x *exchange, name ddl.Name) (catal
 func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
 	err = briefly(x, func() error {
-		t, err = resolve(x, name)
+		t, err = a.resolveTable(x, name)
 		return err
 	})
 	var unseen *wire.Error
@@ -33,27 +33,16 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 		}
 		return a.declared(ctx, t)
 	}
-	if t, err = a.byName(x, name); err != nil {
-		return p, err
-	}
-	if p, err = a.store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
+	t, _ = a.table(name)
+	if p, err = a.Store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
 		return p, unseen
 	}
 	return p, err
 }
 
-// byName takes a name as it stands, without looking at the table.
-func (a *admin) byName(x *exchange, name ddl.Name) (t catalog.Table, err error) {
-	t = catalog.Table{Schema: name.Schema, Name: name.Table}
-	if t.Schema == "" {
-		t.Schema, err = currentSchema(x)
-	}
-	return t, err
-}
-
 // declared is the policy of a table.
 func (a *admin) declared(ctx context.Context, t catalog.Table) (catalog.Policy, error) {
-	p, err := a.store.Policy(ctx, t)
+	p, err := a.Store.Policy(ctx, t)
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		return p, refuse("Table %s has no TTL", t)
 	}

@@ -18,7 +18,7 @@ const codeNotSession = 1238
 // readNames answers a statement that reads our settings or TiDB's tables: they are replaced in place, by their values and by
 // derived tables over the rows that this client may see, and the server does the rest.
 func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s *ddl.ReadNames) error {
-	refs, err := ourReferences(x, s)
+	refs, err := ourReferences(s, a.schema)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 		return substitute(ref, spelled, values[ref.Variable+ref.Table])
 	})
 	if prepare {
-		_, err = x.Prepare(text, &adminMemo{st})
+		_, err = x.Prepare(text, a.memo(st))
 	} else {
 		_, err = x.Forward(text)
 	}
@@ -52,7 +52,11 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 
 // executeRead runs a prepared statement that reads names of ours.
 func (a *admin) executeRead(ctx context.Context, x *exchange, s *ddl.ReadNames) error {
-	values, err := a.valuesOf(ctx, x, s.References)
+	refs, err := ourReferences(s, a.schema)
+	if err != nil {
+		return err
+	}
+	values, err := a.valuesOf(ctx, x, refs)
 	if err != nil {
 		return err
 	}
@@ -77,14 +81,7 @@ func setVariables(x *exchange, values map[string]string) error {
 func readVariable(name string) string { return "@`ttlproxy " + name + "`" }
 
 // ourReferences leaves out what the server has to answer for: variables that nobody knows, and tables of other schemas.
-func ourReferences(x *exchange, s *ddl.ReadNames) ([]ddl.Reference, error) {
-	var schema string
-	if slices.ContainsFunc(s.References, func(r ddl.Reference) bool { return r.Table != "" && !r.Qualified }) {
-		var err error
-		if schema, err = currentSchema(x); err != nil {
-			return nil, err
-		}
-	}
+func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 	var refs []ddl.Reference
 	for _, ref := range s.References {
 		if ref.Table != "" && (ref.Qualified || schema == "mysql") {
@@ -125,7 +122,7 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 		}
 		if settings == nil {
 			var err error
-			if settings, err = a.store.Values(ctx); err != nil {
+			if settings, err = a.Store.Values(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -152,7 +149,7 @@ func settingLiteral(name string, values catalog.Values) string {
 
 // tidbTable reads one of TiDB's tables, as far as the client may see it.
 func (a *admin) tidbTable(ctx context.Context, x *exchange, name string) (l report.List, err error) {
-	s, err := report.Read(ctx, a.store)
+	s, err := report.Read(ctx, a.Store)
 	if err != nil {
 		return l, err
 	}
@@ -160,13 +157,13 @@ func (a *admin) tidbTable(ctx context.Context, x *exchange, name string) (l repo
 	case "tidb_ttl_table_status":
 		l = report.TiDBTableStatus(s)
 	case "tidb_ttl_task":
-		tasks, err := a.store.Tasks(ctx)
+		tasks, err := a.Store.Tasks(ctx)
 		if err != nil {
 			return l, err
 		}
 		l = report.TiDBTask(s, tasks)
 	default:
-		ended, err := a.store.History(ctx, catalog.Filter{Limit: maxList})
+		ended, err := a.Store.History(ctx, catalog.Filter{Limit: maxList})
 		if err != nil {
 			return l, err
 		}

@@ -8,15 +8,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// currentAccount is the account whose rights the session has, as user@host.
-func currentAccount(x *exchange) (string, error) {
-	r, err := x.Ask("SELECT CURRENT_USER()")
-	if err != nil || len(r.Rows) == 0 {
-		return "", err
-	}
-	return string(r.Rows[0][0]), nil
-}
-
 // mayDelete is nil when the client itself could delete the rows that the policy deletes: the rights are asked of the server by
 // a DELETE that is only explained. It neither waits for rows nor ends a transaction.
 func mayDelete(x *exchange, table, column string) error {
@@ -26,8 +17,8 @@ func mayDelete(x *exchange, table, column string) error {
 
 // mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A table that is
 // locked for long must not keep anybody from stopping its policy, so the server is asked for a second at most.
-func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy, actor string) error {
-	if actor == p.Owner {
+func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy) error {
+	if a.account == p.Owner {
 		return nil
 	}
 	err := briefly(x, func() error { return mayDelete(x, name.Text, p.Rule.Column) })
@@ -61,7 +52,7 @@ func (a *admin) maySet(x *exchange) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	if _, second := x.Ask("EXPLAIN UPDATE " + a.store.Name("setting") + " SET value = '' WHERE name = ''"); second == nil {
+	if _, second := x.Ask("EXPLAIN UPDATE " + a.Store.Name("setting") + " SET value = '' WHERE name = ''"); second == nil {
 		return nil
 	}
 	return err

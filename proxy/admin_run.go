@@ -21,7 +21,7 @@ const (
 
 // runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended.
 func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply, error) {
-	p, actor, err := a.allowed(ctx, x, s.Table)
+	p, err := a.allowed(ctx, x, s.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 		return nil, err
 	}
 	w := &jobWait{admin: a, x: x, policy: p}
-	jobs, err := w.join(ctx, actor)
+	jobs, err := w.join(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	s, err := report.Read(ctx, a.store)
+	s, err := report.Read(ctx, a.Store)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ type jobWait struct {
 
 // join returns the open jobs of the policy. When there are none it asks for them and waits until they are there, or were:
 // some are very short.
-func (w *jobWait) join(ctx context.Context, actor string) ([]catalog.EndedJob, error) {
+func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	jobs, err := w.after(ctx, 0)
 	if len(jobs) > 0 && jobs[0].State.Open() || err != nil {
 		return jobs, err
@@ -84,7 +84,7 @@ func (w *jobWait) join(ctx context.Context, actor string) ([]catalog.EndedJob, e
 	for i := range jobs {
 		last = max(last, jobs[i].ID)
 	}
-	if err := w.store.RequestRun(ctx, actor, w.policy.ID); err != nil {
+	if err := w.Store.RequestRun(ctx, w.account, w.policy.ID); err != nil {
 		return nil, err
 	}
 	err = w.poll(ctx, startWait, func(ctx context.Context) (bool, error) {
@@ -99,7 +99,7 @@ func (w *jobWait) join(ctx context.Context, actor string) ([]catalog.EndedJob, e
 
 // after lists the jobs of the policy with a higher number, the open ones if there are any, else those that have ended.
 func (w *jobWait) after(ctx context.Context, last uint64) (jobs []catalog.EndedJob, err error) {
-	open, err := w.store.Jobs(ctx)
+	open, err := w.Store.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (w *jobWait) after(ctx context.Context, last uint64) (jobs []catalog.EndedJ
 	if len(jobs) > 0 {
 		return jobs, nil
 	}
-	ended, err := w.store.History(ctx, catalog.Filter{Table: w.policy.Table})
+	ended, err := w.Store.History(ctx, catalog.Filter{Table: w.policy.Table})
 	for i := range ended {
 		if ended[i].PolicyID == w.policy.ID && ended[i].ID > last {
 			jobs = append(jobs, ended[i])
@@ -144,7 +144,7 @@ func anyRunning(jobs []catalog.EndedJob) bool {
 
 // refresh reads a job again, from where it is now.
 func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
-	open, err := w.store.Job(ctx, j.ID)
+	open, err := w.Store.Job(ctx, j.ID)
 	if err == nil {
 		*j = catalog.EndedJob{Job: open}
 		return nil
@@ -152,7 +152,7 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 	if !errors.Is(err, catalog.ErrNoJob) {
 		return err
 	}
-	*j, err = w.store.EndedJob(ctx, j.ID)
+	*j, err = w.Store.EndedJob(ctx, j.ID)
 	return err
 }
 

@@ -30,7 +30,7 @@ func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error
 		return err
 	}
 	if s.Rest == "" {
-		if err := a.storeSettings(ctx, x, c); err != nil {
+		if err := a.storeSettings(ctx, c); err != nil {
 			return err
 		}
 		return x.ok(&reply{notes: c.notes})
@@ -47,7 +47,7 @@ func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked)
 	if h.Failed() {
 		return x.Send(h)
 	}
-	if err := a.storeSettings(ctx, x, c); err != nil {
+	if err := a.storeSettings(ctx, c); err != nil {
 		return refuse("the server's variables are set, but not ours: %v", err)
 	}
 	x.Leave(c.notes...)
@@ -127,10 +127,6 @@ func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) err
 	return nil
 }
 
-func (a *admin) storeSettings(ctx context.Context, x *exchange, c *checked) error {
-	actor, err := currentAccount(x)
-	if err != nil {
-		return err
-	}
-	return a.store.Set(ctx, actor, c.values)
+func (a *admin) storeSettings(ctx context.Context, c *checked) error {
+	return a.Store.Set(ctx, a.account, c.values)
 }

@@ -18,6 +18,9 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 	case *ddl.ShowTTL:
 		l := emptyList(s.List)
 		return &reply{list: &l, filter: s.Filter, limit: s.Limit}, true
+	case *ddl.ExplainTTL:
+		l := emptyExplain(s.JSON)
+		return &reply{list: &l}, true
 	case *ddl.RunJob:
 		l := report.Runs(nil)
 		return &reply{list: &l}, true

@@ -20,7 +20,7 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	defer cancel()
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
-		t, err := resolve(x, *s.Table)
+		t, err := a.resolveTable(x, *s.Table)
 		if err != nil {
 			return nil, err
 		}
@@ -50,16 +50,16 @@ func (a *admin) list(ctx context.Context, s *ddl.ShowTTL, of catalog.Table) (rep
 	}
 	switch s.List {
 	case ddl.ListHistory:
-		ended, err := a.store.History(ctx, catalog.Filter{Table: of, Limit: limit})
+		ended, err := a.Store.History(ctx, catalog.Filter{Table: of, Limit: limit})
 		return report.History(ended), err
 	case ddl.ListErrors:
-		rows, err := a.store.RowErrors(ctx, 0, limit)
+		rows, err := a.Store.RowErrors(ctx, 0, limit)
 		return report.Errors(rows), err
 	case ddl.ListEvents:
-		events, err := a.store.Events(ctx, catalog.Filter{Table: of, Limit: limit})
+		events, err := a.Store.Events(ctx, catalog.Filter{Table: of, Limit: limit})
 		return report.Events(events), err
 	case ddl.ListVariables:
-		values, err := a.store.Values(ctx)
+		values, err := a.Store.Values(ctx)
 		return report.Variables(values), err
 	default:
 		return a.snapshotList(ctx, s.List)
@@ -68,7 +68,7 @@ func (a *admin) list(ctx context.Context, s *ddl.ShowTTL, of catalog.Table) (rep
 
 // snapshotList reads one of the lists about now.
 func (a *admin) snapshotList(ctx context.Context, list ddl.List) (report.List, error) {
-	s, err := report.Read(ctx, a.store)
+	s, err := report.Read(ctx, a.Store)
 	if err != nil {
 		return report.List{}, err
 	}
@@ -78,9 +78,9 @@ func (a *admin) snapshotList(ctx context.Context, list ddl.List) (report.List, e
 	case ddl.ListJobs:
 		return report.Jobs(s), nil
 	case ddl.ListStatus:
-		return report.Status(s, a.store.Server()), nil
+		return report.Status(s, a.Store.Server()), nil
 	}
-	tasks, err := a.store.Tasks(ctx)
+	tasks, err := a.Store.Tasks(ctx)
 	if list == ddl.ListNodes {
 		return report.Nodes(s, tasks), err
 	}

@@ -14,19 +14,14 @@ const (
 	codeLockWait   = 1205
 )
 
-// resolve finds the table that a name means in the client's session. It is an error if the client may not see it, if
+// resolveTable finds the table that a name means in the client's session. It is an error if the client may not see it, if
 // it is not a table, or if a temporary table hides it.
-func resolve(x *exchange, name ddl.Name) (catalog.Table, error) {
+func (a *admin) resolveTable(x *exchange, name ddl.Name) (catalog.Table, error) {
 	r, err := x.Ask("SHOW CREATE TABLE " + name.Text)
 	if err != nil {
 		return catalog.Table{}, err
 	}
-	t := catalog.Table{Schema: name.Schema, Name: name.Table}
-	if t.Schema == "" {
-		if t.Schema, err = currentSchema(x); err != nil {
-			return t, err
-		}
-	}
+	t, _ := a.table(name)
 	if len(r.Rows) == 0 || len(r.Columns) != 2 {
 		return t, asWireError(ddl.WrongObject(t.Schema, t.Name))
 	}
@@ -34,15 +29,6 @@ func resolve(x *exchange, name ddl.Name) (catalog.Table, error) {
 		return t, asWireError(ddl.TemporaryTable())
 	}
 	return t, nil
-}
-
-// currentSchema is the session's; empty when it has none.
-func currentSchema(x *exchange) (string, error) {
-	r, err := x.Ask("SELECT DATABASE()")
-	if err != nil || len(r.Rows) == 0 {
-		return "", err
-	}
-	return string(r.Rows[0][0]), nil
 }
 
 // inSession writes a table's name for a statement on the client's connection.

@@ -40,7 +40,7 @@ func (a *admin) matchingSettings(ctx context.Context, x *exchange, f ddl.Filter)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settingsWait)
 	defer cancel()
-	settings, err := a.store.Values(ctx)
+	settings, err := a.Store.Values(ctx)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the server's variables are what was asked for
 	}

@@ -84,7 +84,7 @@ func mightRead(x *exchange, t catalog.Table) (bool, error) {
 
 // readableTables are the visible ones whose key and TTL column the client may read.
 func (a *admin) readableTables(ctx context.Context, x *exchange, visible map[catalog.Table]bool) (map[catalog.Table]bool, error) {
-	policies, err := a.store.Policies(ctx)
+	policies, err := a.Store.Policies(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,14 +19,17 @@ func asksForWarnings(text string) bool {
 }
 
 // warnings answers SHOW WARNINGS, or prepares it.
-func (a *admin) warnings(x *exchange, text string) error {
+func warnings(x *exchange, text string) error {
 	if x.Command == wire.Prepare {
 		x.Leave(x.Notes()...)
-		_, err := x.Prepare(text, &adminMemo{ddl.Parse(text, ddl.Mode{})[0]})
+		_, err := x.Prepare(text, warningsMemo(text))
 		return err
 	}
 	return showWarnings(x, text)
 }
+
+// warningsMemo is a prepared SHOW WARNINGS.
+type warningsMemo string
 
 // showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The server's own come first.
 func showWarnings(x *exchange, text string) error {

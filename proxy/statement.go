@@ -43,7 +43,7 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	}
 	text := string(x.Text())
 	if asksForWarnings(text) {
-		return h.admin().warnings(x, text)
+		return warnings(x, text)
 	}
 	if !concerned(text, x.MariaDB()) {
 		_, err := x.Pass()
@@ -101,9 +101,6 @@ func changesSession(st *ddl.Statement) bool {
 	}
 	return false
 }
-
-// admin answers the statements that no server knows.
-func (h *statements) admin() *admin { return &admin{store: h.Store} }
 
 // concerned is the second test, of a text that may be ours: does anything in it mean something to us, whatever the
 // session's settings are? Only then may its connection be asked, since a question changes what the server

@@ -120,9 +120,12 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	writing, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
-	_, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+	_, err = t.Store.Declare(writing, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+	if err == nil {
+		t.noteDeclared(ctx, table, rule)
+	}
 	return err
 }
 

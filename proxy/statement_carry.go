@@ -63,6 +63,8 @@ func (t *turn) carry(ctx context.Context, c change) error {
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
 		}
 		t.note("Warning", "the TTL policies of this statement's tables are stopped until the catalog can be written again")
+	} else if c.declares {
+		t.noteIntents(ctx, c.intents)
 	}
 	return t.send(h)
 }

@@ -21,7 +21,8 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 		_, err := x.Pass()
 		return err
 	}
-	if done, err := h.admin().answer(ctx, x, st); done || err != nil {
+	a := &admin{&turn{statements: h, x: x, st: st, situation: s, alone: true}}
+	if done, err := a.answer(ctx, x, st); done || err != nil {
 		return err
 	}
 	_, err := x.Prepare(st.Forward(), &deferred{st: st, schema: s.schema})
@@ -30,11 +31,10 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 
 // execute carries out a statement prepared before, in the situation of now.
 func (h *statements) execute(ctx context.Context, x *exchange) error {
-	if m, ok := x.Memo().(*adminMemo); ok {
-		return h.admin().execute(ctx, x, m)
+	if text, ok := x.Memo().(warningsMemo); ok {
+		return showWarnings(x, string(text))
 	}
-	d, ok := x.Memo().(*deferred)
-	if !ok {
+	if x.Memo() == nil {
 		_, err := x.Pass()
 		return err
 	}
@@ -42,7 +42,13 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return d.run(ctx, h, x, s, d.st.Action)
+	switch m := x.Memo().(type) {
+	case *deferred:
+		return m.run(ctx, h, x, s, m.st.Action)
+	case *adminMemo:
+		return m.run(ctx, h, x, s)
+	}
+	return errNotOurs
 }
 
 // run does what the statement asks for, where the server is given the command as it came.

@@ -51,7 +51,7 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.ShowCreateTable:
 		return t.showCreate(ctx, a)
 	case *ddl.Immediate:
-		if done, err := t.admin().answer(ctx, t.x, a.Inner); done || err != nil {
+		if done, err := (&admin{t}).answer(ctx, t.x, a.Inner); done || err != nil {
 			return err
 		}
 		return t.act(ctx, a.Inner.Action)
@@ -60,7 +60,7 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.Execute:
 		return t.executeNamed(ctx, a)
 	}
-	if done, err := t.admin().answer(ctx, t.x, t.st); done || err != nil {
+	if done, err := (&admin{t}).answer(ctx, t.x, t.st); done || err != nil {
 		return err
 	}
 	return t.pass()

@@ -21,34 +21,7 @@ func braked(now time.Time, p catalog.Policy, last catalog.Schedule, e plan.Estim
 		return ""
 	}
 	if p.Approval.Required {
-		return fmt.Sprintf("the table came from a dump: %s; APPROVE TTL JOB lets them go", dueText(e))
+		return fmt.Sprintf("the table came from a dump: %s; APPROVE TTL JOB lets them go", e.Due())
 	}
-	return tooMany(e, l)
-}
-
-// tooMany compares what is due with the limits of the brake.
-func tooMany(e plan.Estimate, l limits) string {
-	percent := int64(100 * e.Share())
-	switch {
-	case l.brakePercent >= 100:
-		return ""
-	case l.brakePercent == 0 && e.Expired > 0:
-		return fmt.Sprintf("%s, and ttl_brake_percent is 0", dueText(e))
-	case e.Expired > l.brakeMax:
-		return fmt.Sprintf("%s, more than ttl_brake_max_rows = %d", dueText(e), l.brakeMax)
-	case e.Expired > l.brakeRows && percent >= l.brakePercent:
-		return fmt.Sprintf("%s, more than ttl_brake_rows = %d and ttl_brake_percent = %d", dueText(e), l.brakeRows, l.brakePercent)
-	case e.Rows > 1000 && percent >= 90:
-		return fmt.Sprintf("%s, nearly the whole table", dueText(e))
-	default:
-		return ""
-	}
-}
-
-func dueText(e plan.Estimate) string {
-	about := "about "
-	if e.Exact {
-		about = ""
-	}
-	return fmt.Sprintf("%s%d of %d rows (%.0f %%) are due", about, e.Expired, e.Rows, 100*e.Share())
+	return l.brake.Holds(e)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // limits are the settings the engine works by, read again every few seconds.
@@ -17,9 +18,7 @@ type limits struct {
 	runningTasks int           // ttl_running_tasks, -1 resolved
 	indexScan    bool          // ttl_enable_index_scan
 	target       time.Duration // ttl_batch_target_ms
-	brakeMax     int64         // ttl_brake_max_rows
-	brakeRows    int64         // ttl_brake_rows
-	brakePercent int64         // ttl_brake_percent
+	brake        plan.Brake    // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
 	allowReplica bool          // ttl_allow_replica
 	jobTimeout   time.Duration // ttl_job_timeout
 	floor        string        // ttl_date_floor
@@ -61,9 +60,7 @@ func limitsOf(v catalog.Values, nodes int) limits {
 		runningTasks: int(v.Int(catalog.RunningTasks)),
 		indexScan:    v.Bool(catalog.EnableIndexScan),
 		target:       time.Duration(v.Int(catalog.BatchTargetMS)) * time.Millisecond,
-		brakeMax:     v.Int(catalog.BrakeMaxRows),
-		brakeRows:    v.Int(catalog.BrakeRows),
-		brakePercent: v.Int(catalog.BrakePercent),
+		brake:        plan.NewBrake(v),
 		allowReplica: v.Bool(catalog.AllowReplica),
 		jobTimeout:   v.Duration(catalog.JobTimeout),
 		floor:        v[catalog.DateFloor],

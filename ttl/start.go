@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -91,17 +90,7 @@ func partitionHold(all []catalog.Identity, partition, reason string) string {
 
 func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, error) {
 	c, _ := f.Column(p.Rule.Column)
-	span, err := ddl.Interval{Literal: p.Rule.Literal, Unit: ddl.Unit(p.Rule.Unit)}.Span()
-	if err != nil {
-		return plan.Cutoff{}, err
-	}
-	zone := time.UTC
-	if p.Rule.TimeZone != "" {
-		if zone, err = plan.Zone(p.Rule.TimeZone); err != nil {
-			return plan.Cutoff{}, err
-		}
-	}
-	return plan.NewCutoff(now, zone, span, c.Kind)
+	return plan.CutoffOf(p.Rule, c.Kind, now)
 }
 
 // prospects plans for the table, or for each of its partitions.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 var tableColumns = []Column{
@@ -46,18 +45,13 @@ func tableRow(w *Work) []any {
 	state, finished, deleted := lastResult(w)
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
-		Rule(p.Rule), onOff(p.Rule.Enabled), p.Rule.JobInterval,
+		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
 		string(p.State), p.Reason, Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), state, moment(w.LastStarted), finished, deleted,
 		moment(w.Oldest()), behind(w), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	}
-}
-
-// Rule is the TTL clause of a policy, without the other options.
-func Rule(r catalog.Rule) string {
-	return ddl.Quote(r.Column) + " + INTERVAL " + r.Literal + " " + r.Unit
 }
 
 func zoneSource(r catalog.Rule) any {

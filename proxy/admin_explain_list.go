@@ -1,0 +1,92 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// emptyExplain is the answer to EXPLAIN TTL without its rows.
+func emptyExplain(asJSON bool) report.List {
+	if asJSON {
+		return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "EXPLAIN", Type: report.LongText}}}
+	}
+	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText}}}
+}
+
+func explainJSON(p *plan.Preview) report.List {
+	l := emptyExplain(true)
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		text = []byte("{}") // not reached: numbers and texts
+	}
+	l.Rows = append(l.Rows, report.Row{Values: []any{string(text)}})
+	return l
+}
+
+// explainList is a preview as lines for people.
+func explainList(p *plan.Preview) report.List {
+	l := emptyExplain(false)
+	say := func(property, value string) {
+		if value != "" {
+			l.Rows = append(l.Rows, report.Row{Values: []any{property, value}})
+		}
+	}
+	say("table", p.Table)
+	say("ttl", p.TTL)
+	if p.TimeZone != "" {
+		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
+	}
+	say("cutoff", p.Cutoff)
+	say("rows", number(p.Rows, p.Exact))
+	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
+	seen := p.Seen
+	if seen == nil {
+		seen = &plan.Seen{}
+	}
+	say("oldest due", seen.OldestDue)
+	say("newest due", seen.NewestDue)
+	for _, d := range p.Next {
+		say("due until "+d.Until+" UTC", number(d.Rows, p.Exact))
+	}
+	say("plan", string(p.Plan))
+	say("plan reason", p.PlanReason)
+	say("key", p.KeyIndex)
+	say("index on time", p.TimeIndex)
+	for _, s := range seen.Statements {
+		say("statement", s)
+	}
+	say("estimated duration", fmt.Sprintf("%v (%s)", time.Duration(p.Seconds*float64(time.Second)).Round(time.Second), p.SpeedFrom))
+	say("foreign keys", strings.Join(p.Children, ", "))
+	say("triggers", strings.Join(p.Triggers, ", "))
+	if len(seen.Keys) > 0 {
+		say("sample keys", sampleKeys(seen))
+	}
+	for _, w := range p.Warnings {
+		say("warning", w)
+	}
+	return l
+}
+
+func number(n int64, exact bool) string {
+	if exact {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("about %d", n)
+}
+
+// sampleKeys lists keys, those of several columns in brackets.
+func sampleKeys(s *plan.Seen) string {
+	keys := make([]string, len(s.Keys))
+	for i, k := range s.Keys {
+		keys[i] = strings.Join(k, ", ")
+		if len(k) > 1 {
+			keys[i] = "(" + keys[i] + ")"
+		}
+	}
+	return strings.Join(keys, ", ")
+}

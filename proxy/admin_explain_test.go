@@ -1,0 +1,136 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// fill puts rows into a table, one for each hour that they are old.
+func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
+	t.Helper()
+	for i, h := range hours {
+		run(t, b.db, fmt.Sprintf("INSERT INTO %s.%s (id, at) VALUES (%d, UTC_TIMESTAMP() - INTERVAL %d HOUR)", b.schema, name, i+1, h))
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		db := b.client(t, nil)
+		lines := map[string]string{}
+		for _, line := range rows(t, db, "EXPLAIN TTL orders") {
+			property, value, _ := strings.Cut(line, "|")
+			lines[property] += value + "\n"
+		}
+		for property, want := range map[string]string{
+			"ttl": "`at` + INTERVAL 1 DAY\n", "time zone": "UTC (from the table)\n", "rows": "5\n", "rows due now": "3 (60.0 %)\n",
+			"plan": "range\n", "key": "PRIMARY\n", "sample keys": "1, 2, 3\n",
+		} {
+			if lines[property] != want {
+				t.Errorf("%s: got %q, want %q", property, lines[property], want)
+			}
+		}
+		if !strings.Contains(lines["statement"], "DELETE FROM") || lines["oldest due"] == "" || lines["newest due"] <= lines["oldest due"] {
+			t.Errorf("got %v", lines)
+		}
+	})
+}
+
+func TestExplainAsJSONOfAnAlter(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		db := b.client(t, nil)
+		run(t, db, "ALTER TABLE orders REMOVE TTL")
+		query := "EXPLAIN FORMAT=JSON TTL ALTER TABLE orders TTL = at + INTERVAL 2 HOUR TTL_TIME_ZONE = 'UTC'"
+		var p plan.Preview
+		if err := json.Unmarshal([]byte(rows(t, db, query)[0]), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Due != 4 || !p.Exact || p.Rows != 5 || p.Next[0].Rows != 1 || p.Seen == nil || len(p.Seen.Keys) != 4 {
+			t.Errorf("got %+v", p)
+		}
+		if got := rows(t, db, "SHOW TTL TABLES"); len(got) != 0 {
+			t.Errorf("EXPLAIN declared %q", got)
+		}
+		st, err := db.PrepareContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if n := count(t, st); n != 1 {
+			t.Errorf("prepared: %d lines, want 1", n)
+		}
+	})
+}
+
+func TestExplainHidesRowsFromThoseWhoMayNotReadThem(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50)
+		half := b.client(t, s.Account(t, "half", "SELECT (at), DELETE ON "+b.schema+".orders"))
+		all := strings.Join(rows(t, half, "EXPLAIN TTL orders"), "\n")
+		if strings.Contains(all, "sample keys") || strings.Contains(all, "statement|") || !strings.Contains(all, "rows due now|1 ") {
+			t.Errorf("got %s", all)
+		}
+		reader := b.client(t, s.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
+		if code, _ := refused(t, reader, "EXPLAIN TTL orders"); code != 1142 {
+			t.Errorf("without DELETE: error %d, want 1142", code)
+		}
+	})
+}
+
+func TestExplainOfATableNamedTTL(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		db := b.client(t, nil)
+		if code, _ := refused(t, db, "EXPLAIN ttl id"); code != 1146 {
+			t.Errorf("no such table: error %d, want 1146", code)
+		}
+		run(t, db, "CREATE TABLE ttl (id INT PRIMARY KEY)")
+		if got := rows(t, db, "EXPLAIN ttl id"); len(got) != 1 || !strings.HasPrefix(got[0], "id|int") {
+			t.Errorf("got %q, want the server's description of column id", got)
+		}
+	})
+}
+
+func TestTheNoteOfAnAlter(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 1)
+		db := b.client(t, nil)
+		run(t, db, "ALTER TABLE orders TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'Europe/Prague'")
+		got := rows(t, db, "SHOW WARNINGS")
+		if len(got) != 2 || !strings.HasPrefix(got[0], "Note|1003|TTL of `"+b.schema+"`.`orders`: 2 of 3 rows (66.7 %) are due now, the newest of them of ") ||
+			got[1] != "Note|1003|Dates are read in time zone Europe/Prague (from the table)" {
+			t.Errorf("got %q", got)
+		}
+		if err := b.store.Set(t.Context(), "me", map[string]string{catalog.BrakePercent: "0"}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, db, "ALTER TABLE orders ADD COLUMN x INT, TTL = at + INTERVAL 2 DAY")
+		got = rows(t, db, "SHOW WARNINGS")
+		if !slices.ContainsFunc(got, func(line string) bool {
+			return strings.Contains(line, "the first job will wait for APPROVE TTL JOB FOR")
+		}) {
+			t.Errorf("got %q, want the brake in it", got)
+		}
+	})
+}

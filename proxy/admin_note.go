@@ -1,0 +1,56 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// codeNote is ER_YES, under which MySQL sends its own notes.
+const codeNote = 1003
+
+// noteDeclared tells the client what its declaration does to the rows that are there. The policy is in force already, so trouble
+// here is logged and the notes are left out.
+func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	p, err := (&admin{t}).preview(ctx, table, rule)
+	if err != nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated", slog.Any("err", err))
+		return
+	}
+	t.notes = append(t.notes, previewNotes(p)...)
+}
+
+// noteIntents does the same for the tables of an ALTER that changes more than the TTL. A new table has no rows.
+func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
+	for _, i := range intents {
+		if i.Rule == nil || i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
+			continue
+		}
+		table := i.Table
+		if i.To != nil {
+			table = *i.To
+		}
+		t.noteDeclared(ctx, table, *i.Rule)
+	}
+}
+
+// previewNotes are the rows due first, then the zone, then what speaks against it.
+func previewNotes(p *plan.Preview) []Note {
+	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact), number(p.Rows, p.Exact), p.Percent)
+	if p.Seen != nil && p.Seen.NewestDue != "" && p.Due > 0 {
+		due += ", the newest of them of " + p.Seen.NewestDue
+	}
+	notes := []Note{{Level: "Note", Code: codeNote, Message: due}}
+	if p.TimeZone != "" {
+		notes = append(notes, Note{Level: "Note", Code: codeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", p.TimeZone, p.ZoneFrom)})
+	}
+	for _, w := range p.Warnings {
+		notes = append(notes, Note{Level: "Warning", Code: codeNote, Message: w})
+	}
+	return notes
+}

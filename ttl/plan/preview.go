@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// Question is what a preview is asked: what would a job delete that starts now under this rule?
+type Question struct {
+	Table     catalog.Table
+	Rule      catalog.Rule
+	Now       time.Time // of the database
+	Floor     string    // ttl_date_floor
+	IndexScan bool      // ttl_enable_index_scan
+	Brake     Brake
+	Speed     Speed
+}
+
+// Speed is how fast a job is thought to delete, and how that is known.
+type Speed struct {
+	RowsPerSecond float64
+	From          string
+}
+
+// Preview is the blast radius of a policy. It is found out by bounded reading; nothing is changed or locked.
+type Preview struct {
+	Table      string   `json:"table"`
+	TTL        string   `json:"ttl"`
+	TimeZone   string   `json:"time_zone,omitempty"`
+	ZoneFrom   string   `json:"time_zone_from,omitempty"`
+	Cutoff     string   `json:"cutoff"` // as the column is compared with it
+	Rows       int64    `json:"rows"`
+	Due        int64    `json:"rows_due"`
+	Exact      bool     `json:"exact"` // counted; otherwise estimated
+	Percent    float64  `json:"percent_due"`
+	Null       int64    `json:"rows_without_date"`
+	Odd        int64    `json:"rows_with_implausible_date"`
+	Next       []Day    `json:"due_per_day"`
+	Plan       Way      `json:"plan"`
+	PlanReason string   `json:"plan_reason"`
+	KeyIndex   string   `json:"key_index,omitempty"`
+	TimeIndex  string   `json:"time_index,omitempty"`
+	Seconds    float64  `json:"estimated_seconds"`
+	SpeedFrom  string   `json:"speed_from"`
+	Brake      string   `json:"brake,omitempty"` // why the job would wait for approval
+	Children   []string `json:"foreign_keys,omitempty"`
+	Triggers   []string `json:"triggers,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"`
+
+	// Seen shows keys and dates of rows: only for readers who may read them.
+	Seen *Seen `json:"seen,omitempty"`
+}
+
+// Seen is what a preview has seen of the rows themselves.
+type Seen struct {
+	OldestDue  string     `json:"oldest_due,omitempty"`
+	NewestDue  string     `json:"newest_due,omitempty"`
+	Keys       [][]string `json:"sample_keys,omitempty"`
+	KeyColumns []string   `json:"key_columns,omitempty"`
+	Statements []string   `json:"statements,omitempty"` // with the sample keys in them
+}
+
+// Day is how many rows become due within a day from now.
+type Day struct {
+	Until string `json:"until"` // UTC
+	Rows  int64  `json:"rows"`
+}
+
+const (
+	previewDays = 7
+	previewKeys = 10
+	// previewRows bounds the rows that are looked through for samples.
+	previewRows = 5000
+)
+
+// NewPreview answers the question on a connection that may read the table.
+func NewPreview(ctx context.Context, q Querier, ask Question) (*Preview, error) {
+	facts, err := ReadFacts(ctx, q, ask.Table.Schema, ask.Table.Name)
+	if err != nil {
+		return nil, err
+	}
+	v := &preview{Question: ask, q: q, facts: facts}
+	if err := v.look(ctx); err != nil {
+		return nil, fmt.Errorf("preview of %s: %w", ask.Table, err)
+	}
+	return v.answer(), nil
+}
+
+// preview is a preview in the making.
+type preview struct {
+	Question
+	q      Querier
+	facts  *Facts
+	cutoff Cutoff
+	now    *Statements // for rows that are due now
+	due    Estimate
+	choice Choice
+	days   []Day
+	seen   Seen
+}
+
+func (v *preview) look(ctx context.Context) (err error) {
+	if v.cutoff, v.now, err = v.after(0); err != nil {
+		return err
+	}
+	if v.due, err = v.now.Estimate(ctx, v.q, v.facts.Rows); err != nil {
+		return err
+	}
+	v.choice = v.now.Choose(v.due, v.IndexScan)
+	if err := v.now.Verify(ctx, v.q, v.choice.Way, v.due.Edge); err != nil {
+		v.choice = v.now.Second(v.choice, err)
+	}
+	if err := v.lookAhead(ctx); err != nil {
+		return err
+	}
+	return v.lookAtRows(ctx)
+}
+
+// after prepares the statements as they will be in so many days.
+func (v *preview) after(days int) (Cutoff, *Statements, error) {
+	c, found := v.facts.Column(v.Rule.Column)
+	if !found {
+		return Cutoff{}, nil, fmt.Errorf("there is no column %s", v.Rule.Column)
+	}
+	cutoff, err := CutoffOf(v.Rule, c.Kind, v.Now.AddDate(0, 0, days))
+	if err != nil {
+		return cutoff, nil, err
+	}
+	s, err := NewStatements(v.facts, "", v.Rule.Column, cutoff, v.Floor)
+	return cutoff, s, err
+}
+
+// lookAhead estimates what becomes due on each of the next days: the rows below that day's cutoff that are not below the
+// one before.
+func (v *preview) lookAhead(ctx context.Context) error {
+	before := v.due.Expired
+	for day := range previewDays {
+		_, s, err := v.after(day + 1)
+		if err != nil {
+			return err
+		}
+		e, err := s.Estimate(ctx, v.q, v.facts.Rows)
+		if err != nil {
+			return err
+		}
+		v.days = append(v.days, Day{Until: v.Now.AddDate(0, 0, day+1).UTC().Format(time.DateTime), Rows: max(0, e.Expired-before)})
+		before = max(before, e.Expired)
+	}
+	return nil
+}
+
+func (v *preview) answer() *Preview {
+	p := &Preview{
+		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
+		Rows: v.due.Rows, Due: v.due.Expired, Exact: v.due.Exact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
+		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex, TimeIndex: v.now.TimeIndex,
+		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.facts.Triggers, Brake: v.Brake.Holds(v.due), Seen: &v.seen,
+	}
+	if p.TimeZone != "" {
+		p.ZoneFrom = string(v.Rule.ZoneSource)
+	}
+	if v.Speed.RowsPerSecond > 0 {
+		p.Seconds = float64(v.due.Expired) / v.Speed.RowsPerSecond
+	}
+	p.Warnings = v.warnings(p)
+	return p
+}

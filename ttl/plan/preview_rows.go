@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// lookAtRows reads a few of the rows that are due, and the statements that would delete them.
+func (v *preview) lookAtRows(ctx context.Context) error {
+	if cutoff := strings.Trim(v.now.Expired.Cutoff, "'"); v.due.Oldest != "" && v.due.Oldest < cutoff {
+		v.seen.OldestDue = v.due.Oldest
+	}
+	newest, err := v.now.newestDue(ctx, v.q, v.due)
+	if err != nil {
+		return err
+	}
+	v.seen.NewestDue = newest
+	if v.now.KeyIndex == "" {
+		v.seen.Statements = []string{v.now.DeleteSome(previewRows, "")}
+		return nil
+	}
+	for _, c := range v.now.Key {
+		v.seen.KeyColumns = append(v.seen.KeyColumns, c.Name)
+	}
+	keys, err := v.sampleKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		v.seen.Keys = append(v.seen.Keys, k.texts())
+	}
+	v.seen.Statements, err = v.statements(keys)
+	return err
+}
+
+// newestDue is the last date before the cutoff, where it can be had cheaply; else empty.
+func (s *Statements) newestDue(ctx context.Context, q Querier, e Estimate) (string, error) {
+	if s.TimeIndex == "" && (!e.Exact || e.Expired == 0) {
+		return "", nil
+	}
+	from := s.byKey()
+	if s.TimeIndex != "" {
+		from = s.byTime()
+	}
+	keys, err := QueryKeys(ctx, q, "SELECT "+s.Expired.Column+from+" WHERE "+s.Expired.Sargable()+
+		" ORDER BY "+s.Expired.Column+" DESC LIMIT 1", 1)
+	if err != nil || len(keys) == 0 {
+		return "", err
+	}
+	return string(keys[0][0]), nil
+}
+
+// sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of rows.
+func (v *preview) sampleKeys(ctx context.Context) ([]Key, error) {
+	if v.choice.Way == WalkIndex {
+		page, err := v.now.WalkPage(nil, previewKeys)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := QueryKeys(ctx, v.q, page, len(v.now.Walk))
+		for i := range entries {
+			entries[i] = v.now.KeyOf(entries[i])
+		}
+		return entries, err
+	}
+	end, err := v.now.BlockEnd(Range{}, previewRows)
+	if err != nil {
+		return nil, err
+	}
+	to, err := QueryKey(ctx, v.q, end, len(v.now.Key))
+	if err != nil {
+		return nil, err
+	}
+	block, err := v.now.BlockKeys(Range{To: to})
+	if err != nil {
+		return nil, err
+	}
+	return QueryKeys(ctx, v.q, block+" LIMIT "+strconv.Itoa(previewKeys), len(v.now.Key))
+}
+
+// statements are the ones that a job would run, with the first and the last of the sample keys as bounds.
+func (v *preview) statements(keys []Key) ([]string, error) {
+	if len(keys) == 0 || v.choice.Way == Refuse {
+		return nil, nil
+	}
+	var find, remove string
+	var err error
+	switch v.choice.Way {
+	case WalkIndex:
+		if find, err = v.now.WalkPage(nil, previewRows); err != nil {
+			return nil, err
+		}
+		remove, err = v.now.DeleteKeys(keys[:min(2, len(keys))], "")
+	case WalkRange:
+		to := Range{From: keys[0]}
+		if find, err = v.now.BlockEnd(to, previewRows); err != nil {
+			return nil, err
+		}
+		to.To = keys[len(keys)-1]
+		remove, err = v.now.DeleteRange(to, "")
+	default:
+		return []string{v.now.DeleteSome(previewRows, "")}, nil
+	}
+	return []string{find, remove}, err
+}
+
+// texts are the values of a key as people read them: bytes that are no text in hexadecimal.
+func (k Key) texts() []string {
+	texts := make([]string, len(k))
+	for i, v := range k {
+		if texts[i] = string(v); !utf8.ValidString(texts[i]) {
+			texts[i] = fmt.Sprintf("0x%X", []byte(v))
+		}
+	}
+	return texts
+}
