@@ -56,7 +56,7 @@ func viewTable(w *report.Work) tableView {
 	v, flow := report.Judge(w), report.FlowOf(w)
 	t := tableView{
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,
-		TTL: report.Rule(p.Rule), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit, JobInterval: p.Rule.JobInterval,
+		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit, JobInterval: p.Rule.JobInterval,
 		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail}, TimeZone: p.Rule.TimeZone,
 		Inflow: known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
 		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt, Version: p.Version,
