@@ -97,7 +97,8 @@ func (l *optionList) change() []Spec {
 	case l.take("RENAME"):
 		return one(l.renaming())
 	case l.take("ORDER", "BY"):
-		return one(l.ordering())
+		l.ordering()
+		return one(Spec{})
 	case l.take("EXCHANGE", "PARTITION"), l.take("CONVERT", "PARTITION"), l.peek(0, "CONVERT", "TABLE"):
 		return one(l.exchange())
 	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("ALGORITHM"), l.take("LOCK"):
@@ -242,7 +243,7 @@ func (l *optionList) renaming() Spec {
 }
 
 // ordering reads the columns of ORDER BY. A column may be named ttl, so only what is written like an option ends the list.
-func (l *optionList) ordering() Spec {
+func (l *optionList) ordering() {
 	for !l.done() {
 		for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {
 			l.skip()
@@ -255,7 +256,6 @@ func (l *optionList) ordering() Spec {
 		}
 		l.at++
 	}
-	return Spec{}
 }
 
 // exchange reads the table that takes part in EXCHANGE PARTITION … WITH TABLE t, or in MariaDB's

@@ -12,7 +12,7 @@ import (
 //	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
 //
 // A body that the server does not run still counts when it holds our clauses, so its tokens are marked hidden.
-func (s *source) comment(i, limit, inside int, hidden bool) int {
+func (s *source) comment(i, limit int, hidden bool) int {
 	body, runs, looked := s.opening(i, limit)
 	if !looked {
 		return s.skipComment(i+2, limit)

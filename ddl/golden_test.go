@@ -71,7 +71,7 @@ func modeOf(t *testing.T, comment string) Mode {
 		if !found {
 			continue
 		}
-		for _, field := range strings.Fields(line) {
+		for field := range strings.FieldsSeq(line) {
 			switch field {
 			case "mariadb":
 				mode.MariaDB, mode.Version = true, 101119

@@ -28,7 +28,7 @@ func (s *source) scan(i, limit, inside int, hidden bool) int {
 		case c == '-' && s.dashes(i, limit):
 			i = s.line(i, limit)
 		case c == '/' && i+1 < limit && s.text[i+1] == '*':
-			i = s.comment(i, limit, inside, hidden)
+			i = s.comment(i, limit, hidden)
 		case c == '*' && inside > 0 && i+1 < limit && s.text[i+1] == '/':
 			return i + 2
 		default:

@@ -27,7 +27,7 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	case err != nil && a.Clause != nil:
 		return declaredWithout(err)
 	case err != nil:
-		return t.withoutCatalog(err)
+		return t.withoutCatalog(ctx, err)
 	case p == nil && a.Clause == nil && len(others) == 0:
 		return t.pass()
 	}
@@ -200,6 +200,7 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 			return s.NewColumn.Name, nil
 		case ddl.RenameColumn:
 			return s.NewColumn.Name, nil
+		default:
 		}
 	}
 	return column, nil

@@ -36,7 +36,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return inCatalogTrouble(err)
 	}
 	if err != nil {
-		return t.withoutCatalog(unavailable(err))
+		return t.withoutCatalog(ctx, unavailable(err))
 	}
 	if c.unless != nil {
 		idle, err := c.unless()
@@ -57,7 +57,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return t.x.Send(h)
 	}
 	if err := t.commit(ctx, staged); err != nil {
-		t.log.Warn("a statement was carried out, its policy is not settled yet", slog.Any("err", err))
+		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
 			return &wire.Error{Code: 1105, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
@@ -104,7 +104,7 @@ func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 		end = s.Settle
 	}
 	if err := end(ctx); err != nil {
-		t.log.Warn("a statement failed, its policy is not settled yet", slog.Any("err", err))
+		t.log.WarnContext(ctx, "a statement failed, its policy is not settled yet", slog.Any("err", err))
 	}
 }
 

@@ -23,7 +23,7 @@ func (t *turn) create(ctx context.Context, a *ddl.CreateTable) error {
 		return t.createLike(ctx, a, table)
 	}
 	if err := t.checkParents(ctx, a.References, table, false); err != nil {
-		return t.withoutCatalog(err)
+		return t.withoutCatalog(ctx, err)
 	}
 	return t.replaceWithout(ctx, a, table)
 }
@@ -38,7 +38,7 @@ func (t *turn) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
 	}
 	p, err := t.policy(ctx, *a.Like)
 	if err != nil {
-		return t.withoutCatalog(err)
+		return t.withoutCatalog(ctx, err)
 	}
 	if p == nil {
 		return t.pass()
@@ -114,7 +114,7 @@ func declaredWithout(err error) error {
 func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
 	p, err := t.policy(ctx, *a.Like)
 	if err != nil {
-		return t.withoutCatalog(err)
+		return t.withoutCatalog(ctx, err)
 	}
 	if p == nil {
 		return t.replaceWithout(ctx, a, table)
@@ -153,7 +153,7 @@ func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table cat
 	if a.OrReplace {
 		p, err := t.policy(ctx, a.Table)
 		if err != nil {
-			return t.withoutCatalog(err)
+			return t.withoutCatalog(ctx, err)
 		}
 		if p != nil {
 			return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})

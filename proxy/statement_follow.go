@@ -13,7 +13,7 @@ func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, names ...ddl
 	for _, name := range names {
 		p, err := t.policyBelow(ctx, name)
 		if err != nil {
-			return t.withoutCatalog(err)
+			return t.withoutCatalog(ctx, err)
 		}
 		if p != nil {
 			intents = append(intents, catalog.Intent{Kind: kind, Table: p.Table})
@@ -34,7 +34,7 @@ func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
 func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	policies, err := t.Store.PoliciesIn(ctx, a.Schema)
 	if err != nil {
-		return t.withoutCatalog(unavailable(err))
+		return t.withoutCatalog(ctx, unavailable(err))
 	}
 	var intents []catalog.Intent
 	for _, p := range policies {
@@ -77,7 +77,7 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 		}
 		p, err := t.policyBelow(ctx, pair.From)
 		if err != nil {
-			return t.withoutCatalog(err)
+			return t.withoutCatalog(ctx, err)
 		}
 		met = met || p != nil
 		intents = append(intents, renameIntent(from, to))

@@ -40,6 +40,7 @@ func (l *layout) apply(specs []ddl.Spec) {
 		case ddl.RenameColumn:
 			c, _ := l.column(s.Column)
 			l.replace(s.Column, ddl.Column{Name: s.NewColumn.Name, Type: c.Type})
+		default:
 		}
 		l.keys = append(l.keys, s.Keys...)
 	}
@@ -67,7 +68,7 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	l := &layout{}
 	for rows.Next() {
 		var c ddl.Column

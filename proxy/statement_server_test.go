@@ -47,7 +47,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") }) //nolint:errcheck // the server goes, too
+	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	log := &logWriter{t: t}
 	h := &statements{Statements: Statements{Store: store, DB: service}, log: slog.New(slog.NewTextHandler(log, nil))}
 	addr, _ := proxyWith(t, s.Addr(), Config{}, h)
@@ -213,6 +213,7 @@ func TestPreparedAndMulti(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer create.Close()
 		for range 2 {
 			if _, err := create.ExecContext(t.Context()); err != nil {
 				t.Fatal(err)
@@ -220,11 +221,11 @@ func TestPreparedAndMulti(t *testing.T) {
 			t.wantPolicy("t", hourly)
 			t.exec("DROP TABLE t")
 		}
-		if err := create.Close(); err != nil {
-			t.Fatal(err)
-		}
-		_, err = t.db.PrepareContext(t.Context(), "ALTER TABLE t TTL = created")
+		wrong, err := t.db.PrepareContext(t.Context(), "ALTER TABLE t TTL = created")
 		t.want(1064, "prepare", err)
+		if err == nil {
+			defer wrong.Close()
+		}
 
 		t.exec(`PREPARE s FROM "CREATE TABLE n (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR"`, "EXECUTE s")
 		t.wantPolicy("n", hourly)
@@ -269,7 +270,7 @@ func TestOnlineSchemaChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer locker.Close() //nolint:errcheck // the test is over
+		defer locker.Close()
 		on := func(statement string) {
 			t.Helper()
 			if _, err := locker.ExecContext(t.Context(), statement); err != nil {

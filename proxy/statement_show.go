@@ -14,7 +14,7 @@ import (
 func (t *turn) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
 	p, err := t.policy(ctx, a.Table)
 	if err != nil {
-		return t.withoutCatalog(err)
+		return t.withoutCatalog(ctx, err)
 	}
 	if p == nil {
 		return t.pass()

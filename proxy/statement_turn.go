@@ -114,11 +114,11 @@ func unavailable(err error) error {
 
 // withoutCatalog decides about a statement that only follows a table: when the catalog cannot be asked it passes, and
 // the identity check catches up later. Every other error is the answer.
-func (t *turn) withoutCatalog(err error) error {
+func (t *turn) withoutCatalog(ctx context.Context, err error) error {
 	if !errors.Is(err, errCatalog) {
 		return err
 	}
-	t.log.Warn("the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
+	t.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
 	return t.pass()
 }
 
