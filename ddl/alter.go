@@ -31,6 +31,9 @@ func (l *optionList) atClause() bool { return l.peek(0, "REMOVE", "TTL") || l.at
 
 // spec reads one change, or one list of table options, up to the comma behind it.
 func (l *optionList) spec(a *AlterTable) {
+	for l.current().hidden && l.atClause() { // the server sees nothing here, so no comma is due behind it
+		l.one()
+	}
 	if l.structural() {
 		first := l.at
 		specs := l.change()

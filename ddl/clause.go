@@ -7,9 +7,12 @@ type Clause struct {
 	TTL         *Rule   // TTL = column + INTERVAL n unit
 	Enable      *bool   // TTL_ENABLE
 	JobInterval *string // TTL_JOB_INTERVAL, verbatim
-	TimeZone    *string // TTL_TIME_ZONE; empty means: the default again
-	Remove      bool    // REMOVE TTL
-	Commented   bool    // all of it stood in comments that the server skips, as in a dump
+	// Options are the options that TiDB does not have, such as TTL_TIME_ZONE, by their name in upper case. An empty
+	// value takes the option back.
+	Options map[string]string
+	Remove  bool // REMOVE TTL
+	// Commented says that all of it stood in comments that the server skips, as in a dump.
+	Commented bool
 }
 
 // Rule says which column an age is counted from, and when a row expires.
@@ -25,8 +28,8 @@ func (c *Clause) FirstOption() string {
 		return "TTL_ENABLE"
 	case c.JobInterval != nil:
 		return "TTL_JOB_INTERVAL"
-	case c.TimeZone != nil:
-		return "TTL_TIME_ZONE"
+	case len(c.Options) > 0:
+		return c.optionNames()[0]
 	}
 	return ""
 }
@@ -45,8 +48,14 @@ func (c *Clause) Comments() string {
 	if c.JobInterval != nil {
 		b.WriteString(" /*T![ttl] TTL_JOB_INTERVAL=" + quoteString(*c.JobInterval) + " */")
 	}
-	if c.TimeZone != nil && *c.TimeZone != "" {
-		b.WriteString(" /*T![ttl,ttlproxy] TTL_TIME_ZONE=" + quoteString(*c.TimeZone) + " */")
+	var ours []string
+	for _, e := range extensions() {
+		if value := c.Options[e.name]; value != "" {
+			ours = append(ours, e.name+"="+quoteString(value))
+		}
+	}
+	if ours != nil {
+		b.WriteString(" /*T![ttl,ttlproxy] " + strings.Join(ours, " ") + " */")
 	}
 	return b.String()
 }
@@ -88,23 +97,22 @@ func (r *reader) option(c *Clause) bool {
 	name := strings.ToUpper(r.spelling(r.current()))
 	r.at++
 	r.takeMark('=')
-	known, ok := true, false
-	switch name {
-	case "TTL":
-		ok = r.rule(c)
-	case "TTL_ENABLE":
-		ok = r.enable(c)
-	case "TTL_JOB_INTERVAL":
-		ok = r.jobInterval(c, first)
-	case "TTL_TIME_ZONE":
-		ok = r.timeZone(c)
-	default:
-		known = false
+	e, known := findExtension(name)
+	var ok bool
+	switch {
+	case name == "TTL":
+		known, ok = true, r.rule(c)
+	case name == "TTL_ENABLE":
+		known, ok = true, r.enable(c)
+	case name == "TTL_JOB_INTERVAL":
+		known, ok = true, r.jobInterval(c, first)
+	case known:
+		ok = r.extension(c, e)
 	}
 	at := r.tokens[first].start
 	switch {
 	case !known:
-		r.reject(syntaxError(r.text, at, "the TTL options are "+knownOptions))
+		r.reject(syntaxError(r.text, at, "the TTL options are "+knownOptions()))
 	case !ok:
 		r.reject(syntaxError(r.text, at, grammarOf(name)))
 	case r.tokens[first].comment != r.tokens[r.at-1].comment:
@@ -114,8 +122,6 @@ func (r *reader) option(c *Clause) bool {
 	}
 	return false
 }
-
-const knownOptions = "TTL, TTL_ENABLE, TTL_JOB_INTERVAL and TTL_TIME_ZONE"
 
 // grammarOf shows how an option is written.
 func grammarOf(option string) string {
@@ -127,7 +133,8 @@ func grammarOf(option string) string {
 	case "TTL_JOB_INTERVAL":
 		return "the TTL_JOB_INTERVAL option takes a string such as '1h', '1d12h' or '30s'"
 	}
-	return "the form is TTL_TIME_ZONE = 'Europe/Berlin' or '+02:00'"
+	e, _ := findExtension(option)
+	return "the form is " + option + " = " + e.form
 }
 
 // rule reads column + INTERVAL literal unit, and lets TiDB's parser judge it.
@@ -200,12 +207,4 @@ func (r *reader) jobInterval(c *Clause, first int) bool {
 	}
 	c.JobInterval = &value
 	return true
-}
-
-func (r *reader) timeZone(c *Clause) bool {
-	value, ok := r.stringValue()
-	if ok {
-		c.TimeZone = &value
-	}
-	return ok
 }

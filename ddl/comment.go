@@ -13,41 +13,67 @@ import (
 //
 // A body that the server does not run still counts when it holds our clauses, so its tokens are marked hidden.
 func (s *source) comment(i, limit int, hidden bool) int {
-	body, runs, looked := s.opening(i, limit)
-	if !looked {
+	body, use := s.opening(i, limit)
+	if use == ignored {
 		return s.skipComment(i+2, limit)
 	}
 	index := len(s.comments)
-	s.comments = append(s.comments, comment{start: i, hidden: hidden || !runs})
+	s.comments = append(s.comments, comment{start: i, hidden: hidden || use != run})
 	var end int
-	if runs {
+	switch use {
+	case run:
 		end = s.scan(body, limit, index+1, hidden)
-	} else {
+	case skipped:
 		end = s.skipNested(body, limit)
+		s.scan(body, end, index+1, true)
+	default:
+		end = s.skipComment(i+2, limit)
 		s.scan(body, end, index+1, true)
 	}
 	s.comments[index].end = end
 	return end
 }
 
-// opening looks at the head of the comment at i: where its body begins, whether the server runs it, and
-// whether we look into it at all.
-func (s *source) opening(i, limit int) (body int, runs, looked bool) {
+// use says what the server and we do with a comment.
+type use int
+
+const (
+	ignored use = iota // a plain comment
+	run                // the server runs the body
+	skipped            // the server knows the form but not the version: plain comments inside do not end it
+	foreign            // a plain comment for the server, which we look into
+)
+
+// opening looks at the head of the comment at i: where its body begins, and what to do with it.
+func (s *source) opening(i, limit int) (body int, u use) {
 	head := s.text[i+2 : limit]
 	switch {
 	case strings.HasPrefix(head, "!"):
 		length, version := versionDigits(head[1:])
-		return i + 3 + length, s.runs(version), true
-	case strings.HasPrefix(head, "M!"):
+		return i + 3 + length, runs(s.runs(version))
+	case strings.HasPrefix(head, "M!") && s.mode.MariaDB:
 		length, version := versionDigits(head[2:])
-		return i + 4 + length, s.mode.MariaDB && s.reached(version), true
+		return i + 4 + length, runs(s.reached(version))
+	case strings.HasPrefix(head, "M!"):
+		length, _ := versionDigits(head[2:])
+		return i + 4 + length, foreign
 	case strings.HasPrefix(head, "T!["):
 		features, _, closed := strings.Cut(head[3:], "]")
-		return i + 6 + len(features), false, closed && hasFeature(features)
+		if !closed || !hasFeature(features) {
+			return 0, ignored
+		}
+		return i + 6 + len(features), foreign
 	case strings.HasPrefix(head, "T!"):
-		return i + 4, false, true
+		return i + 4, foreign
 	}
-	return 0, false, false
+	return 0, ignored
+}
+
+func runs(yes bool) use {
+	if yes {
+		return run
+	}
+	return skipped
 }
 
 // hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" holds only what TTL needs: TiDB

@@ -136,6 +136,7 @@ func (m Mode) print(v reflect.Value) string {
 			items = append(items, m.print(v.Index(i)))
 		}
 		return "[" + strings.Join(items, " ") + "]"
+	default:
 	}
 	return fmt.Sprint(v.Interface())
 }

@@ -208,7 +208,7 @@ func (r *reader) unquote(literal string) string {
 			value.WriteByte(c)
 			i += 2
 		case c == '\\' && !r.mode.NoBackslashEscapes && i+1 < len(body):
-			value.WriteString(unescape(body[i+1]))
+			unescape(&value, body[i+1])
 			i += 2
 		default:
 			n := min(r.mode.wide(body, i), len(body)-i)
@@ -219,25 +219,25 @@ func (r *reader) unquote(literal string) string {
 	return value.String()
 }
 
-// unescape returns what a backslash and c stand for.
-func unescape(c byte) string {
+// unescape writes what a backslash and c stand for.
+func unescape(value *strings.Builder, c byte) {
 	switch c {
 	case '0':
-		return "\x00"
+		c = 0
 	case 'b':
-		return "\b"
+		c = '\b'
 	case 'n':
-		return "\n"
+		c = '\n'
 	case 'r':
-		return "\r"
+		c = '\r'
 	case 't':
-		return "\t"
+		c = '\t'
 	case 'Z':
-		return "\x1a"
-	case '%', '_':
-		return "\\" + string(c)
+		c = 0x1A
+	case '%', '_': // for LIKE they keep their backslash
+		value.WriteByte('\\')
 	}
-	return string(c)
+	value.WriteByte(c)
 }
 
 // columnList reads a list of columns in parentheses, without lengths and directions.

@@ -168,7 +168,7 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if !known {
 		err = t.checkReferenced(ctx, table)
 	}
-	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || a.Clause.TimeZone != nil) {
+	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
 		err = t.mayDelete(a.Table, t.presentColumn(a, rule.Column))
 	}
 	return rule, err

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -136,22 +137,34 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 		return rule, refusal(refused)
 	}
 	rule.Column = column.Name
-	declared := old == nil || clause.TTL != nil || clause.TimeZone != nil
-	if declared {
-		err = h.chooseZone(ctx, &rule, clause.TimeZone, column, values["ttl_default_time_zone"])
+	rule.Options = mergeOptions(rule.Options, clause.Options)
+	zone, said := clause.Options[timeZoneOption]
+	if old == nil || clause.TTL != nil || said {
+		err = h.chooseZone(ctx, &rule, zone, said, column, values["ttl_default_time_zone"])
 	}
 	return rule, err
 }
 
+// timeZoneOption stands in a field of its own in a rule.
+const timeZoneOption = "TTL_TIME_ZONE"
+
+// mergeOptions adds the options of a clause to those there are; an empty value takes one back.
+func mergeOptions(old, said map[string]string) map[string]string {
+	merged := map[string]string{}
+	maps.Copy(merged, old)
+	maps.Copy(merged, said)
+	maps.DeleteFunc(merged, func(name, value string) bool { return value == "" || name == timeZoneOption })
+	return merged
+}
+
 // chooseZone decides in which zone the column's values are meant: the table's own, the setting's, or the server's.
 // A TIMESTAMP needs none.
-func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, declared *string, column ddl.Column, setting string) error {
-	own := declared == nil && rule.ZoneSource == catalog.ZoneFromTable
+func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column, setting string) error {
 	switch {
-	case own:
+	case !said && rule.ZoneSource == catalog.ZoneFromTable:
 		return nil
-	case declared != nil && *declared != "":
-		rule.TimeZone, rule.ZoneSource = *declared, catalog.ZoneFromTable
+	case zone != "":
+		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromTable
 	case column.Type == "TIMESTAMP":
 		rule.TimeZone, rule.ZoneSource = "", ""
 		return nil

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -40,9 +41,13 @@ func policyComments(r catalog.Rule) string {
 	c := ddl.Clause{
 		TTL:    &ddl.Rule{Column: r.Column, Interval: ddl.Interval{Literal: r.Literal, Unit: ddl.Unit(r.Unit)}},
 		Enable: &r.Enabled, JobInterval: &r.JobInterval,
+		Options: maps.Clone(r.Options),
 	}
 	if r.ZoneSource == catalog.ZoneFromTable {
-		c.TimeZone = &r.TimeZone
+		if c.Options == nil {
+			c.Options = map[string]string{}
+		}
+		c.Options[timeZoneOption] = r.TimeZone
 	}
 	return c.Comments()
 }

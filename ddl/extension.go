@@ -1,0 +1,92 @@
+package ddl
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// extension is a table option that TiDB does not have.
+type extension struct {
+	name  string
+	form  string // an example of its value
+	check func(string) error
+}
+
+// extensions are all options of ours, in the order they are printed in. An option stands here only once the engine
+// honours it.
+func extensions() []extension {
+	return []extension{
+		{"TTL_TIME_ZONE", "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
+		{"TTL_CRON", "'0 3 * * *'", func(v string) error { _, err := ParseCron(v); return err }},
+		{"TTL_WINDOW", "'22:00-06:00'", func(v string) error { _, err := ParseWindow(v); return err }},
+		{"TTL_DELETE_RATE", "1000 (rows per second)", rowsPerSecond},
+		{"TTL_DELETE_BATCH_SIZE", "500 (1 to 10240)", batchSize},
+		{"TTL_MAX_LAG", "'2h'", positiveDuration},
+	}
+}
+
+func findExtension(name string) (extension, bool) {
+	all := extensions()
+	n := slices.IndexFunc(all, func(e extension) bool { return e.name == name })
+	if n < 0 {
+		return extension{}, false
+	}
+	return all[n], true
+}
+
+// knownOptions lists all options for the error about an unknown one.
+func knownOptions() string {
+	names := []string{"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}
+	for _, e := range extensions() {
+		names = append(names, e.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// extension reads the value of an option of ours: a string or a number. The empty string takes the option back.
+func (r *reader) extension(c *Clause, e extension) bool {
+	value, ok := r.stringValue()
+	if !ok && r.current().kind == number {
+		value, ok = r.spelling(r.current()), true
+		r.at++
+	}
+	if !ok || value != "" && e.check != nil && e.check(value) != nil {
+		return false
+	}
+	if c.Options == nil {
+		c.Options = make(map[string]string)
+	}
+	c.Options[e.name] = value
+	return true
+}
+
+func rowsPerSecond(value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err == nil && n < 1 {
+		err = errors.New("not a number above zero")
+	}
+	return err
+}
+
+func batchSize(value string) error {
+	n, err := strconv.Atoi(value)
+	if err == nil && (n < 1 || n > 10240) {
+		err = errors.New("not between 1 and 10240")
+	}
+	return err
+}
+
+func positiveDuration(value string) error {
+	d, err := Duration(value)
+	if err == nil && d <= 0 {
+		err = errors.New("not longer than zero")
+	}
+	return err
+}
+
+// optionNames returns the names of the options that were given, sorted.
+func (c *Clause) optionNames() []string { return slices.Sorted(maps.Keys(c.Options)) }
