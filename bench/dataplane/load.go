@@ -14,6 +14,7 @@ import (
 
 const (
 	user    = "bench"
+	service = "ttlproxy" // the proxy's own account, and its password
 	schema  = "ttlproxy_bench"
 	rows    = 100_000
 	rowSize = 200

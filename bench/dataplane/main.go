@@ -43,6 +43,8 @@ func prepare(query func(string) error) error {
 		"CREATE DATABASE IF NOT EXISTS " + schema,
 		"CREATE USER IF NOT EXISTS '" + user + "'@'%'",
 		"GRANT SELECT ON " + schema + ".* TO '" + user + "'@'%'",
+		"CREATE USER IF NOT EXISTS '" + service + "'@'%' IDENTIFIED BY '" + service + "'",
+		"GRANT ALL ON *.* TO '" + service + "'@'%'",
 		"DROP TABLE IF EXISTS " + schema + ".t",
 		"CREATE TABLE " + schema + ".t (id INT AUTO_INCREMENT PRIMARY KEY, pad VARCHAR(250)) ENGINE=InnoDB",
 	}

@@ -20,7 +20,7 @@ func (b *bench) findServer(ctx context.Context) (*target, func(), error) {
 	config := mysql.NewConfig()
 	config.User, config.Net, config.Addr = "root", "tcp", b.server
 	if b.server == "" {
-		s, err := sandbox.Start(ctx, sandbox.Config{Args: []string{"--innodb-buffer-pool-size=512M", "--max-connections=12000", "--open-files-limit=40000"}})
+		s, err := sandbox.Start(ctx, sandbox.Config{Args: []string{"--innodb-buffer-pool-size=512M", "--max-connections=3000"}})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -23,7 +23,9 @@ type target struct {
 // startTTLProxy starts the proxy that was built in front of a server.
 func startTTLProxy(ctx context.Context, binary, server string) (*target, error) {
 	address := freeAddress()
-	return start(ctx, "ttlproxy", address, exec.CommandContext(ctx, binary, "serve", "--listen", address, "--backend", server, "--engine", "off"))
+	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address, "--backend", server, "--engine-user", service, "--engine=off", "--log-level=error")
+	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
+	return start(ctx, "ttlproxy", address, cmd)
 }
 
 // startHAProxy starts HAProxy in TCP mode.
@@ -38,7 +40,7 @@ func startHAProxy(ctx context.Context, dir, server string) (*target, error) {
 	config := filepath.Join(dir, "haproxy.cfg")
 	text := fmt.Sprintf(`global
   nbthread 2
-  maxconn 20000
+  maxconn 4000
 defaults
   mode tcp
   timeout connect 10s

@@ -20,6 +20,7 @@ func main() {
 	flag.StringVar(&r.dir, "tests", "", "directory of the suite; empty: where Debian puts it")
 	flag.StringVar(&r.mysqltest, "mysqltest", "mysqltest", "the program that plays the tests")
 	flag.DurationVar(&r.timeout, "timeout", time.Minute, "how long a test may take")
+	flag.StringVar(&r.program, "ttlproxy", "bin/ttlproxy", "the proxy to test")
 	flag.BoolVar(&r.verbose, "v", false, "say why a test fails without the proxy, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -16,6 +16,7 @@ type runner struct {
 	dir       string
 	mysqltest string
 	timeout   time.Duration
+	program   string
 	verbose   bool
 	out       io.Writer
 	server    *server
@@ -99,7 +100,7 @@ func (r *runner) ready(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.ways, err = openWays(ctx, r.server.sandbox.Addr()); err != nil {
+	if r.ways, err = openWays(ctx, r.program, r.server.sandbox.Addr()); err != nil {
 		return err
 	}
 	return r.server.reset(ctx)
@@ -121,7 +122,7 @@ func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outc
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, r.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1", "--port="+port(address),
-		"--user=root", "--database=test", "--character-sets-dir=/usr/share/mysql/charsets", "--tmpdir="+filepath.Join(r.vardir, "tmp"), "--logdir="+filepath.Join(r.vardir, "log"),
+		"--user=root", "--database=test", "--tmpdir="+filepath.Join(r.vardir, "tmp"), "--logdir="+filepath.Join(r.vardir, "log"),
 		"--test-file="+t.file, "--result-file="+t.result)
 	cmd.Dir = r.dir
 	cmd.WaitDelay = 5 * time.Second

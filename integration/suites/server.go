@@ -25,7 +25,7 @@ type server struct {
 func (s *server) options() []string {
 	o := []string{
 		"--skip-log-bin", "--skip-name-resolve=OFF", "--local-infile=1", "--log-bin-trust-function-creators=1", "--connect-timeout=60",
-		"--max-connections=151", "--key-buffer-size=1M", "--sort-buffer-size=256K", "--max-heap-table-size=1M",
+		"--max-connections=151", "--max-allowed-packet=16M", "--key-buffer-size=1M", "--sort-buffer-size=256K", "--max-heap-table-size=1M",
 	}
 	if s.flavour == sandbox.MariaDB {
 		return append(o, "--character-set-server=latin1", "--performance-schema=ON", "--default-storage-engine=myisam",
@@ -49,6 +49,8 @@ func (s *server) start(ctx context.Context) error {
 	}
 	s.db = sql.OpenDB(connector)
 	for _, q := range []string{
+		"CREATE USER '" + service + "'@'%' IDENTIFIED BY '" + service + "'",
+		"GRANT ALL ON *.* TO '" + service + "'@'%'",
 		"CREATE DATABASE IF NOT EXISTS mtr",
 		"CREATE PROCEDURE mtr.add_suppression(pattern TEXT) BEGIN END", // what a log may hold is nobody's business here
 	} {
@@ -89,7 +91,7 @@ func (s *server) variables(ctx context.Context) (map[string]string, error) {
 }
 
 // systemSchemas are left alone.
-var systemSchemas = []string{"mysql", "information_schema", "performance_schema", "sys", "mtr"}
+var systemSchemas = []string{"mysql", "information_schema", "performance_schema", "sys", "mtr", service}
 
 // reset removes what a test has left: databases, accounts, connections, global variables.
 func (s *server) reset(ctx context.Context) error {
@@ -112,7 +114,7 @@ func (s *server) reset(ctx context.Context) error {
 			statements = append(statements, "DROP DATABASE `"+strings.ReplaceAll(name, "`", "``")+"`")
 		}
 	}
-	users, err := s.strings(ctx, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ('root', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema')")
+	users, err := s.strings(ctx, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ('root', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema', '"+service+"')")
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,10 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 		"SHOW CREATE TABLE t", "SHOW TABLES", "DESCRIBE t",
 		"SELECT 1 FROM t WHERE id = (SELECT id FROM t)",
 	)
+	if mariaDB {
+		s = append(s, queries("SELECT id FROM t LIMIT 1 PROCEDURE ANALYSE()",
+			"BEGIN NOT ATOMIC DECLARE i INT; DECLARE c CURSOR FOR SELECT id FROM t; OPEN c; FETCH c INTO i; SELECT i; CLOSE c; END")...)
+	}
 	s = append(s, exchange{name: "pipelined", commands: [][]byte{sql("SELECT 1"), sql("nonsense"), cmd(wire.Ping), sql("SELECT 2")}})
 	if caps.Has(wire.MultiStatements) {
 		s = append(s, queries(

@@ -172,14 +172,16 @@ func (t *Tracker) definition(eof phase) {
 	}
 }
 
-// decideDefinitionsEnd takes the EOF behind the definitions, which ends the result if the rows wait in a cursor.
+// decideDefinitionsEnd takes the EOF behind the definitions, which ends the result of an EXECUTE if the rows wait in a cursor. The
+// flag alone means nothing: it also shows cursors inside stored programs.
 func (t *Tracker) decideDefinitionsEnd() {
 	if t.head[0] != headerEOF || t.nhead < eofSize {
 		t.opaque = true
 		return
 	}
 	t.phase = rows
-	if status := Status(binary.LittleEndian.Uint16(t.head[3:])); status.Has(CursorExists) {
+	status := Status(binary.LittleEndian.Uint16(t.head[3:]))
+	if status.Has(CursorExists) && t.queue.front().command == Execute {
 		t.endResult(3)
 	}
 }

@@ -131,6 +131,11 @@ var conversations = []struct {
 		want: "execute 0 0x42, fetch 0 0x42, fetch 0 0x82",
 	},
 	{
+		name: "a stored program's own cursor", commands: []Command{Query},
+		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists|MoreResults).packet(1, 'x').eof(2 | CursorExists | MoreResults).ok(2),
+		want:   "query 0 0x2",
+	},
+	{
 		name: "cursor without EOF", caps: DeprecateEOF, commands: []Command{Execute, Fetch},
 		server: new(stream).at(1).packet(1).column("a").end(2|CursorExists, "").
 			at(1).packet(0, 0, 1, 'x').end(2|LastRowSent, ""),
