@@ -64,7 +64,8 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err != nil {
 		return nil, job, err
 	}
-	known, err := w.store.Identities(ctx, policy.ID)
+	// The condition inside each batch goes by CREATE_TIME, which tables made in one second share; the table id is compared here.
+	known, err := w.recognize(ctx, policy)
 	if err != nil {
 		return nil, job, err
 	}

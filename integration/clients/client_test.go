@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func (c client) run(t *testing.T, a account, mode string, statements ...statemen
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	argv = append(append(argv[:len(argv):len(argv)], a.args()...), mode)
+	argv = append(append(slices.Clip(argv), a.args()...), mode)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin = strings.NewReader(input(statements))
 	var stdout, stderr bytes.Buffer
