@@ -64,10 +64,13 @@ func (s *story) sql(ts *testscript.TestScript, args []string) error {
 	return s.print(ts, s.client(f), f)
 }
 
-// client is how the application connects to the proxy.
+// client is how an account connects to the proxy; root is the server's administrator.
 func (s *story) client(f flags) *mysql.Config {
 	c := s.server.Config(f.db)
-	c.User, c.Passwd, c.Net, c.Addr = f.user, f.user, "tcp", f.at
+	if f.user != "root" {
+		c.User, c.Passwd = f.user, f.user
+	}
+	c.Net, c.Addr = "tcp", f.at
 	if path, ok := strings.CutPrefix(f.at, "unix:"); ok {
 		c.Net, c.Addr = "unix", path
 	}
