@@ -120,7 +120,7 @@ func commitOne(db *sql.DB, id int64) error {
 	if err != nil {
 		return errors.Join(errNotBegun, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	defer tx.Rollback()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO t VALUES (?)", id); err != nil {
 		return err
 	}

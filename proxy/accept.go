@@ -25,7 +25,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.Wait
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
-			s.log.Warn("cannot accept a client", slog.Any("err", err))
+			s.log.WarnContext(ctx, "cannot accept a client", slog.Any("err", err))
 			if outOfDescriptors(err) && spare != nil {
 				spare.Close()
 				s.turnAway(l)
@@ -98,6 +98,6 @@ func (s *Server) serve(ctx context.Context, c net.Conn) {
 	s.metrics.sessions.Dec()
 	s.dismiss(e)
 	if err != nil && !ordinary(err) {
-		e.log.Info("session ended", slog.String("client", e.peer.String()), slog.Any("err", err))
+		e.log.InfoContext(ctx, "session ended", slog.String("client", e.peer.String()), slog.Any("err", err))
 	}
 }

@@ -252,7 +252,7 @@ func connect(ctx context.Context, a address, client, listener net.Addr) (net.Con
 	if a.header == 0 {
 		return c, nil
 	}
-	if _, err := c.Write(a.header.appendHeader(nil, client, listener)); err != nil {
+	if _, err := c.Write(a.header.header(client, listener)); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("send the PROXY header to %s: %w", a, err)
 	}

@@ -28,7 +28,7 @@ type authority struct {
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ttlproxy") // a server under test runs as somebody else, who must be able to read it
+	dir, err := os.MkdirTemp("", "ttlproxy") //nolint:usetesting // a server under test runs as somebody else, who must be able to read it
 	if err != nil {
 		t.Fatal(err)
 	}

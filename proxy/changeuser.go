@@ -42,10 +42,9 @@ func (s *session) changeUser(payload []byte) error {
 
 // conversation is a COM_CHANGE_USER that is going on. It collects what the server says.
 type conversation struct {
-	s      *session
-	b      []byte // under the session's lock
-	shift  byte
-	answer []byte
+	s     *session
+	b     []byte // under the session's lock
+	shift byte
 }
 
 func (c *conversation) receive(s *session, b []byte) []byte {

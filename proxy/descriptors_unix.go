@@ -21,7 +21,7 @@ func descriptors() (int, bool) {
 		}
 	}
 	const enough = 1 << 30 // an unlimited number is more than an int can always hold
-	return int(min(uint64(r.Cur), enough)), true
+	return int(min(r.Cur, enough)), true
 }
 
 // outOfDescriptors reports whether accepting failed because there are too many open files, here or on the whole machine.

@@ -30,7 +30,7 @@ func (s *Server) drain(ctx context.Context, accepting, sessions *sync.WaitGroup)
 	s.draining.Store(true)
 	s.metrics.draining.Set(1)
 	if config.DrainDelay > 0 {
-		s.log.Info("draining: not ready any more, still letting clients in", slog.Duration("delay", config.DrainDelay))
+		s.log.InfoContext(ctx, "draining: not ready any more, still letting clients in", slog.Duration("delay", config.DrainDelay))
 		rest(ctx, config.DrainDelay)
 	}
 	s.closing.Store(true)
@@ -47,7 +47,7 @@ func (s *Server) drain(ctx context.Context, accepting, sessions *sync.WaitGroup)
 	select {
 	case <-ended:
 	case <-deadline.C:
-		s.log.Warn("draining took too long: cutting off what is left", slog.Int("sessions", s.count()), slog.Duration("timeout", config.DrainTimeout))
+		s.log.WarnContext(ctx, "draining took too long: cutting off what is left", slog.Int("sessions", s.count()), slog.Duration("timeout", config.DrainTimeout))
 		s.each((*session).close)
 		<-ended
 	}

@@ -33,7 +33,7 @@ var errRefused = errors.New("refused")
 //
 // A request for TLS takes a sequence number. Where only one leg has it, the other's numbers are one off until the OK.
 func (s *session) handshake(ctx context.Context) error {
-	if err := s.learnPeer(ctx); err != nil {
+	if err := s.learnPeer(); err != nil {
 		return err
 	}
 	l, err := s.server.backends.dial(ctx, s.peer, s.client.LocalAddr())
@@ -73,7 +73,7 @@ type handshake struct {
 }
 
 // learnPeer finds out who the client is, if somebody stands between who is to say so.
-func (s *session) learnPeer(ctx context.Context) error {
+func (s *session) learnPeer() error {
 	s.peer = s.client.RemoteAddr()
 	if !s.settings.networks.contain(s.peer) {
 		return nil

@@ -159,7 +159,7 @@ func TestClientAddressIsHandedOn(t *testing.T) {
 			p := startEdge(t, BackendsConfig{Addresses: []string{backend + "?proxy-protocol=v" + string(rune('0'+v))}},
 				Config{Listen: []string{listen}, ProxyNetworks: []string{"127.0.0.0/8", "unix"}})
 			c := dialed(t, p.address)
-			header := v.appendHeader(nil, client, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 3306})
+			header := v.header(client, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 3306})
 			if err := (wiretest.Script{wiretest.SendBytes(header), wiretest.LogIn(wiretest.Capabilities)}).Play(c); err != nil {
 				t.Errorf("v%d: %v", v, err)
 			}

@@ -23,9 +23,9 @@ func parseHeaderVersion(s string) (headerVersion, error) {
 	}
 }
 
-// appendHeader appends the header which says that a connection is the client's. Both addresses must be IP addresses;
+// header is the header which says that a connection is the client's. Both addresses must be IP addresses;
 // if they are not, as on a unix socket or for a connection of our own, it says that the connection is ours.
-func (v headerVersion) appendHeader(dst []byte, client, listener net.Addr) []byte {
+func (v headerVersion) header(client, listener net.Addr) []byte {
 	source, ok1 := addrPort(client)
 	destination, ok2 := addrPort(listener)
 	known := ok1 && ok2
@@ -34,30 +34,29 @@ func (v headerVersion) appendHeader(dst []byte, client, listener net.Addr) []byt
 	}
 	switch {
 	case v == 1 && !known:
-		return append(dst, headerLine+"UNKNOWN\r\n"...)
+		return []byte(headerLine + "UNKNOWN\r\n")
 	case v == 1:
 		family := "TCP6"
 		if source.Addr().Is4() {
 			family = "TCP4"
 		}
-		return fmt.Appendf(dst, headerLine+"%s %s %s %d %d\r\n", family, source.Addr(), destination.Addr(), source.Port(), destination.Port())
+		return fmt.Appendf(nil, headerLine+"%s %s %s %d %d\r\n", family, source.Addr(), destination.Addr(), source.Port(), destination.Port())
 	case v == 2 && !known:
-		return append(dst, headerSignature+"\x20\x00\x00\x00"...)
+		return []byte(headerSignature + "\x20\x00\x00\x00")
 	case v == 2:
-		return appendHeaderV2(dst, source, destination)
+		return headerV2(source, destination)
 	default:
-		return dst
+		return nil
 	}
 }
 
-func appendHeaderV2(dst []byte, source, destination netip.AddrPort) []byte {
+func headerV2(source, destination netip.AddrPort) []byte {
 	from, to := source.Addr().AsSlice(), destination.Addr().AsSlice()
 	family := byte(0x21)
 	if source.Addr().Is4() {
 		family = 0x11
 	}
-	dst = append(dst, headerSignature...)
-	dst = append(dst, 0x21, family)
+	dst := append([]byte(headerSignature), 0x21, family)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(from)+len(to)+4))
 	dst = append(append(dst, from...), to...)
 	dst = binary.BigEndian.AppendUint16(dst, source.Port())

@@ -93,7 +93,7 @@ func readHeaderV2(r io.Reader) (net.Addr, error) {
 
 // headerSource reads the client's address of version 2. Addresses of a family other than IP say nothing that we could use.
 func headerSource(family byte, b []byte) (net.Addr, error) {
-	size := 0
+	var size int
 	switch family {
 	case 0x11:
 		size = net.IPv4len

@@ -31,7 +31,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		{"", "198.51.100.1:3306", ""},
 	} {
 		for _, v := range []headerVersion{1, 2} {
-			r := bytes.NewReader(append(v.appendHeader(nil, addr(t, c.client), addr(t, c.listener)), "login"...))
+			r := bytes.NewReader(append(v.header(addr(t, c.client), addr(t, c.listener)), "login"...))
 			got, err := readHeader(r)
 			if err != nil {
 				t.Errorf("v%d, client %s: %v", v, c.client, err)
@@ -110,14 +110,14 @@ func TestNetworks(t *testing.T) {
 
 func FuzzReadHeader(f *testing.F) {
 	f.Add([]byte("PROXY TCP4 127.0.0.1 127.0.0.2 5000 3306\r\n"))
-	f.Add(headerVersion(2).appendHeader(nil, &net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, &net.TCPAddr{IP: net.IPv6loopback, Port: 6}))
+	f.Add(headerVersion(2).header(&net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, &net.TCPAddr{IP: net.IPv6loopback, Port: 6}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		a, err := readHeader(bytes.NewReader(in))
 		if err != nil || a == nil {
 			return
 		}
 		// An address that was read is one that can be written again.
-		again, err := readHeader(bytes.NewReader(headerVersion(2).appendHeader(nil, a, a)))
+		again, err := readHeader(bytes.NewReader(headerVersion(2).header(a, a)))
 		if err != nil || again.String() != unmapped(a) {
 			t.Fatalf("got %v, %v, want %v", again, err, unmapped(a))
 		}

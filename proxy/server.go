@@ -73,7 +73,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var accepting, sessions, watching sync.WaitGroup
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(sessionsCtx, l, &sessions) })
-		s.log.Info("listening", slog.String("address", l.Addr().String()))
+		s.log.InfoContext(ctx, "listening", slog.String("address", l.Addr().String()))
 	}
 	watching.Go(func() { s.watch(sessionsCtx) })
 	<-ctx.Done()

@@ -58,6 +58,7 @@ func (l *slowLog) begin(now int64, c wire.Command, payload []byte, caps wire.Cap
 		delete(l.prepared, id)
 	case wire.ChangeUser, wire.ResetConnection:
 		l.prepared = nil // the server drops them, too
+	default:
 	}
 }
 

@@ -36,18 +36,17 @@ func TestSlowLog(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}}, Config{SlowLog: 50 * time.Millisecond})
 		var log lines
-		p.Server.log = slog.New(slog.NewTextHandler(&log, nil))
+		p.log = slog.New(slog.NewTextHandler(&log, nil))
 		db, err := clientOf(t, s, p.address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx := context.Background()
-		for _, q := range []string{"SELECT 'quick'", "SELECT SLEEP(0.1), 'secret', 4711", "DO SLEEP(0.1)"} {
-			rows, err := db.QueryContext(ctx, q)
-			if err != nil {
+		for _, q := range []string{"SELECT 'quick'", "SELECT CONCAT(SLEEP(0.1), 'secret', 4711)", "SELECT SLEEP(0.1)"} {
+			var ignored any
+			if err := db.QueryRowContext(ctx, q).Scan(&ignored); err != nil {
 				t.Fatal(err)
 			}
-			rows.Close()
 		}
 		st, err := db.PrepareContext(ctx, "SELECT SLEEP(?), 'prepared secret'")
 		if err != nil {
@@ -55,14 +54,13 @@ func TestSlowLog(t *testing.T) {
 		}
 		defer st.Close()
 		for _, seconds := range []float64{0.1, 0} {
-			rows, err := st.QueryContext(ctx, seconds)
-			if err != nil {
+			var slept, text any
+			if err := st.QueryRowContext(ctx, seconds).Scan(&slept, &text); err != nil {
 				t.Fatal(err)
 			}
-			rows.Close()
 		}
 		got := log.String()
-		for _, want := range []string{`statement="SELECT SLEEP(?), ?, ?"`, `statement="DO SLEEP(?)"`, `command=execute`, `statement="SELECT SLEEP(?), ?"`} {
+		for _, want := range []string{`statement="SELECT CONCAT(SLEEP(?), ?, ?)"`, `statement="SELECT SLEEP(?)"`, `command=execute`, `statement="SELECT SLEEP(?), ?"`} {
 			if strings.Count(got, want) != 1 {
 				t.Errorf("want once %s in\n%s", want, got)
 			}
