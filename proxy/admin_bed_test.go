@@ -39,7 +39,7 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &statements{Statements: Statements{Store: b.store, DB: b.db}, log: slog.New(slog.DiscardHandler)}
+	h := &statements{Statements: Statements{Catalog: func() *catalog.Store { return b.store }, DB: b.db}, log: slog.New(slog.DiscardHandler)}
 	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h, slog.New(slog.DiscardHandler), NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Statements is what the proxy needs to decide on statements about TTL. Without a Store every statement passes.
+// Statements is what the proxy needs to decide on statements about TTL. Without a Catalog every statement passes.
 type Statements struct {
-	Store *catalog.Store
-	DB    *sql.DB // connections of the service account
-	Node  uint64  // this proxy's number in the catalog
+	Catalog func() *catalog.Store // the one to ask now: it may be closed, and open later
+	DB      *sql.DB               // connections of the service account
+	Node    uint64                // this proxy's number in the catalog
 }
 
 // statements is the handler of a server: it knows which statements are about TTL.
@@ -32,12 +32,14 @@ type Statements struct {
 //	                                       commit                commit
 type statements struct {
 	Statements
-	log *slog.Logger
+	Store *catalog.Store // for the statement at hand
+	log   *slog.Logger
 }
 
-func (h *statements) candidate(text []byte) bool { return h.Store != nil && ddl.Candidate(text) }
+func (h *statements) candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
 
 func (h *statements) handle(ctx context.Context, x *exchange) error {
+	h = &statements{Statements: h.Statements, Store: h.Catalog(), log: h.log}
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}

@@ -49,7 +49,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	}
 	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	log := &logWriter{t: t}
-	h := &statements{Statements: Statements{Store: store, DB: service}, log: slog.New(slog.NewTextHandler(log, nil))}
+	h := &statements{Statements: Statements{Catalog: func() *catalog.Store { return store }, DB: service}, log: slog.New(slog.NewTextHandler(log, nil))}
 	addr, _ := proxyWith(t, s.Addr(), Config{}, h)
 	th := &theatre{T: t, server: s, store: store, schema: schema, addr: addr, direct: s.Open(t, schema)}
 	th.db = th.open(s.Config(schema))

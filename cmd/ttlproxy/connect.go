@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -78,42 +77,6 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	db.SetMaxIdleConns(2)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, nil
-}
-
-// awaitCatalog opens the catalog as soon as the server can be reached; it returns nil if ctx ends before. What the
-// server itself refuses will not mend by waiting.
-func awaitCatalog(ctx context.Context, db *sql.DB, o *options, log *slog.Logger) (*catalog.Store, error) {
-	const interval = time.Second
-	for warned := false; ; warned = true {
-		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
-		switch {
-		case err == nil:
-			return store, nil
-		case ctx.Err() != nil:
-			return nil, nil //nolint:nilerr,nilnil // asked to stop while waiting: nothing failed
-		case !passing(err):
-			return nil, o.advise(err)
-		case !warned:
-			log.WarnContext(ctx, "waiting for the server", slog.Any("err", err))
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
-	}
-}
-
-// passing reports whether an error may go away by itself: no connection, or a server that is not ready for one.
-func passing(err error) bool {
-	var answer *mysql.MySQLError
-	if !errors.As(err, &answer) {
-		return true
-	}
-	switch answer.Number {
-	case 1040, 1053, 1203, 1205, 1290, 1836: // too many connections, shutting down, locked, read only
-		return true
-	}
-	return false
 }
 
 // advise adds to a server's refusal what to do about it.

@@ -61,24 +61,26 @@ type running struct {
 	page     *page
 }
 
-// run opens the catalog and runs what needs it, until ctx ends or a part fails.
+// run runs the proxy, and all the rest as soon as the catalog is open, until ctx ends or a part fails. Traffic does not wait for
+// the catalog: until it is open, and when it cannot be opened, only statements about TTL fail, with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
+	door := newDoor()
+	r.Proxy.Statements = proxy.Statements{Catalog: door.store.Load, DB: r.db}
+	server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.backends.Run(ctx) })
+	g.Go(func() error { return server.Run(ctx) })
+	g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
+	r.page.proxy.Store(server)
 	g.Go(func() error {
-		store, err := awaitCatalog(ctx, r.db, r.options, r.log)
-		if err != nil || store == nil {
-			return err
+		store := door.open(ctx, r.db, r.options, r.log)
+		if store == nil {
+			return nil
 		}
 		r.page.open(store)
-		r.Proxy.Statements = proxy.Statements{Store: store, DB: r.db}
-		server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
-		if err != nil {
-			return err
-		}
-		g.Go(func() error { return server.Run(ctx) })
-		g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
-		r.page.proxy.Store(server)
 		if ready != nil {
 			ready(server.Addr().String())
 		}

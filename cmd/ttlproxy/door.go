@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// door leads to the catalog: closed at first, with a reason for those who knock, then open.
+type door struct {
+	store  atomic.Pointer[catalog.Store]
+	reason atomic.Pointer[error]
+}
+
+var errOpening = errors.New("the catalog is being opened")
+
+func newDoor() *door {
+	d := &door{}
+	d.reason.Store(&errOpening)
+	d.store.Store(catalog.Closed(func() error { return *d.reason.Load() }))
+	return d
+}
+
+// open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
+// damaged schema, is logged once and told to the clients of TTL statements; someone may mend it.
+func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger) *catalog.Store {
+	const interval = time.Second
+	for logged := ""; ; {
+		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
+		if err == nil {
+			d.store.Store(store)
+			log.InfoContext(ctx, "the catalog is open", slog.String("schema", o.Schema))
+			return store
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		err = o.advise(err)
+		d.reason.Store(&err)
+		if err.Error() != logged {
+			logged = err.Error()
+			log.ErrorContext(ctx, "no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes", slog.Any("err", err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(interval):
+		}
+	}
+}
