@@ -139,7 +139,7 @@ func (r *reader) atAt() Scope {
 	if !r.takeMark('@') || !r.is(r.ahead(1), '.') {
 		return ScopeNone
 	}
-	scope := ScopeNone
+	var scope Scope
 	switch {
 	case r.take("GLOBAL"), r.take("PERSIST"):
 		scope = ScopeGlobal

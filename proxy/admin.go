@@ -148,6 +148,8 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 		return a.resume(ctx, x, s)
 	case *ddl.ApproveJob:
 		return a.approve(ctx, x, s)
+	case *ddl.TrustServer:
+		return a.trust(ctx, x)
 	default:
 		return nil, errNotOurs
 	}

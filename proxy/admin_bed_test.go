@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ func run(t *testing.T, db *sql.DB, query string, args ...any) {
 func refused(t *testing.T, db *sql.DB, query string, args ...any) (uint16, string) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), query, args...)
-	e, ok := err.(*mysql.MySQLError) //nolint:errorlint // the driver returns it bare
+	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		t.Fatalf("%s: got %v, want an error of the server", query, err)
 	}

@@ -24,8 +24,7 @@ func describesTable(x *exchange, s *ddl.ExplainTTL) (bool, error) {
 		return false, nil
 	}
 	_, err := x.Ask("SHOW CREATE TABLE " + s.Word)
-	var unseen *wire.Error
-	if errors.As(err, &unseen) {
+	if _, unseen := errors.AsType[*wire.Error](err); unseen {
 		return false, nil
 	}
 	return err == nil, err
@@ -126,8 +125,7 @@ func hideRows(x *exchange, p *plan.Preview, table, column string) error {
 		columns = append(columns, ddl.Quote(k))
 	}
 	_, err := x.Ask("EXPLAIN SELECT " + strings.Join(columns, ", ") + " FROM " + table)
-	var refused *wire.Error
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*wire.Error](err); refused {
 		p.Seen = nil
 		return nil
 	}

@@ -22,8 +22,7 @@ func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy) error {
 		return nil
 	}
 	err := briefly(x, func() error { return mayDelete(x, name.Text, p.Rule.Column) })
-	var refused *wire.Error
-	if !errors.As(err, &refused) {
+	if _, refused := errors.AsType[*wire.Error](err); !refused {
 		return err
 	}
 	if a.maySet(x) == nil {
@@ -48,8 +47,7 @@ func briefly(x *exchange, ask func() error) error {
 // its own value. Where clouds give that right to nobody, the right to change the catalog's settings by hand counts as well.
 func (a *admin) maySet(x *exchange) error {
 	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
-	var refused *wire.Error
-	if !errors.As(err, &refused) {
+	if _, refused := errors.AsType[*wire.Error](err); !refused {
 		return err
 	}
 	if _, second := x.Ask("EXPLAIN UPDATE " + a.Store.Name("setting") + " SET value = '' WHERE name = ''"); second == nil {

@@ -24,6 +24,9 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 	case *ddl.RunJob:
 		l := report.Runs(nil)
 		return &reply{list: &l}, true
+	case *ddl.TrustServer:
+		l := report.Lineage(catalog.Lineage{}, catalog.GlobalPause{})
+		return &reply{list: &l}, true
 	case *ddl.CancelJob, *ddl.PauseTTL, *ddl.ResumeTTL, *ddl.ApproveJob:
 		return &reply{}, true
 	default:
@@ -52,6 +55,6 @@ func emptyList(list ddl.List) report.List {
 	case ddl.ListVariables:
 		return report.Variables(catalog.Values{})
 	default:
-		return report.Status(none, catalog.Server{})
+		return report.Status(none, catalog.Lineage{})
 	}
 }

@@ -78,7 +78,9 @@ func (a *admin) snapshotList(ctx context.Context, list ddl.List) (report.List, e
 	case ddl.ListJobs:
 		return report.Jobs(s), nil
 	case ddl.ListStatus:
-		return report.Status(s, a.Store.Server()), nil
+		lineage, err := a.Store.Lineage(ctx)
+		return report.Status(s, lineage), err
+	default:
 	}
 	tasks, err := a.Store.Tasks(ctx)
 	if list == ddl.ListNodes {

@@ -25,10 +25,10 @@ func TestEveryListIsShownInBothProtocols(t *testing.T) {
 			if err != nil {
 				t.Fatalf("prepare %s: %v", query, err)
 			}
+			defer st.Close()
 			if got := count(t, st); got != len(text) {
 				t.Errorf("%s: %d rows prepared, %d as text", query, got, len(text))
 			}
-			st.Close()
 		}
 	})
 }
@@ -241,6 +241,29 @@ func TestTemporaryTablesHideNothing(t *testing.T) {
 		run(t, db, "CREATE TEMPORARY TABLE orders (id INT, at DATETIME)")
 		if code, _ := refused(t, db, "APPROVE TTL JOB FOR orders"); code != ddl.CodeTemporaryTable {
 			t.Errorf("error %d, want %d", code, ddl.CodeTemporaryTable)
+		}
+	})
+}
+
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		if err := b.store.Hold(t.Context(), "an unknown server"); err != nil {
+			t.Fatal(err)
+		}
+		db := b.client(t, nil)
+		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Halted_by'"); !slices.Equal(got, []string{"Halted_by|the server is held: an unknown server"}) {
+			t.Errorf("before: %q", got)
+		}
+		if code, _ := refused(t, b.client(t, s.Account(t, "nobody", "SELECT ON "+b.schema+".*")), "TRUST TTL SERVER"); code != 1227 {
+			t.Errorf("without the right: error %d, want 1227", code)
+		}
+		if got := rows(t, db, "TRUST TTL SERVER"); !slices.Contains(got, "Was held|an unknown server") || !slices.Contains(got, "Trusted now|yes") {
+			t.Errorf("got %q", got)
+		}
+		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Deleting'"); !slices.Equal(got, []string{"Deleting|ON"}) {
+			t.Errorf("after: %q", got)
 		}
 	})
 }

@@ -19,13 +19,11 @@ func work(change func(*Work)) *Work {
 	return w
 }
 
-func rows(n uint64) *uint64 { return &n }
-
 // running is a job that started so long ago, with so many rows due and so many gone.
 func running(ago time.Duration, due, deleted uint64) *catalog.Job {
 	return &catalog.Job{
 		State: catalog.JobRunning, CreatedAt: noon.Add(-ago), Cutoff: noon.Add(-24*time.Hour - ago),
-		JobFacts: catalog.JobFacts{Plan: "index", EstimatedRows: rows(due)}, Counts: catalog.Counts{Deleted: deleted},
+		JobFacts: catalog.JobFacts{Plan: "index", EstimatedRows: new(due)}, Counts: catalog.Counts{Deleted: deleted},
 	}
 }
 
@@ -70,7 +68,7 @@ func TestVerdict(t *testing.T) {
 
 func braked() *catalog.Job {
 	j := running(time.Minute, 1_234_567, 0)
-	j.State, j.TableRows = catalog.JobNeedsApproval, rows(2_000_000)
+	j.State, j.TableRows = catalog.JobNeedsApproval, new(uint64(2_000_000))
 	return j
 }
 
@@ -83,7 +81,7 @@ func paused(reason string) *catalog.Job {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	along := running(100*time.Second, 10, 1000) // the estimate was far too low
-	along.Plan, along.TableRows, along.Counts.Examined = planRange, rows(4000), 1000
+	along.Plan, along.TableRows, along.Counts.Examined = planRange, new(uint64(4000)), 1000
 	stopped := running(100*time.Second, 4000, 1000)
 	stopped.State, stopped.StateAt = catalog.JobPaused, noon.Add(-50*time.Second)
 	for name, c := range map[string]struct {
@@ -108,7 +106,7 @@ func TestFlowSetsInflowAgainstOutflow(t *testing.T) {
 		w.Last = ended(catalog.JobFinished, 2*time.Hour, 100)
 		w.Job = running(100*time.Second, 4000, 1000)
 		w.Job.Cutoff = w.Last.Cutoff.Add(time.Hour)
-		w.Job.Inflow = rows(7200)
+		w.Job.Inflow = new(uint64(7200))
 	})
 	want := Flow{Inflow: 2, InflowKnown: true, Outflow: 10, OutflowKnown: true, Backlog: 3000}
 	if got := FlowOf(w); got != want {
@@ -147,7 +145,7 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	done.Last[0].PolicyID = 1
 	for _, l := range []List{
 		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks), History(past),
-		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(catalog.DefaultValues()), Status(s, catalog.Server{}),
+		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(catalog.DefaultValues()), Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {
 		if len(l.Rows) == 0 {

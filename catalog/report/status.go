@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
@@ -12,13 +13,14 @@ var statusColumns = []Column{
 }
 
 // Status is SHOW TTL STATUS: the whole on one screen.
-func Status(s *Snapshot, server catalog.Server) List {
+func Status(s *Snapshot, lineage catalog.Lineage) List {
 	l := List{Name: "ttl_status", Columns: statusColumns, Like: "Variable_name"}
 	say := func(name, value string) { l.add(catalog.Table{}, name, value) }
 	count := func(name string, n int) { say(name, strconv.Itoa(n)) }
 
-	say("Server", server.Key())
-	say("Server_version", server.Version)
+	for _, p := range lineageProperties(lineage) {
+		say(strings.ReplaceAll(p[0], " ", "_"), p[1])
+	}
 	say("Deleting", onOff(s.Halt() == ""))
 	say("Halted_by", s.Halt())
 	live, engines := s.liveNodes()
@@ -58,8 +60,13 @@ type verdictCount struct {
 // verdicts counts tables and partitions by verdict, in the order of the words.
 func (s *Snapshot) verdicts() []verdictCount {
 	counts := []verdictCount{
-		{word: KeepingUp, name: "keeping_up"}, {word: FallingBehind, name: "falling_behind"}, {word: Waiting, name: "waiting"},
-		{word: Paused, name: "paused"}, {word: NeedsApproval, name: "needing_approval"}, {word: Disarmed, name: "disarmed"}, {word: Off, name: "off"},
+		{word: KeepingUp, name: "keeping_up"},
+		{word: FallingBehind, name: "falling_behind"},
+		{word: Waiting, name: "waiting"},
+		{word: Paused, name: "paused"},
+		{word: NeedsApproval, name: "needing_approval"},
+		{word: Disarmed, name: "disarmed"},
+		{word: Off, name: "off"},
 	}
 	for _, w := range s.Work() {
 		for i := range counts {

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+var lineageColumns = []Column{{Name: "Property", Type: Name}, {Name: "Value", Type: LongText}}
+
+// Lineage is what TRUST TTL SERVER answers: where the catalog was found to be, before it was trusted.
+func Lineage(l catalog.Lineage, hold catalog.GlobalPause) List {
+	list := List{Name: "ttl_server", Columns: lineageColumns}
+	for _, p := range lineageProperties(l) {
+		list.add(catalog.Table{}, p[0], p[1])
+	}
+	if hold.Held {
+		list.add(catalog.Table{}, "Was held", hold.HeldReason)
+	}
+	list.add(catalog.Table{}, "Trusted now", "yes")
+	return list
+}
+
+// lineageProperties are name and value of what says where the catalog is and has been.
+func lineageProperties(l catalog.Lineage) [][2]string {
+	all := [][2]string{
+		{"Server", l.Server.Key()},
+		{"Server version", l.Server.Version},
+		{"Server cluster", l.Server.Cluster},
+		{"Server trusted", yesNo(l.Known)},
+		{"Generation", fmt.Sprint(l.Generation)},
+		{"Last seen at work", lastSeen(l)},
+	}
+	var others []string
+	for _, k := range l.Servers {
+		if k.Key != l.Server.Key() {
+			others = append(others, fmt.Sprintf("%s (last seen %s UTC)", k.Key, k.LastAt.UTC().Format(time.DateTime)))
+		}
+	}
+	return append(all, [2]string{"Other servers", strings.Join(others, ", ")})
+}
+
+func lastSeen(l catalog.Lineage) string {
+	if l.AdvancedAt.IsZero() {
+		return "never"
+	}
+	return fmt.Sprintf("%s UTC, %v ago", l.AdvancedAt.UTC().Format(time.DateTime), l.Age.Round(time.Second))
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
