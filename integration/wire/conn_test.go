@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/sha1"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func logIn(t *testing.T, address, user, schema string, caps wire.Capability) *co
 	return c
 }
 
-// tryLogIn connects with mysql_native_password, or another plugin as long as the password is empty.
+// tryLogIn connects with mysql_native_password, or another plugin as long as the password is empty. TLS is a capability like others.
 func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Capability) (*conn, error) {
 	t.Helper()
 	n, err := net.Dial("tcp", address)
@@ -57,7 +58,17 @@ func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Ca
 	}
 	c.caps = wire.Effective(caps, c.greeting.Capabilities)
 	c.tracker.Capabilities = c.caps
-	c.send(1, response(caps, user, schema, c.greeting.AuthPlugin, native(password, c.greeting.Salt)))
+	r := response(caps, user, schema, c.greeting.AuthPlugin, native(password, c.greeting.Salt))
+	seq := byte(1)
+	if caps.Has(wire.SSL) && !c.greeting.Capabilities.Has(wire.SSL) {
+		return c, errors.New("the greeting offers no TLS")
+	}
+	if caps.Has(wire.SSL) {
+		c.send(seq, r[:wire.SSLRequestSize])
+		c.Conn = tls.Client(n, &tls.Config{InsecureSkipVerify: true})
+		seq++
+	}
+	c.send(seq, r)
 	return c, c.authenticate(password)
 }
 
