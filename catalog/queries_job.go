@@ -113,6 +113,6 @@ const (
 	deleteOldNodes     = `DELETE FROM {node} WHERE heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
 	selectVanished     = `SELECT ` + policyColumns + ` WHERE p.state = 'disarmed' AND p.state_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY`
-	deleteOldSchedules = `DELETE s FROM {schedule} s LEFT JOIN {job} j ON j.policy_id = s.policy_id AND j.partition_name = s.partition_name
- WHERE s.partition_name <> '' AND j.id IS NULL AND s.last_started_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY`
+	deleteOldSchedules = `DELETE FROM {schedule} WHERE partition_name <> '' AND last_started_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY
+ AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id AND j.partition_name = {schedule}.partition_name) LIMIT 1000`
 )

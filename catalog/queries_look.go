@@ -15,6 +15,8 @@ const (
 	selectTableIDsMariaDB = `SELECT table_id, name FROM information_schema.innodb_sys_tables` + whereFile
 	whereFile             = ` WHERE name = ? OR LEFT(name, CHAR_LENGTH(?)) = ?`
 
+	tableIDCondition = `(SELECT COUNT(*) FROM information_schema.%s
+ WHERE table_id = %d AND (LOWER(name) = %s OR LEFT(LOWER(name), %d) = %s)) = 1`
 	identityCondition = `(SELECT COUNT(*) FROM information_schema.tables
  WHERE table_schema = %s AND table_name = %s AND create_time = '%s') = 1`
 )

@@ -64,19 +64,21 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err != nil {
 		return nil, job, err
 	}
-	// The condition inside each batch goes by CREATE_TIME, which tables made in one second share; the table id is compared here.
 	known, err := w.recognize(ctx, policy)
 	if err != nil {
 		return nil, job, err
+	}
+	if known == nil {
+		return nil, job, errRefused // disarmed, which ended the job
 	}
 	facts, err := plan.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return nil, job, errors.Join(err, errChanged)
 	}
 	statements := plan.StatementsOf(facts, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
-	identity, found := identityOf(statements.Target, known)
-	if !found {
-		return nil, job, errChanged
+	identity, err := w.identityOf(ctx, statements.Target, known)
+	if err != nil {
+		return nil, job, err
 	}
 	if err := fits(plan.Way(job.Plan), statements); err != nil {
 		return nil, job, err
@@ -231,6 +233,7 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		why = cause.Error()
 	}
+	var doubt *doubtError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
 	switch {
 	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
@@ -241,6 +244,8 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 		return w.changed(ctx, task)
 	case errors.Is(cause, errReplan):
 		return w.failed(ctx, task, "the table changed so that the plan does not fit: "+cause.Error())
+	case errors.As(cause, &doubt):
+		return w.held(ctx, task, doubt.reason)
 	case classify(cause) == hold:
 		return w.held(ctx, task, holdReason(cause))
 	case classify(cause) == never || errors.Is(cause, errStuck):

@@ -40,6 +40,7 @@ type Engine struct {
 	tables  *tableRates
 	turns   *turns
 	gang    *gang
+	twins   *twins
 	metrics *Metrics
 
 	limits atomic.Pointer[limits]
@@ -64,7 +65,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(),
 	}
 	e.limits.Store(&limits{})
 	return e, nil

@@ -3,6 +3,11 @@ package ttl
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,5 +70,303 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE made < NOW()"); left != "0" {
 			t.Errorf("%s expired rows are left", left)
 		}
+	})
+}
+
+// TestSwapInTheSameSecond: tables created within one second differ in InnoDB's id only; a swap between choosing a batch
+// and sending it must not reach the other one.
+func TestSwapInTheSameSecond(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		for same := false; !same; {
+			f.exec("DROP TABLE IF EXISTS "+f.schema+".t, "+f.schema+".other",
+				"CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))", "CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
+			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"'") == "1"
+		}
+		for _, table := range []string{"t", "other"} {
+			f.exec("INSERT INTO " + f.schema + "." + table + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
+		}
+		f.declare("t")
+		var once sync.Once
+		defer f.run(func(c *Config) {
+			c.beforePacket = func() {
+				once.Do(func() {
+					f.exec("RENAME TABLE " + f.schema + ".t TO " + f.schema + ".x, " + f.schema + ".other TO " + f.schema + ".t, " + f.schema + ".x TO " + f.schema + ".other")
+				})
+			}
+		})()
+		f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
+		for _, table := range []string{"t", "other"} {
+			if left := f.rows(table); left != "3" {
+				t.Errorf("%s has %s rows left, want all 3", table, left)
+			}
+		}
+	})
+}
+
+// TestPauseHoldsAtOnce: when Pause has answered no further row goes, and Resume goes on at the cursor.
+func TestPauseHoldsAtOnce(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 20_000)
+		f.set(catalog.DeleteRowsLimit, "2000")
+		p := f.declare("t")
+		defer f.run(nil)()
+		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+		if err := f.store.Pause(t.Context(), "test", p.ID, "a look", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		left := f.rows("t")
+		f.wait("a while", elapsed(1500*time.Millisecond))
+		if now := f.rows("t"); now != left {
+			t.Errorf("%s rows when Pause had answered, %s later", left, now)
+		}
+		f.set(catalog.DeleteRowsLimit, "0")
+		if err := f.store.Resume(t.Context(), "test", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the rest to go", func() bool { return f.rows("t") == "10000" })
+		f.wait("one job with true counts", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 10000 0 0 0"
+		})
+	})
+}
+
+func (f *fixture) set(name, value string) {
+	f.t.Helper()
+	if err := f.store.Set(f.t.Context(), "test", map[string]string{name: value}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func elapsed(d time.Duration) func() bool {
+	began := time.Now()
+	return func() bool { return time.Since(began) > d }
+}
+
+// TestLostConnection: a connection that dies with its packet leaves neither a gap nor a double count.
+func TestLostConnection(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 10_000)
+		f.declare("t")
+		var packets atomic.Int64
+		defer f.run(func(c *Config) {
+			c.beforePacket = func() {
+				if packets.Add(1)%3 != 0 {
+					return
+				}
+				if id := f.text("SELECT COALESCE(MAX(connection), 0) FROM " + f.schema + "_c.task"); id != "0" {
+					_, _ = f.admin.ExecContext(t.Context(), "KILL "+id) // it may have gone already
+				}
+			}
+		})()
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "5000" })
+		f.wait("true counts", func() bool {
+			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "5000"
+		})
+	})
+}
+
+// TestTakeOver: a second engine goes on where the first one vanished without a word.
+func TestTakeOver(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 4000)
+		f.declare("t")
+		f.set(catalog.DeleteRowsLimit, "500")
+		stop := f.run(nil)
+		f.wait("the first rows to go", func() bool { return f.rows("t") < "4000" })
+		// As after kill -9: the node stays registered and its tasks stay claimed, but nothing beats any more.
+		f.exec("CREATE TABLE "+f.schema+".saved_node AS SELECT * FROM "+f.schema+"_c.node", "CREATE TABLE "+f.schema+".saved_task AS SELECT * FROM "+f.schema+"_c.task")
+		stop()
+		f.exec("UPDATE "+f.schema+"_c.node n JOIN "+f.schema+".saved_node s ON s.id = n.id SET n.left_at = NULL, n.heartbeat_at = UTC_TIMESTAMP(6)",
+			"UPDATE "+f.schema+"_c.task t JOIN "+f.schema+".saved_task s ON s.id = t.id SET t.state = 'running', t.owner = 1 WHERE t.state <> 'finished'")
+		cursor := f.text("SELECT COALESCE(MAX(cursor_key), '') FROM " + f.schema + "_c.task")
+		f.set(catalog.DeleteRowsLimit, "0")
+		defer f.run(nil)()
+		f.wait("the rest to go", func() bool { return f.rows("t") == "2000" })
+		f.wait("true counts", func() bool {
+			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "2000"
+		})
+		if cursor == "" {
+			t.Error("nothing was committed before the take-over")
+		}
+	})
+}
+
+// TestBrakeWaitsForApproval: a surprising job is there, says how many rows are due, and starts when approved.
+func TestBrakeWaitsForApproval(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 3000)
+		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01' WHERE id > 100")
+		p := f.declare("t")
+		defer f.run(nil)()
+		f.wait("the job to need approval", func() bool {
+			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
+		})
+		if reason := f.text("SELECT reason FROM " + f.schema + "_c.job"); !strings.Contains(reason, "2950 of 3000 rows") {
+			t.Errorf("the reason is %q, want the numbers in it", reason)
+		}
+		f.wait("a while", elapsed(time.Second))
+		if left := f.rows("t"); left != "3000" {
+			t.Fatalf("%s rows are left before approval", left)
+		}
+		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+	})
+}
+
+// TestHoldsAndLetsGo: a foreign key that points at the table holds its job until it is gone.
+func TestHoldsAndLetsGo(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		f.exec("CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema + ".t (id) ON DELETE CASCADE)")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the job to be held", func() bool {
+			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job"), "foreign key")
+		})
+		f.exec("DROP TABLE " + f.schema + ".child")
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+	})
+}
+
+// TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go.
+func TestPoisonRowStandsAlone(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 2000)
+		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "1001" })
+		f.wait("the row to be reported", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason)), '') FROM "+f.schema+"_c.row_error") == `["777"] 1644 not this one`
+		})
+		f.wait("true counts", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 999 1"
+		})
+	})
+}
+
+// TestLockedRowIsLeftForTheNextJob: a row the application holds neither stops its neighbours nor counts as failed.
+func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 20_000)
+		tx, err := f.admin.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.ExecContext(t.Context(), "UPDATE "+f.schema+".t SET pad = 'held' WHERE id = 4001"); err != nil {
+			t.Fatal(err)
+		}
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the others to go", func() bool { return f.rows("t") == "10001" })
+		f.wait("the job to end", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 9999 0 1"
+		})
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the next job to take it", func() bool { return f.rows("t") == "10000" })
+	})
+}
+
+// TestAlterIsNotHeldUp: the application's DDL waits for one batch at most.
+func TestAlterIsNotHeldUp(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 50_000)
+		f.set(catalog.BrakePercent, "100")
+		f.declare("t")
+		f.set(catalog.DeleteRowsLimit, "5000")
+		defer f.run(nil)()
+		f.wait("the first rows to go", func() bool { return f.rows("t") != "50000" })
+		for range 5 {
+			began := time.Now()
+			f.exec("ALTER TABLE " + f.schema + ".t COMMENT '" + began.String() + "'")
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("an ALTER took %v", took)
+			}
+		}
+		f.set(catalog.DeleteRowsLimit, "0")
+		f.wait("the engine to go on with the same table", func() bool { return f.rows("t") == "25000" })
+	})
+}
+
+// TestPartitionsHaveJobsOfTheirOwn, and NULLs and zero dates stay.
+func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.exec("CREATE TABLE "+f.schema+".t (id INT NOT NULL, made DATE NULL, PRIMARY KEY (id)) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+			"INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2037-01-01'), (101, '2020-01-01'), (102, NULL), (103, '1969-12-31'), (201, '2020-01-01'), (202, CURRENT_DATE)")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "4" })
+		f.wait("three jobs to end", func() bool {
+			return f.text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY partition_name), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
+		})
+		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 rows have no date") || !strings.Contains(note, "1 rows have a zero date") {
+			t.Errorf("the note is %q, want NULL and implausible rows counted", note)
+		}
+	})
+}
+
+// TestIndexTellsThatNothingIsDue: with an index on time and nothing due, a job costs a handful of statements.
+func TestIndexTellsThatNothingIsDue(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 60_000)
+		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 1000 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
+		f.declare("t")
+		before := f.rowsRead()
+		stop := f.run(nil)
+		f.wait("the expired rows to go", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', plan, deleted)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "index 60"
+		})
+		stop()
+		if read := f.rowsRead() - before; read > 10_000 {
+			t.Errorf("%d rows were read to delete 60 of 60000", read)
+		}
+	})
+}
+
+func (f *fixture) rowsRead() int {
+	f.t.Helper()
+	var name string
+	var n int
+	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").Scan(&name, &n); err != nil {
+		f.t.Skipf("the server does not count rows read: %v", err)
+	}
+	return n
+}
+
+// TestStopFile works without the catalog.
+func TestStopFile(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		f.declare("t")
+		stopFile := filepath.Join(t.TempDir(), "stop")
+		if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer f.run(func(c *Config) { c.StopFile = stopFile })()
+		f.wait("a while", elapsed(1500*time.Millisecond))
+		if left := f.rows("t"); left != "100" {
+			t.Fatalf("%s rows are left while the stop file exists", left)
+		}
+		if err := os.Remove(stopFile); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
 	})
 }

@@ -143,7 +143,7 @@ func (f *fixture) barrier() *barrier {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	identity, _ := identityOf(plan.Target{Schema: f.schema, Table: "t"}, []catalog.Identity{{CreateTime: at}})
+	identity := catalog.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, at)
 	return &barrier{
 		table: f.store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
 		guard:    f.store.Guard(1, 1),

@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// gang finds the number of workers that is worth its while: one more as long as it brings at least gainWorth more rows
-// per second, one less when it does not. It looks again now and then, because tables and neighbours change.
+// gang finds the number of workers that is worth its while. It climbs as long as one more brings gainWorth times the rows
+// per second, then descends as long as one less costs hardly anything, rests, and looks again: tables and neighbours
+// change.
 type gang struct {
-	mu      sync.Mutex
-	size    int // workers wanted now
-	most    int
-	rows    int64 // since began
-	began   time.Time
-	before  float64 // rows per second with one worker less
-	trying  bool
-	settled time.Time // until then the size stays
+	mu        sync.Mutex
+	size      int // workers wanted now
+	most      int
+	rows      int64 // since began
+	began     time.Time
+	direction int     // of the search: up or down
+	trying    bool    // size was just changed in that direction
+	before    float64 // rows per second before it was
+	rest      time.Time
 }
 
 const (
@@ -24,7 +26,7 @@ const (
 	gainWorth    = 1.1
 )
 
-func newGang() *gang { return &gang{size: 1, most: 1, began: time.Now()} }
+func newGang() *gang { return &gang{size: 1, most: 1, direction: 1, began: time.Now()} }
 
 // limit sets the most workers there may be. A new limit starts in the middle.
 func (g *gang) limit(most int) {
@@ -33,10 +35,9 @@ func (g *gang) limit(most int) {
 	if most == g.most {
 		return
 	}
-	g.most = most
-	g.size = (most + 1) / 2
+	g.most, g.size = most, (most+1)/2
+	g.direction, g.trying, g.rest = 1, false, time.Time{}
 	g.restart()
-	g.trying, g.before, g.settled = false, 0, time.Time{}
 }
 
 // done reports rows that workers have deleted or looked through.
@@ -56,24 +57,37 @@ func (g *gang) wanted() int {
 	}
 	speed := float64(g.rows) / now.Sub(g.began).Seconds()
 	g.restart()
-	switch {
-	case speed == 0 || now.Before(g.settled): // idle, or found
-	case !g.trying && g.size < g.most:
-		g.before, g.trying = speed, true
-		g.size++
-	case g.trying && speed < gainWorth*g.before:
-		g.size--
-		g.trying, g.settled = false, now.Add(gangRest)
-	case g.trying && g.size < g.most:
-		g.before = speed
-		g.size++
-	case g.trying:
-		g.trying, g.settled = false, now.Add(gangRest)
-	default: // at the limit for a while: is the last one still worth it?
-		g.size = max(g.size-1, 1)
-		g.settled = now.Add(gangInterval)
+	if speed == 0 || now.Before(g.rest) {
+		return g.size
+	}
+	if g.trying && !g.worth(speed) {
+		g.size -= g.direction
+		g.turn(now)
+		return g.size
+	}
+	g.before = speed
+	if next := g.size + g.direction; next >= 1 && next <= g.most {
+		g.size, g.trying = next, true
+	} else {
+		g.turn(now)
 	}
 	return g.size
+}
+
+// worth compares with the speed before the last step.
+func (g *gang) worth(speed float64) bool {
+	if g.direction > 0 {
+		return speed >= gainWorth*g.before
+	}
+	return speed*gainWorth > g.before
+}
+
+// turn ends the climb, or after the descent the search.
+func (g *gang) turn(now time.Time) {
+	if g.direction < 0 {
+		g.rest = now.Add(gangRest)
+	}
+	g.direction, g.trying = -g.direction, false
 }
 
 func (g *gang) restart() { g.rows, g.began = 0, time.Now() }

@@ -2,7 +2,9 @@ package ttl
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -19,30 +21,109 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 	return known, err
 }
 
-// identityOf is the condition that a table, and the partition in question, still are the ones remembered.
-func identityOf(t plan.Target, all []catalog.Identity) (string, bool) {
-	table, found := created(all, "")
+// doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from is not certain.
+type doubtError struct{ reason string }
+
+func (e *doubtError) Error() string { return e.reason }
+
+// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is altered or created
+// within the same second would look the same.
+const settleTime = 2 * time.Second
+
+// identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
+// ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,
+// InnoDB's table id, which is dearer to ask for, goes in too.
+func (w *worker) identityOf(ctx context.Context, t plan.Target, all []catalog.Identity) (string, error) {
+	table, found := identified(all, "")
 	if !found {
-		return "", false
+		return "", errChanged
 	}
-	cond := catalog.IdentityCondition(catalog.Table{Schema: t.Schema, Name: t.Table}, table)
-	if t.Partition == "" {
-		return cond, true
+	if err := w.settle(ctx, table.CreateTime); err != nil {
+		return "", err
 	}
-	part, found := created(all, t.Partition)
-	if !found {
-		return "", false
+	name := catalog.Table{Schema: t.Schema, Name: t.Table}
+	cond := catalog.IdentityCondition(name, table.CreateTime)
+	one := table
+	if t.Partition != "" {
+		if one, found = identified(all, t.Partition); !found {
+			return "", errChanged
+		}
+		cond += " AND " + partitionCondition(t, one.CreateTime)
 	}
-	return cond + " AND (SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = " + text(t.Schema) +
-		" AND TABLE_NAME = " + text(t.Table) + " AND PARTITION_NAME = " + text(t.Partition) +
-		" AND CREATE_TIME = " + text(part.Format(time.DateTime)) + ") > 0", true
+	byID, known := w.store.TableIDCondition(name, one)
+	if t.Partition != "" && known {
+		return cond + " AND " + byID, nil
+	}
+	twins, err := w.twins.of(ctx, w.session, name, table.CreateTime)
+	switch {
+	case err != nil:
+		return "", err
+	case !twins:
+		return cond, nil
+	case !known:
+		return "", &doubtError{"another table was created in the same second, and InnoDB's table ids, which tell them apart, cannot be read: GRANT PROCESS makes them visible"}
+	default:
+		return cond + " AND " + byID, nil
+	}
 }
 
-func created(all []catalog.Identity, partition string) (time.Time, bool) {
+// settle waits until nothing can look like the table any more that is not.
+func (w *worker) settle(ctx context.Context, created time.Time) error {
+	now, err := w.store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	switch left := settleTime - now.Sub(created); {
+	case left > 2*settleTime:
+		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it was turned back", created.Format(time.DateTime))}
+	case left > 0:
+		wait(ctx, left)
+	}
+	return ctx.Err()
+}
+
+func partitionCondition(t plan.Target, created time.Time) string {
+	return "(SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = " + text(t.Schema) +
+		" AND TABLE_NAME = " + text(t.Table) + " AND PARTITION_NAME = " + text(t.Partition) +
+		" AND CREATE_TIME = " + text(created.Format(time.DateTime)) + ") > 0"
+}
+
+func identified(all []catalog.Identity, partition string) (catalog.Identity, bool) {
 	for _, i := range all {
 		if i.Partition == partition {
-			return i.CreateTime, !i.CreateTime.IsZero() && i.Held == ""
+			return i, !i.CreateTime.IsZero() && i.Held == ""
 		}
 	}
-	return time.Time{}, false
+	return catalog.Identity{}, false
+}
+
+// twins remembers which tables share their second of creation with another one. Once that second is over no more can
+// be made, so each incarnation is asked about once.
+type twins struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+const maxTwins = 10_000 // remembered; beyond that they are asked for again
+
+func newTwins() *twins { return &twins{all: map[string]bool{}} }
+
+func (t *twins) of(ctx context.Context, q plan.Querier, table catalog.Table, created time.Time) (bool, error) {
+	key := table.String() + " " + created.Format(time.DateTime)
+	t.mu.Lock()
+	has, known := t.all[key]
+	t.mu.Unlock()
+	if known {
+		return has, nil
+	}
+	if err := q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), table.Schema, table.Name).Scan(&has); err != nil {
+		return false, fmt.Errorf("look for tables created in the same second: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.all) >= maxTwins {
+		clear(t.all)
+	}
+	t.all[key] = has
+	return has, nil
 }

@@ -59,8 +59,9 @@ func openDB(cfg *mysql.Config) (*sql.DB, error) {
 	cfg = cfg.Clone()
 	cfg.MultiStatements = true // a batch is one packet
 	cfg.InterpolateParams = true
-	cfg.ClientFoundRows = true // an UPDATE that changes nothing has still found its row
-	cfg.ParseTime = false      // values travel as the server's text
+	cfg.ClientFoundRows = true      // an UPDATE that changes nothing has still found its row
+	cfg.Logger = &mysql.NopLogger{} // errors are returned, and told once
+	cfg.ParseTime = false           // values travel as the server's text
 	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+",program_name:ttlproxy,ttlproxy_role:engine", ",")
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second

@@ -67,9 +67,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		if err := t.schedule(ctx, jobs); err != nil {
 			return err
 		}
-		if err := t.keep(ctx); err != nil {
-			return err
-		}
+		t.keep(ctx)
 	}
 	late, err := t.late(ctx, jobs)
 	if err != nil {
@@ -147,19 +145,26 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 	}
 	began := time.Now()
 	for _, d := range dueNow(now, policies, ran, *t.limits.Load()) {
-		p := d.policy
-		if open[p.ID] || time.Now().Before(t.retryStart[p.ID]) {
+		if open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID]) {
 			continue
 		}
-		if err := t.start(ctx, now, d); err != nil && !settled(err) {
-			t.retryStart[p.ID] = time.Now().Add(retryStart)
-			t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started", slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.Any("err", err))
-		}
+		t.begin(ctx, now, d)
 		if time.Since(began) > startFor || ctx.Err() != nil {
 			break // the others are still due at the next tick, and more overdue
 		}
 	}
 	return nil
+}
+
+// begin starts a job, or says why it could not be and leaves the table alone for a while.
+func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
+	err := t.start(ctx, now, d)
+	if err == nil || settled(err) || ctx.Err() != nil {
+		return
+	}
+	t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
+	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
+		slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name), slog.Any("err", err))
 }
 
 // runs are the schedules by policy.
@@ -176,12 +181,14 @@ func (t *ticker) runs(ctx context.Context) (map[uint64][]catalog.Schedule, error
 }
 
 // keep is the housekeeping of the whole cluster, done by the leader.
-func (t *ticker) keep(ctx context.Context) error {
+func (t *ticker) keep(ctx context.Context) {
 	if time.Since(t.keptAt) < keepEvery {
-		return nil
+		return
 	}
 	t.keptAt = time.Now()
-	return t.store.Keep(ctx, t.limits.Load().historyDays)
+	if err := t.store.Keep(ctx, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be cleared away", slog.Any("err", err))
+	}
 }
 
 // late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.

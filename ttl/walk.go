@@ -39,7 +39,7 @@ const (
 	// waits for, every row it looks at.
 	sparseShare = 0.05
 	denseShare  = 0.2
-	// roundLimit is the longest list of keys deleted in the presence of locked rows.
+	// roundLimit is the longest list of keys deleted in the presence of locked or poison rows.
 	roundLimit = 100
 	// moveEvery is how often progress through rows that stay is checkpointed.
 	moveEvery = time.Second
@@ -51,8 +51,8 @@ const (
 //	at ──────┤ find its end by key, n rows       ├── end ──────── to
 //	         │ much is due: one range DELETE     │
 //	         │ little is:   keys, DELETE by key  │
-//	         │ locked rows: keys SKIP LOCKED     │
-//	         │ poison row:  halve until alone    │
+//	         │ locked rows: keys SKIP LOCKED,    │
+//	         │ poison rows: halve until alone    │
 //	         └───────────────────────────────────┘
 type walk struct {
 	table    table
@@ -68,7 +68,7 @@ type walk struct {
 	deleted int64 // by this walk
 	took    int64 // rows examined or deleted by the last step
 	sparse  bool
-	round   int   // length of lists among locked rows
+	round   int   // length of lists among locked or poison rows
 	scanned int64 // since the last checkpoint
 	moved   time.Time
 }
@@ -202,15 +202,14 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 	}
 	if c == locked {
 		w.size.failed()
-		return w.goRound(ctx, keys, keys, block.To)
 	}
-	return w.halve(ctx, keys, keys, block.To)
+	return w.carefully(ctx, keys, keys, block.To)
 }
 
-// goRound deletes what nobody holds of the keys, in lists short enough for the servers to look at nothing else: the
-// longer a list, the more likely that they read the whole table instead and wait for everybody in it. cursors are the
-// positions of the keys, end that of the last.
-func (w *walk) goRound(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
+// carefully deletes what nobody holds and nothing objects to of the keys, in lists that get shorter until each culprit
+// stands alone. Short lists also keep the servers from reading the whole table instead, and waiting for everybody in it.
+// cursors are the positions of the keys, end that of the last.
+func (w *walk) carefully(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
 	for n := 0; n < len(keys); {
 		size := min(len(keys)-n, w.round)
 		at := cursors[n+size-1]
@@ -218,33 +217,25 @@ func (w *walk) goRound(ctx context.Context, keys, cursors []plan.Key, end plan.K
 			at = end
 		}
 		err := w.deletePart(ctx, keys[n:n+size], at, w.table.deleteUnlocked)
+		c := classify(err)
 		switch {
 		case err == nil:
-			n += size
 			w.round = min(2*w.round, roundLimit)
-		case classify(err) == locked && size > 1:
-			w.round = size / 2
-		default:
+		case c != locked && c != poison:
 			return err
+		case size > 1:
+			w.round = size / 2
+			continue
+		case c == locked:
+			return err // not the row: somebody is changing the table
+		default:
+			if err := w.leave(ctx, keys[n], at, err); err != nil {
+				return err
+			}
 		}
+		n += size
 	}
 	return nil
-}
-
-// halve deletes keys of which at least one cannot be deleted, and reports that one.
-func (w *walk) halve(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
-	err := w.deletePart(ctx, keys, end, w.table.deleteKeys)
-	if err == nil || classify(err) != poison {
-		return err
-	}
-	if len(keys) == 1 {
-		return w.leave(ctx, keys[0], end, err)
-	}
-	half := len(keys) / 2
-	if err := w.halve(ctx, keys[:half], cursors[:half], cursors[half-1]); err != nil {
-		return err
-	}
-	return w.halve(ctx, keys[half:], cursors[half:], end)
 }
 
 // leave reports a row that cannot be deleted and goes on behind it.
@@ -295,12 +286,8 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 		}
 		at := part[len(part)-1]
 		err := w.deletePart(ctx, keys, at, w.table.deleteKeys)
-		switch {
-		case err == nil:
-		case classify(err) == locked:
-			err = w.goRound(ctx, keys, part, at)
-		case classify(err) == poison:
-			err = w.halve(ctx, keys, part, at)
+		if c := classify(err); err != nil && (c == locked || c == poison) {
+			err = w.carefully(ctx, keys, part, at)
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,279 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+
+func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
+	return catalog.Policy{
+		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: noon.Add(-48 * time.Hour),
+		Rule: catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval, TimeZone: "Europe/Prague", Options: options},
+	}
+}
+
+func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{LastStartedAt: at}} }
+
+func TestDue(t *testing.T) {
+	t.Parallel()
+	open := limits{windowStart: "00:00 +0000", windowEnd: "23:59 +0000"}
+	night := limits{windowStart: "22:00 +0200", windowEnd: "06:00 +0200"}
+	requested := []catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon.Add(-time.Second), RequestedBy: "ann"}}
+	off := policyOf(1, "1h", nil)
+	off.Rule.Enabled = false
+	disarmed := policyOf(1, "1h", nil)
+	disarmed.State = catalog.PolicyDisarmed
+	stopped := policyOf(1, "1h", nil)
+	stopped.Paused = catalog.Pause{Paused: true}
+	lapsed := policyOf(1, "1h", nil)
+	lapsed.Paused = catalog.Pause{Paused: true, Until: noon}
+	failed := []catalog.Schedule{{LastStartedAt: noon.Add(-2 * time.Minute), LastFinishedAt: noon.Add(-time.Minute), LastState: catalog.JobFailed}}
+	for _, c := range []struct {
+		name   string
+		policy catalog.Policy
+		ran    []catalog.Schedule
+		limits limits
+		want   bool
+	}{
+		{"never ran", policyOf(1, "1h", nil), nil, open, true},
+		{"interval not over", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour + time.Microsecond)), open, false},
+		{"interval over, from start to start", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour)), open, true},
+		{"the last partition counts", policyOf(1, "1h", nil), append(startedAt(noon.Add(-2*time.Hour)), startedAt(noon.Add(-time.Minute))...), open, false},
+		{"zero interval", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second)), open, true},
+		{"zero interval rests a second", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second / 2)), open, false},
+		{"TTL_ENABLE off", off, nil, open, false},
+		{"disarmed", disarmed, nil, open, false},
+		{"paused", stopped, nil, open, false},
+		{"pause has ended by itself", lapsed, nil, open, true},
+		{"asked for", policyOf(1, "24h", nil), requested, open, true},
+		{"failed a minute ago", policyOf(1, "24h", nil), failed, open, true},
+		{"outside the global window", policyOf(1, "1h", nil), nil, night, false},
+		{"asked for outside the window", policyOf(1, "1h", nil), requested, night, false},
+		{"inside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "14:00-14:30"}), nil, open, true},
+		{"outside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "12:00-13:59"}), nil, open, false},
+		{"cron before its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "1 14 * * *"}), startedAt(noon.Add(-23 * time.Hour)), open, false},
+		{"cron at its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 * * *"}), startedAt(noon.Add(-23 * time.Hour)), open, true},
+		{"cron, first time after declaration", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 1 6 *"}), nil, open, false},
+		{"an option of another version", policyOf(1, "1h", map[string]string{"TTL_CRON": "whenever"}), nil, open, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if _, got := due(noon, c.policy, c.ran, c.limits); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheMostOverdueComesFirst(t *testing.T) {
+	t.Parallel()
+	policies := []catalog.Policy{policyOf(1, "1h", nil), policyOf(2, "1h", nil), policyOf(3, "24h", nil)}
+	ran := map[uint64][]catalog.Schedule{
+		1: startedAt(noon.Add(-2 * time.Hour)), 2: startedAt(noon.Add(-3 * time.Hour)),
+		3: {{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}},
+	}
+	var order []uint64
+	for _, d := range dueNow(noon, policies, ran, limits{}) {
+		order = append(order, d.policy.ID)
+	}
+	if got, want := fmt.Sprint(order), "[3 2 1]"; got != want {
+		t.Errorf("got %s, want %s: what a person asked for, then by lateness", got, want)
+	}
+}
+
+func TestWindowInEveryMinute(t *testing.T) {
+	t.Parallel()
+	l := limits{windowStart: "23:30 -0100", windowEnd: "01:15 -0100"} // 00:30 to 02:15 UTC
+	for minute := range 24 * 60 {
+		at := time.Date(2026, 5, 10, 0, minute, 59, 0, time.UTC)
+		open := options{zone: time.UTC}.windowClosed(at, l) == ""
+		if want := minute >= 30 && minute <= 2*60+15; open != want {
+			t.Errorf("at %s: open %v, want %v", at.Format("15:04"), open, want)
+		}
+	}
+}
+
+func TestBrake(t *testing.T) {
+	t.Parallel()
+	l := limits{brake: plan.Brake{MaxRows: 1_000_000, Rows: 10_000, Percent: 50}}
+	always, never := l, l
+	always.brake.Percent, never.brake.Percent = 0, 100
+	approved := policyOf(1, "1h", nil)
+	approved.Approval = catalog.Approval{Version: 1, At: noon.Add(-time.Hour)}
+	older := policyOf(1, "1h", nil)
+	older.Version, older.Approval = 2, catalog.Approval{Version: 1, At: noon}
+	dump := policyOf(1, "1h", nil)
+	dump.Approval.Required = true
+	recently, longAgo := startedAt(noon.Add(-time.Hour))[0], startedAt(noon.Add(-30 * 24 * time.Hour))[0]
+	rested := approved
+	rested.Approval.At = noon.Add(-60 * 24 * time.Hour)
+	many := plan.Estimate{Rows: 5_000_000, Expired: 1_000_001}
+	for _, c := range []struct {
+		name   string
+		policy catalog.Policy
+		last   catalog.Schedule
+		due    plan.Estimate
+		limits limits
+		want   bool
+	}{
+		{"few", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 1000, Expired: 1000}, l, false},
+		{"nearly all of a small table", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 1001, Expired: 901}, l, true},
+		{"half of a large table", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 20_002, Expired: 10_001}, l, true},
+		{"less than half of it", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 30_000, Expired: 10_001}, l, false},
+		{"a million", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 5_000_000, Expired: 1_000_000}, l, false},
+		{"more than a million", policyOf(1, "1h", nil), catalog.Schedule{}, many, l, true},
+		{"always", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 100, Expired: 1}, always, true},
+		{"never", policyOf(1, "1h", nil), catalog.Schedule{}, many, never, false},
+		{"approved", approved, catalog.Schedule{}, many, l, false},
+		{"approved another version", older, recently, many, l, true},
+		{"approved and busy", approved, recently, many, l, false},
+		{"long stopped", rested, longAgo, many, l, true},
+		{"long stopped, approved again", approved, longAgo, many, l, false},
+		{"from a dump", dump, catalog.Schedule{}, plan.Estimate{Rows: 10, Expired: 1}, never, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if why := braked(noon, c.policy, c.last, c.due, c.limits); (why != "") != c.want {
+				t.Errorf("got %q, want braked %v", why, c.want)
+			}
+		})
+	}
+}
+
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRates(func(string, time.Duration) {})
+		r.limit(0, 100, 0)
+		began, rows := time.Now(), int64(0)
+		for time.Since(began) < time.Minute {
+			if err := r.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			batch := int64(min(r.Rows(), 1000))
+			r.Spend(batch, batch)
+			rows += batch
+		}
+		if rows < 5900 || rows > 6200 {
+			t.Errorf("%d rows in a minute, want about 6000", rows)
+		}
+		r.limit(2, 0, 0)
+		began, statements := time.Now(), 0
+		for ; time.Since(began) < 10*time.Second; statements++ {
+			if err := r.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if statements < 19 || statements > 22 {
+			t.Errorf("%d statements in ten seconds, want about 20", statements)
+		}
+	})
+}
+
+func TestRaisedLimitIsFeltSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRates(func(string, time.Duration) {})
+		r.limit(0, 1, 0)
+		r.Spend(0, 3600) // an hour's worth
+		time.AfterFunc(5*time.Second, func() { r.limit(0, 0, 0) })
+		began := time.Now()
+		if err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 7*time.Second {
+			t.Errorf("waited %v after the limit was lifted at 5s", took)
+		}
+		r.limit(0, 1, 0)
+		r.Spend(0, 3600)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Wait(ctx); err == nil {
+			t.Error("Wait returned before its debt was paid")
+		}
+	})
+}
+
+func TestBatchSizeFollowsTime(t *testing.T) {
+	t.Parallel()
+	for _, perRow := range []time.Duration{time.Microsecond, 20 * time.Microsecond, time.Millisecond} {
+		b := newBatchSize(1000, 20_000, 50*time.Millisecond)
+		for range 30 {
+			b.took(b.rows, time.Duration(b.rows)*perRow)
+		}
+		want := min(max(int(50*time.Millisecond/perRow), 100), 20_000)
+		if b.rows < want*8/10 || b.rows > want*12/10 {
+			t.Errorf("at %v a row: %d rows, want about %d", perRow, b.rows, want)
+		}
+	}
+	b := newBatchSize(1000, 20_000, 50*time.Millisecond)
+	b.took(1000, time.Second)
+	if b.rows > 100 {
+		t.Errorf("after a statement of a second: %d rows, want the least at once", b.rows)
+	}
+}
+
+// TestGangFindsWhatPays runs gangs against servers whose speed stops growing with some number of workers.
+func TestGangFindsWhatPays(t *testing.T) {
+	for best := 1; best <= 8; best++ {
+		t.Run(fmt.Sprint(best), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGang()
+				g.limit(8)
+				sum, n := 0, 0
+				for second := range 300 {
+					size := g.wanted()
+					g.done(int64(1000 * min(size, best)))
+					time.Sleep(gangInterval)
+					if second >= 60 {
+						sum, n = sum+size, n+1
+					}
+				}
+				if mean := float64(sum) / float64(n); mean < float64(best)-0.5 || mean > float64(best)+1.2 {
+					t.Errorf("%.1f workers on average, want about %d", mean, best)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyStarves serves a thousand tables, one of them without end, with four workers for hours.
+func TestNobodyStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tables, workers = 1000, 4
+		jobs := make([]catalog.Job, tables)
+		for i := range jobs {
+			jobs[i] = catalog.Job{ID: uint64(i + 1), PolicyID: uint64(i + 1), State: catalog.JobRunning, Tasks: 64}
+		}
+		turns := newTurns()
+		turns.set(jobs, map[uint64]bool{7: true})
+		last, served, longest := map[uint64]time.Time{}, map[uint64]int{}, time.Duration(0)
+		began := time.Now()
+		for time.Since(began) < 2*time.Hour {
+			for range workers {
+				job := turns.order()[0]
+				turns.serve(job)
+				since := began
+				if at, ok := last[job]; ok {
+					since = at
+				}
+				longest = max(longest, time.Since(since))
+				last[job] = time.Now()
+				served[job]++
+			}
+			time.Sleep(sliceTime)
+		}
+		if bound := (tables/workers + 10) * sliceTime; longest > bound {
+			t.Errorf("somebody waited %v, want at most %v", longest, bound)
+		}
+		if served[7] < 3*served[1] {
+			t.Errorf("the table that misses its goal was served %d times, others %d", served[7], served[1])
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// memTable is a table in memory whose rows are due, locked or poison, and whose statements take time and fail now and then.
+type memTable struct {
+	t      *testing.T
+	rnd    *rand.Rand
+	keys   []int
+	due    map[int]bool
+	locked map[int]bool // somebody holds the row
+	poison map[int]bool // a trigger objects
+
+	cursor                                       int
+	scanned, deleted, refreshed, skipped, failed int64
+	statements                                   int
+}
+
+func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
+	t.Helper()
+	m := &memTable{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{}, poison: map[int]bool{}}
+	share := m.rnd.Float64()
+	for key := range rows {
+		key = key*3 + m.rnd.IntN(3)
+		m.keys = append(m.keys, key)
+		m.due[key] = m.rnd.Float64() < share
+		m.locked[key] = m.rnd.IntN(200) == 0
+		m.poison[key] = m.due[key] && m.rnd.IntN(300) == 0
+	}
+	return m
+}
+
+func (m *memTable) number(k plan.Key, open int) int {
+	if k == nil {
+		return open
+	}
+	n, err := strconv.Atoi(string(k[0]))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return n
+}
+
+func keyOf(n int) plan.Key { return plan.Key{plan.Value(strconv.Itoa(n))} }
+
+func (m *memTable) in(r plan.Range) []int {
+	from, to := m.number(r.From, -1), m.number(r.To, 1<<40)
+	var in []int
+	for _, k := range m.keys {
+		if k > from && k <= to {
+			in = append(in, k)
+		}
+	}
+	return in
+}
+
+func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (plan.Key, error) {
+	if in := m.in(r); len(in) >= rows {
+		return keyOf(in[rows-1]), nil
+	}
+	return nil, nil
+}
+
+func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]plan.Key, error) {
+	var keys []plan.Key
+	for _, k := range m.in(r) {
+		if m.due[k] {
+			keys = append(keys, keyOf(k))
+		}
+	}
+	return keys, nil
+}
+
+func (m *memTable) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
+	keys, err := m.dueKeys(ctx, plan.Range{From: after})
+	return keys[:min(rows, len(keys))], err
+}
+
+func (*memTable) keyOf(entry plan.Key) plan.Key { return entry }
+func (*memTable) resume(uint64)                 {}
+
+func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (int64, error) {
+	in := m.in(r)
+	for _, k := range in { // a range waits for every row it looks at
+		if m.locked[k] {
+			return 0, &mysql.MySQLError{Number: 1205}
+		}
+	}
+	return m.remove(in, c)
+}
+
+func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	in := m.numbers(keys)
+	for _, k := range in {
+		if m.locked[k] {
+			return 0, &mysql.MySQLError{Number: 1205}
+		}
+	}
+	return m.remove(in, c)
+}
+
+func (m *memTable) deleteUnlocked(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.locked[k] })
+	c.skipped, c.chosen = int64(len(keys)-len(in)), int64(len(in))
+	return m.remove(in, c)
+}
+
+func (m *memTable) deleteSome(_ context.Context, rows int, c checkpoint) (int64, error) {
+	var in []int
+	for _, k := range m.keys {
+		if m.due[k] && len(in) < rows {
+			in = append(in, k)
+		}
+	}
+	return m.remove(in, c)
+}
+
+func (m *memTable) numbers(keys []plan.Key) []int {
+	in := make([]int, len(keys))
+	for i, k := range keys {
+		in[i] = m.number(k, 0)
+	}
+	return in
+}
+
+// remove is a committed packet, unless a row objects or the moment is bad.
+func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
+	m.statements++
+	time.Sleep(time.Duration(len(in)) * 10 * time.Microsecond) // virtual time
+	if m.rnd.IntN(20) == 0 {
+		return 0, &mysql.MySQLError{Number: 1213}
+	}
+	for _, k := range in {
+		if m.due[k] && m.poison[k] {
+			return 0, &mysql.MySQLError{Number: 1644, Message: "not this one"}
+		}
+	}
+	n := int64(0)
+	for _, k := range in {
+		if m.due[k] {
+			delete(m.due, k)
+			m.keys = slices.DeleteFunc(m.keys, func(o int) bool { return o == k })
+			n++
+		}
+	}
+	m.advance(c)
+	m.deleted += n
+	m.skipped += c.skipped
+	if c.chosen > 0 {
+		m.refreshed += c.chosen - n
+	}
+	return n, nil
+}
+
+func (m *memTable) move(_ context.Context, c checkpoint) error {
+	m.advance(c)
+	m.failed += c.failed
+	return nil
+}
+
+func (m *memTable) advance(c checkpoint) {
+	if c.cursor == nil {
+		return
+	}
+	at := m.number(c.cursor, 0)
+	if at < m.cursor {
+		m.t.Errorf("the cursor goes back from %d to %d", m.cursor, at)
+	}
+	m.cursor = at
+	m.scanned += c.scanned
+}
+
+// TestWalkDeletesWhatIsDueAndNothingElse walks random tables with locked and poison rows and failing statements.
+func TestWalkDeletesWhatIsDueAndNothingElse(t *testing.T) {
+	for seed := range uint64(40) {
+		for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex} {
+			t.Run(fmt.Sprintf("%s %d", way, seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { walkRandomTable(t, seed, way) })
+			})
+		}
+	}
+}
+
+func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
+	m := newMemTable(t, seed, 2000)
+	rows, due, held := len(m.keys), 0, 0
+	for _, k := range m.keys {
+		if m.due[k] {
+			due++
+		}
+		if m.due[k] && m.locked[k] {
+			held++
+		}
+	}
+	reported := map[string]bool{}
+	poisoned := func(_ context.Context, key plan.Key, _ error) error {
+		reported[key.Encode()] = true
+		return nil
+	}
+	size := newBatchSize(100, 500, 50*time.Millisecond)
+	w := newWalk(m, way, plan.Range{}, size, newRates(func(string, time.Duration) {}), poisoned)
+	w.pageRows, w.listRows = 300, 70
+	for tries := 0; ; {
+		done, err := w.step(t.Context())
+		if err == nil && done {
+			break
+		}
+		if err == nil {
+			tries = 0
+			continue
+		}
+		if tries++; classify(err) != notExecuted || tries > 50 {
+			t.Fatalf("step: %v after %d tries", err, tries)
+		}
+		w.resume(cursorOf(m), 0) // as the engine does: from the last checkpoint
+	}
+	if got := int(m.deleted + m.skipped + m.failed); got != due {
+		t.Errorf("deleted %d + skipped %d + failed %d rows = %d, want %d", m.deleted, m.skipped, m.failed, got, due)
+	}
+	if len(m.keys) != rows-int(m.deleted) {
+		t.Errorf("%d of %d rows are left after %d deletions", len(m.keys), rows, m.deleted)
+	}
+	if int(m.skipped) > held {
+		t.Errorf("%d rows were skipped, %d are held", m.skipped, held)
+	}
+	if len(reported) != int(m.failed) {
+		t.Errorf("%d rows are reported, %d failed", len(reported), m.failed)
+	}
+	if m.refreshed != 0 {
+		t.Errorf("%d rows count as refreshed, none was", m.refreshed)
+	}
+}
+
+func cursorOf(m *memTable) plan.Key {
+	if m.cursor == 0 {
+		return nil
+	}
+	return keyOf(m.cursor)
+}
+
+func TestWalkWithoutKeyDeletesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemTable(t, 7, 1000)
+		clear(m.poison)
+		w := newWalk(m, plan.DeleteSome, plan.Range{}, newBatchSize(100, 200, time.Second), newRates(func(string, time.Duration) {}), nil)
+		for done := false; !done; {
+			var err error
+			if done, err = w.step(t.Context()); err != nil && classify(err) != notExecuted {
+				t.Fatal(err)
+			}
+		}
+		for k, due := range m.due {
+			if due {
+				t.Fatalf("row %d is left", k)
+			}
+		}
+	})
+}
