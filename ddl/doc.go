@@ -8,9 +8,30 @@
 //  3. Statement.Forward returns the bytes for the server: every byte of the original except the clause and the
 //     one comma that separated it.
 //
-// Nothing is ever printed back from a syntax tree. TiDB's parser judges the cut clause, rewrapped on a dummy table;
-// it never sees the user's statement, because it refuses much that MySQL and MariaDB accept. Names, specs, column
-// definitions and foreign keys are found by one reader over tokens, for both dialects.
+// # The grammar we add
+//
+//	table option = "TTL" [ "=" ] column "+" "INTERVAL" literal unit
+//	             | "TTL_ENABLE" [ "=" ] string                  (* 'ON' or 'OFF' *)
+//	             | "TTL_JOB_INTERVAL" [ "=" ] string            (* a Duration *)
+//	             | extension [ "=" ] ( string | number ) ;      (* see extension.go *)
+//	alter spec   = "REMOVE" "TTL" ;
+//	literal      = number | [ introducer ] string | "TRUE" | "FALSE" ;
+//	unit         = a Unit, or SQL_TSI_ and a simple Unit ;
+//
+// The admin statements are in grammar.go.
+//
+// # How a clause is found and cut
+//
+//	text ──lex──► tokens with their places ──reader──► tables, specs, columns ──optionList──► clause + pieces ──► cuts
+//
+// An option is ours by its position, never by its word: columns, tables and strings may be called ttl. Nothing is ever
+// printed back from a syntax tree. TiDB's parser judges the clause, rewrapped on a dummy table; it never sees the
+// user's statement, because it refuses much that MySQL and MariaDB accept.
+//
+// Comments. The server runs some (/*! */), we look into some that it skips (/*T![ttl] */). Tokens of the second kind are
+// hidden: they may hold options of ours and count for nothing else.
+//
+// # What never happens here
 //
 // The package knows no connection, no catalog and no clock, and imports nothing of ours.
 package ddl
