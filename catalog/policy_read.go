@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,16 @@ func (s *Store) PoliciesIn(ctx context.Context, schema string) ([]Policy, error)
 // Policy returns the policy of a table, or ErrNoPolicy.
 func (s *Store) Policy(ctx context.Context, t Table) (Policy, error) {
 	return s.policy(ctx, s.db, s.stored(t))
+}
+
+// Mentioned reports whether a statement could name a table that has a policy, judged by its bare text and without knowing
+// the session that sent it. It errs towards true: a name that needs quoting counts as mentioned everywhere.
+func (s *Store) Mentioned(ctx context.Context, text string) (found bool, err error) {
+	text = strings.ToLower(strings.ToValidUTF8(text, "?"))
+	if err := s.db.QueryRowContext(ctx, s.sql(selectMentioned), text).Scan(&found); err != nil {
+		return false, fmt.Errorf("look for policies: %w", err)
+	}
+	return found, nil
 }
 
 // PolicyByID returns a policy, or ErrNoPolicy.

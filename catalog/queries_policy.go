@@ -13,6 +13,8 @@ const (
 	selectPolicy         = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? AND p.table_name = ?`
 	selectPolicyByID     = `SELECT ` + policyColumns + ` WHERE p.id = ?`
 	selectPolicyInSchema = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? ORDER BY p.table_name`
+	selectMentioned      = `SELECT EXISTS (SELECT 1 FROM {policy}
+		WHERE LOCATE(LOWER(table_name), ?) > 0 OR table_name REGEXP '[^0-9A-Za-z$_ -]')`
 	selectStagedPolicies = `SELECT ` + policyColumns + ` WHERE p.stage_server IS NOT NULL ORDER BY p.id`
 
 	insertPolicy = `INSERT INTO {policy} (schema_name, table_name, column_name, interval_literal, interval_unit, enabled,

@@ -6,7 +6,7 @@ import "strings"
 // not looked at, and the server refuses a TTL in it.
 type Prepare struct {
 	Name  string
-	Inner *Statement
+	Inner *Statement // nil when it does not concern us
 }
 
 // Execute is EXECUTE name.
@@ -25,9 +25,7 @@ func (r *reader) prepare() {
 	if !ok || !r.take("FROM") {
 		return
 	}
-	if inner := r.inner(); inner != nil {
-		r.st.Action = &Prepare{Name: strings.ToLower(name), Inner: inner}
-	}
+	r.st.Action = &Prepare{Name: strings.ToLower(name), Inner: r.inner()}
 }
 
 // execute reads what follows EXECUTE.

@@ -71,3 +71,6 @@ func (x *exchange) Remember(name string, memo any) {
 
 // Recall returns what Remember was given for the name, or nil.
 func (x *exchange) Recall(name string) any { return x.s.memory.named[name] }
+
+// Forget drops what Remember was given for the name.
+func (x *exchange) Forget(name string) { delete(x.s.memory.named, name) }

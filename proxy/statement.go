@@ -39,7 +39,7 @@ type statements struct {
 func (h *statements) candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
 
 func (h *statements) handle(ctx context.Context, x *exchange) error {
-	h = &statements{Statements: h.Statements, Store: h.Catalog(), log: h.log}
+	h = &statements{Statements: h.Statements, log: h.log}
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}
@@ -47,7 +47,7 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	if asksForWarnings(text) {
 		return warnings(x, text)
 	}
-	if !concerned(text, x.MariaDB()) {
+	if !h.concerned(ctx, x, text) {
 		_, err := x.Pass()
 		return err
 	}
@@ -80,7 +80,7 @@ func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts 
 		if err := t.take(ctx); err != nil || !x.open {
 			return err
 		}
-		if !changesSession(part) || !concerned(part.Rest(), x.MariaDB()) {
+		if !changesSession(part) || concernOf(part.Rest(), x) == noConcern {
 			continue
 		}
 		now, err := readSituation(x)
@@ -100,24 +100,6 @@ func changesSession(st *ddl.Statement) bool {
 	switch st.Verb() {
 	case "USE", "SET", "CALL", "EXECUTE":
 		return true
-	}
-	return false
-}
-
-// concerned is the second test, of a text that may be ours: does anything in it mean something to us, whatever the
-// session's settings are? Only then may its connection be asked, since a question changes what the server
-// says about the statement before.
-func concerned(text string, mariaDB bool) bool {
-	for _, mode := range []ddl.Mode{
-		{MariaDB: mariaDB},
-		{MariaDB: mariaDB, ANSIQuotes: true, NoBackslashEscapes: true},
-		{MariaDB: mariaDB, Charset: "gbk"},
-	} {
-		for _, st := range ddl.Parse(text, mode) {
-			if st.Action != nil || st.Err != nil {
-				return true
-			}
-		}
 	}
 	return false
 }

@@ -38,6 +38,11 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 		_, err := x.Pass()
 		return err
 	}
+	h.Store = h.Catalog()
+	if d, ok := x.Memo().(*deferred); ok && concernOfOne(d.st, x) == follows && !h.mentioned(ctx, d.st.Text()) {
+		_, err := x.Pass()
+		return err
+	}
 	s, err := readSituation(x)
 	if err != nil {
 		return err
@@ -58,8 +63,12 @@ func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situa
 	return t.act(ctx, action)
 }
 
-// prepareNamed is PREPARE name FROM 'text'.
+// prepareNamed is PREPARE name FROM 'text'. Whatever had the name before is gone, also if this one fails.
 func (t *turn) prepareNamed(a *ddl.Prepare) error {
+	t.x.Forget(a.Name)
+	if a.Inner == nil {
+		return t.pass()
+	}
 	h, err := t.hold()
 	if err != nil {
 		return err

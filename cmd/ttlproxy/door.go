@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 // door leads to the catalog: closed at first, with a reason for those who knock, then open.
 type door struct {
+	tried  chan struct{} // closed when the first attempt to open it has ended
 	store  atomic.Pointer[catalog.Store]
 	reason atomic.Pointer[error]
 }
@@ -20,16 +22,28 @@ type door struct {
 var errOpening = errors.New("the catalog is being opened")
 
 func newDoor() *door {
-	d := &door{}
+	d := &door{tried: make(chan struct{})}
 	d.reason.Store(&errOpening)
 	d.store.Store(catalog.Closed(func() error { return *d.reason.Load() }))
 	return d
+}
+
+// catalog is where clients' statements knock. Right after the start they wait for a moment, until the first attempt has ended.
+func (d *door) catalog() *catalog.Store {
+	const patience = 2 * time.Second
+	select {
+	case <-d.tried:
+	case <-time.After(patience):
+	}
+	return d.store.Load()
 }
 
 // open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
 // damaged schema, is logged once and told to the clients of TTL statements; someone may mend it.
 func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger) *catalog.Store {
 	const interval = time.Second
+	first := sync.OnceFunc(func() { close(d.tried) })
+	defer first()
 	for logged := ""; ; {
 		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
 		if err == nil {
@@ -42,6 +56,7 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 		}
 		err = o.advise(err)
 		d.reason.Store(&err)
+		first()
 		if err.Error() != logged {
 			logged = err.Error()
 			log.ErrorContext(ctx, "no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes", slog.Any("err", err))

@@ -65,7 +65,7 @@ type running struct {
 // the catalog: until it is open, and when it cannot be opened, only statements about TTL fail, with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
-	r.Proxy.Statements = proxy.Statements{Catalog: door.store.Load, DB: r.db}
+	r.Proxy.Statements = proxy.Statements{Catalog: door.catalog, DB: r.db}
 	server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
 	if err != nil {
 		return err

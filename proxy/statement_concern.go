@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// concern says how much a text has to do with us.
+type concern int
+
+const (
+	noConcern concern = iota
+	follows           // it matters if one of its tables has a policy
+	ours              // it holds a clause, or is a statement of ours
+)
+
+// concerned is the second test, of a text that may be ours. Only one that passes it may bring a question to its own
+// connection, since that changes what FOUND_ROWS() and the like say there. So it does without the session's
+// settings, and errs towards true.
+func (h *statements) concerned(ctx context.Context, x *exchange, text string) bool {
+	c := concernOf(text, x)
+	if c == noConcern {
+		return false
+	}
+	h.Store = h.Catalog()
+	return c == ours || x.Command == wire.Prepare || h.mentioned(ctx, text)
+}
+
+// mentioned reports whether a table with a policy may be named in the text. If the catalog cannot be asked, what only
+// follows a table passes, and the identity check catches up later.
+func (h *statements) mentioned(ctx context.Context, text string) bool {
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	found, err := h.Store.Mentioned(ctx, text)
+	if err != nil {
+		h.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
+	}
+	return found
+}
+
+// concernOf reads a text in each way that a session's settings could make the server read it.
+func concernOf(text string, x *exchange) concern {
+	most := noConcern
+	for _, mode := range []ddl.Mode{
+		{MariaDB: x.MariaDB()},
+		{MariaDB: x.MariaDB(), ANSIQuotes: true, NoBackslashEscapes: true},
+		{MariaDB: x.MariaDB(), Charset: "gbk"},
+	} {
+		for _, st := range ddl.Parse(text, mode) {
+			most = max(most, concernOfOne(st, x))
+		}
+	}
+	return most
+}
+
+func concernOfOne(st *ddl.Statement, x *exchange) concern {
+	if st.Err != nil || st.Clause() != nil {
+		return ours
+	}
+	switch a := st.Action.(type) {
+	case nil:
+		return noConcern
+	case *ddl.CreateTable, *ddl.AlterTable, *ddl.DropTables, *ddl.RenameTables, *ddl.TruncateTable, *ddl.ChangeTables, *ddl.ShowCreateTable:
+		return follows
+	case *ddl.Prepare:
+		if x.Recall(a.Name) == nil && (a.Inner == nil || concernOfOne(a.Inner, x) == noConcern) {
+			return noConcern
+		}
+	case *ddl.Immediate:
+		return concernOfOne(a.Inner, x)
+	case *ddl.Execute:
+		if x.Recall(a.Name) == nil {
+			return noConcern
+		}
+	}
+	return ours
+}
