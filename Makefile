@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 30s
 
-.PHONY: help build demo unit test race e2e fuzz bench lint fmt vuln tidy docs check-all up down
+.PHONY: help build demo unit test race e2e fuzz bench bench-proxy suites lint fmt vuln tidy docs check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,13 @@ bench: ## benchmarks into bin/bench.txt, compared with bin/bench.old.txt if ther
 	@mkdir -p $(BIN)
 	go test -short -run '^$$' -bench . -benchmem -count 6 ./... | tee $(BIN)/bench.txt
 	@test ! -f $(BIN)/bench.old.txt || go run $(BENCHSTAT) $(BIN)/bench.old.txt $(BIN)/bench.txt
+
+bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and no proxy
+	go run ./bench/dataplane
+
+suites: build ## the servers' own regression tests, through a plain relay and through the proxy
+	go run ./integration/suites -suite mariadb
+	go run ./integration/suites -suite mysql
 
 lint: ## go vet and golangci-lint, which also checks the direction of imports
 	go vet ./...

@@ -46,6 +46,10 @@ func (r *runner) main(ctx context.Context, match string) (worse int, err error) 
 	if err != nil {
 		return 0, err
 	}
+	if _, err := os.Stat(r.dir); err != nil {
+		fmt.Fprintf(r.out, "%s is not there: install mariadb-test or mysql-testsuite, or name the suite's folder with -tests. Nothing was tested.\n", r.dir)
+		return 0, nil
+	}
 	tests, err := find(r.dir, re)
 	if err != nil {
 		return 0, err

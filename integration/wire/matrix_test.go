@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"crypto/tls"
 	"fmt"
+	"net"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
@@ -111,6 +113,34 @@ func TestExpiredPassword(t *testing.T) {
 		}
 		if len(relayed) != 4 {
 			t.Errorf("got %q, want a login that may change its password", relayed)
+		}
+	})
+}
+
+// Pitfall 12: some drivers ask for TLS and forget to say so again in the response behind it.
+func TestTLSForgottenInTheResponse(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		if s.MariaDB() {
+			t.Skip("the server under test has no certificate")
+		}
+		user(t, s, "forgetful")
+		address := through(t, s.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })
+		n, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		c := &conn{Conn: n, t: t}
+		payload, _, err := c.packet()
+		if err != nil || c.greeting.Decode(payload) != nil {
+			t.Fatalf("no greeting: %v", err)
+		}
+		caps := wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | wire.LongPassword
+		c.send(1, response(caps|wire.SSL, "forgetful", "", c.greeting.AuthPlugin, nil)[:wire.SSLRequestSize])
+		c.Conn = tls.Client(n, &tls.Config{InsecureSkipVerify: true})
+		c.send(2, response(caps, "forgetful", "", c.greeting.AuthPlugin, nil))
+		if err := c.authenticate(""); err != nil {
+			t.Error(err)
 		}
 	})
 }
