@@ -63,6 +63,7 @@ tidy: ## check that go.mod and go.sum hold exactly what is needed
 
 docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run Reference -update
+	go test ./catalog -run Page -update
 
 check-all: build tidy lint race test fuzz vuln ## the slow matrix: everything above, with fuzzing
 

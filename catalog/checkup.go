@@ -155,12 +155,9 @@ func (c *checkup) replication(ctx context.Context) error {
 	if c.server.MariaDB {
 		grant, query = "GRANT REPLICA MONITOR ON *.*", probeReplicaMariaDB
 	}
-	rows, err := c.db.QueryContext(ctx, query)
-	if err == nil {
-		running := rows.Next()
-		if err = errors.Join(rows.Err(), rows.Close()); err == nil && running {
-			c.bad(LevelWarning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
-		}
+	running, err := answers(ctx, c.db, query)
+	if err == nil && running {
+		c.bad(LevelWarning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
 	}
 	return c.tried(err, LevelError, "replication", "replication state is visible", "the account may not see whether this server is a replica", grant)
 }
@@ -173,7 +170,7 @@ func (c *checkup) binlogComment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // only gives the connection back
+	defer conn.Close()
 	_, err = conn.ExecContext(ctx, probeRowsQuery)
 	return c.tried(err, LevelWarning, "audit comment", "the binary log will show which policy deleted a row",
 		"the binary log will not show which policy deleted a row", "GRANT SESSION_VARIABLES_ADMIN ON *.*")
@@ -216,11 +213,7 @@ func (c *checkup) tableRights(ctx context.Context) error {
 	}
 	allowed := 0
 	for _, p := range all {
-		q := fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column))
-		rows, err := c.db.QueryContext(ctx, q)
-		if err == nil {
-			err = rows.Close()
-		}
+		_, err := answers(ctx, c.db, fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column)))
 		switch {
 		case err == nil:
 			allowed++

@@ -72,7 +72,7 @@ func OpenExisting(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // only gives the connection back
+	defer conn.Close()
 	done, err := s.migrated(ctx, conn, steps)
 	if err != nil {
 		return nil, err
@@ -88,14 +88,11 @@ func (s *Store) complete(ctx context.Context) error {
 	for _, q := range []string{
 		selectPolicies, selectJobs, selectTasks, selectSchedules, selectSettings, selectLineage, selectGeneration, selectGlobalPause,
 	} {
-		rows, err := s.db.QueryContext(ctx, s.sql(q))
+		_, err := answers(ctx, s.db, s.sql(q))
 		if isServerError(err, errNoTable, errNoColumn) {
 			return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again", ErrDamagedCatalog, err, s.cfg.Schema)
 		}
 		if err != nil {
-			return fmt.Errorf("look at the catalog: %w", err)
-		}
-		if err := rows.Close(); err != nil {
 			return fmt.Errorf("look at the catalog: %w", err)
 		}
 	}

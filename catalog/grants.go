@@ -13,19 +13,32 @@ type Grant struct {
 	Why string
 }
 
-// Grants returns the statements that make the least privileged service account that works: never SUPER, never CONNECTION_ADMIN.
-// Tables are looked after in the given schemas, or everywhere when there are none.
-func Grants(mariadb bool, schema, user, host string, schemas ...string) []Grant {
-	account := literal(user) + "@" + literal(host)
+// ServiceAccount is the account that keeps the catalog and deletes rows.
+type ServiceAccount struct {
+	User     string
+	Host     string // '%' when empty
+	Password string // a reminder to choose one when empty
+	Catalog  string // schema of the catalog; DefaultSchema when empty
+	// Schemas are those whose tables may have a TTL; none for all.
+	Schemas []string
+}
+
+// Grants returns the statements that make the account with the least rights that do: never SUPER, never CONNECTION_ADMIN.
+func (a ServiceAccount) Grants(mariadb bool) []Grant {
+	account := literal(a.User) + "@" + literal(orDefault(a.Host, "%"))
 	to := " TO " + account
 	out := []Grant{
-		{"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY 'choose a password'", "the account; put its password into --engine-password-file"},
 		{
-			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW ON " + pattern(schema) + ".*" + to,
+			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " + literal(orDefault(a.Password, "choose a password")),
+			"the account; its password goes into --engine-password-file",
+		},
+		{
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW ON " +
+				pattern(orDefault(a.Catalog, DefaultSchema)) + ".*" + to,
 			"its own schema: policies, jobs and history",
 		},
 	}
-	for _, on := range scopes(schemas) {
+	for _, on := range scopes(a.Schemas) {
 		out = append(out, Grant{"GRANT SELECT, DELETE ON " + on + to, "to find and delete expired rows"})
 	}
 	out = append(out, Grant{"GRANT PROCESS ON *.*" + to, "InnoDB's table ids, which tell a table from its replacement, and connections that ended in the middle of a statement"})

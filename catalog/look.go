@@ -34,7 +34,7 @@ func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
 	if err != nil {
 		return Seen{}, fmt.Errorf("look at %s: %w", t, err)
 	}
-	defer conn.Close() //nolint:errcheck // only gives the connection back
+	defer conn.Close()
 	for range lookAttempts {
 		seen, err := s.look(ctx, conn, t)
 		if err != nil {

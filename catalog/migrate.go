@@ -84,7 +84,7 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // only gives the connection back
+	defer conn.Close()
 	if done, err := s.migrated(ctx, conn, steps); done || err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func namedLock(ctx context.Context, conn *sql.Conn, name string) (unlock func(),
 	return func() {
 		// The lock must not outlive a cancelled ctx on a pooled connection.
 		var ignored sql.NullInt64
-		_ = conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", name).Scan(&ignored) //nolint:errcheck // the server frees it with the connection
+		_ = conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", name).Scan(&ignored)
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func (b *bench) columns(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var line string

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -11,8 +10,9 @@ import (
 // service creates the account that Grants describes and returns how it connects.
 func (b *bench) service(t *testing.T, user string) *mysql.Config {
 	t.Helper()
-	for _, g := range Grants(b.Server().MariaDB, b.Schema(), user, "%", b.user) {
-		b.exec(t, strings.ReplaceAll(g.SQL, "choose a password", "s3cret"))
+	account := ServiceAccount{User: user, Password: "s3cret", Catalog: b.Schema(), Schemas: []string{b.user}}
+	for _, g := range account.Grants(b.Server().MariaDB) {
+		b.exec(t, g.SQL)
 	}
 	t.Cleanup(func() {
 		if _, err := b.db.Exec("DROP USER " + user); err != nil {

@@ -67,54 +67,96 @@ const (
 func AllSettings() []Setting {
 	const none = math.MaxInt64
 	return []Setting{
-		{Name: JobEnable, Alias: "tidb_" + JobEnable, Kind: KindBool, Default: "ON", Scope: "cluster",
-			Text: "OFF ends running jobs and starts no new ones."},
-		{Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt, Default: "500", Min: 1, Max: 10240, Scope: "statement",
-			Text: "Most keys a statement reads where rows are found by key."},
-		{Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt, Default: "100", Min: 1, Max: 10240, Scope: "statement",
-			Text: "Most keys a DELETE names. A DELETE over a key range is bounded by the time it takes instead: see ttl_batch_target_ms."},
-		{Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node",
-			Text: "Most DELETE statements per second on each node; 0 for no limit."},
-		{Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
-			Text: "Most tasks a node works on at the same time."},
-		{Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
-			Text: "Most DELETE statements a node runs at the same time."},
-		{Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt, Default: "-1", Min: 1, Max: 256, Scope: "cluster",
-			Text: "Most tasks that run in the whole cluster; -1 for live engine nodes times scan workers, at most 256."},
-		{Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime, Default: "00:00 +0000", Scope: "cluster",
-			Text: "Jobs run from this minute of the day. Without an offset the session's time zone counts."},
-		{Name: WindowEnd, Alias: "tidb_" + WindowEnd, Kind: KindTime, Default: "23:59 +0000", Scope: "cluster",
-			Text: "Jobs run up to and including this minute. Before the start, the window crosses midnight."},
-		{Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool, Default: "ON", Scope: "cluster",
-			Text: "Whether an index that begins with the TTL column may be used to find rows."},
+		{
+			Name: JobEnable, Alias: "tidb_" + JobEnable, Kind: KindBool, Default: "ON", Scope: "cluster",
+			Text: "OFF ends running jobs and starts no new ones.",
+		},
+		{
+			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt, Default: "500", Min: 1, Max: 10240, Scope: "statement",
+			Text: "Most keys a statement reads where rows are found by key.",
+		},
+		{
+			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt, Default: "100", Min: 1, Max: 10240, Scope: "statement",
+			Text: "Most keys a DELETE names. A DELETE over a key range is bounded by the time it takes instead: see ttl_batch_target_ms.",
+		},
+		{
+			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node",
+			Text: "Most DELETE statements per second on each node; 0 for no limit.",
+		},
+		{
+			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
+			Text: "Most tasks a node works on at the same time.",
+		},
+		{
+			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
+			Text: "Most DELETE statements a node runs at the same time.",
+		},
+		{
+			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt, Default: "-1", Min: 1, Max: 256, Scope: "cluster",
+			Text: "Most tasks that run in the whole cluster; -1 for live engine nodes times scan workers, at most 256.",
+		},
+		{
+			Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime, Default: "00:00 +0000", Scope: "cluster",
+			Text: "Jobs run from this minute of the day. Without an offset the session's time zone counts.",
+		},
+		{
+			Name: WindowEnd, Alias: "tidb_" + WindowEnd, Kind: KindTime, Default: "23:59 +0000", Scope: "cluster",
+			Text: "Jobs run up to and including this minute. Before the start, the window crosses midnight.",
+		},
+		{
+			Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool, Default: "ON", Scope: "cluster",
+			Text: "Whether an index that begins with the TTL column may be used to find rows.",
+		},
 
 		{Name: DeleteRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Text: "Most rows deleted per second on each node; 0 for no limit."},
 		{Name: ScanRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Text: "Most rows examined per second on each node; 0 for no limit."},
-		{Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster",
-			Text: "Most rows deleted per second by all nodes together; 0 for no limit."},
-		{Name: BatchTargetMS, Kind: KindInt, Default: "50", Min: 1, Max: 10000, Scope: "statement",
-			Text: "How many milliseconds a DELETE should take; batches grow and shrink towards it."},
-		{Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table",
-			Text: "A new or changed policy waits for APPROVE when more rows than this are due."},
-		{Name: BrakeRows, Kind: KindInt, Default: "10000", Max: none, Scope: "table",
-			Text: "… or when more rows than this are due and they are ttl_brake_percent of the table."},
-		{Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table",
-			Text: "Share of the table that makes the brake hold; 0 holds always, 100 never."},
-		{Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster",
-			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE."},
-		{Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster",
-			Text: "Whether to delete on a server whose replication applier runs (circular pairs, migrations)."},
-		{Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster",
-			Text: "A catalog nobody has worked with for longer holds its policies until TRUST TTL SERVER; the proxy that remembers it is excepted."},
+		{
+			Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster",
+			Text: "Most rows deleted per second by all nodes together; 0 for no limit.",
+		},
+		{
+			Name: BatchTargetMS, Kind: KindInt, Default: "50", Min: 1, Max: 10000, Scope: "statement",
+			Text: "How many milliseconds a DELETE should take; batches grow and shrink towards it.",
+		},
+		{
+			Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table",
+			Text: "A new or changed policy waits for APPROVE when more rows than this are due.",
+		},
+		{
+			Name: BrakeRows, Kind: KindInt, Default: "10000", Max: none, Scope: "table",
+			Text: "… or when more rows than this are due and they are ttl_brake_percent of the table.",
+		},
+		{
+			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table",
+			Text: "Share of the table that makes the brake hold; 0 holds always, 100 never.",
+		},
+		{
+			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster",
+			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
+		},
+		{
+			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster",
+			Text: "Whether to delete on a server whose replication applier runs (circular pairs, migrations).",
+		},
+		{
+			Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster",
+			Text: "A catalog nobody has worked with for longer holds its policies until TRUST TTL SERVER; the proxy that remembers it is excepted.",
+		},
 		{Name: DefaultJobInterval, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Text: "TTL_JOB_INTERVAL of tables that do not say."},
-		{Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster",
-			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's when the policy is declared."},
+		{
+			Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster",
+			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's when the policy is declared.",
+		},
 		{Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Text: "Dates before this one are mistakes and never expire."},
-		{Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster",
-			Text: "Days that ended jobs, events and policies of vanished tables are kept."},
+		{
+			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster",
+			Text: "Days that ended jobs, events and policies of vanished tables are kept.",
+		},
 		{Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Text: "A job that takes longer ends as timed out."},
-		{Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster",
-			Text: "Whether TiDB's trigger endpoint starts jobs without a token."},
+		{
+			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster",
+			Text: "Whether TiDB's trigger endpoint starts jobs without a token.",
+		},
 	}
 }
 

@@ -31,7 +31,7 @@ func (v Values) Bool(name string) bool { return v[name] == "ON" }
 func (v Values) Int(name string) int64 {
 	n, err := strconv.ParseInt(v[name], 10, 64)
 	if err != nil {
-		n, _ = strconv.ParseInt(DefaultValues()[name], 10, 64) //nolint:errcheck // defaults are numbers, a test says so
+		n, _ = strconv.ParseInt(DefaultValues()[name], 10, 64)
 	}
 	return n
 }
@@ -40,7 +40,7 @@ func (v Values) Int(name string) int64 {
 func (v Values) Duration(name string) time.Duration {
 	d, err := ddl.Duration(v[name])
 	if err != nil {
-		d, _ = ddl.Duration(DefaultValues()[name]) //nolint:errcheck // defaults are durations, a test says so
+		d, _ = ddl.Duration(DefaultValues()[name])
 	}
 	return d
 }

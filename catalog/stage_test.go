@@ -240,7 +240,7 @@ func TestOneDDLAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // a test
+		defer conn.Close()
 		who := b.client()
 		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
 			t.Fatal(err)

@@ -89,7 +89,7 @@ func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // collect reads all rows through scan and closes them.
 func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	var out []T
 	for rows.Next() {
 		v, err := scan(rows)
@@ -99,4 +99,14 @@ func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error
 		out = append(out, v)
 	}
 	return out, rows.Err()
+}
+
+// answers runs a query whose rows do not matter, and reports whether there are any.
+func answers(ctx context.Context, on execer, query string) (bool, error) {
+	rows, err := on.QueryContext(ctx, query)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	return rows.Next(), rows.Err()
 }

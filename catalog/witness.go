@@ -42,14 +42,12 @@ func (w *Witness) Await(ctx context.Context) bool {
 
 // Run checks, advances the generation and remembers it, with every beat until ctx ends.
 func (w *Witness) Run(ctx context.Context) error {
-	for {
+	for wait(ctx, w.store.cfg.BeatInterval) == nil {
 		if err := w.Check(ctx); err != nil {
 			w.warn(ctx, err)
 		}
-		if wait(ctx, w.store.cfg.BeatInterval) != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 func (w *Witness) warn(ctx context.Context, err error) {

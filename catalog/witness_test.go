@@ -83,7 +83,7 @@ func TestUnknownServerIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // a test
+		defer conn.Close()
 		if err := w.Admit(t.Context(), conn); !errors.Is(err, ErrUnknownServer) {
 			t.Errorf("a connection before the check: got %v, want %v", err, ErrUnknownServer)
 		}

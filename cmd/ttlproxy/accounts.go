@@ -1,12 +1,21 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
 
-// accounts are the statements that make the engine's account.
-func (o *options) accounts() []string {
-	return []string{
-		fmt.Sprintf("CREATE USER IF NOT EXISTS '%s'@'%%'", o.EngineUser),
-		fmt.Sprintf("ALTER USER '%s'@'%%' IDENTIFIED BY '%s'", o.EngineUser, o.EnginePassword),
-		fmt.Sprintf("GRANT ALL ON *.* TO '%s'@'%%'", o.EngineUser),
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// account is the engine's account, looking after tables in some schemas or in all.
+func (o *options) account(schemas []string) catalog.ServiceAccount {
+	return catalog.ServiceAccount{User: o.EngineUser, Password: o.EnginePassword, Catalog: o.Schema, Schemas: schemas}
+}
+
+// accounts are the statements that make the engine's account, or give an old one this password.
+func (o *options) accounts(mariadb bool) []string {
+	var out []string
+	for _, g := range o.account(nil).Grants(mariadb) {
+		out = append(out, g.SQL)
 	}
+	return append(out, fmt.Sprintf("ALTER USER '%s'@'%%' IDENTIFIED BY '%s'", o.EngineUser, o.EnginePassword))
 }

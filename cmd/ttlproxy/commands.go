@@ -16,6 +16,26 @@ func commands() []command {
 			run: demo,
 		},
 		{
+			name: "init", args: "[SCHEMA...]", summary: "print the statements that make the engine's account, and make the catalog",
+			text: "Prints the GRANTs of an account with the least rights that do, for tables in the given schemas or in all. With the account's password it then makes the catalog.",
+			run:  initialize,
+		},
+		{
+			name: "check", summary: "look for what keeps rows from being deleted, and say what to do",
+			text: "Tries each right of the engine's account and looks at the settings of the server, the catalog and the policies. Ends with 1 when rows will not be deleted.",
+			run:  check,
+		},
+		{
+			name: "export", summary: "print all policies as statements",
+			text: "Prints an ALTER TABLE for each policy. Run through a proxy, they bring the policies back.",
+			run:  export,
+		},
+		{
+			name: "uninstall", summary: "print all policies, then remove the catalog",
+			text: "Prints what export prints, then drops the catalog's schema. It refuses while proxies are at work with it.",
+			run:  uninstall,
+		},
+		{
 			name: "config", summary: "print an example of the configuration file",
 			text: "Prints a configuration file with every key, its explanation and its default.",
 			run:  printConfig,

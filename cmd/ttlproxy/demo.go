@@ -76,7 +76,7 @@ func (o *options) introduce(ctx context.Context, server *sandbox.Server) error {
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	for _, statement := range append(o.accounts(), demoAccounts...) {
+	for _, statement := range append(o.accounts(server.Flavour == sandbox.MariaDB), demoAccounts...) {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("prepare the server: %w", err)
 		}

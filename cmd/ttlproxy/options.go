@@ -55,7 +55,7 @@ func defaults() *options {
 var (
 	onServe   = []string{"serve"}
 	onClients = []string{"serve", "demo"}
-	onCatalog = []string{"serve"}
+	onCatalog = []string{"serve", "init", "check", "export", "uninstall"}
 	onLogging = []string{"serve"}
 )
 

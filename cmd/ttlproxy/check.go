@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// errFindings ends `ttlproxy check` with 1 when rows will not be deleted.
+var errFindings = errors.New("rows will not be deleted until the errors above are mended")
+
+// check is `ttlproxy check`: the doctor.
+func check(ctx context.Context, w world, o *options, _ []string) error {
+	backends, err := o.backends(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	db, err := o.open(backends)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	findings, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
+	failed := false
+	for _, f := range findings {
+		failed = failed || f.Level == catalog.LevelError
+		fmt.Fprintf(w.stdout, "%-8s %-18s %s\n", f.Level, f.Name, f.Text)
+		if f.Advice != "" {
+			fmt.Fprintf(w.stdout, "%-27s → %s\n", "", f.Advice)
+		}
+	}
+	if err != nil {
+		return o.advise(err)
+	}
+	if failed {
+		return errFindings
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// export is `ttlproxy export`: all policies as statements.
+func export(ctx context.Context, w world, o *options, _ []string) error {
+	return o.withCatalog(ctx, func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
+}
+
+// uninstall is `ttlproxy uninstall`: it prints the policies, then drops the catalog.
+func uninstall(ctx context.Context, w world, o *options, _ []string) error {
+	return o.withCatalog(ctx, func(store *catalog.Store) error {
+		if err := writePolicies(ctx, w.stdout, store); err != nil {
+			return err
+		}
+		if err := store.Uninstall(ctx); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w.stdout, "-- Schema %s is dropped; nothing else was made on the server but the account:\n-- DROP USER '%s'@'%%';\n", o.Schema, o.EngineUser)
+		return err
+	})
+}
+
+func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) error {
+	text, err := store.Export(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text)
+	return err
+}
+
+// withCatalog opens the catalog that is there, and makes none.
+func (o *options) withCatalog(ctx context.Context, use func(*catalog.Store) error) error {
+	backends, err := o.backends(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	db, err := o.open(backends)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
+	if err != nil {
+		return o.advise(err)
+	}
+	return use(store)
+}
