@@ -45,6 +45,7 @@ type Engine struct {
 
 	limits atomic.Pointer[limits]
 	node   atomic.Uint64
+	doubt  atomic.Pointer[string]    // why the server's clock is not believed
 	beat   atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
 }
 
@@ -164,6 +165,9 @@ func (e *Engine) stopped() string {
 func (e *Engine) heldBy() string {
 	if why := e.stopped(); why != "" {
 		return why
+	}
+	if why := e.doubt.Load(); why != nil && *why != "" {
+		return *why
 	}
 	return e.rates.Reason()
 }

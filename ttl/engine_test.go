@@ -65,7 +65,7 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 		defer f.run(nil)()
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "1500" })
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished' AND deleted = 1500") == "1"
+			return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished' AND deleted = 1500 AND examined = 3000") == "1"
 		})
 		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE made < NOW()"); left != "0" {
 			t.Errorf("%s expired rows are left", left)

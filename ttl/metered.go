@@ -30,6 +30,11 @@ func (m *metered) blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Ke
 	return timed(m, "scan", func() (plan.Key, error) { return m.table.blockEnd(ctx, r, rows) })
 }
 
+func (m *metered) blockRows(ctx context.Context, r plan.Range) (int, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() (int, error) { return m.table.blockRows(ctx, r) })
+}
+
 func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
 	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueKeys(ctx, r) })

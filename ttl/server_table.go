@@ -32,6 +32,18 @@ func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (pla
 	return keys[0], nil
 }
 
+// blockRows counts a range that is known to be shorter than a block.
+func (t *serverTable) blockRows(ctx context.Context, r plan.Range) (rows int, err error) {
+	query, err := t.statements.BlockRows(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.session.ready(ctx); err != nil {
+		return 0, err
+	}
+	return rows, t.session.QueryRowContext(ctx, query).Scan(&rows)
+}
+
 func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error) {
 	query, err := t.statements.BlockKeys(r)
 	if err != nil {

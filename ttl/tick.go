@@ -27,6 +27,7 @@ type ticker struct {
 	leaseAt    time.Time
 	limitsAt   time.Time
 	keptAt     time.Time
+	clock      clockWatch
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
 }
@@ -128,7 +129,7 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 	if err != nil {
 		return err
 	}
-	if pause.Held || paused(pause.Pause, now) {
+	if pause.Held || paused(pause.Pause, now) || t.clockDoubted(ctx, now) {
 		return nil
 	}
 	policies, err := t.store.Policies(ctx)
@@ -154,6 +155,15 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 		}
 	}
 	return nil
+}
+
+// clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once.
+func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
+	why := t.clock.doubt(now, time.Now())
+	if before := t.doubt.Swap(&why); why != "" && (before == nil || *before == "") {
+		t.log.LogAttrs(ctx, slog.LevelError, "no jobs are started", slog.String("reason", why))
+	}
+	return why != ""
 }
 
 // begin starts a job, or says why it could not be and leaves the table alone for a while.

@@ -21,6 +21,7 @@ var (
 // table is the user's table as a walk sees it. Its deletes go through the barrier and leave a checkpoint.
 type table interface {
 	blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error)
+	blockRows(ctx context.Context, r plan.Range) (int, error)
 	dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error)
 	page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error)
 	keyOf(entry plan.Key) plan.Key
@@ -96,8 +97,11 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	done = end == nil || end.Equal(w.to)
-	if end == nil {
+	if end == nil { // the last block is shorter, by how much must be asked
 		end = w.to
+		if rows, err = w.table.blockRows(ctx, plan.Range{From: w.at, To: end}); err != nil {
+			return false, err
+		}
 	}
 	if !done && end.Equal(w.at) {
 		return false, errStuck

@@ -74,6 +74,8 @@ func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (plan.Key
 	return nil, nil
 }
 
+func (m *memTable) blockRows(_ context.Context, r plan.Range) (int, error) { return len(m.in(r)), nil }
+
 func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]plan.Key, error) {
 	var keys []plan.Key
 	for _, k := range m.in(r) {
@@ -172,6 +174,7 @@ func (m *memTable) move(_ context.Context, c checkpoint) error {
 }
 
 func (m *memTable) advance(c checkpoint) {
+	m.scanned += c.scanned
 	if c.cursor == nil {
 		return
 	}
@@ -180,7 +183,6 @@ func (m *memTable) advance(c checkpoint) {
 		m.t.Errorf("the cursor goes back from %d to %d", m.cursor, at)
 	}
 	m.cursor = at
-	m.scanned += c.scanned
 }
 
 // TestWalkDeletesWhatIsDueAndNothingElse walks random tables with locked and poison rows and failing statements.
@@ -239,6 +241,10 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	}
 	if len(reported) != int(m.failed) {
 		t.Errorf("%d rows are reported, %d failed", len(reported), m.failed)
+	}
+	// Blocks that were taken again were examined again.
+	if n := int(m.scanned); way == plan.WalkRange && (n < rows || n > 2*rows) {
+		t.Errorf("%d rows count as examined, want at least %d", n, rows)
 	}
 	if m.refreshed != 0 {
 		t.Errorf("%d rows count as refreshed, none was", m.refreshed)

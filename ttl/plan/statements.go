@@ -84,6 +84,12 @@ func (s *Statements) BlockEnd(r Range, n int) (string, error) {
 		" ORDER BY " + s.Key.Order() + " LIMIT 1 OFFSET " + strconv.Itoa(n-1), err
 }
 
+// BlockRows counts the rows of a range, expired or not.
+func (s *Statements) BlockRows(r Range) (string, error) {
+	where, err := s.within(r)
+	return "SELECT COUNT(*)" + s.byKey() + " WHERE " + where, err
+}
+
 // BlockKeys reads the keys of the expired rows of a block.
 func (s *Statements) BlockKeys(r Range) (string, error) {
 	where, err := s.within(r)
