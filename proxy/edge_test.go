@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 type edge struct {
 	*Server
 	address string
+	logged  *lines
 	stop    func()
 }
 
@@ -21,8 +23,8 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 	if len(c.Listen) == 0 {
 		c.Listen = []string{"127.0.0.1:0"}
 	}
-	w := &logWriter{t: t}
-	log := slog.New(slog.NewTextHandler(w, nil))
+	w, logged := &logWriter{t: t}, &lines{}
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(w, logged), nil))
 	backends, err := NewBackends(b, log)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,7 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 	ended := make(chan struct{}, 2)
 	go func() { s.Run(ctx); ended <- struct{}{} }()
 	go func() { backends.Run(ctx); ended <- struct{}{} }()
-	e := &edge{Server: s, address: s.Addr().String()}
+	e := &edge{Server: s, address: s.Addr().String(), logged: logged}
 	e.stop = sync.OnceFunc(func() {
 		cancel()
 		for range cap(ended) {

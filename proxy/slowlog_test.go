@@ -35,8 +35,6 @@ func (l *lines) String() string {
 func TestSlowLog(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}}, Config{SlowLog: 50 * time.Millisecond})
-		var log lines
-		p.log = slog.New(slog.NewTextHandler(&log, nil))
 		db, err := clientOf(t, s, p.address, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +57,7 @@ func TestSlowLog(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := log.String()
+		got := p.logged.String()
 		for _, want := range []string{`statement="SELECT CONCAT(SLEEP(?), ?, ?)"`, `statement="SELECT SLEEP(?)"`, `command=execute`, `statement="SELECT SLEEP(?), ?"`} {
 			if strings.Count(got, want) != 1 {
 				t.Errorf("want once %s in\n%s", want, got)
