@@ -76,7 +76,7 @@ func newSession(s *Server, client net.Conn) *session {
 // run is the life of a session. It returns when both connections are closed and both goroutines have ended.
 func (s *session) run(ctx context.Context) error {
 	defer s.close()
-	if err := s.handshake(ctx); err != nil {
+	if err := s.logIn(ctx); err != nil {
 		return err
 	}
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
@@ -99,6 +99,14 @@ func (s *session) run(ctx context.Context) error {
 	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
+}
+
+// logIn runs the handshake on a stack of its own: a login needs more of it than a session does for the rest of its life, and
+// thousands of silent ones would keep it.
+func (s *session) logIn(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.guard("login", func() error { return s.handshake(ctx) }) }()
+	return <-ended
 }
 
 // guard runs one direction and turns a panic into its end. The client gets an answer if it waits for one and none has begun.

@@ -141,5 +141,8 @@ func (p *Process) Kill() {
 // Signal sends a signal, such as SIGSTOP to freeze the process and SIGCONT to let it go on.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
+// PID is the process's number, to look at its memory and descriptors.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }

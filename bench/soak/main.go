@@ -1,0 +1,120 @@
+// Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs: the proxy's memory must
+// stay bounded, no statement may fail, and what was opened must be closed again.
+//
+//	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
+//
+// Each server is started privately (see package sandbox).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	proxy      string
+	idle, busy int
+	length     time.Duration
+	perSession int // KiB
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	var o options
+	flags.StringVar(&o.proxy, "proxy", "bin/ttlproxy", "the program to run")
+	flags.IntVar(&o.idle, "idle", 5000, "sessions that are logged in, used once, and silent")
+	flags.IntVar(&o.busy, "busy", 200, "sessions that run statements all the time")
+	flags.DurationVar(&o.length, "for", 30*time.Second, "how long they do")
+	flags.IntVar(&o.perSession, "limit", 16, "KiB that a session may cost the proxy")
+	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	for flavour := range strings.SplitSeq(*servers, ",") {
+		if err := o.soak(ctx, sandbox.Flavour(flavour), out); err != nil {
+			return fmt.Errorf("%s: %w", flavour, err)
+		}
+	}
+	return nil
+}
+
+// soak does it with one server.
+func (o options) soak(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
+	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: []string{
+		fmt.Sprintf("--max-connections=%d", o.idle+o.busy+50), "--back-log=1000", "--innodb-buffer-pool-size=256M",
+	}})
+	if err != nil {
+		return err
+	}
+	defer server.Close() //nolint:errcheck // it is thrown away
+	dir, err := os.MkdirTemp("", "ttlproxy-soak-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	account := server.Config("")
+	proxy, err := program.Launch(o.proxy, dir, program.Config{
+		Args: []string{"--backend=" + server.Addr(), "--engine-user=" + account.User, "--engine=off"},
+	})
+	if err != nil {
+		return err
+	}
+	defer proxy.Kill()
+	load := &load{address: proxy.Addr, account: account}
+	err = o.watch(ctx, load, proxy.PID(), out, fmt.Sprintf("%s %s", flavour, server.Version))
+	return errors.Join(err, load.close(), proxy.Stop())
+}
+
+// watch opens the sessions step by step and measures after each.
+func (o options) watch(ctx context.Context, l *load, pid int, out io.Writer, name string) error {
+	start, err := measure(pid)
+	if err != nil {
+		return err
+	}
+	if err := l.open(ctx, o.idle); err != nil {
+		return err
+	}
+	idle, err := settled(ctx, pid)
+	if err != nil {
+		return err
+	}
+	statements, err := l.work(ctx, o.busy, o.length)
+	if err != nil {
+		return err
+	}
+	after, err := measure(pid)
+	if err != nil {
+		return err
+	}
+	perIdle := float64(idle.rss-start.rss) / float64(o.idle)
+	fmt.Fprintf(out, "%s: at start %d MiB; with %d idle sessions %d MiB (%.1f KiB each, %d descriptors); peak with %d more that ran %d statements in %v: %d MiB\n",
+		name, start.rss>>10, o.idle, idle.rss>>10, perIdle, idle.descriptors, o.busy, statements, o.length, after.peak>>10)
+	if perIdle > float64(o.perSession) {
+		return fmt.Errorf("an idle session costs %.1f KiB, at most %d are allowed", perIdle, o.perSession)
+	}
+	const workingRoom = 64 << 10 // KiB: buffers of the busy ones, and the collector's
+	if limit := start.rss + o.perSession*(o.idle+o.busy) + workingRoom; after.peak > limit {
+		return fmt.Errorf("the proxy grew to %d MiB, at most %d are allowed", after.peak>>10, limit>>10)
+	}
+	return nil
+}
