@@ -77,45 +77,7 @@ func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table cata
 
 // preview finds out what a rule would do to a table now, on the service account's connections.
 func (a *admin) preview(ctx context.Context, table catalog.Table, rule catalog.Rule) (*plan.Preview, error) {
-	values, err := a.Store.Values(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, err := a.Store.Clock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	speed, err := a.speed(ctx, table, values)
-	if err != nil {
-		return nil, err
-	}
-	return plan.NewPreview(ctx, a.DB, plan.Question{
-		Table: table, Rule: rule, Now: now, Floor: values[catalog.DateFloor], IndexScan: values.Bool(catalog.EnableIndexScan),
-		Brake: plan.NewBrake(values), Speed: speed,
-	})
-}
-
-// assumedSpeed is what a small server does without haste.
-const assumedSpeed = 20_000
-
-// speed is what the last job of the table did, and never more than the limits allow now.
-func (a *admin) speed(ctx context.Context, table catalog.Table, values catalog.Values) (plan.Speed, error) {
-	s := plan.Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
-	ended, err := a.Store.History(ctx, catalog.Filter{Table: table, Limit: 1})
-	if err != nil {
-		return s, err
-	}
-	if len(ended) > 0 {
-		if d := ended[0].FinishedAt.Sub(ended[0].CreatedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
-			s = plan.Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
-		}
-	}
-	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
-		if limit := float64(values.Int(name)); limit > 0 && limit < s.RowsPerSecond {
-			s = plan.Speed{RowsPerSecond: limit, From: name}
-		}
-	}
-	return s, nil
+	return plan.Ask(ctx, a.DB, a.Store, table, rule)
 }
 
 // hideRows takes keys and dates of rows out for a client that may not read them.

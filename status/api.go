@@ -3,6 +3,9 @@ package status
 import (
 	"log/slog"
 	"net/http"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // api is the part of the listener that needs the catalog.
@@ -10,12 +13,18 @@ type api struct {
 	gate
 	cfg   Config
 	store Store
+	db    plan.Querier // of user tables, for previews
 	view  *viewer
 	log   *slog.Logger
+
+	previews previews
 }
 
-func newAPI(cfg Config, store Store, log *slog.Logger) *api {
-	return &api{gate: gate{cfg.Token}, cfg: cfg, store: store, view: newViewer(store), log: log}
+func newAPI(cfg Config, store Store, db plan.Querier, log *slog.Logger) *api {
+	return &api{
+		gate: gate{cfg.Token}, cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
+		previews: previews{last: map[catalog.Table]madePreview{}},
+	}
 }
 
 // handler answers the API. A known path with another method, like every other path, is not there.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 type openAPIDoc struct {
@@ -76,7 +78,7 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 		"Problem": problem{}, "Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{}, "LastJob": lastView{},
 		"Table": tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{}, "Event": eventView{},
 		"RowError": errorView{}, "Setting": settingView{}, "Totals": seriesTotals{}, "Signal": signalSeries{}, "Series": series{},
-		"Done": done{}, "Order": order{},
+		"Done": done{}, "Order": order{}, "Preview": plan.Preview{}, "Day": plan.Day{}, "Seen": plan.Seen{},
 	} {
 		fields, required := jsonFields(value)
 		schema := schemas[name]

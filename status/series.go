@@ -134,7 +134,9 @@ func (o *series) addSignal(s steps, name string, i int, reading catalog.SampleSi
 	if line.Value[i] == nil || *line.Value[i] < reading.Value {
 		line.Value[i] = &reading.Value
 	}
-	line.Threshold[i] = &reading.Threshold
+	if reading.Threshold > 0 { // 0 is no limit
+		line.Threshold[i] = &reading.Threshold
+	}
 }
 
 func (o *series) addInflow(s steps, f catalog.Inflow, table string) {

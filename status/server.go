@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // shutdownTimeout is how long answers under way may take once Run was told to stop.
@@ -41,9 +43,9 @@ func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slo
 	return &Server{gate: gate{cfg.Token}, cfg: cfg, gatherer: gatherer, log: log, listener: listener}, nil
 }
 
-// Open tells the server that the catalog is there.
-func (s *Server) Open(store Store) {
-	h := newAPI(s.cfg, store, s.log).handler()
+// Open tells the server that the catalog is there. Previews read user tables on db.
+func (s *Server) Open(store Store, db plan.Querier) {
+	h := newAPI(s.cfg, store, db, s.log).handler()
 	s.api.Store(&h)
 }
 

@@ -23,14 +23,14 @@ func newTestServer(t *testing.T, cfg Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Open(nil)
+	s.Open(nil, nil)
 	t.Cleanup(func() { s.listener.Close() })
 	return s
 }
 
 // testRoutes are the routes of an API without a catalog.
 func testRoutes(token string) []route {
-	return newAPI(Config{Token: token}, nil, slog.New(slog.DiscardHandler)).routes()
+	return newAPI(Config{Token: token}, nil, nil, slog.New(slog.DiscardHandler)).routes()
 }
 
 // ask puts a request to the server's handler.

@@ -56,11 +56,15 @@ func (v *viewer) forget() {
 	v.last = nil
 }
 
+// lookConnections bounds the connections that one look takes: statements of clients share them.
+const lookConnections = 3
+
 // takeLook reads everything at the same time. The parts are moments apart, which the words for people can bear.
 func takeLook(ctx context.Context, from Reads) (*look, error) {
 	l := &look{}
 	var values catalog.Values
 	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookConnections)
 	g.Go(func() (err error) { l.Now, err = from.Clock(ctx); return err })
 	g.Go(func() (err error) { values, err = from.Values(ctx); return err })
 	g.Go(func() (err error) { l.Pause, err = from.GlobalPause(ctx); return err })

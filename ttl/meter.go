@@ -19,7 +19,7 @@ type meter struct {
 type reading struct{ statements, deleted, examined, busy int64 }
 
 // measureEvery is over how long speeds are averaged.
-const measureEvery = 2 * time.Second
+const measureEvery = 10 * time.Second
 
 // batch counts a delete statement.
 func (m *meter) batch(deleted, examined int64, took time.Duration) {

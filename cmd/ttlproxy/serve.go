@@ -80,7 +80,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 		if store == nil {
 			return nil
 		}
-		r.page.open(store)
+		r.page.open(store, r.db)
 		if ready != nil {
 			ready(server.Addr().String())
 		}

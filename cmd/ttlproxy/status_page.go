@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -60,10 +61,10 @@ func (p *page) serve(ctx context.Context) (stop func() error) {
 }
 
 // open shows what the catalog says, on the page and in the metrics.
-func (p *page) open(store *catalog.Store) {
+func (p *page) open(store *catalog.Store, db *sql.DB) {
 	p.registry.MustRegister(status.NewCollector(store, p.log))
 	if p.server != nil {
-		p.server.Open(store)
+		p.server.Open(store, db)
 	}
 }
 

@@ -2,7 +2,8 @@
 
 import { forgetToken, get, post, token, useToken } from './api.js';
 import { h } from './dom.js';
-import { brief, count, plural, tableName, tablePath } from './format.js';
+import { brief, count, tableName, tablePath } from './format.js';
+import { cutoff, due, share } from './view/preview.js';
 
 let app;
 const dialog = document.getElementById('dialog');
@@ -107,12 +108,12 @@ async function confirmDue(place, action, title, verb) {
     const p = await get(`tables/${tablePath(place)}/preview`);
     box.replaceChildren(
       numbers([
-        ['Rows due now', `${p.due.exact ? '' : 'about '}${count(p.due.rows)}`],
-        ['Share of the table', p.due.share === null ? 'not known' : `${(100 * p.due.share).toFixed(1)} % of about ${brief(p.due.table_rows)}`],
-        ['Rows that expired before', p.cutoff],
-        ['Plan', p.plan.name],
+        ['Rows due now', due(p)],
+        ['Share of the table', share(p)],
+        ['Older than', cutoff(p)],
+        ['Plan', p.plan],
       ]),
-      ...p.warnings.map(w => h('p', { class: 'reason' }, w)),
+      ...(p.warnings ?? []).map(w => h('p', { class: 'reason' }, w)),
       h('p', {}, 'These rows will be deleted. That can not be undone.'));
   } catch (error) {
     box.replaceChildren(h('p', { class: 'reason' }, `What is due could not be counted: ${error.message}`));

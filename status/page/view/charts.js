@@ -10,8 +10,8 @@ const made = new Map(); // name to {figure, chart, look}
 
 /** phaseNames puts what workers do in words, busiest first in the pile. */
 const phaseNames = {
-  delete: 'deleting', scan: 'scanning', query: 'scanning', commit: 'committing', checkpoint: 'checkpoint',
-  wait_throttle: 'held back', wait_retry: 'retrying', plan: 'planning', idle: 'idle',
+  delete: 'deleting', scan: 'scanning', checkpoint: 'moving on',
+  wait_throttle: 'held back', wait_retry: 'retrying', prepare: 'preparing', claim: 'looking for work',
 };
 
 /** chartSection is the section with the charts of the installation, or of one table. */
@@ -44,8 +44,10 @@ function flowText(series) {
 
 function phaseText(series) {
   if (!series) return 'Loading…';
-  const busy = Object.entries(series.phases).map(([name, values]) => [name, mean(values)]).filter(([, v]) => v > 0.005).sort((a, b) => b[1] - a[1]);
-  return busy.length ? `Workers on average: ${busy.slice(0, 3).map(([name, v]) => `${v.toFixed(1)} ${phaseNames[name] ?? name}`).join(', ')}.` : 'No worker was busy.';
+  const times = Object.entries(series.phases).map(([name, values]) => [name, sum(values)]).sort((a, b) => b[1] - a[1]);
+  const all = sum(times.map(([, v]) => v));
+  if (!all) return 'No worker was busy.';
+  return `Workers busy at a time. Of that ${times.slice(0, 3).map(([name, v]) => `${Math.round(100 * v / all)} % ${phaseNames[name] ?? name}`).join(', ')}.`;
 }
 
 function signalText(signal) {
@@ -54,10 +56,7 @@ function signalText(signal) {
   return `Now ${brief(last)}${limit ? `, held back from ${brief(limit)}` : ', no threshold set'}.`;
 }
 
-const mean = values => {
-  const known = values.filter(v => v !== null);
-  return known.length ? known.reduce((a, b) => a + b, 0) / known.length : 0;
-};
+const sum = values => values.reduce((a, b) => a + (b ?? 0), 0);
 
 /** drawCharts brings every chart on the page up to date. */
 export function drawCharts({ series }) {
@@ -67,7 +66,21 @@ export function drawCharts({ series }) {
     made.delete(name);
   }
   if (!series) return;
+  series = recorded(series);
   for (const host of document.querySelectorAll('[data-chart]')) draw(host, content(host.dataset.chart, series));
+}
+
+/** recorded leaves out the time before the first sample when that is most of the chart: a new installation is no flat line. */
+function recorded(series) {
+  const first = series.deleted.findIndex(v => v !== null);
+  const from = Math.min(first, series.times.length - 30);
+  if (from < series.times.length / 2) return series;
+  const cut = values => values.slice(from);
+  return {
+    ...series, times: cut(series.times), deleted: cut(series.deleted), due: cut(series.due),
+    phases: Object.fromEntries(Object.entries(series.phases).map(([k, v]) => [k, cut(v)])),
+    signals: Object.fromEntries(Object.entries(series.signals).map(([k, s]) => [k, { value: cut(s.value), threshold: cut(s.threshold) }])),
+  };
 }
 
 function content(name, series) {

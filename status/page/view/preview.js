@@ -1,7 +1,7 @@
 // What a job would find now: EXPLAIN TTL on the page.
 
 import { h } from '../dom.js';
-import { brief, count, plural, span } from '../format.js';
+import { brief, count, span } from '../format.js';
 import { fact } from './jobs.js';
 
 /** preview shows the answer of EXPLAIN TTL, or that it is being asked. */
@@ -17,32 +17,40 @@ export function preview({ preview: p, previewError }) {
 }
 
 function content(p) {
+  const { seen } = p;
   return [
     h('dl', { class: 'facts' },
-      fact('Rows due', `${p.due.exact ? '' : 'about '}${count(p.due.rows)}`),
-      fact('Share of the table', p.due.share === null ? '–' : `${(100 * p.due.share).toFixed(1)} % of about ${brief(p.due.table_rows)}`),
-      fact('Expired before', p.cutoff),
-      fact('Would take', span(p.seconds)),
-      fact('Plan', p.plan.name, p.plan.reason),
-      p.oldest && fact('Oldest due', p.oldest),
-      p.newest && fact('Newest due', p.newest)),
-    h('p', { class: 'hint' }, p.plan.reason),
-    p.warnings.map(w => h('p', { class: 'reason' }, w)),
-    p.days.length > 0 && days(p.days),
-    h('details', { 'data-key': 'statements' }, h('summary', {}, plural(p.statements.length, 'statement')),
-      h('pre', { tabindex: 0 }, p.statements.join(';\n\n'))),
-    p.samples?.length > 0 && h('details', { 'data-key': 'samples' }, h('summary', {}, 'Keys of some rows that are due'),
-      h('ul', { class: 'plain keys' }, p.samples.map(k => h('li', {}, h('code', {}, k))))),
+      fact('Rows due', due(p)),
+      fact('Share of the table', share(p)),
+      fact('Older than', cutoff(p), 'What the column is compared with'),
+      fact('Would take', span(p.estimated_seconds), p.speed_from),
+      fact('Plan', p.plan, p.plan_reason),
+      seen?.oldest_due && fact('Oldest due', seen.oldest_due),
+      seen?.newest_due && fact('Newest due', seen.newest_due)),
+    h('p', { class: 'hint' }, p.plan_reason),
+    p.warnings?.map(w => h('p', { class: 'reason' }, w)),
+    days(p.due_per_day, p.exact),
+    seen?.statements?.length > 0 && h('details', { 'data-key': 'statements' }, h('summary', {}, 'Statements that would run'),
+      h('pre', { tabindex: 0 }, seen.statements.join(';\n\n'))),
+    seen?.sample_keys?.length > 0 && h('details', { 'data-key': 'samples' }, h('summary', {}, 'Keys of some rows that are due'),
+      h('ul', { class: 'plain keys' }, seen.sample_keys.map(key =>
+        h('li', {}, h('code', {}, key.map((v, i) => `${seen.key_columns[i]} = ${v}`).join(', ')))))),
+    !seen && h('p', { class: 'hint' }, 'Keys, dates and statements are shown with the token, or by ', h('code', {}, 'EXPLAIN TTL'), '.'),
   ];
 }
 
+/** due, share and cutoff are the answers that the dialogs of the actions show too. */
+export const due = p => `${p.exact ? '' : 'about '}${count(p.rows_due)}`;
+export const share = p => `${p.percent_due.toFixed(1)} % of ${p.exact ? '' : 'about '}${brief(p.rows)}`;
+export const cutoff = p => p.cutoff.replace(/^'|'$/g, '');
+
 /** days shows how many rows become due on each of the next days, as bars with their numbers. */
-function days(list) {
+function days(list, exact) {
   const most = Math.max(1, ...list.map(d => d.rows));
   return h('table', { class: 'days' },
-    h('caption', {}, 'Rows that become due'),
+    h('caption', {}, 'Rows that become due in the day before'),
     h('tbody', {}, list.map(d => h('tr', {},
-      h('th', { scope: 'row' }, d.day),
-      h('td', { class: 'number' }, `${d.exact ? '' : '~'}${count(d.rows)}`),
-      h('td', { class: 'bar', 'aria-hidden': 'true' }, h('div', { style: { '--share': `${100 * d.rows / most}%` } }))))));
+      h('th', { scope: 'row' }, `${d.until.slice(0, 16)} UTC`),
+      h('td', { class: 'number' }, `${exact ? '' : '~'}${count(d.rows)}`),
+      h('td', { class: 'bar', 'aria-hidden': 'true' }, d.rows > 0 && h('div', { style: { '--share': `${100 * d.rows / most}%` } }))))));
 }

@@ -34,7 +34,7 @@ function title(status, parts) {
   const [t] = parts;
   return h('section', { class: 'card', 'data-key': 'policy' },
     h('div', { class: 'head' }, h('h1', {}, h('span', { class: 'schema' }, `${t.schema}.`), t.table), h('span', { class: 'push' }), parts.length === 1 && chip(t.verdict)),
-    t.verdict.detail && parts.length === 1 && h('p', { class: 'reason' }, t.verdict.detail),
+    t.verdict.detail && parts.length === 1 && !t.paused && h('p', { class: 'reason' }, t.verdict.detail),
     t.paused && h('p', { class: 'reason' }, `Paused${pausedBy(t.paused, status.now)}`),
     h('p', { class: 'sentence' }, 'A row expires ', h('strong', {}, interval(t.interval)), ' after its ', h('code', {}, t.column), '. A job starts every ', h('strong', {}, t.job_interval), '.'),
     h('dl', { class: 'facts' },

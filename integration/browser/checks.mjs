@@ -1,0 +1,175 @@
+// What the page must show and do. Each check opens its own tabs; the Go side says which ones run, and when.
+
+import assert from 'node:assert/strict';
+import { accessible, charted, fits, visit } from './tab.mjs';
+
+const overview = plan => `${plan.page}#/`;
+const table = (plan, name) => `${plan.page}#/t/${plan.schema}/${name}`;
+const number = text => Number(text.replaceAll(',', '').match(/\d+(\.\d+)?/)[0]);
+
+export const checks = {
+  /** The page before anybody has a policy tells what to do. */
+  async empty(browser, plan) {
+    await visit(browser, overview(plan), { axe: true }, async page => {
+      await page.getByRole('heading', { name: 'No table has a policy yet' }).waitFor();
+      await accessible(page);
+    });
+  },
+
+  /** What was deleted before the restart of the proxy is in the chart, to the row. */
+  async charts(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      await charted(page);
+      const flow = page.locator('[data-key="chart-flow"]');
+      const caption = await flow.locator('figcaption').innerText();
+      assert.ok(number(caption.match(/([\d,]+) rows? deleted/)[1]) >= plan.deleted, caption);
+      assert.equal(number(await page.locator('.tile', { hasText: 'Tables' }).locator('strong').innerText()), plan.tables);
+      assert.match(await page.locator('[data-key="chart-phases"] figcaption').innerText(), /deleting/);
+    });
+    await visit(browser, table(plan, 'session'), {}, async page => {
+      await charted(page);
+      const caption = await page.locator('[data-key="chart-flow"] figcaption').innerText();
+      assert.equal(number(caption.match(/([\d,]+) rows? deleted/)[1]), plan.deleted, 'rows in the chart of the table');
+      assert.equal(number(await page.locator('[data-name="Deleted"]').first().innerText()), plan.deleted, 'rows in its history');
+    });
+  },
+
+  /** A running job moves without a reload. */
+  async live(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      const bar = page.getByRole('progressbar', { name: `Progress of ${plan.schema}.audit_log` });
+      await bar.waitFor();
+      await page.evaluate(() => { window.sameDocument = true; });
+      const before = Number(await bar.getAttribute('aria-valuenow'));
+      await page.waitForFunction(([name, n]) => {
+        const now = [...document.querySelectorAll('[role=progressbar]')].find(e => e.getAttribute('aria-label') === name);
+        return Number(now?.getAttribute('aria-valuenow')) > n;
+      }, [`Progress of ${plan.schema}.audit_log`, before]);
+      assert.equal(await page.evaluate(() => window.sameDocument), true, 'the page was loaded again');
+    });
+  },
+
+  /** Nothing sticks out, on a phone and on a wide screen. */
+  async layout(browser, plan) {
+    for (const width of [390, 1600]) {
+      for (const url of [overview(plan), table(plan, 'audit_log')]) {
+        await visit(browser, url, { viewport: { width, height: 900 } }, async page => {
+          await charted(page);
+          await fits(page);
+        });
+      }
+    }
+  },
+
+  /** axe has no objections, in either scheme and with a dialog open. */
+  async accessibility(browser, plan) {
+    for (const colorScheme of ['light', 'dark']) {
+      for (const url of [overview(plan), table(plan, 'audit_log')]) {
+        await visit(browser, url, { axe: true, colorScheme }, async page => {
+          await charted(page);
+          await accessible(page);
+          await page.getByRole('button', { name: 'Unlock', exact: true }).click();
+          await page.locator('#token').waitFor();
+          await accessible(page);
+        });
+      }
+    }
+  },
+
+  /** The keyboard reaches everything, sees where it is, and is not thrown out by an update. */
+  async keyboard(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
+      await page.getByRole('button', { name: 'Lag' }).focus();
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => document.querySelector('[aria-sort="ascending"]')?.textContent === 'Lag');
+      await page.waitForTimeout(3_000); // more than one update
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Lag', 'focus after an update');
+    });
+  },
+
+  /** A proxy without a token offers no actions. */
+  async readonly(browser, plan) {
+    await visit(browser, `${plan.other}#/`, {}, async page => {
+      await page.getByRole('link', { name: `${plan.schema}.audit_log` }).first().waitFor();
+      for (const name of ['Pause all', 'Unlock', /Cancel/, /Approve/]) {
+        assert.equal(await page.getByRole('button', { name }).count(), 0, `a button ${name}`);
+      }
+    });
+  },
+
+  /** An action asks for the token, refuses a wrong one, shows the numbers, and does it. */
+  async pause(browser, plan) {
+    await visit(browser, table(plan, 'audit_log'), { expected: /401/ }, async page => {
+      await page.getByRole('button', { name: 'Pause…' }).click();
+      await page.locator('#token').fill('not the right token');
+      await page.getByRole('button', { name: 'Unlock', exact: true }).last().click();
+      await page.getByRole('alert').filter({ hasText: 'status token' }).waitFor();
+      await page.locator('#token').fill(plan.token);
+      await page.getByRole('button', { name: 'Unlock', exact: true }).last().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('heading', { name: `Pause ${plan.schema}.audit_log` }).waitFor();
+      assert.match(await dialog.innerText(), /[\d,]+ deleted of about/);
+      await dialog.getByLabel('Reason').fill('the browser wants it');
+      await dialog.getByRole('button', { name: 'Pause' }).click();
+      await dialog.getByText('Nothing more is deleted').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await page.getByText('the browser wants it').first().waitFor();
+    });
+  },
+
+  /** What is due is shown before it is approved. */
+  async approve(browser, plan) {
+    await visit(browser, table(plan, 'cart'), {}, async page => {
+      await page.getByRole('heading', { name: 'If a job ran now' }).waitFor();
+      await page.getByRole('button', { name: 'Approve…' }).click();
+      await page.locator('#token').fill(plan.token);
+      await page.getByRole('button', { name: 'Unlock', exact: true }).last().click();
+      const dialog = page.getByRole('dialog');
+      const due = dialog.locator('div', { has: page.getByText('Rows due now', { exact: true }) }).locator('dd').first();
+      await due.waitFor();
+      const shown = number(await due.innerText());
+      assert.ok(Math.abs(shown - plan.held) <= 0.1 * plan.held, `shows ${shown} rows due, there are ${plan.held}`);
+      await dialog.getByRole('button', { name: 'Approve' }).click();
+      await dialog.getByText('Approved version').waitFor();
+    });
+  },
+
+  /** Cancelling shows how far the job is. */
+  async cancel(browser, plan) {
+    await visit(browser, table(plan, 'audit_log'), {}, async page => {
+      await page.getByRole('button', { name: `Cancel job ${plan.schema}.audit_log` }).click();
+      await page.locator('#token').fill(plan.token);
+      await page.getByRole('button', { name: 'Unlock', exact: true }).last().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Deleted so far').waitFor();
+      await dialog.getByRole('button', { name: 'Cancel job' }).click();
+      await dialog.getByText('Cancelled').waitFor();
+    });
+  },
+
+  /** Once a sample has been taken, a limit stands beside what it limits. */
+  async signals(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      const chart = page.locator('[data-key="chart-signal-deleted_rows_per_second"]');
+      await chart.locator('canvas').waitFor({ timeout: 90_000 });
+      assert.match(await chart.innerText(), /held back from 500/);
+    });
+  },
+
+  /** The pictures of the documentation. */
+  async pictures(browser, plan) {
+    for (const [name, url, options] of [
+      ['status', overview(plan), { viewport: { width: 1440, height: 1000 }, colorScheme: 'dark' }],
+      ['status-table', table(plan, 'audit_log'), { viewport: { width: 1280, height: 1000 }, colorScheme: 'light' }],
+      ['status-phone', overview(plan), { viewport: { width: 390, height: 844 }, colorScheme: 'light', deviceScaleFactor: 2 }],
+    ]) {
+      await visit(browser, url, options, async page => {
+        await charted(page);
+        await page.waitForTimeout(500); // transitions
+        await page.screenshot({ path: `${plan.pictures}/${name}.png` });
+      });
+    }
+  },
+};
