@@ -60,7 +60,7 @@ func explainList(p *plan.Preview) report.List {
 	for _, s := range seen.Statements {
 		say("statement", s)
 	}
-	say("estimated duration", fmt.Sprintf("%v (%s)", time.Duration(p.Seconds*float64(time.Second)).Round(time.Second), p.SpeedFrom))
+	say("estimated duration", fmt.Sprintf("%s (%s)", duration(p.Seconds), p.SpeedFrom))
 	say("foreign keys", strings.Join(p.Children, ", "))
 	say("triggers", strings.Join(p.Triggers, ", "))
 	if len(seen.Keys) > 0 {
@@ -77,6 +77,13 @@ func number(n int64, exact bool) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("about %d", n)
+}
+
+func duration(seconds float64) string {
+	if seconds < 1 {
+		return "under a second"
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
 // sampleKeys lists keys, those of several columns in brackets.

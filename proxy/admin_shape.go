@@ -16,7 +16,7 @@ var errNotOurs = errors.New("not a statement of ours")
 func shapeOf(action ddl.Action) (*reply, bool) {
 	switch s := action.(type) {
 	case *ddl.ShowTTL:
-		l := emptyList(s.List)
+		l := report.Empty(s.List)
 		return &reply{list: &l, filter: s.Filter, limit: s.Limit}, true
 	case *ddl.ExplainTTL:
 		l := emptyExplain(s.JSON)
@@ -31,30 +31,5 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 		return &reply{}, true
 	default:
 		return nil, false
-	}
-}
-
-// emptyList is a list of SHOW TTL without its rows.
-func emptyList(list ddl.List) report.List {
-	none := &report.Snapshot{}
-	switch list {
-	case ddl.ListTables:
-		return report.Tables(none)
-	case ddl.ListJobs:
-		return report.Jobs(none)
-	case ddl.ListTasks:
-		return report.Tasks(none, nil)
-	case ddl.ListHistory:
-		return report.History(nil)
-	case ddl.ListErrors:
-		return report.Errors(nil)
-	case ddl.ListNodes:
-		return report.Nodes(none, nil)
-	case ddl.ListEvents:
-		return report.Events(nil)
-	case ddl.ListVariables:
-		return report.Variables(catalog.Values{})
-	default:
-		return report.Status(none, catalog.Lineage{})
 	}
 }

@@ -15,6 +15,7 @@ func commands() []command {
 				"Ctrl-C ends it and removes everything. Nothing outside of it is touched.",
 			run: demo,
 		},
+		statusCommand(),
 		{
 			name: "init", args: "[SCHEMA...]", summary: "print the statements that make the engine's account, and make the catalog",
 			text: "Prints the GRANTs of an account with the least rights that do, for tables in the given schemas or in all. With the account's password it then makes the catalog.",

@@ -23,6 +23,8 @@ type options struct {
 	StateDir                                       string
 
 	Status, StatusToken, StatusTokenFile string
+	StatusFormat                         string
+	Watch                                bool
 
 	LogFormat, LogLevel string
 
@@ -46,6 +48,7 @@ func defaults() *options {
 		level:        new(slog.LevelVar),
 		Engine:       true,
 		Schema:       catalog.DefaultSchema,
+		StatusFormat: "table",
 		LogFormat:    "auto",
 		LogLevel:     "info",
 	}
@@ -55,7 +58,7 @@ func defaults() *options {
 var (
 	onServe   = []string{"serve"}
 	onClients = []string{"serve", "demo"}
-	onCatalog = []string{"serve", "init", "check", "export", "uninstall"}
+	onCatalog = []string{"serve", "status", "init", "check", "export", "uninstall"}
 	onLogging = []string{"serve"}
 )
 
@@ -143,5 +146,5 @@ func table() []option {
 			bind: func(o *options) value { return span{&o.Proxy.DrainTimeout} },
 			text: "How long, after SIGTERM, sessions in the middle of something may go on before they are cut off.",
 		},
-	}, clientOptions(), serverOptions(), demoOptions())
+	}, clientOptions(), serverOptions(), statusOptions(), demoOptions())
 }

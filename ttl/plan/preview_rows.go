@@ -45,7 +45,7 @@ func (s *Statements) newestDue(ctx context.Context, q Querier, e Estimate) (stri
 	if s.TimeIndex != "" {
 		from = s.byTime()
 	}
-	keys, err := QueryKeys(ctx, q, "SELECT "+s.Expired.Column+from+" WHERE "+s.Expired.Sargable()+
+	keys, err := QueryKeys(ctx, q, "SELECT CAST("+s.Expired.Column+" AS CHAR)"+from+" WHERE "+s.Expired.Sargable()+
 		" ORDER BY "+s.Expired.Column+" DESC LIMIT 1", 1)
 	if err != nil || len(keys) == 0 {
 		return "", err

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"context"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Store is what every list can be read from: a *catalog.Store.
+type Store interface {
+	Source
+	Lineage(ctx context.Context) (catalog.Lineage, error)
+	Tasks(ctx context.Context) ([]catalog.Task, error)
+	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
+	RowErrors(ctx context.Context, policy uint64, limit int) ([]catalog.RowError, error)
+	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
+}
+
+// Load reads one of the lists of SHOW TTL, of every table or of those that the filter names. The limit bounds lists that
+// grow with time.
+func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l List, err error) {
+	switch name {
+	case ddl.ListHistory:
+		l, err = listOf(History)(from.History(ctx, f))
+	case ddl.ListErrors:
+		l, err = listOf(Errors)(from.RowErrors(ctx, 0, f.Limit))
+	case ddl.ListEvents:
+		l, err = listOf(Events)(from.Events(ctx, f))
+	case ddl.ListVariables:
+		l, err = listOf(Variables)(from.Values(ctx))
+	default:
+		l, err = now(ctx, from, name)
+	}
+	l.Keep(func(r Row) bool { return concerns(f.Table, r.Table) })
+	return l, err
+}
+
+// listOf makes a list of what a question was answered with.
+func listOf[T any](list func(T) List) func(T, error) (List, error) {
+	return func(v T, err error) (List, error) { return list(v), err }
+}
+
+// concerns reports whether a row about t belongs to a list narrowed to what of names.
+func concerns(of, t catalog.Table) bool {
+	return (of.Schema == "" || of.Schema == t.Schema) && (of.Name == "" || of.Name == t.Name)
+}
+
+// now reads one of the lists about this moment.
+func now(ctx context.Context, from Store, name ddl.List) (List, error) {
+	s, err := Read(ctx, from)
+	if err != nil {
+		return List{}, err
+	}
+	switch name {
+	case ddl.ListTables:
+		return Tables(s), nil
+	case ddl.ListJobs:
+		return Jobs(s), nil
+	case ddl.ListStatus:
+		lineage, err := from.Lineage(ctx)
+		return Status(s, lineage), err
+	default:
+	}
+	tasks, err := from.Tasks(ctx)
+	if name == ddl.ListNodes {
+		return Nodes(s, tasks), err
+	}
+	return Tasks(s, tasks), err
+}
+
+// Empty is one of the lists without its rows, for its columns.
+func Empty(name ddl.List) (l List) {
+	none := &Snapshot{}
+	switch name {
+	case ddl.ListTables:
+		l = Tables(none)
+	case ddl.ListJobs:
+		l = Jobs(none)
+	case ddl.ListTasks:
+		l = Tasks(none, nil)
+	case ddl.ListHistory:
+		l = History(nil)
+	case ddl.ListErrors:
+		l = Errors(nil)
+	case ddl.ListNodes:
+		l = Nodes(none, nil)
+	case ddl.ListEvents:
+		l = Events(nil)
+	case ddl.ListVariables:
+		l = Variables(nil)
+	case ddl.ListStatus:
+		l = Status(none, catalog.Lineage{})
+	}
+	l.Rows = nil
+	return l
+}

@@ -1,0 +1,18 @@
+package main
+
+// statusOptions are what only the status command takes.
+func statusOptions() []option {
+	on := []string{"status"}
+	return []option{
+		{
+			name: "format", arg: "table|json", group: "Status", on: on, from: fromFlag | fromEnvironment,
+			bind: func(o *options) value { return choice{&o.StatusFormat, []string{"table", "json"}} },
+			text: "How `ttlproxy status` prints: as a table for people, or as JSON for scripts.",
+		},
+		{
+			name: "watch", group: "Status", on: on, from: fromFlag,
+			bind: func(o *options) value { return flagOnly{onOff{&o.Watch}} },
+			text: "Print again every two seconds, until Ctrl-C.",
+		},
+	}
+}

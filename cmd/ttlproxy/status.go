@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// watchEvery is how often --watch looks again.
+const watchEvery = 2 * time.Second
+
+// statusCommand shows on a terminal what SHOW TTL … shows in SQL.
+func statusCommand() command {
+	return command{
+		name: "status", args: "[LIST]", summary: "show what is deleted, how far it is and what holds it up",
+		text: "Shows every table with a TTL: its verdict, the progress of its job, how far it is behind and when it runs next. With a LIST, that list instead: " +
+			listNames() + ". With --format=json the same for scripts; with --watch again every two seconds.",
+		run: showStatus,
+	}
+}
+
+func listNames() string {
+	var names []string
+	for _, l := range ddl.Lists() {
+		names = append(names, strings.ToLower(string(l)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// showStatus prints once, or until it is interrupted.
+func showStatus(ctx context.Context, w world, o *options, args []string) error {
+	view, err := newStatusView(o, args)
+	if err != nil {
+		return err
+	}
+	backends, err := o.backends(newLogger(w.stderr, o.LogFormat, levelOf("error")))
+	if err != nil {
+		return err
+	}
+	db, err := o.open(backends)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
+	if err != nil {
+		return o.advise(err)
+	}
+	if !o.Watch {
+		return view(ctx, w.stdout, store)
+	}
+	return watch(ctx, w.stdout, store, view)
+}
+
+// statusView prints one picture.
+type statusView func(ctx context.Context, w io.Writer, store report.Store) error
+
+func newStatusView(o *options, args []string) (statusView, error) {
+	asJSON := o.StatusFormat == "json"
+	switch {
+	case len(args) > 1:
+		return nil, usagef("status shows one list at a time: %s", listNames())
+	case len(args) == 0 && asJSON:
+		return overviewJSON, nil
+	case len(args) == 0:
+		return overview, nil
+	}
+	for _, l := range ddl.Lists() {
+		if strings.EqualFold(args[0], string(l)) {
+			return oneList(l, asJSON), nil
+		}
+	}
+	return nil, usagef("there is no list %q%s; there are %s", args[0], suggest(args[0], strings.Split(listNames(), ", ")), listNames())
+}
+
+// oneList shows one of the lists.
+func oneList(name ddl.List, asJSON bool) statusView {
+	return func(ctx context.Context, w io.Writer, store report.Store) error {
+		l, err := report.Load(ctx, store, name, catalog.Filter{})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return writeJSON(w, objects(l))
+		}
+		return writeTable(w, l)
+	}
+}
+
+// watch prints again and again. On a terminal each picture takes the place of the one before.
+func watch(ctx context.Context, w io.Writer, store report.Store, view statusView) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		var picture strings.Builder
+		if err := view(ctx, &picture, store); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if isTerminal(w) {
+			fmt.Fprint(w, "\x1b[H\x1b[2J") // home, and clear
+		}
+		if _, err := io.WriteString(w, picture.String()); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

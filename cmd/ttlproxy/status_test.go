@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// someStore is a catalog with one job half done and one table that waits.
+type someStore struct{ report.Store }
+
+var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (someStore) Clock(context.Context) (time.Time, error)              { return someTime, nil }
+func (someStore) Values(context.Context) (catalog.Values, error)        { return catalog.DefaultValues(), nil }
+func (someStore) Tasks(context.Context) ([]catalog.Task, error)         { return nil, nil }
+func (someStore) LastJobs(context.Context) ([]catalog.EndedJob, error)  { return nil, nil }
+func (someStore) Schedules(context.Context) ([]catalog.Schedule, error) { return nil, nil }
+func (someStore) GlobalPause(context.Context) (catalog.GlobalPause, error) {
+	return catalog.GlobalPause{}, nil
+}
+
+func (someStore) Lineage(context.Context) (catalog.Lineage, error) { return catalog.Lineage{}, nil }
+
+func (someStore) Policies(context.Context) ([]catalog.Policy, error) {
+	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"}
+	return []catalog.Policy{
+		{ID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, Rule: rule},
+		{ID: 2, Table: catalog.Table{Schema: "shop", Name: "visits"}, State: catalog.PolicyArmed, Rule: rule},
+	}, nil
+}
+
+func (someStore) Jobs(context.Context) ([]catalog.Job, error) {
+	return []catalog.Job{{
+		ID: 7, PolicyID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.JobRunning, CreatedAt: someTime.Add(-time.Minute),
+		JobFacts: catalog.JobFacts{Plan: "index", EstimatedRows: new(uint64(1200))}, Counts: catalog.Counts{Deleted: 600},
+	}}, nil
+}
+
+func (someStore) Nodes(context.Context) ([]catalog.Node, error) {
+	return []catalog.Node{{ID: 1, Name: "a", Engine: true, Live: true}}, nil
+}
+
+func TestStatusOverview(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := overview(t.Context(), &b, someStore{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `2026-03-01 12:00:00 UTC  tables with a TTL: 2, proxies: 1, engines: 1  deleting
+
+TABLE        PROGRESS                     DELETED  ROWS/S  LEFT  BEHIND  NEXT RUN  VERDICT
+shop.orders  [##########----------]  50%  600      10      1m0s                    KEEPING UP
+shop.visits                                                              in 0s     WAITING (the first job has not started)
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+func TestStatusOfEveryListInBothForms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ list, format, want string }{
+		{"", "json", `"rows_deleted": 600`},
+		{"jobs", "json", `"percent": 50`},
+		{"tables", "table", "shop          orders"},
+		{"nodes", "table", "NODE_ID"},
+		{"status", "table", "Tables_waiting"},
+		{"variables", "table", "tidb_ttl_job_enable"},
+	} {
+		var args []string
+		if c.list != "" {
+			args = []string{c.list}
+		}
+		view, err := newStatusView(&options{StatusFormat: c.format}, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := view(t.Context(), &b, someStore{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.want) {
+			t.Errorf("%s as %s: got\n%swant %s in it", c.list, c.format, b.String(), c.want)
+		}
+	}
+	if _, err := newStatusView(&options{}, []string{"job"}); err == nil || !strings.Contains(err.Error(), "did you mean jobs") {
+		t.Errorf("a wrong list: %v", err)
+	}
+}
