@@ -1,12 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"math"
-	"strings"
-
-	"github.com/ttlproxy/ttlproxy/catalog"
-)
+import "github.com/ttlproxy/ttlproxy/catalog"
 
 var variableColumns = []Column{
 	{Name: "Variable_name", Type: Name},
@@ -22,24 +16,7 @@ var variableColumns = []Column{
 func Variables(values catalog.Values) List {
 	l := List{Name: "ttl_variables", Columns: variableColumns, Like: "Variable_name"}
 	for _, s := range catalog.AllSettings() {
-		l.add(catalog.Table{}, s.Name, values[s.Name], s.Default, Allowed(s), s.Scope, orNull(s.Alias), s.Text)
+		l.add(catalog.Table{}, s.Name, values[s.Name], s.Default, s.Allowed(), s.Scope, orNull(s.Alias), s.Text)
 	}
 	return l
-}
-
-// Allowed says in a few words which values a setting takes.
-func Allowed(s catalog.Setting) string {
-	switch s.Kind {
-	case catalog.KindBool:
-		return "ON, OFF"
-	case catalog.KindInt:
-		if s.Max == math.MaxInt64 {
-			return fmt.Sprintf("%d or more", s.Min)
-		}
-		return fmt.Sprintf("%d to %d", s.Min, s.Max)
-	case catalog.KindChoice:
-		return strings.Join(s.Choices, ", ")
-	default:
-		return string(s.Kind)
-	}
 }
