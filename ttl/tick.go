@@ -154,7 +154,7 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 			break // the others are still due at the next tick, and more overdue
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once.

@@ -1,0 +1,81 @@
+package ttl
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// TestServerHolds puts servers of our own into every state in which nothing may be deleted.
+func TestServerHolds(t *testing.T) {
+	t.Parallel()
+	replica := map[sandbox.Flavour][2]string{
+		sandbox.MariaDB: {"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD"},
+		sandbox.MySQL:   {"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD"},
+	}
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			db := mysqltest.Start(t, flavour).Open(t, "")
+			db.SetMaxOpenConns(1)
+			expect := func(l limits, want string, statements ...string) {
+				t.Helper()
+				for _, s := range statements {
+					if _, err := db.ExecContext(t.Context(), s); err != nil {
+						t.Fatalf("%s: %v", s, err)
+					}
+				}
+				why, err := serverHold(t.Context(), db, l)
+				if err != nil || !strings.Contains(why, want) || want == "" && why != "" {
+					t.Errorf("after %v: got %q, %v; want %q", statements, why, err, want)
+				}
+			}
+			expect(limits{}, "")
+			expect(limits{}, "read-only", "SET GLOBAL read_only = 1")
+			expect(limits{}, "", "SET GLOBAL read_only = 0")
+			expect(limits{}, "STATEMENT", "SET SESSION binlog_format = 'STATEMENT'")
+			expect(limits{}, "", "SET SESSION binlog_format = 'ROW'")
+			expect(limits{}, "applies replication", replica[flavour][0], replica[flavour][1])
+			expect(limits{allowReplica: true}, "")
+			changedZone(t, db)
+		})
+	}
+}
+
+// changedZone: a policy whose zone came from the server waits when the server's is another one.
+func changedZone(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, s := range []string{"CREATE DATABASE zone", "CREATE TABLE zone.t (id INT PRIMARY KEY, made DATETIME, at TIMESTAMP NULL)", "SET GLOBAL time_zone = '+02:00'"} {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		column, zone string
+		source       catalog.ZoneSource
+		held         bool
+	}{
+		{"made", "+02:00", catalog.ZoneFromServer, false},
+		{"made", "+01:00", catalog.ZoneFromServer, true},
+		{"made", "+01:00", catalog.ZoneFromTable, false},
+		{"at", "+01:00", catalog.ZoneFromServer, false},
+	} {
+		p := catalog.Policy{Rule: catalog.Rule{Column: c.column, TimeZone: c.zone, ZoneSource: c.source}}
+		why, err := tableHold(t.Context(), db, p, facts)
+		if err != nil || (why != "") != c.held {
+			t.Errorf("%s with %s from %s: got %q, %v; want held %v", c.column, c.zone, c.source, why, err, c.held)
+		}
+	}
+	if _, err := tableHold(t.Context(), db, catalog.Policy{Rule: catalog.Rule{Column: "id"}}, facts); err == nil {
+		t.Error("a column that is no date is not objected to")
+	}
+}
