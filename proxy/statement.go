@@ -34,12 +34,15 @@ type statements struct {
 	Statements
 	Store *catalog.Store // for the statement at hand
 	log   *slog.Logger
+
+	// after is told of each step of carry, and may end the session there as a crash would. Only tests set it.
+	after func(step) error
 }
 
 func (h *statements) candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
 
 func (h *statements) handle(ctx context.Context, x *exchange) error {
-	h = &statements{Statements: h.Statements, log: h.log}
+	h = &statements{Statements: h.Statements, log: h.log, after: h.after}
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}

@@ -38,6 +38,9 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err != nil {
 		return t.withoutCatalog(ctx, unavailable(err))
 	}
+	if err := t.passed(stopped); err != nil {
+		return err
+	}
 	if c.unless != nil {
 		idle, err := c.unless()
 		if err != nil {
@@ -56,6 +59,9 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		t.undo(ctx, staged, c.partly)
 		return t.x.Send(h)
 	}
+	if err := t.passed(carried); err != nil {
+		return err
+	}
 	if err := t.commit(ctx, staged); err != nil {
 		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
@@ -66,7 +72,30 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	} else if c.declares {
 		t.noteIntents(ctx, c.intents)
 	}
+	if err := t.passed(committed); err != nil {
+		return err
+	}
 	return t.send(h)
+}
+
+// step is a point of carry behind which everything may end.
+type step string
+
+const (
+	stopped   step = "stopped"   // the policies are, and nothing has happened yet
+	carried   step = "carried"   // the server has carried out the DDL
+	committed step = "committed" // the policies are what the DDL made of them
+)
+
+// passed tells a test where we are.
+func (t *turn) passed(s step) error {
+	if t.after == nil {
+		return nil
+	}
+	if err := t.after(s); err != nil {
+		return t.x.fail(err)
+	}
+	return nil
 }
 
 // stage waits for a while when another statement is changing the table.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ type theatre struct {
 	direct *sql.DB // root, not through the proxy
 	db     *sql.DB // root, through the proxy
 	addr   string
+	after  atomic.Pointer[func(step) error] // what becomes of a statement behind a step
 }
 
 // onStage runs a test with a proxy in front of each server.
@@ -48,10 +50,18 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
-	log := &logWriter{t: t}
-	h := &statements{Statements: Statements{Catalog: func() *catalog.Store { return store }, DB: service}, log: slog.New(slog.NewTextHandler(log, nil))}
-	addr, _ := proxyWith(t, s.Addr(), Config{}, h)
-	th := &theatre{T: t, server: s, store: store, schema: schema, addr: addr, direct: s.Open(t, schema)}
+	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
+	h := &statements{
+		Statements: Statements{Catalog: func() *catalog.Store { return store }, DB: service},
+		log:        slog.New(slog.NewTextHandler(&logWriter{t: t}, nil)),
+		after: func(s step) error {
+			if f := th.after.Load(); f != nil {
+				return (*f)(s)
+			}
+			return nil
+		},
+	}
+	th.addr, _ = proxyWith(t, s.Addr(), Config{}, h)
 	th.db = th.open(s.Config(schema))
 	return th
 }
