@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -113,20 +114,29 @@ func (c *checkup) zone(ctx context.Context) error {
 
 // boundAccounts warns about accounts that a proxy on another host can not log in as.
 func (c *checkup) boundAccounts(ctx context.Context) error {
-	var n int
-	err := c.db.QueryRowContext(ctx, countBoundAccounts).Scan(&n)
+	const name, shown = "client hosts", 5
+	rows, err := c.db.QueryContext(ctx, selectBoundAccounts)
 	if isServerError(err, errDBAccess, errTableAccess, errColumnAccess) {
-		return nil // not ours to see
+		c.ok(name, "accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not work through a proxy as they are, by: %s", selectBoundAccounts)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("look at accounts: %w", err)
 	}
-	if n > 0 {
-		c.bad(LevelWarning, "client hosts", fmt.Sprintf("%d accounts may log in from certain hosts only; the server sees the proxy's address", n),
-			"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, MariaDB and Percona), or grant for the proxy's host")
+	accounts, err := collect(rows, func(r *sql.Rows) (account string, err error) { return account, r.Scan(&account) })
+	if err != nil {
+		return fmt.Errorf("look at accounts: %w", err)
+	}
+	if len(accounts) == 0 {
+		c.ok(name, "no account is bound to a client's host")
 		return nil
 	}
-	c.ok("client hosts", "no account is bound to a client's host")
+	list := strings.Join(accounts[:min(len(accounts), shown)], ", ")
+	if len(accounts) > shown {
+		list += fmt.Sprintf(" and %d more", len(accounts)-shown)
+	}
+	c.bad(LevelWarning, name, "these accounts may log in from certain hosts only, and the server sees the proxy's: "+list,
+		"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, for MariaDB and Percona), or make the accounts for the proxy's host, too")
 	return nil
 }
 

@@ -24,6 +24,27 @@ func (b *Backends) Configure(c *mysql.Config) {
 	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.dialOwned(ctx) }
 }
 
+// Member is one of the backends, for those who must talk to that very one.
+type Member struct {
+	Address       string
+	ProxyProtocol int // the version of the header that tells it the clients' addresses; 0: it is not told
+	Config        *mysql.Config
+}
+
+// Members returns, for each backend in order of preference, how an account connects to it.
+func (b *Backends) Members(account *mysql.Config) []Member {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	members := make([]Member, len(b.list))
+	for i, k := range b.list {
+		c, a := account.Clone(), k.address
+		b.describe(c, b.tls, b.config.TLS, []address{a})
+		c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, a, nil, nil) }
+		members[i] = Member{Address: a.String(), ProxyProtocol: int(a.header), Config: c}
+	}
+	return members
+}
+
 // describe tells the driver what it needs to know about connections to these backends: whether passwords are safe on them.
 func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, list []address) {
 	c.Net, c.Addr = "unix", list[0].address

@@ -23,7 +23,12 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 	defer db.Close()
-	findings, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
+	var findings []catalog.Finding
+	for _, m := range backends.Members(o.login(backends)) {
+		findings = append(findings, inspect(ctx, m))
+	}
+	found, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
+	findings = append(findings, found...)
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.Level == catalog.LevelError
