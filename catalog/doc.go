@@ -13,7 +13,7 @@
 //	node, lease                           proxies and who leads what
 //	lineage, generation                   the servers this catalog has lived on, and for how long
 //	sample                                what each node did, by the minute, for charts
-//	setting, event, migration             what was set, what was done, how far the schema is
+//	setting, event, sample, migration     what was set, what was done, what is charted, how far the schema is
 //
 // All times are the backend's clock in UTC with microseconds. Nothing here is cached: a caller that
 // needs to be sure asks again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -92,7 +93,10 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() {
+		unlock()
+		discard(conn) // its current schema is ours now
+	}()
 	if err := s.createSchema(ctx, conn); err != nil {
 		return err
 	}
@@ -176,6 +180,11 @@ func namedLock(ctx context.Context, conn *sql.Conn, name string) (unlock func(),
 		var ignored sql.NullInt64
 		_ = conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", name).Scan(&ignored)
 	}, nil
+}
+
+// discard closes a pooled connection for good instead of giving it back.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 // isServerError reports whether err is one of the MySQL error numbers.
