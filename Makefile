@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 30s
 
-.PHONY: help build demo unit test race e2e fuzz bench bench-proxy suites soak lint fmt vuln tidy docs check-all up down
+.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench: ## benchmarks into bin/bench.txt, compared with bin/bench.old.txt if ther
 	@mkdir -p $(BIN)
 	go test -short -run '^$$' -bench . -benchmem -count 6 ./... | tee $(BIN)/bench.txt
 	@test ! -f $(BIN)/bench.old.txt || go run $(BENCHSTAT) $(BIN)/bench.old.txt $(BIN)/bench.txt
+
+bench-delete: ## rows per second of the engine, of one DELETE, pt-archiver, key lists and a LIMIT loop
+	go run ./bench/delete
 
 bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and no proxy
 	go run ./bench/dataplane

@@ -34,6 +34,7 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	case err != nil:
 		return w.giveBack(ctx, task, err)
 	case done:
+		defer wake(w.look) // it may have been the job's last
 		return w.store.FinishTask(ctx, task.ID, task.Fence)
 	default:
 		return w.giveBack(ctx, task, nil)

@@ -41,6 +41,7 @@ type Engine struct {
 	turns   *turns
 	gang    *gang
 	twins   *twins
+	look    chan struct{} // wakes the ticker before its time
 	metrics *Metrics
 
 	limits atomic.Pointer[limits]
@@ -66,7 +67,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	return e, nil

@@ -314,7 +314,7 @@ func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
 		f.wait("three jobs to end", func() bool {
 			return f.text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY partition_name), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
 		})
-		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 rows have no date") || !strings.Contains(note, "1 rows have a zero date") {
+		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 row without a date") || !strings.Contains(note, "1 row with a zero date") {
 			t.Errorf("the note is %q, want NULL and implausible rows counted", note)
 		}
 	})

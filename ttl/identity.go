@@ -28,7 +28,7 @@ func (e *doubtError) Error() string { return e.reason }
 
 // settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is altered or created
 // within the same second would look the same.
-const settleTime = 2 * time.Second
+const settleTime = 1100 * time.Millisecond
 
 // identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
 // ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -158,13 +159,30 @@ func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
 	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
-	if n := x.estimate.Null; n > 0 {
-		f.Note += fmt.Sprintf("%d rows have no date and never expire\n", n)
-	}
-	if n := x.estimate.Implausible; n > 0 {
-		f.Note += fmt.Sprintf("%d rows have a zero date or one before the floor and never expire\n", n)
-	}
+	f.Note = strings.Join(notes(x.estimate), "\n")
 	return f
+}
+
+// notes says which rows never expire, one line each.
+func notes(e plan.Estimate) (lines []string) {
+	if e.Null > 0 {
+		lines = append(lines, rowsText(e.Null, e.Exact)+" without a date: never expire")
+	}
+	if e.Implausible > 0 {
+		lines = append(lines, rowsText(e.Implausible, e.Exact)+" with a zero date or one before ttl_date_floor: never expire")
+	}
+	return lines
+}
+
+func rowsText(n int64, exact bool) string {
+	text := fmt.Sprintf("%d rows", n)
+	if n == 1 {
+		text = "1 row"
+	}
+	if !exact {
+		text = "about " + text
+	}
+	return text
 }
 
 // taskRows is how many rows make a task of their own worth while.

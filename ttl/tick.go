@@ -44,9 +44,24 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot look after jobs", slog.Any("err", err))
 		}
 		failing = err != nil
-		wait(ctx, e.cfg.Tick)
+		e.rest(ctx)
 	}
 	return nil
+}
+
+// leastRest keeps a ticker that is woken again and again from asking without a pause.
+const leastRest = 20 * time.Millisecond
+
+// rest lasts until the next tick is due, or until something has happened that is worth a look.
+func (e *Engine) rest(ctx context.Context) {
+	wait(ctx, min(leastRest, e.cfg.Tick))
+	timer := time.NewTimer(e.cfg.Tick)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-e.look:
+	case <-timer.C:
+	}
 }
 
 func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
@@ -169,6 +184,7 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 // begin starts a job, or says why it could not be and leaves the table alone for a while.
 func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
 	err := t.start(ctx, now, d)
+	wake(t.look)
 	if err == nil || settled(err) || ctx.Err() != nil {
 		return
 	}
