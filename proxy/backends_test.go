@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
@@ -41,6 +43,11 @@ func TestNextBackendTakesOver(t *testing.T) {
 		h := p.backends.Health()
 		if h[0].State != Down || h[0].Reason == "" || h[1].State == Down || !h[1].Current {
 			t.Errorf("%s: health is %+v", name, h)
+		}
+		metrics := make(chan prometheus.Metric, 100)
+		p.backends.Collect(metrics)
+		if n := len(metrics); n != 2*(4+1) {
+			t.Errorf("got %d metrics, want 4 states and 1 for each of 2 backends", n)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (o options) soak(ctx context.Context, flavour sandbox.Flavour, out io.Write
 	if err != nil {
 		return err
 	}
-	defer server.Close() //nolint:errcheck // it is thrown away
+	defer server.Close()
 	dir, err := os.MkdirTemp("", "ttlproxy-soak-")
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	}
 	defer db.Close()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), backends)
 
 	page, err := newPage(ctx, o, registry, log)
 	if err != nil {
