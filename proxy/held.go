@@ -76,7 +76,7 @@ func (x *exchange) renumber(packets []byte, change func([]byte) []byte) error {
 		}
 		packets = rest
 		payload = change(payload)
-		if len(rest) == 0 && x.more {
+		if x.more && (len(rest) == 0 || wire.IsEOF(payload)) {
 			payload = wire.PromiseMore(payload)
 		}
 		out, x.seq = wire.AppendPacket(out, x.seq, payload)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -14,23 +15,18 @@ import (
 )
 
 func main() {
-	var r runner
-	flavour := flag.String("suite", "mariadb", "mariadb or mysql")
-	match := flag.String("run", ".", "regular expression of the tests to run")
-	flag.StringVar(&r.dir, "tests", "", "directory of the suite; empty: where Debian puts it")
-	flag.StringVar(&r.mysqltest, "mysqltest", "mysqltest", "the program that plays the tests")
-	flag.DurationVar(&r.timeout, "timeout", time.Minute, "how long a test may take")
-	flag.StringVar(&r.program, "ttlproxy", "bin/ttlproxy", "the proxy to test")
-	flag.BoolVar(&r.verbose, "v", false, "say why a test fails without the proxy, too")
+	o := options{out: os.Stdout}
+	flag.StringVar(&o.suite, "suite", "mariadb", "mariadb, mysql (the servers' tests), client (the C library's) or go (the Go driver's)")
+	flag.StringVar(&o.flavour, "server", "", "mariadb or mysql: which server; empty: the one that the suite belongs to")
+	flag.StringVar(&o.match, "run", ".", "regular expression of the tests to run")
+	flag.StringVar(&o.dir, "tests", "", "directory of a server's suite; empty: where Debian puts it")
+	flag.StringVar(&o.player, "player", "", "the program that plays the tests; empty: the one in the PATH")
+	flag.StringVar(&o.program, "ttlproxy", "bin/ttlproxy", "the proxy to test")
+	flag.DurationVar(&o.timeout, "timeout", time.Minute, "how long a test may take")
+	flag.BoolVar(&o.verbose, "v", false, "say why a test fails without the proxy, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	r.out = os.Stdout
-	r.server = &server{flavour: sandbox.MariaDB}
-	if *flavour == "mysql" {
-		r.server.flavour = sandbox.MySQL
-	}
-	r.dir = cmp.Or(r.dir, map[string]string{"mariadb": "/usr/share/mysql/mysql-test", "mysql": "/usr/lib/mysql-test"}[*flavour])
-	worse, err := r.main(ctx, *match)
+	worse, err := o.run(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
@@ -40,23 +36,57 @@ func main() {
 	}
 }
 
-func (r *runner) main(ctx context.Context, match string) (worse int, err error) {
-	os.Setenv("TZ", "GMT-3") // which the suites were recorded in
-	re, err := regexp.Compile(match)
+// options are what the command line says.
+type options struct {
+	suite, flavour, match, dir, player, program string
+	timeout                                     time.Duration
+	verbose                                     bool
+	out                                         io.Writer
+}
+
+// run runs the suite and returns how many tests the proxy has spoilt.
+func (o *options) run(ctx context.Context) (worse int, err error) {
+	os.Setenv("TZ", "GMT-3") // which the servers' suites were recorded in
+	re, err := regexp.Compile(o.match)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := os.Stat(r.dir); err != nil {
-		fmt.Fprintf(r.out, "%s is not there: install mariadb-test or mysql-testsuite, or name the suite's folder with -tests. Nothing was tested.\n", r.dir)
-		return 0, nil
+	vardir, err := os.MkdirTemp("", "ttlproxy-suites-")
+	if err != nil {
+		return 0, err
 	}
-	tests, err := find(r.dir, re)
+	defer os.RemoveAll(vardir)
+	s, err := o.open(ctx, vardir)
+	if err != nil {
+		return 0, err
+	}
+	tests, err := s.find(ctx, re)
 	if err != nil {
 		return 0, err
 	}
 	if len(tests) == 0 {
-		return 0, fmt.Errorf("no tests in %s", r.dir)
+		fmt.Fprintf(o.out, "suite %s: no tests are there. The servers' come with mariadb-test and mysql-testsuite; -tests and -player name them elsewhere. Nothing was tested.\n", o.suite)
+		return 0, nil
+	}
+	r := runner{suite: s, timeout: o.timeout, program: o.program, verbose: o.verbose, out: o.out, vardir: vardir, server: &server{flavour: sandbox.MariaDB}}
+	if cmp.Or(o.flavour, o.suite) == "mysql" {
+		r.server.flavour = sandbox.MySQL
 	}
 	defer r.server.close()
 	return r.run(ctx, tests)
+}
+
+// open finds a suite.
+func (o *options) open(ctx context.Context, vardir string) (suite, error) {
+	switch o.suite {
+	case "mariadb":
+		return mtr{dir: cmp.Or(o.dir, "/usr/share/mysql/mysql-test"), mysqltest: cmp.Or(o.player, "mariadb-test")}, nil
+	case "mysql":
+		return mtr{dir: cmp.Or(o.dir, "/usr/lib/mysql-test"), mysqltest: cmp.Or(o.player, "mysqltest")}, nil
+	case "client":
+		return clientTest{program: cmp.Or(o.player, "mariadb-client-test")}, nil
+	case "go":
+		return newGoTest(ctx, vardir)
+	}
+	return nil, fmt.Errorf("there is no suite %q", o.suite)
 }

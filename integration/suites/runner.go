@@ -8,20 +8,42 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 )
 
 // runner runs tests through the relay and through the proxy.
 type runner struct {
-	dir       string
-	mysqltest string
-	timeout   time.Duration
-	program   string
-	verbose   bool
-	out       io.Writer
-	server    *server
-	ways      *ways
-	vardir    string
+	suite   suite
+	timeout time.Duration
+	program string
+	verbose bool
+	out     io.Writer
+	server  *server
+	ways    *ways
+	vardir  string
+}
+
+// test is one test of a suite.
+type test struct {
+	name   string
+	file   string // of a suite that has files
+	result string
+}
+
+// suite is a collection of tests, and how to play them.
+type suite interface {
+	// find lists the tests whose names match; none if the suite is not installed.
+	find(ctx context.Context, match *regexp.Regexp) ([]test, error)
+	// command plays a test. It exits with 0 when the test passes and with 62 when it cannot be run here.
+	command(ctx context.Context, t test, p place) *exec.Cmd
+}
+
+// place is where a test is played.
+type place struct {
+	port   string // of the relay or the proxy, on 127.0.0.1
+	socket string // of the server
+	vardir string // for the test's files
 }
 
 // outcome is how a test ended.
@@ -35,14 +57,8 @@ const (
 
 // run runs all tests and returns how many passed through the relay and not through the proxy.
 func (r *runner) run(ctx context.Context, tests []test) (int, error) {
-	vardir, err := os.MkdirTemp("", "ttlproxy-suites-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(vardir)
-	r.vardir = vardir
 	for _, dir := range []string{"tmp", "log", "run"} {
-		if err := os.MkdirAll(filepath.Join(vardir, dir), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(r.vardir, dir), 0o777); err != nil {
 			return 0, err
 		}
 	}
@@ -125,15 +141,8 @@ func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outc
 	address := way(r.ways)
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(limited, r.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1", "--port="+port(address),
-		"--user=root", "--database=test", "--tmpdir="+filepath.Join(r.vardir, "tmp"), "--logdir="+filepath.Join(r.vardir, "log"),
-		"--test-file="+t.file, "--result-file="+t.result)
-	cmd.Dir = r.dir
+	cmd := r.suite.command(limited, t, place{port: port(address), socket: r.server.sandbox.Socket(), vardir: r.vardir})
 	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(os.Environ(),
-		"MYSQLTEST_VARDIR="+r.vardir, "MYSQL_TMP_DIR="+filepath.Join(r.vardir, "tmp"), "MYSQL_TEST_DIR="+r.dir,
-		"MASTER_MYPORT="+port(address), "MASTER_MYSOCK="+r.server.sandbox.Socket(), "USE_RUNNING_SERVER=1",
-		"DEFAULT_MASTER_PORT="+port(address), "CHARSETSDIR=/usr/share/mysql/charsets", "LC_ALL=C")
 	output, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	const skip = 62 // with which a test says that it cannot be run here

@@ -121,7 +121,7 @@ func (s *server) reset(ctx context.Context) error {
 	for _, u := range users {
 		statements = append(statements, "DROP USER "+u)
 	}
-	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH STATUS")
+	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH PRIVILEGES", "FLUSH STATUS")
 	for _, q := range statements {
 		if _, err := conn.ExecContext(ctx, q); err != nil && !strings.HasPrefix(q, "DROP USER") {
 			return fmt.Errorf("%s: %w", q, err)

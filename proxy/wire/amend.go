@@ -2,7 +2,11 @@ package wire
 
 import "encoding/binary"
 
-// PromiseMore sets the flag that says that more results follow in the last packet of a result, in place.
+// IsEOF reports whether a packet of a result is an EOF: behind the definitions, or behind the rows.
+func IsEOF(payload []byte) bool { return len(payload) == eofSize && payload[0] == headerEOF }
+
+// PromiseMore sets the flag that says that more results follow, in place, in an EOF or in the last packet of a result.
+// Servers say it behind the definitions, too, and some clients listen there.
 func PromiseMore(payload []byte) []byte {
 	at := endStatus(payload)
 	if at >= 0 {

@@ -180,6 +180,7 @@ func (t *Tracker) decideDefinitionsEnd() {
 		return
 	}
 	t.phase = rows
+	t.statusAt = 3
 	status := Status(binary.LittleEndian.Uint16(t.head[3:]))
 	if status.Has(CursorExists) && t.queue.front().command == Execute {
 		t.endResult(3)

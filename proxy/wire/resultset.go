@@ -32,7 +32,7 @@ func (r *ResultSet) Append(dst []byte, seq byte, form Form, caps Capability, end
 		dst, seq = AppendPacket(dst, seq, payload)
 	}
 	if !caps.Has(DeprecateEOF) {
-		payload = appendEOF(payload[:0], end.Status&^MoreResults, end.Warnings)
+		payload = appendEOF(payload[:0], end.Status, end.Warnings)
 		dst, seq = AppendPacket(dst, seq, payload)
 	}
 	for i, row := range r.Rows {

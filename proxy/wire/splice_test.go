@@ -10,7 +10,7 @@ import (
 func TestSpliceNumbersThroughAndPromisesMore(t *testing.T) {
 	t.Parallel()
 	rows := func(s *stream, status Status) *stream {
-		return s.packet(1).column("a").eof(Autocommit).packet(1, 'x').eof(status)
+		return s.packet(1).column("a").eof(status).packet(1, 'x').eof(status)
 	}
 	for _, size := range []int{1, 2, 7, 1000} {
 		var tr Tracker

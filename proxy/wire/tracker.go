@@ -45,7 +45,7 @@ type Tracker struct {
 	continues bool // the last packet was full, so this one belongs to it
 	decided   bool // the head was looked at
 	ended     bool // this packet is the last of its response
-	statusAt  int  // where in the payload the status is that ends a result; -1 if it ends none
+	statusAt  int  // where in the payload the status is that may promise more results; -1 if there is none
 }
 
 // Begin says that a command is about to be sent. started comes back in the report.

@@ -2,18 +2,31 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// test is one file of a suite.
-type test struct {
-	name   string
-	file   string
-	result string
+// mtr is a server's regression tests: scripts that mysqltest plays.
+type mtr struct {
+	dir       string
+	mysqltest string
+}
+
+func (m mtr) command(ctx context.Context, t test, p place) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, m.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1", "--port="+p.port,
+		"--user=root", "--database=test", "--tmpdir="+filepath.Join(p.vardir, "tmp"), "--logdir="+filepath.Join(p.vardir, "log"),
+		"--test-file="+t.file, "--result-file="+t.result)
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(),
+		"MYSQLTEST_VARDIR="+p.vardir, "MYSQL_TMP_DIR="+filepath.Join(p.vardir, "tmp"), "MYSQL_TEST_DIR="+m.dir,
+		"MASTER_MYPORT="+p.port, "MASTER_MYSOCK="+p.socket, "USE_RUNNING_SERVER=1",
+		"DEFAULT_MASTER_PORT="+p.port, "CHARSETSDIR=/usr/share/mysql/charsets", "LC_ALL=C")
+	return cmd
 }
 
 // unfit matches what a test does that cannot be done to a server which others use, or that was started without what it asks for.
@@ -21,11 +34,10 @@ var unfit = regexp.MustCompile(`(?im)shutdown_server|restart_mysqld|kill_mysqld|
 	`big_test\.inc|have_debug|debug_sync|master-slave\.inc|rpl_init|source include/have_log_bin|have_innodb_max|start_mysqld|^\s*shutdown\b|` +
 	`\$MYSQLD\b|\$MYSQLD_CMD|--exec.*mysqld|install_semisync|include/not_valgrind_build`)
 
-// find lists the tests of a suite in a directory, whose names match.
-func find(dir string, match *regexp.Regexp) ([]test, error) {
-	tests, results := filepath.Join(dir, "main"), filepath.Join(dir, "main")
+func (m mtr) find(_ context.Context, match *regexp.Regexp) ([]test, error) {
+	tests, results := filepath.Join(m.dir, "main"), filepath.Join(m.dir, "main")
 	if _, err := os.Stat(tests); err != nil { // MySQL keeps them apart
-		tests, results = filepath.Join(dir, "t"), filepath.Join(dir, "r")
+		tests, results = filepath.Join(m.dir, "t"), filepath.Join(m.dir, "r")
 	}
 	files, err := filepath.Glob(filepath.Join(tests, "*.test"))
 	if err != nil {
