@@ -27,6 +27,7 @@ type ticker struct {
 	leaseAt    time.Time
 	limitsAt   time.Time
 	keptAt     time.Time
+	sweptAt    time.Time
 	clock      clockWatch
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
@@ -83,6 +84,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		if err := t.schedule(ctx, jobs); err != nil {
 			return err
 		}
+		t.sweep(ctx)
 		t.keep(ctx)
 	}
 	late, err := t.late(ctx, jobs)
@@ -204,6 +206,24 @@ func (t *ticker) runs(ctx context.Context) (map[uint64][]catalog.Schedule, error
 		ran[s.PolicyID] = append(ran[s.PolicyID], s)
 	}
 	return ran, nil
+}
+
+// sweepEvery is how soon the policies of a statement whose client has vanished are looked after.
+const sweepEvery = 5 * time.Second
+
+// sweep settles what clients left behind in the middle of a DDL, done by the leader.
+func (t *ticker) sweep(ctx context.Context) {
+	if time.Since(t.sweptAt) < sweepEvery {
+		return
+	}
+	t.sweptAt = time.Now()
+	n, err := t.store.Sweep(ctx)
+	if err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled", slog.Any("err", err))
+	}
+	if n > 0 {
+		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement", slog.Int("policies", n))
+	}
 }
 
 // keep is the housekeeping of the whole cluster, done by the leader.

@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as two data source names with a blank between.
+func galera(t *testing.T) (a, b *bench) {
+	t.Helper()
+	names := strings.Fields(os.Getenv("TTLPROXY_TEST_GALERA"))
+	if len(names) != 2 {
+		t.Skip("needs TTLPROXY_TEST_GALERA: two data source names of one cluster")
+	}
+	first, err := mysql.ParseDSN(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := mysql.ParseDSN(names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = newBench(t, first)
+	b = &bench{db: openDB(t, second), cfg: second, user: a.user}
+	if b.Store, err = Open(t.Context(), b.db, a.Store.cfg); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// Shared locks do not travel between members: there, the fence that every change bumps rejects the late batch.
+func TestGaleraRejectsABatchThatCommitsAfterTheChange(t *testing.T) {
+	t.Parallel()
+	a, b := galera(t)
+	node := a.node(t)
+	changes := map[string]func(Policy) error{
+		"pause":     func(p Policy) error { return b.Pause(t.Context(), "dba", p.ID, "", time.Time{}) },
+		"pause all": func(Policy) error { return b.Pause(t.Context(), "dba", PauseAll, "", time.Time{}) },
+		"cancel":    func(p Policy) error { _, err := b.Cancel(t.Context(), "dba", p.ID); return err },
+		"remove":    func(p Policy) error { return b.Remove(t.Context(), b.client(), p.Table) },
+		"stage": func(p Policy) error {
+			_, err := b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentAlter, Table: p.Table}})
+			return err
+		},
+	}
+	for name, change := range changes {
+		p := a.declare(t, a.table(t, fmt.Sprintf("t%d", lastSchema.Add(1))))
+		a.exec(t, "INSERT INTO user."+p.Table.Name+" VALUES (1, NULL)")
+		job := a.job(t, p, 1)
+		task, err := a.ClaimTask(t.Context(), Claim{Node: node, Job: job.ID})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		tx, err := a.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := fmt.Sprintf("UPDATE {task} SET batch = %d WHERE id = %d AND fence = %d AND state = 'running' AND %s",
+			task.Batch+1, task.ID, task.Fence, a.Guard(p.ID, p.Version))
+		if n, err := a.Store.exec(t.Context(), tx, batch); n != 1 || err != nil {
+			t.Fatalf("%s: batch: got %d rows, %v", name, n, err)
+		}
+		if _, err := tx.ExecContext(t.Context(), "DELETE FROM "+p.Table.String()); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := tx.Commit(); !isServerError(err, errDeadlock) {
+			t.Errorf("%s: the batch's commit: got %v, want it rejected", name, err)
+		}
+		if n := a.scalar(t, "SELECT COUNT(*) FROM "+p.Table.String()); n != 1 {
+			t.Errorf("%s: a row went after the change had answered", name)
+		}
+		if err := b.Resume(t.Context(), "dba", PauseAll); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGaleraRejectsAJobCreatedBesideAPause(t *testing.T) {
+	t.Parallel()
+	a, b := galera(t)
+	p := a.declare(t, a.table(t, "a"))
+	tx, err := a.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.touch(t.Context(), tx, p.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Pause(t.Context(), "dba", p.ID, "", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); !isServerError(err, errDeadlock) {
+		t.Errorf("got %v, want the job rejected", err)
+	}
+	if _, err := a.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: p.CreatedAt}); !errors.Is(err, ErrStopped) {
+		t.Errorf("the next attempt: got %v, want %v", err, ErrStopped)
+	}
+}
+
+func TestGaleraMemberIsTrustedWhileItsClusterIsAtWork(t *testing.T) {
+	t.Parallel()
+	a, b := galera(t)
+	a.node(t)
+	if why := b.check(t, b.witness(t, "")); why != "" {
+		t.Errorf("another member of the cluster: held because %s", why)
+	}
+}
