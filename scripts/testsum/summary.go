@@ -80,6 +80,18 @@ func (s *summary) endPackage(e event) {
 	}
 	if e.Action == "fail" && s.brokenInPackage[e.Package] == 0 {
 		s.fail(e)
+		s.printUnfinished(e.Package)
+	}
+}
+
+// printUnfinished prints what the tests said that were running when their package ended: one of them hung or crashed.
+func (s *summary) printUnfinished(pkg string) {
+	for _, name := range slices.Sorted(maps.Keys(s.output)) {
+		if test, ok := strings.CutPrefix(name, pkg+"."); ok {
+			lines := s.output[name]
+			fmt.Fprintf(s.out, "did not end: %s\n%s", test, strings.Join(lines[max(0, len(lines)-200):], ""))
+			delete(s.output, name)
+		}
 	}
 }
 

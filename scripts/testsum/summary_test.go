@@ -16,7 +16,8 @@ const stream = `
 {"Action":"output","Package":"m/a","Test":"TestLater","Output":"    a_test.go:9: needs a server\n"}
 {"Action":"skip","Package":"m/a","Test":"TestLater"}
 {"Action":"fail","Package":"m/a","Elapsed":1.5}
-{"Action":"output","Package":"m/b","Output":"panic: oh\n"}
+{"Action":"output","Package":"m/b","Test":"TestHangs","Output":"panic: test timed out\n"}
+{"Action":"output","Package":"m/b","Output":"exit status 2\n"}
 {"Action":"fail","Package":"m/b","Elapsed":0.5}
 `
 
@@ -27,7 +28,9 @@ FAIL m/a.TestBad
 fail m/a                                                             1.5s
 fail m/b                                                             0.5s
 FAIL m/b
-panic: oh
+exit status 2
+did not end: TestHangs
+panic: test timed out
 skipped 1: needs a server
 NOT TESTED on mysql: no such server on this machine (see above)
 1 passed, 4 failed
