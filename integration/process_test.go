@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
 	"github.com/ttlproxy/ttlproxy/sandbox"
@@ -119,10 +120,12 @@ func execute(ctx context.Context, config *mysql.Config, statements ...string) er
 	return err
 }
 
-// initialise makes the engine's account.
+// initialise makes the engine's account, with the rights that `ttlproxy init` prints and no more.
 func (s *story) initialise(getenv func(string) string) error {
-	engine := getenv("ENGINE")
-	return execute(context.Background(), s.server.Config(""),
-		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY '%s'", engine, engine),
-		fmt.Sprintf("GRANT ALL ON *.* TO '%s'@'%%'", engine))
+	account := catalog.ServiceAccount{User: getenv("ENGINE"), Password: getenv("ENGINE"), Catalog: getenv("CATALOG")}
+	var statements []string
+	for _, g := range account.Grants(s.server.MariaDB()) {
+		statements = append(statements, g.SQL)
+	}
+	return execute(context.Background(), s.server.Config(""), statements...)
 }

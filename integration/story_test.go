@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,7 +23,8 @@ func TestStories(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		binary := program.Build(t)
 		testscript.Run(t, testscript.Params{
-			Dir: "testdata",
+			Dir:      "testdata",
+			Deadline: time.Now().Add(6 * time.Minute), // a command that hangs is then named, with all its goroutines
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 				return setup(env, &story{server: s, binary: binary, proxies: map[string]*program.Process{}})

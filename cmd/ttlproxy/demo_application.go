@@ -51,7 +51,8 @@ var demoTables = []demoTable{
 // application is a client of the proxy like any other.
 type application struct {
 	*sql.DB
-	inserted [4]atomic.Int64 // rows by table, to tell how many have gone
+	inserted [4]atomic.Int64 // rows by table
+	deleted  [4]int64        // how many of them have gone, as last printed
 }
 
 func openDemo(address string) (*application, error) {
@@ -123,7 +124,7 @@ func (a *application) insert(ctx context.Context) error {
 	}
 }
 
-// watch prints how many rows there are and how many have expired: on a terminal in one line that is written over and
+// watch prints how many rows there are and how many have been deleted: on a terminal in one line that is written over and
 // over, elsewhere a line now and then.
 func (a *application) watch(ctx context.Context, out io.Writer) error {
 	every, end := 10*time.Second, "\n"
@@ -154,7 +155,8 @@ func (a *application) progress(ctx context.Context) (string, error) {
 		if err := a.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.name).Scan(&rows); err != nil {
 			return "", err
 		}
-		parts = append(parts, fmt.Sprintf("%s %d rows, %d expired", t.name, rows, max(0, inserted-rows)))
+		a.deleted[i] = max(a.deleted[i], inserted-rows)
+		parts = append(parts, fmt.Sprintf("%s %d rows, %d deleted", t.name, rows, a.deleted[i]))
 	}
 	return strings.Join(parts, " │ "), nil
 }

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 type Config struct {
 	Args []string // behind serve; --listen on a free port comes before
 	Env  []string // on top of the test's own
+
+	// NoCatalog is for servers on which the catalog cannot be opened: Start then waits for the address only.
+	NoCatalog bool
 }
 
 // Process is a running ttlproxy serve.
@@ -32,7 +36,7 @@ type Process struct {
 // Patience is how long a process may take to start or to stop.
 const Patience = 30 * time.Second
 
-// Start runs ttlproxy serve and returns once it listens.
+// Start runs ttlproxy serve and returns once it listens and its catalog is open.
 func Start(tb testing.TB, c Config) *Process {
 	tb.Helper()
 	p, err := Launch(Build(tb), tb.TempDir(), c)
@@ -75,13 +79,14 @@ func Launch(path, dir string, c Config) (*Process, error) {
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	return p, p.awaitListening()
+	return p, p.awaitReady(!c.NoCatalog)
 }
 
-// awaitListening reads the address from the log.
-func (p *Process) awaitListening() error {
+// awaitReady reads from the log where the process listens, and that the catalog is open.
+func (p *Process) awaitReady(catalog bool) error {
 	for deadline := time.Now().Add(Patience); ; {
-		if p.Addr = p.listening(); p.Addr != "" {
+		opened := false
+		if p.Addr, opened = p.progress(); p.Addr != "" && (opened || !catalog) {
 			return nil
 		}
 		select {
@@ -90,19 +95,26 @@ func (p *Process) awaitListening() error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("ttlproxy does not listen after %v:\n%s", Patience, p.Log())
+			return fmt.Errorf("ttlproxy is not ready after %v:\n%s", Patience, p.Log())
 		}
 	}
 }
 
-func (p *Process) listening() string {
+// progress tells how far the log is.
+func (p *Process) progress() (address string, opened bool) {
 	for line := range strings.Lines(p.Log()) {
 		var entry struct{ Msg, Address string }
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "listening" {
-			return entry.Address
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			continue
+		}
+		switch entry.Msg {
+		case "listening":
+			address = cmp.Or(address, entry.Address)
+		case "the catalog is open":
+			opened = true
 		}
 	}
-	return ""
+	return address, opened
 }
 
 // Log returns everything that the process has logged.
