@@ -90,7 +90,11 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 			return 0, err
 		}
 		d := Declaration{Table: in.Table, Rule: *in.Rule, Hold: in.Hold}
-		return s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
+		id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
+		if isServerError(err, errDuplicate) {
+			err = ErrTableInDDL // somebody else was faster
+		}
+		return id, err
 	case err != nil:
 		return 0, err
 	case old.Stage != nil:

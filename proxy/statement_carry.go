@@ -31,7 +31,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.endTransaction(); err != nil {
 		return err
 	}
-	staged, err := t.stage(ctx, c.intents)
+	staged, err := t.stage(ctx, c)
 	if err != nil && c.declares {
 		return inCatalogTrouble(err)
 	}
@@ -41,15 +41,11 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.passed(stopped); err != nil {
 		return err
 	}
-	if c.unless != nil {
-		idle, err := c.unless()
-		if err != nil {
-			return err
-		}
-		if idle {
-			t.undo(ctx, staged, false)
-			return t.pass()
-		}
+	if idle, err := c.idle(); err != nil {
+		return err
+	} else if idle {
+		t.undo(ctx, staged, false)
+		return t.pass()
 	}
 	h, err := t.hold()
 	if err != nil {
@@ -98,21 +94,34 @@ func (t *turn) passed(s step) error {
 	return nil
 }
 
+// idle asks unless.
+func (c change) idle() (bool, error) {
+	if c.unless == nil {
+		return false, nil
+	}
+	return c.unless()
+}
+
 // stage waits for a while when another statement is changing the table.
-func (t *turn) stage(ctx context.Context, intents []catalog.Intent) (*catalog.Staged, error) {
+func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	ctx, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
-	again := time.NewTicker(50 * time.Millisecond)
+	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
-		s, err := t.Store.Stage(ctx, t.client(), intents)
-		if !errors.Is(err, catalog.ErrTableInDDL) {
+		s, err := t.Store.Stage(ctx, t.client(), c.intents)
+		if !errors.Is(err, catalog.ErrTableInDDL) && !errors.Is(err, catalog.ErrPolicyChanged) {
 			return s, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, err
 		case <-again.C:
+		}
+		if idle, failed := c.idle(); failed != nil {
+			return nil, failed
+		} else if idle {
+			return &catalog.Staged{}, nil
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
@@ -402,5 +403,129 @@ func TestTransactionEndsAsWithAnyDDL(t *testing.T) {
 		}
 		t.exec("BEGIN", "UPDATE t SET created = NOW()", "DROP TABLE t", "ROLLBACK")
 		t.wantPolicy("t", "")
+	})
+}
+
+func TestCharacterSets(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		for charset, name := range map[string]string{"gbk": "縗", "sjis": "表", "big5": "功", "latin1": "é"} {
+			t.exec("SET NAMES "+charset, ddl.Encode("CREATE TABLE `"+name+"` (id INT PRIMARY KEY, `"+name+"` DATETIME COMMENT '"+name+
+				"') COMMENT='"+name+"' TTL = `"+name+"` + INTERVAL 10 HOUR", charset))
+			t.wantPolicy(name, "armed "+name+" 10 HOUR 24h")
+			if got := ddl.Decode(t.created(ddl.Encode("`"+name+"`", charset)), charset); !strings.Contains(got, "TTL=`"+name+"`") {
+				t.Errorf("%s: got %s", charset, got)
+			}
+			t.exec(ddl.Encode("ALTER TABLE `"+name+"` RENAME COLUMN `"+name+"` TO c, COMMENT='"+name+"'", charset))
+			t.wantPolicy(name, "armed c 10 HOUR 24h")
+			t.exec(ddl.Encode("RENAME TABLE `"+name+"` TO plain", charset))
+			t.wantPolicy("plain", "armed c 10 HOUR 24h")
+			t.exec("DROP TABLE plain")
+			t.wantPolicy("plain", "")
+		}
+	})
+}
+
+func TestWhatElseFollows(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		const columns = " (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR"
+		other := t.server.Database(t)
+		in := func(table string) string {
+			_, err := t.store.Policy(t.Context(), catalog.Table{Schema: other, Name: table})
+			return fmt.Sprint(err)
+		}
+
+		t.exec("CREATE TABLE t"+columns, "RENAME TABLE t TO "+other+".u")
+		if got := in("u"); got != "<nil>" {
+			t.Errorf("after a RENAME across schemas: %s", got)
+		}
+		t.exec("ALTER TABLE "+other+".u RENAME "+t.schema+".t", "CREATE TABLE "+other+".x"+columns, "DROP DATABASE "+other)
+		t.wantPolicy("t", hourly)
+		if got := in("x"); got != catalog.ErrNoPolicy.Error() {
+			t.Errorf("after DROP DATABASE: %s", got)
+		}
+
+		// What a statement has done before it failed counts.
+		t.exec("CREATE TABLE a"+columns, "CREATE TABLE b"+columns)
+		t.fails(1051, "DROP TABLE a, nowhere, b")
+		var left int
+		if err := t.direct.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN ('a', 'b')", t.schema).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		policies := 0
+		for _, name := range []string{"a", "b"} {
+			if t.policy(name) != "" {
+				policies++
+			}
+		}
+		if policies != left {
+			t.Errorf("%d tables are left, and %d policies", left, policies)
+		}
+		t.exec("DROP TABLE IF EXISTS a, b")
+
+		// A partition trades places with a table: the policies stay with the names.
+		t.exec("CREATE TABLE p (id INT, created DATETIME) TTL = created + INTERVAL 10 HOUR PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+			"CREATE TABLE plain (id INT, created DATETIME) TTL = created + INTERVAL 1 DAY",
+			"ALTER TABLE p EXCHANGE PARTITION p0 WITH TABLE plain", "ALTER TABLE p TRUNCATE PARTITION p0", "ALTER TABLE p DROP PARTITION p1")
+		t.wantPolicy("p", hourly)
+		t.wantPolicy("plain", "armed created 1 DAY 24h")
+
+		t.exec("CREATE TABLE s (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR SELECT 1 AS id, NOW() AS created")
+		t.wantPolicy("s", hourly)
+		t.fails(8200, "CREATE TABLE s2 TTL = created + INTERVAL 10 HOUR SELECT NOW() AS created")
+		t.fails(8153, "ALTER TABLE s DROP PRIMARY KEY, ADD COLUMN f FLOAT NOT NULL, ADD PRIMARY KEY (f)")
+		t.fails(8148, "ALTER TABLE s MODIFY created INT")
+		t.exec("ALTER TABLE s MODIFY created TIMESTAMP NULL")
+		t.wantPolicy("s", hourly)
+	})
+}
+
+// TestSeveralCreators lets many sessions create the same table at once, as the instances of an application do when they start.
+func TestSeveralCreators(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		errs := make(chan error)
+		const creators = 6
+		for range creators {
+			go func() {
+				_, err := t.db.ExecContext(t.Context(), "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+				errs <- err
+			}()
+		}
+		for range creators {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		t.wantPolicy("t", hourly)
+	})
+}
+
+func TestDecorate(t *testing.T) {
+	t.Parallel()
+	const ttl = " /*T![ttl] TTL */"
+	for in, want := range map[string]string{
+		"CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB":                                             "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB" + ttl,
+		"CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB\n PARTITION BY HASH (`a`)\nPARTITIONS 4":     "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB" + ttl + "\n PARTITION BY HASH (`a`)\nPARTITIONS 4",
+		"CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`)\nPARTS */": "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB" + ttl + "\n/*!50100 PARTITION BY HASH (`a`)\nPARTS */",
+		"CREATE TEMPORARY TABLE `t` (\n  `a` int\n) ENGINE=InnoDB":                                   "CREATE TEMPORARY TABLE `t` (\n  `a` int\n) ENGINE=InnoDB",
+	} {
+		if got := string(decorate([]byte(in), ttl)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestShowCreatePrepared(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		show, err := t.db.PrepareContext(t.Context(), "SHOW CREATE TABLE t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer show.Close()
+		var name, text string
+		if err := show.QueryRowContext(t.Context()).Scan(&name, &text); err != nil || !strings.Contains(text, "TTL_ENABLE='ON'") {
+			t.Errorf("got %s, %v", text, err)
+		}
 	})
 }

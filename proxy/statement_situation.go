@@ -17,9 +17,13 @@ type situation struct {
 	results   string // character_set_results; empty means as stored
 	account   string // user@host as the server knows it
 	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
+	// host and port are those of the client's server, which need not be the one that the catalog is read from.
+	host, port string
 }
 
-const askSituation = "SELECT DATABASE(), @@sql_mode, @@character_set_client, @@character_set_results, CURRENT_USER(), @@foreign_key_checks, @@unique_checks, VERSION()"
+const askSituation = "SELECT DATABASE(), @@sql_mode, @@character_set_client, @@character_set_results, CURRENT_USER(), @@foreign_key_checks, @@unique_checks, VERSION(), @@hostname, @@port"
+
+const situationColumns = 10
 
 // readSituation asks the client's session.
 func readSituation(x *exchange) (*situation, error) {
@@ -27,10 +31,10 @@ func readSituation(x *exchange) (*situation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Rows) != 1 || len(r.Rows[0]) != 8 {
+	if len(r.Rows) != 1 || len(r.Rows[0]) != situationColumns {
 		return nil, fmt.Errorf("the server answered %d rows about its session", len(r.Rows))
 	}
-	var v [8]string
+	var v [situationColumns]string
 	for n, value := range r.Rows[0] {
 		v[n] = string(value)
 	}
@@ -46,6 +50,8 @@ func readSituation(x *exchange) (*situation, error) {
 		results:   v[3],
 		account:   ddl.Decode(v[4], v[3]),
 		restoring: v[5] == "0" || v[6] == "0",
+		host:      v[8],
+		port:      v[9],
 	}, nil
 }
 
@@ -84,9 +90,14 @@ func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 	return t, t.Schema != ""
 }
 
-// client says who asks for a change of the catalog.
+// client says who asks for a change of the catalog. On a server that the catalog does not know by its own connection, the
+// client's number says nothing, so that server is named as another one.
 func (t *turn) client() catalog.Client {
 	server := t.Store.Server()
+	if port := strconv.Itoa(server.Port); t.host != server.Host || t.port != port {
+		other, _ := strconv.Atoi(t.port) //nolint:errcheck // the server's own number
+		server = catalog.Server{Host: t.host, Port: other}
+	}
 	return catalog.Client{
 		Account: t.account, Server: server.Key(), Boot: server.Boot,
 		Connection: uint64(t.x.ConnectionID()), Node: t.Node,

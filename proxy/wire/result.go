@@ -56,18 +56,21 @@ func (d *resultDecoder) result() (*Result, error) {
 	return &r, d.rows(&r)
 }
 
-// header reads everything in front of the rows.
+// header reads everything in front of the rows. Columns that MariaDB has described to the client before stay blank.
 func (d *resultDecoder) header() ([]Column, error) {
 	payload, err := d.next()
 	if err != nil {
 		return nil, err
 	}
 	count, follow, ok := columnCount(payload, d.caps)
-	if !ok || !follow {
+	if !ok {
 		return nil, errNotResult
 	}
 	columns := make([]Column, count)
 	for i := range columns {
+		if !follow {
+			break
+		}
 		if payload, err = d.next(); err != nil {
 			return nil, err
 		}
