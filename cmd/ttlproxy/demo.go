@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -69,6 +70,8 @@ func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
 // introduce makes the accounts and tells the proxy where its server is.
 func (o *options) introduce(ctx context.Context, server *sandbox.Server) error {
 	o.Backends.Addresses = []string{server.Addr()}
+	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they are content with any certificate.
+	o.Proxy.TLS.SelfSigned, o.Backends.TLS.Mode = true, proxy.TLSNever
 	o.EngineUser, o.EnginePassword = "ttlproxy", rand.Text()
 	connector, err := mysql.NewConnector(server.Config(""))
 	if err != nil {

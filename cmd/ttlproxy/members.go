@@ -11,9 +11,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// introduce makes the other members of the backend list known to the catalog, now and then, so that a planned fail-over to one
+// introduceMembers makes the other members of the backend list known to the catalog, now and then, so that a planned fail-over to one
 // of them keeps policies armed.
-func (r *running) introduce(ctx context.Context, store *catalog.Store) error {
+func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) error {
 	const interval = time.Minute
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -110,7 +110,7 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return witness.Run(ctx) })
 	g.Go(func() error { return engine.Run(ctx) })
-	g.Go(func() error { return r.introduce(ctx, store) })
+	g.Go(func() error { return r.introduceMembers(ctx, store) })
 	g.Go(func() error { return status.NewRecorder(store, r.registry, engine.Node, r.log).Run(ctx) })
 	return g.Wait()
 }
