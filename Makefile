@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 30s
 
-.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs check-all up down
+.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,10 +68,13 @@ soak: build ## 5,000 idle and 200 busy sessions through one proxy, on both serve
 	go run ./bench/soak -proxy $(BIN)/ttlproxy
 
 docs: ## write the reference pages that are generated from the code
-	go test ./cmd/... -run Reference -update
+	go test ./cmd/... -run 'Reference|MetricsPage' -update
 	go test ./catalog -run Page -update
 
-check-all: build tidy lint race test fuzz vuln soak ## the slow matrix: everything above, with fuzzing
+browser: ## the status page in a Chromium without a window, with a real engine behind it
+	@scripts/browser.sh
+
+check-all: build tidy lint race test fuzz browser vuln soak ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

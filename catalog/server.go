@@ -39,7 +39,7 @@ func (s Server) keySQL() string {
 }
 
 // readServer asks the server who it is. What a server does not know stays empty.
-func readServer(ctx context.Context, db *sql.DB) (Server, error) {
+func readServer(ctx context.Context, db execer) (Server, error) {
 	var v Server
 	var lower int
 	if err := db.QueryRowContext(ctx, selectServer).Scan(&v.Version, &v.Host, &v.Port, &lower); err != nil {
@@ -70,7 +70,7 @@ func readServer(ctx context.Context, db *sql.DB) (Server, error) {
 }
 
 // readVariables returns the rows of a SHOW statement by lower-case name.
-func readVariables(ctx context.Context, db *sql.DB, query string) (map[string]string, error) {
+func readVariables(ctx context.Context, db execer, query string) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("read variables: %w", err)

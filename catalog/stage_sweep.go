@@ -134,7 +134,7 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 }
 
 // seesProcesses reports whether the account sees other accounts' connections.
-func seesProcesses(ctx context.Context, db *sql.DB, mariadb bool) (bool, error) {
+func seesProcesses(ctx context.Context, db execer, mariadb bool) (bool, error) {
 	query := probeProcessMySQL
 	if mariadb {
 		query = probeProcessMariaDB

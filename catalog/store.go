@@ -21,11 +21,13 @@ type Config struct {
 	Version string // of this program, recorded beside each migration
 	// BeatInterval is how often nodes beat; BeatInterval the constant when zero.
 	BeatInterval time.Duration
+	// Metrics of the catalog's statements; kept private when nil.
+	Metrics *Metrics
 }
 
 // Store is the catalog on one backend. Its methods may be called from any number of goroutines.
 type Store struct {
-	db     *sql.DB
+	db     pool
 	cfg    Config
 	schema string            // quoted
 	tables *strings.Replacer // {name} to schema.name
@@ -59,6 +61,9 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = DefaultSchema
 	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics(nil)
+	}
 	if cfg.BeatInterval <= 0 {
 		cfg.BeatInterval = BeatInterval
 	}
@@ -68,7 +73,7 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	}
 	schema := ddl.Quote(cfg.Schema)
 	s := &Store{
-		db: db, cfg: cfg, schema: schema,
+		db: pool{db, cfg.Metrics}, cfg: cfg, schema: schema,
 		tables: strings.NewReplacer("{}", "{}", "{server-key}", server.keySQL(), "{", schema+".", "}", ""),
 	}
 	s.server.Store(&server)

@@ -17,7 +17,9 @@ const txAttempts = 8
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	var err error
 	for attempt := range txAttempts {
-		if err = s.txOnce(ctx, fn); err == nil || !isServerError(err, errDeadlock, errSnapshot, errLockWait) {
+		err = s.txOnce(ctx, fn)
+		s.db.metrics.failed(err)
+		if err == nil || !isServerError(err, errDeadlock, errSnapshot, errLockWait) {
 			break
 		}
 		if wait(ctx, backoff(attempt)) != nil {

@@ -40,12 +40,12 @@ func (d *door) catalog() *catalog.Store {
 
 // open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
 // damaged schema, is logged once and told to the clients of TTL statements; someone may mend it.
-func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger) *catalog.Store {
+func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger, metrics *catalog.Metrics) *catalog.Store {
 	const interval = time.Second
 	first := sync.OnceFunc(func() { close(d.tried) })
 	defer first()
 	for logged := ""; ; {
-		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
+		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version(), Metrics: metrics})
 		if err == nil {
 			d.store.Store(store)
 			log.InfoContext(ctx, "the catalog is open", slog.String("schema", o.Schema))

@@ -76,7 +76,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 	g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
 	r.page.proxy.Store(server)
 	g.Go(func() error {
-		store := door.open(ctx, r.db, r.options, r.log)
+		store := door.open(ctx, r.db, r.options, r.log, catalog.NewMetrics(r.registry))
 		if store == nil {
 			return nil
 		}

@@ -49,7 +49,7 @@ function line(t, now) {
     h('td', { 'data-name': 'Lag', class: 'number', title: 'For how long the oldest row still there has been due' }, span(t.behind_seconds)),
     h('td', { 'data-name': 'In / out', class: 'number', title: 'Rows that become due, and rows that go while a job runs' }, `${rate(t.inflow)} / ${rate(t.outflow)}`),
     h('td', { 'data-name': 'Last job' }, lastText(t, now)),
-    h('td', { 'data-name': 'Next', title: moment(t.next_run) }, t.job ? 'running' : nextText(t, now)));
+    h('td', { 'data-name': 'Next', title: moment(t.next_run) }, nextText(t, now)));
 }
 
 /** policyText is the rule in short: created_at + 10 hours. */
@@ -62,6 +62,7 @@ function lastText(t, now) {
 }
 
 function nextText(t, now) {
+  if (t.job) return ['KEEPING UP', 'FALLING BEHIND'].includes(t.verdict.word) ? 'running' : 'held back';
   if (!t.next_run) return '–';
   return new Date(t.next_run) <= new Date(now) ? 'due' : ago(t.next_run, now);
 }

@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics time the catalog's statements and count those that fail.
+type Metrics struct {
+	seconds *prometheus.HistogramVec
+	errors  *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics; a nil registerer keeps them to themselves.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ttlproxy_catalog_seconds", Help: "Time of the catalog's statements outside of transactions, and of beginning those.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8),
+		}, []string{"kind"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_catalog_errors_total", Help: "Statements of the catalog that failed. Lost races (conflict) are run again.",
+		}, []string{"reason"}),
+	}
+	for _, reason := range []string{"conflict", "timeout", "server", "connection"} {
+		m.errors.WithLabelValues(reason)
+	}
+	if r != nil {
+		r.MustRegister(m.seconds, m.errors)
+	}
+	return m
+}
+
+// done times a statement and counts how it failed.
+func (m *Metrics) done(kind string, began time.Time, err error) {
+	m.seconds.WithLabelValues(kind).Observe(time.Since(began).Seconds())
+	m.failed(err)
+}
+
+func (m *Metrics) failed(err error) {
+	if reason := failure(err); reason != "" {
+		m.errors.WithLabelValues(reason).Inc()
+	}
+}
+
+// failure is why a statement failed, in one word; empty when nobody needs to know.
+func failure(err error) string {
+	_, server := errors.AsType[*mysql.MySQLError](err)
+	switch {
+	case err == nil, isNoRows(err), errors.Is(err, context.Canceled):
+		return ""
+	case isServerError(err, errDeadlock, errSnapshot, errLockWait):
+		return "conflict"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case server:
+		return "server"
+	default:
+		return "connection"
+	}
+}
+
+// pool is the catalog's connections, with a watch on them.
+type pool struct {
+	*sql.DB
+	metrics *Metrics
+}
+
+// ExecContext runs a statement.
+func (p pool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	began := time.Now()
+	result, err := p.DB.ExecContext(ctx, query, args...)
+	p.metrics.done("write", began, err)
+	return result, err
+}
+
+// QueryContext runs a question.
+func (p pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	began := time.Now()
+	rows, err := p.DB.QueryContext(ctx, query, args...) //nolint:sqlclosecheck,rowserrcheck // the caller's
+	p.metrics.done("read", began, err)
+	return rows, err
+}
+
+// QueryRowContext runs a question with one row for an answer.
+func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	began := time.Now()
+	row := p.DB.QueryRowContext(ctx, query, args...)
+	p.metrics.done("read", began, row.Err())
+	return row
+}
+
+// BeginTx begins a transaction.
+func (p pool) BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error) {
+	began := time.Now()
+	tx, err := p.DB.BeginTx(ctx, options)
+	p.metrics.done("begin", began, err)
+	return tx, err
+}
