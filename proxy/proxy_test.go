@@ -28,13 +28,13 @@ func pass(_ context.Context, x *exchange) error {
 }
 
 // proxyFor runs a proxy in front of a backend and returns its address and how to stop it.
-func proxyFor(t *testing.T, backend string, c Config, h handlerFunc) (address string, stop func()) {
+func proxyFor(t testing.TB, backend string, c Config, h handlerFunc) (address string, stop func()) {
 	t.Helper()
 	return proxyWith(t, backend, c, h)
 }
 
 // proxyWith does the same with any handler.
-func proxyWith(t *testing.T, backend string, c Config, h handler) (address string, stop func()) {
+func proxyWith(t testing.TB, backend string, c Config, h handler) (address string, stop func()) {
 	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	log := &logWriter{t: t}
@@ -69,7 +69,7 @@ func proxyWith(t *testing.T, backend string, c Config, h handler) (address strin
 // logWriter writes to the test's log as long as there is one.
 type logWriter struct {
 	mu sync.Mutex
-	t  *testing.T
+	t  testing.TB
 }
 
 func (w *logWriter) Write(b []byte) (int, error) {

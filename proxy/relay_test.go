@@ -157,11 +157,18 @@ func TestServerClosesIdleSession(t *testing.T) {
 func TestClientVanishes(t *testing.T) {
 	t.Parallel()
 	for _, answer := range [][]byte{nil, rowsOf(t, 1, wire.TextRows, auto, "a")[:20]} {
+		ended := make(chan struct{})
 		backend := wiretest.Serve(t, wiretest.Script{
 			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT SLEEP(1000)"), wiretest.SendBytes(answer), wiretest.ExpectClose(),
+			wiretest.Do(func() { close(ended) }),
 		})
 		address, _ := proxyFor(t, backend, Config{}, pass)
 		play(t, address, wiretest.LogIn(wiretest.Capabilities), query("SELECT SLEEP(1000)"), wiretest.ExpectBytes(answer), wiretest.Close())
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Error("the session goes on")
+		}
 	}
 }
 
