@@ -49,6 +49,18 @@ func (m *memory) prepared(id uint32, memo any) {
 	m.last = memo
 }
 
+// refusedPrepare stands for a statement that we have refused to prepare: a client that did not wait for our answer
+// executes it by LastStatement, and must not get the one before.
+type refusedPrepare struct{}
+
+// refused takes note of a PREPARE that the server has not seen.
+func (m *memory) refused() {
+	if m.statements == nil {
+		m.statements = make(map[uint32]any)
+	}
+	m.last = refusedPrepare{}
+}
+
 // closed forgets a statement.
 func (m *memory) closed(id uint32) { delete(m.statements, id) }
 

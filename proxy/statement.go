@@ -64,7 +64,11 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		return err
 	}
 	if x.Command == wire.Prepare {
-		return h.prepare(ctx, x, parts[0], s)
+		err := h.prepare(ctx, x, parts[0], s)
+		if err != nil {
+			x.s.memory.refused()
+		}
+		return err
 	}
 	return h.each(ctx, x, s, parts)
 }

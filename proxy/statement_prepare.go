@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE does the rest.
@@ -48,6 +49,8 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 		return err
 	}
 	switch m := x.Memo().(type) {
+	case refusedPrepare:
+		return &wire.Error{Code: 1243, State: "HY000", Message: "Unknown prepared statement handler (4294967295) given to EXECUTE"}
 	case *deferred:
 		return m.run(ctx, h, x, s, m.st.Action)
 	case *adminMemo:

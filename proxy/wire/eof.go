@@ -22,7 +22,7 @@ func appendEOF(dst []byte, status Status, warnings uint16) []byte {
 // appendEnd appends the payload that ends the rows of a result set.
 func appendEnd(dst []byte, o OK, caps Capability) []byte {
 	if caps.Has(DeprecateEOF) {
-		return o.append(dst, headerEOF, caps)
+		return o.append(dst, headerEOF)
 	}
 	return appendEOF(dst, o.Status, o.Warnings)
 }

@@ -15,27 +15,23 @@ type OK struct {
 }
 
 // Append appends the OK as a payload.
-func (o OK) Append(dst []byte, caps Capability) []byte { return o.append(dst, headerOK, caps) }
+func (o OK) Append(dst []byte, _ Capability) []byte { return o.append(dst, headerOK) }
 
-func (o OK) append(dst []byte, header byte, caps Capability) []byte {
+func (o OK) append(dst []byte, header byte) []byte {
 	dst = append(dst, header)
 	dst = AppendInt(dst, o.Affected)
 	dst = AppendInt(dst, o.InsertID)
 	// An answer of ours changes no session state, so the block of tracked changes never follows.
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(o.Status&^SessionStateChanged))
 	dst = binary.LittleEndian.AppendUint16(dst, o.Warnings)
-	switch {
-	case o.Info == "":
-	case caps.Has(SessionTrack):
-		dst = AppendString(dst, o.Info)
-	default:
-		dst = append(dst, o.Info...)
+	if o.Info == "" {
+		return dst
 	}
-	return dst
+	return AppendString(dst, o.Info) // whatever the capabilities: both servers write the length, all clients read it
 }
 
 // Decode reads an OK, with either first byte.
-func (o *OK) Decode(payload []byte, caps Capability) error {
+func (o *OK) Decode(payload []byte, _ Capability) error {
 	*o = OK{}
 	if len(payload) < 1 {
 		return fmt.Errorf("OK packet: %w", errShort)
@@ -52,10 +48,6 @@ func (o *OK) Decode(payload []byte, caps Capability) error {
 	o.Status = Status(binary.LittleEndian.Uint16(b[n:]))
 	o.Warnings = binary.LittleEndian.Uint16(b[n+2:])
 	b = b[n+4:]
-	if !caps.Has(SessionTrack) {
-		o.Info = string(b)
-		return nil
-	}
 	info, _, _ := String(b)
 	o.Info = string(info)
 	return nil

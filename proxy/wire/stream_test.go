@@ -44,7 +44,7 @@ func (s *stream) eof(status Status) *stream { return s.packet(appendEOF(nil, sta
 
 // end is the OK in place of an EOF, with a block of session state behind it.
 func (s *stream) end(status Status, tail string) *stream {
-	return s.packet(append(OK{Status: status}.append(nil, headerEOF, SessionTrack), tail...)...)
+	return s.packet(append(OK{Status: status}.append(nil, headerEOF), tail...)...)
 }
 
 func (s *stream) err(code uint16) *stream {

@@ -1,0 +1,147 @@
+package clients
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/ttl"
+)
+
+// talk is one statement about TTL, and what a client must print of its answer.
+type talk struct{ statement, answer string }
+
+// talks are all statements that the proxy answers itself. What is printed comes in this order.
+var talks = []talk{
+	{"DROP TABLE IF EXISTS orders", ""},
+	{"CREATE TABLE orders (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'", ""},
+	{"INSERT INTO orders VALUES (1, '2001-01-01'), (2, '2999-01-01')", ""},
+	{"RUN TTL JOB FOR orders WAIT", "finished"},
+	{"SELECT GROUP_CONCAT('order ', id) FROM orders", "order 2"},
+	{"SHOW TTL TABLES LIKE 'orders'", "armed"},
+	{"SHOW TTL JOBS FOR orders", "KEEPING UP"},
+	{"SHOW TTL TASKS FOR orders", ""},
+	{"SHOW TTL HISTORY FOR orders WHERE Rows_deleted = 1 LIMIT 1", "finished"},
+	{"SHOW TTL ERRORS", ""},
+	{"SHOW TTL NODES WHERE Engine = 'ON'", "live"},
+	{"SHOW TTL STATUS LIKE 'Deleting'", "Deleting"},
+	{"SHOW TTL EVENTS FOR orders", "declared"},
+	{"SHOW TTL VARIABLES LIKE 'ttl_restore'", "hold, arm"},
+	{"EXPLAIN TTL orders", "rows due now"},
+	{"EXPLAIN FORMAT=JSON TTL orders", "percent_due"},
+	{"EXPLAIN TTL ALTER TABLE orders TTL = at + INTERVAL 2 DAY", "INTERVAL 2 DAY"},
+	{"PAUSE TTL FOR orders UNTIL '2999-01-01'", ""},
+	{"SHOW TTL JOBS FOR orders", "PAUSED (PAUSE TTL by"},
+	{"RESUME TTL FOR orders", ""},
+	{"CANCEL TTL JOB FOR orders", ""},
+	{"APPROVE TTL JOB FOR orders", ""},
+	{"SHOW TTL EVENTS FOR orders WHERE Kind = 'approved'", "approved"},
+	{"SET GLOBAL ttl_brake_rows = 12345, SESSION sort_buffer_size = 65536", ""},
+	{"SELECT @@ttl_brake_rows, @@global.tidb_ttl_job_enable", "12345"},
+	{"SHOW VARIABLES LIKE 'ttl_brake_rows'", "12345"},
+	{"SET GLOBAL ttl_brake_rows = DEFAULT", ""},
+	{"SELECT CONCAT('rows: ', MAX(deleted_rows)) FROM mysql.tidb_ttl_job_history WHERE table_name = 'orders'", "rows: 1"},
+	{"SELECT CONCAT('tables: ', COUNT(s.table_id)) FROM mysql.tidb_ttl_table_status s", "tables: 1"},
+	{"PAUSE TTL FRO orders", "PAUSE TTL [FOR table] [UNTIL 'time']"},
+	{"SHOW TTL JOBS FOR nowhere", "1146"},
+	{"DROP TABLE orders", ""},
+}
+
+// TestTTLThroughEveryClient: each statement about TTL through each driver, as text and prepared.
+func TestTTLThroughEveryClient(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		name := s.Database(t)
+		config := s.Account(t, "clients", "ALL ON *.*")
+		config.DBName = name
+		through := startEngine(t, s, config, name+"_catalog")
+		statements := make([]statement, len(talks))
+		for i, talk := range talks {
+			statements[i] = statement{talk.statement}
+		}
+		for _, c := range clients {
+			if c.refuses != nil && c.refuses(s) != "" {
+				continue
+			}
+			for _, mode := range c.modes {
+				if mode == "features" {
+					continue
+				}
+				t.Run(strings.ReplaceAll(c.name+" "+mode, " ", "-"), func(t *testing.T) {
+					follow(t, c.run(t, through, mode, statements...))
+				})
+			}
+		}
+	})
+}
+
+// follow looks for the answers in what a client printed.
+func follow(t *testing.T, printed string) {
+	t.Helper()
+	plain := strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\u0027`, `'`).Replace(printed)
+	rest := plain
+	for _, talk := range talks {
+		if talk.answer == "" {
+			continue
+		}
+		_, after, found := strings.Cut(rest, talk.answer)
+		if !found {
+			t.Fatalf("%s: no %q in the rest of\n%s", talk.statement, talk.answer, plain)
+		}
+		rest = after
+	}
+}
+
+// startEngine runs a proxy that knows TTL, with its engine, and returns the account as it logs in there.
+func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema string) account {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	connector, err := catalog.Connector(s.Config(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := ttl.New(ttl.Config{Backend: s.Config(""), Node: catalog.Node{Name: "clients"}, Tick: 100 * time.Millisecond}, store, log, ttl.NewMetrics(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := proxy.New(t.Context(), proxy.Config{
+		Listen:     []string{"127.0.0.1:0"},
+		Statements: proxy.Statements{Catalog: func() *catalog.Store { return store }, DB: db},
+	}, backends, log, proxy.NewMetrics(prometheus.NewRegistry()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var g errgroup.Group
+	g.Go(func() error { return p.Run(ctx) })
+	g.Go(func() error { return engine.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+		db.ExecContext(context.Background(), "DROP DATABASE "+schema)
+		db.Close()
+	})
+	c = c.Clone()
+	c.Addr = p.Addr().String()
+	return accountOf(t, c)
+}
