@@ -90,12 +90,12 @@ func cronNumber(text string, first, last int) (int, error) {
 func (c Cron) Next(t time.Time) time.Time {
 	zone := t.Location()
 	y, mo, d := t.Date()
-	for day := 0; day < 5*366; day++ {
+	for day := range 5 * 366 {
 		date := time.Date(y, mo, d+day, 0, 0, 0, 0, time.UTC)
 		if !c.matchesDay(date) {
 			continue
 		}
-		for hour := 0; hour < 24; hour++ {
+		for hour := range 24 {
 			if c.hour>>hour&1 == 0 {
 				continue
 			}

@@ -103,8 +103,7 @@ func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
 
 // declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is meant for the client stays.
 func declaredWithout(err error) error {
-	var forClient *wire.Error
-	if errors.As(err, &forClient) {
+	if forClient, ok := errors.AsType[*wire.Error](err); ok {
 		return forClient
 	}
 	return inCatalogTrouble(err)

@@ -500,6 +500,16 @@ func TestSeveralCreators(t *testing.T) {
 	})
 }
 
+func TestSafeUpdates(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("SET sql_safe_updates=1", "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"ALTER TABLE t TTL_ENABLE='ON'", "CREATE TABLE u LIKE t", "ALTER TABLE t ADD COLUMN d DATE, TTL = d + INTERVAL 1 DAY")
+		t.wantPolicy("t", "armed d 1 DAY 24h")
+		t.wantPolicy("u", hourly)
+	})
+}
+
 func TestDecorate(t *testing.T) {
 	t.Parallel()
 	const ttl = " /*T![ttl] TTL */"

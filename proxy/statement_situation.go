@@ -95,7 +95,7 @@ func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 func (t *turn) client() catalog.Client {
 	server := t.Store.Server()
 	if port := strconv.Itoa(server.Port); t.host != server.Host || t.port != port {
-		other, _ := strconv.Atoi(t.port) //nolint:errcheck // the server's own number
+		other, _ := strconv.Atoi(t.port)
 		server = catalog.Server{Host: t.host, Port: other}
 	}
 	return catalog.Client{
