@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +34,16 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string) *judge {
 	lastFile, end := logFile(t, db, status)
 
 	c := s.Config("")
+	_, text, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
 	syncer := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
-		ServerID: 4242, Flavor: string(s.Flavour), Host: "127.0.0.1", Port: uint16(s.Sandbox.Port()), User: c.User, Password: c.Passwd,
+		ServerID: 4242, Flavor: string(s.Flavour), Host: "127.0.0.1", Port: uint16(port), User: c.User, Password: c.Passwd,
 		DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT, // MariaDB sends statements only to who asks for them
 		Logger:          slog.New(slog.DiscardHandler),
 	})

@@ -23,6 +23,17 @@ func TestOnlyExpiredRowsAreDeleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs servers: left out under -short")
 	}
+	seed, length := seedOf(t), lengthOf(t)
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			run(t, flavour, seed, length)
+		})
+	}
+}
+
+// seedOf decides what happens in a run; it is logged, so that a run can be repeated.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("TTLPROXY_CHAOS_SEED"); s != "" {
 		var err error
@@ -30,19 +41,22 @@ func TestOnlyExpiredRowsAreDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	length := 15 * time.Second
-	if s := os.Getenv("TTLPROXY_CHAOS_TIME"); s != "" {
-		var err error
-		if length, err = time.ParseDuration(s); err != nil {
-			t.Fatal(err)
-		}
+	t.Logf("TTLPROXY_CHAOS_SEED=%d", seed)
+	return seed
+}
+
+// lengthOf is how long the workload runs.
+func lengthOf(t *testing.T) time.Duration {
+	t.Helper()
+	s := os.Getenv("TTLPROXY_CHAOS_TIME")
+	if s == "" {
+		return 15 * time.Second
 	}
-	for _, flavour := range mysqltest.Flavours {
-		t.Run(string(flavour), func(t *testing.T) {
-			t.Logf("TTLPROXY_CHAOS_SEED=%d", seed)
-			run(t, flavour, seed, length)
-		})
+	length, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return length
 }
 
 func run(t *testing.T, flavour sandbox.Flavour, seed uint64, length time.Duration) {
@@ -52,15 +66,23 @@ func run(t *testing.T, flavour sandbox.Flavour, seed uint64, length time.Duratio
 		args = append(args, "--binlog-rows-query-log-events=ON")
 	}
 	s := mysqltest.Start(t, flavour, args...)
+	prove(t, seed, length, []*mysqltest.Server{s}, func(ctx context.Context, proxies []*node, random *rand.Rand) {
+		faults(ctx, t, s, proxies, random)
+	})
+}
+
+// prove lets the workload and the faults loose on proxies in front of the servers, one after the other, and has the judge
+// read the log of the first.
+func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest.Server, faults func(context.Context, []*node, *rand.Rand)) {
+	t.Helper()
+	s := servers[0]
 	direct := s.Open(t, "")
-	for _, q := range []string{"CREATE DATABASE app"} {
-		exec1(t, direct, q)
-	}
+	exec1(t, direct, "CREATE DATABASE app")
 	engine := s.Account(t, "engine", "ALL ON *.*")
 	var proxies []*node
 	w := &workload{direct: s.Open(t, "app"), seed: seed, done: map[string]int{}, refused: map[string]int{}}
-	for range 3 {
-		p := newNode(t, s.Addr(), engine.User, engine.Passwd)
+	for i := range 3 {
+		p := newNode(t, servers[i%len(servers)].Addr(), engine.User, engine.Passwd)
 		p.start(t)
 		proxies = append(proxies, p)
 		c := s.Config("app")
@@ -96,7 +118,7 @@ func run(t *testing.T, flavour sandbox.Flavour, seed uint64, length time.Duratio
 	defer cancel()
 	worked := make(chan struct{})
 	go func() { defer close(worked); w.run(ctx) }()
-	faults(ctx, t, s, proxies, rand.New(rand.NewPCG(seed, 300)))
+	faults(ctx, proxies, rand.New(rand.NewPCG(seed, 300)))
 	<-worked
 
 	settle(t, w)

@@ -125,6 +125,16 @@ func FromSandbox(s *sandbox.Server) *Server {
 	return &Server{Flavour: s.Flavour, Version: s.Version, Sandbox: s, config: s.Config("")}
 }
 
+// Named returns a server that a data source name names, such as a member of a cluster.
+func Named(tb testing.TB, flavour sandbox.Flavour, dsn string) *Server {
+	tb.Helper()
+	s, err := fromDSN(tb.Context(), flavour, dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 // fromDSN connects to a server that the environment names. Tests need its TCP address to put a proxy in front.
 func fromDSN(ctx context.Context, flavour sandbox.Flavour, dsn string) (*Server, error) {
 	c, err := mysql.ParseDSN(dsn)
