@@ -19,8 +19,16 @@ func (s *session) closeIfIdle() {
 	status := s.tracker.Status()
 	reading := status.Has(wire.CursorExists) && !status.Has(wire.LastRowSent)
 	if s.idle() && !status.InTransaction() && !reading {
-		s.close()
+		s.quit()
 	}
+}
+
+// quit ends an idle session in good order: a server that does not hear COM_QUIT counts an aborted client and writes a line about it.
+func (s *session) quit() {
+	const patience = 100 * time.Millisecond                 // nothing is on its way, so there is room for five bytes
+	s.backend.SetWriteDeadline(time.Now().Add(patience))    //nolint:errcheck // it is closed in any case
+	s.write(s.backend, []byte{1, 0, 0, 0, byte(wire.Quit)}) //nolint:errcheck // the same
+	s.close()
 }
 
 // closeIfSilent closes a session that has been idle for too long. A session on which a replica reads is never idle.
@@ -33,6 +41,6 @@ func (s *session) closeIfSilent(c *settings) {
 	}
 	if limit > 0 && s.idle() && time.Duration(s.now()-s.silentSince) >= limit {
 		s.server.metrics.idle.Inc()
-		s.close()
+		s.quit()
 	}
 }

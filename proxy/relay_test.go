@@ -241,7 +241,7 @@ func TestDrainEndsIdleSessionsFirst(t *testing.T) {
 		expectQuery("BEGIN"), wiretest.Send(1, okPacket(auto|wire.InTransaction)),
 		expectQuery("COMMIT"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
 	}
-	idle := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()}
+	idle := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, []byte{byte(wire.Quit)}), wiretest.ExpectClose()}
 	forBusy, forIdle := wiretest.Serve(t, busy), wiretest.Serve(t, idle)
 	address, stop := proxyFor(t, forBusy, Config{DrainTimeout: time.Minute}, pass)
 	idleAddress, stopIdle := proxyFor(t, forIdle, Config{DrainTimeout: time.Minute}, pass)

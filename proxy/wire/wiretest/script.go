@@ -102,13 +102,14 @@ func Do(f func()) Step {
 // Close closes the connection.
 func Close() Step { return stepFunc(func(c net.Conn) error { return c.Close() }) }
 
-// ExpectClose waits until the other side closes, without having sent anything more.
+// ExpectClose waits until the other side closes, without having sent anything more but perhaps COM_QUIT.
 func ExpectClose() Step {
+	quit := wire.AppendHeader(nil, 1, 0)
+	quit = append(quit, byte(wire.Quit))
 	return stepFunc(func(c net.Conn) error {
-		var b [1]byte
-		n, err := c.Read(b[:])
-		if n > 0 {
-			return fmt.Errorf("got byte %#x, want the end of the connection", b[0])
+		got, err := io.ReadAll(io.LimitReader(c, int64(len(quit)+1)))
+		if len(got) > 0 && !bytes.Equal(got, quit) {
+			return fmt.Errorf("got %q, want the end of the connection", got)
 		}
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
