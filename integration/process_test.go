@@ -67,9 +67,12 @@ func awaitLog(p *program.Process, text string) error {
 	return nil
 }
 
+// engineVariables tell ttlproxy where the server is and which account is the engine's.
+var engineVariables = []string{"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD", "TTLPROXY_CATALOG_SCHEMA"}
+
 func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {
 	var env []string
-	for _, v := range []string{"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD", "TTLPROXY_CATALOG_SCHEMA"} {
+	for _, v := range engineVariables {
 		env = append(env, v+"="+ts.Getenv(v))
 	}
 	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: env})

@@ -59,15 +59,22 @@ type story struct {
 // number makes the names of each story's database and accounts its own.
 var number atomic.Int64
 
+// names are those of a new story.
+func names() map[string]string {
+	n := number.Add(1)
+	return map[string]string{
+		"DB": fmt.Sprintf("story%d", n), "CATALOG": fmt.Sprintf("ttlproxy%d", n),
+		"APP": fmt.Sprintf("app%d", n), "ENGINE": fmt.Sprintf("engine%d", n),
+	}
+}
+
 // setup gives a story its names and accounts. The engine's account has exactly the rights that `ttlproxy init` grants.
 func setup(env *testscript.Env, s *story) error {
-	n := number.Add(1)
 	s.work = env.WorkDir
 	env.Values[storyKey{}] = s
-	env.Setenv("DB", fmt.Sprintf("story%d", n))
-	env.Setenv("CATALOG", fmt.Sprintf("ttlproxy%d", n))
-	env.Setenv("APP", fmt.Sprintf("app%d", n))
-	env.Setenv("ENGINE", fmt.Sprintf("engine%d", n))
+	for name, value := range names() {
+		env.Setenv(name, value)
+	}
 	env.Setenv("HOME", env.WorkDir)
 	env.Defer(s.close)
 	return s.populate(env.Getenv, env.Setenv)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -27,6 +28,7 @@ const (
 
 // demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills four tables.
 func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
+	o.Status = cmp.Or(o.Status, "127.0.0.1:4080")
 	fmt.Fprintln(w.stdout, "Starting a private server…")
 	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
 	if err != nil {

@@ -117,7 +117,7 @@ func table() []option {
 			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced by an old copy of itself. Without it, it remembers only while it runs.",
 		},
 		{
-			name: "status", arg: "ADDRESS", group: "Watching", on: onServe,
+			name: "status", arg: "ADDRESS", group: "Watching", on: onClients,
 			bind: func(o *options) value { return text{&o.Status} },
 			text: "Where the status page, its API, the metrics and the health checks are served by HTTP: HOST:PORT or unix:PATH. Empty: nowhere.",
 		},

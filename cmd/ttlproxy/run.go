@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // world is what surrounds the program, so that tests can surround it with something else.
@@ -64,7 +66,15 @@ func run(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	o.again = again
-	return c.run(ctx, w, o, rest)
+	return withAdvice(c.run(ctx, w, o, rest))
+}
+
+// withAdvice adds what to do about the commonest failure at start.
+func withAdvice(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: another program is there; choose another address with --listen for clients, or --status for the page", err)
+	}
+	return err
 }
 
 func find(name string) *command {
