@@ -95,10 +95,10 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 // jsonFields are the names a value has in JSON, and those that are always there.
 func jsonFields(value any) (all, required []string) {
 	typ := reflect.TypeOf(value)
-	for i := range typ.NumField() {
-		name, options, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+	for field := range typ.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
-			panic(fmt.Sprintf("%v.%s has no name in JSON", typ, typ.Field(i).Name))
+			panic(fmt.Sprintf("%v.%s has no name in JSON", typ, field.Name))
 		}
 		all = append(all, name)
 		if options != "omitempty" {

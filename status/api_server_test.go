@@ -1,0 +1,218 @@
+package status
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+)
+
+// scene is an API on a real catalog with one policy, and no engine.
+type scene struct {
+	*testing.T
+	api    *api
+	store  *catalog.Store
+	policy catalog.Policy
+}
+
+func onCatalog(t *testing.T, test func(s *scene)) {
+	t.Helper()
+	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
+		schema := server.Database(t)
+		connector, err := catalog.Connector(server.Config(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := sql.OpenDB(connector)
+		t.Cleanup(func() { db.Close() })
+		store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: server.Database(t), Version: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []string{
+			"CREATE TABLE " + schema + ".session (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)",
+			"INSERT INTO " + schema + ".session VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00'), (3, '2999-01-01 00:00:00')",
+		} {
+			if _, err := db.ExecContext(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := store.Declare(t.Context(), catalog.Client{Account: "ann@%"}, catalog.Declaration{
+			Table: catalog.Table{Schema: schema, Name: "session"},
+			Rule: catalog.Rule{
+				Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(&scene{t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)), store, p})
+	})
+}
+
+// ask puts a request to the API; {table} in the path is the scene's table.
+func (s *scene) ask(method, path, token, body string) (int, string) {
+	s.Helper()
+	table := s.policy.Table.Schema + "/" + s.policy.Table.Name
+	r := httptest.NewRequest(method, strings.ReplaceAll(path, "{table}", table), strings.NewReader(body)).WithContext(s.Context())
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	s.api.handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// want asks with the token, and demands an answer.
+func (s *scene) want(method, path, body string, code int, text string) {
+	s.Helper()
+	if got, answer := s.ask(method, path, testToken, body); got != code || !strings.Contains(answer, text) {
+		s.Errorf("%s %s %s: got %d %s, want %d with %q", method, path, body, got, answer, code, text)
+	}
+}
+
+// job starts a job, as an engine would.
+func (s *scene) job() catalog.Job {
+	s.Helper()
+	now, err := s.store.Clock(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	due := uint64(2)
+	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
+		Policy: s.policy, Cutoff: now, CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due},
+		Tasks: []catalog.TaskRange{{}},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return job
+}
+
+func TestActionsDoWhatTheySay(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		const table = "/api/v1/tables/{table}/"
+		s.want("POST", table+"cancel", "", http.StatusConflict, "no open job")
+		job := s.job()
+		s.want("POST", table+"run", "", http.StatusConflict, fmt.Sprintf("job %d is open already", job.ID))
+		s.want("GET", "/api/v1/status", "", 200, `"due":2,`)
+		s.want("GET", fmt.Sprintf("/api/v1/jobs/%d/tasks", job.ID), "", 200, `"state":"waiting"`)
+		s.want("POST", table+"cancel", "", 200, fmt.Sprintf(`"jobs":[%d]`, job.ID))
+		s.want("GET", "/api/v1/history", "", 200, `"state":"cancelled"`)
+
+		s.want("POST", table+"pause", `{"reason":"migration","minutes":5}`, 200, "Nothing more is deleted until")
+		p, err := s.store.PolicyByID(s.Context(), s.policy.ID)
+		if err != nil || !p.Paused.Paused || p.Paused.Reason != "migration" || time.Until(p.Paused.Until) > 6*time.Minute {
+			s.Errorf("after the pause: got %+v, %v", p.Paused, err)
+		}
+		s.want("POST", table+"run", "", http.StatusConflict, "the policy is paused")
+		s.want("POST", table+"resume", "", 200, "Resumed")
+		s.want("POST", "/api/v1/pause", `{"reason":"fire"}`, 200, "Paused")
+		s.want("GET", "/api/v1/status", "", 200, `"reason":"fire"`)
+		s.want("POST", table+"run", "", http.StatusConflict, "no job can start")
+		s.want("POST", "/api/v1/resume", "", 200, "Resumed")
+		s.want("POST", table+"run", "", 200, "starts within seconds")
+
+		s.want("POST", table+"approve", `{"version":99}`, http.StatusConflict, "has changed")
+		s.want("POST", table+"approve", fmt.Sprintf(`{"version":%d}`, p.Version), 200, "Approved version")
+		s.want("GET", "/api/v1/events", "", 200, `"kind":"approved"`)
+	})
+}
+
+func TestMistakesAreTold(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		s.want("POST", "/api/v1/tables/no/such/pause", "", http.StatusNotFound, "has no TTL policy")
+		s.want("GET", "/api/v1/tables/no/such/preview", "", http.StatusNotFound, "has no TTL policy")
+		s.want("POST", "/api/v1/pause", `{"minutes":-1}`, http.StatusBadRequest, "minutes: want")
+		s.want("POST", "/api/v1/pause", `{"mintues":1}`, http.StatusBadRequest, "mintues")
+		s.want("POST", "/api/v1/pause", `[`, http.StatusBadRequest, "body: ")
+		s.want("GET", "/api/v1/history?limit=0", "", http.StatusBadRequest, "limit: want")
+		s.want("GET", "/api/v1/series?hours=999", "", http.StatusBadRequest, "hours: want")
+		s.want("GET", "/api/v1/jobs/x/tasks", "", http.StatusBadRequest, "job: want")
+		s.want("GET", "/api/v1/tables/{table}", "", 200, `"verdict":{"word":"WAITING"`)
+		s.want("GET", "/api/v1/settings", "", 200, `"alias":"tidb_ttl_job_enable"`)
+	})
+}
+
+func TestKeysAndDatesNeedTheToken(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		err := s.store.RecordRowError(s.Context(), catalog.RowError{PolicyID: s.policy.ID, Table: s.policy.Table, Key: `["4711"]`, Number: 1451, Reason: "a child"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		for path, secret := range map[string]string{
+			"/api/v1/errors": "4711",
+			"/api/v1/errors?schema=" + s.policy.Table.Schema + "&table=session": "4711",
+			"/api/v1/tables/{table}/preview":                                    `"oldest_due":"2020-01-01`,
+		} {
+			if code, body := s.ask("GET", path, "", ""); code != 200 || strings.Contains(body, secret) {
+				s.Errorf("%s without the token: got %d %s", path, code, body)
+			}
+			s.want("GET", path, "", 200, secret)
+		}
+		s.want("GET", "/api/v1/tables/{table}/preview", "", 200, `"rows_due":2,"exact":true`)
+	})
+}
+
+func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		const path = "/test/ttl/trigger/{table}"
+		if code, body := s.ask("POST", path, "", ""); code != http.StatusForbidden || !strings.Contains(body, "ttl_http_trigger") {
+			s.Errorf("without token and setting: got %d %s", code, body)
+		}
+		s.want("GET", path, "", http.StatusBadRequest, "only supports POST")
+		s.want("POST", "/test/ttl/trigger/no/such", "", http.StatusBadRequest, "table no.such not exists")
+
+		if err := s.store.Set(s.Context(), "test", map[string]string{catalog.HTTPTrigger: "ON"}); err != nil {
+			s.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		jobs := make(chan catalog.Job, 1)
+		wg.Go(func() { jobs <- s.engine() })
+		code, body := s.ask("POST", path, "", "")
+		wg.Wait()
+		var got triggered
+		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 200 || len(got.TableResult) != 1 {
+			s.Fatalf("got %d %s", code, body)
+		}
+		want := triggeredTable{TableID: s.policy.ID, DBName: s.policy.Table.Schema, TableName: "session", JobID: fmt.Sprint((<-jobs).ID)}
+		if got.TableResult[0] != want {
+			s.Errorf("got %+v, want %+v", got.TableResult[0], want)
+		}
+
+		if err := s.store.Set(s.Context(), "test", map[string]string{catalog.JobEnable: "OFF"}); err != nil {
+			s.Fatal(err)
+		}
+		s.want("POST", path, "", http.StatusBadRequest, "tidb_ttl_job_enable is disabled")
+	})
+}
+
+// engine starts a job as soon as somebody asks for one.
+func (s *scene) engine() catalog.Job {
+	for {
+		schedules, err := s.store.Schedules(s.Context())
+		if err != nil {
+			s.Error(err)
+			return catalog.Job{}
+		}
+		for _, c := range schedules {
+			if !c.RequestedAt.IsZero() {
+				return s.job()
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
