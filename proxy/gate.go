@@ -115,6 +115,12 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
 	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
+	defer func() {
+		if p := recover(); p != nil {
+			s.apologise(x.seq) // here the number is known
+			panic(p)
+		}
+	}()
 	x.takeNotes()
 	if c.Command == wire.Prepare {
 		s.memory.last = nil

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,7 @@ type Metrics struct {
 	idle     prometheus.Counter
 	draining prometheus.Gauge
 	refused  *prometheus.CounterVec
+	logins   *prometheus.CounterVec
 	seconds  prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
 }
@@ -37,6 +39,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_refused_total", Help: "Clients that the proxy itself has turned away.",
 		}, []string{"reason"}),
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_logins_total", Help: "Logins by how they ended: ok, refused by the server or by the proxy, or broken off.",
+		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
 			Help:    "Time from sending a command of a client to the server to the end of its response.",
@@ -54,7 +59,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.seconds, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.logins, m.seconds, commands)
 	}
 	return m
 }
@@ -67,6 +72,18 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	}
 	m.outcomes[r.Command][failed].Inc()
 	m.seconds.Observe(time.Duration(took).Seconds())
+}
+
+// login counts a login that has ended.
+func (m *Metrics) login(err error) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, errRefused):
+		outcome = "refused"
+	case err != nil:
+		outcome = "broken"
+	}
+	m.logins.WithLabelValues(outcome).Inc()
 }
 
 // refuse counts a client that was turned away.

@@ -233,6 +233,23 @@ func TestPanicEndsOneSession(t *testing.T) {
 	}
 }
 
+// The same in the middle of a multi-statement packet: the apology has the number that comes next.
+func TestPanicBehindTheFirstPart(t *testing.T) {
+	t.Parallel()
+	relay(t, func(_ context.Context, x *exchange) error {
+		x.More(true)
+		if _, err := x.Forward("first"); err != nil {
+			return err
+		}
+		panic("a mistake")
+	}, 0, wiretest.Script{
+		query("ours"), wiretest.Expect(1, okPacket(more)),
+		wiretest.Expect(2, errPacket(1105, "ttlproxy: internal error, this session ends")), wiretest.ExpectClose(),
+	}, wiretest.Script{
+		expectQuery("first"), wiretest.Send(1, okPacket(auto)),
+	})
+}
+
 func TestDrainEndsIdleSessionsFirst(t *testing.T) {
 	t.Parallel()
 	finish := make(chan struct{})

@@ -37,6 +37,7 @@ type session struct {
 	waiting    bool  // somebody waits for changed
 	gone       bool  // the server will send no more
 	exchanging bool  // an exchange is going on
+	apologised bool  // the client was told that its session ends
 
 	slow        *slowLog // nil if it is off
 	silentSince int64    // when the last command ended, or began
@@ -106,7 +107,9 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) logIn(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.guard("login", func() error { return s.handshake(ctx) }) }()
-	return <-ended
+	err := <-ended
+	s.server.metrics.login(err)
+	return err
 }
 
 // guard runs one direction and turns a panic into its end. The client gets an answer if it waits for one and none has begun.
@@ -115,7 +118,7 @@ func (s *session) guard(direction string, run func() error) (err error) {
 		if p := recover(); p != nil {
 			s.log.Error("panic in a session", slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(debug.Stack())))
 			s.server.metrics.panics.Inc()
-			s.apologise()
+			s.apologise(1)
 			s.close()
 			err = errPanic
 		}
@@ -123,18 +126,20 @@ func (s *session) guard(direction string, run func() error) (err error) {
 	return run()
 }
 
-// apologise answers a client that waits while its session ends. It does not wait for anybody: after a panic a lock may be held.
-func (s *session) apologise() {
+// apologise answers a client that waits while its session ends, with the packet number that comes next. It does not wait for anybody: after
+// a panic a lock may be held.
+func (s *session) apologise(seq byte) {
 	if !s.mu.TryLock() {
 		return
 	}
-	quiet := s.tracker.Idle() && !s.writing
+	quiet := s.tracker.Idle() && !s.writing && !s.apologised
+	s.apologised = true
 	s.mu.Unlock()
 	if !quiet {
 		return
 	}
 	e := wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: internal error, this session ends"}
-	b, _ := wire.AppendPacket(nil, 1, e.Append(nil))
+	b, _ := wire.AppendPacket(nil, seq, e.Append(nil))
 	s.write(s.client, b) //nolint:errcheck // the session ends anyway
 }
 
