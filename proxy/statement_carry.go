@@ -61,7 +61,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.commit(ctx, staged); err != nil {
 		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
-			return &wire.Error{Code: 1105, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
+			return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
 		}
 		t.note("Warning", "the TTL policies of this statement's tables are stopped until the catalog can be written again")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -86,7 +87,8 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
 	if len(l.columns) == 0 {
-		return nil, fmt.Errorf("ttlproxy's service account cannot see %s: grant it SELECT and DELETE (ttlproxy check shows the statement)", table)
+		return nil, &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account cannot see " +
+			table.String() + ": grant it SELECT and DELETE there (ttlproxy init prints the statement)"}
 	}
 	return l, nil
 }

@@ -127,7 +127,7 @@ func inCatalogTrouble(err error) error {
 	if errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged) {
 		return &wire.Error{Code: 1205, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
 	}
-	return &wire.Error{Code: 1105, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
+	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
 }
 
 // trashName matches what online schema changes call their copies: gh-ost's _t_gho, _t_del and _t_ghc,

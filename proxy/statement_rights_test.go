@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+)
+
+func TestRights(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME, other DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"CREATE TABLE plain (id INT PRIMARY KEY, created DATETIME)")
+		as := func(name string, grants ...string) *sql.DB {
+			for n := range grants {
+				grants[n] = strings.ReplaceAll(grants[n], "$", t.schema)
+			}
+			c := t.server.Account(t.T, name, grants...)
+			c.DBName = t.schema
+			db := t.open(c)
+			db.SetMaxOpenConns(1)
+			return db
+		}
+		refused := func(db *sql.DB, code uint16, statement string) {
+			t.Helper()
+			_, err := db.ExecContext(t.Context(), statement)
+			t.want(code, statement, err)
+		}
+		const declare = "ALTER TABLE plain TTL = created + INTERVAL 1 DAY"
+
+		noAlter := as("noalter", "SELECT, DELETE ON $.*")
+		refused(noAlter, 1142, declare)
+		refused(noAlter, 1142, "ALTER TABLE t REMOVE TTL")
+		refused(noAlter, 1142, "ALTER TABLE t ADD COLUMN x INT")
+		refused(noAlter, 1142, "DROP TABLE t")
+		refused(noAlter, 1142, "CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+
+		noDelete := as("nodelete", "SELECT, ALTER, CREATE, INSERT ON $.*")
+		refused(noDelete, 1142, declare)
+		refused(noDelete, 1142, "CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+		if _, err := noDelete.ExecContext(t.Context(), "CREATE TABLE copied LIKE t"); err != nil {
+			t.Errorf("LIKE without the right to delete: %v", err)
+		}
+		t.wantPolicy("copied", "")
+
+		noSelect := as("noselect", "DELETE, ALTER ON $.plain", "SELECT (id) ON $.plain")
+		refused(noSelect, 1143, declare)
+		t.wantPolicy("plain", "")
+
+		onlyTemporary := as("onlytemporary", "CREATE TEMPORARY TABLES ON $.*")
+		if _, err := onlyTemporary.ExecContext(t.Context(), "CREATE TEMPORARY TABLE plain (id INT PRIMARY KEY, created DATETIME)"); err != nil {
+			t.Fatal(err)
+		}
+		refused(onlyTemporary, 8151, declare)
+		refused(onlyTemporary, 8151, "ALTER TABLE plain TTL = created + INTERVAL 1 DAY, ADD COLUMN x INT")
+		t.wantPolicy("plain", "")
+
+		byColumn := as("bycolumn", "DELETE, ALTER ON $.plain", "SELECT (id, created) ON $.plain")
+		if _, err := byColumn.ExecContext(t.Context(), declare); err != nil {
+			t.Errorf("with the right on the column: %v", err)
+		}
+		t.wantPolicy("plain", "armed created 1 DAY 24h")
+		t.wantPolicy("t", "armed created 10 HOUR 24h")
+	})
+}
