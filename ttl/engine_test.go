@@ -252,6 +252,9 @@ func TestPoisonRowStandsAlone(t *testing.T) {
 		f.wait("true counts", func() bool {
 			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 999 1"
 		})
+		f.exec("DROP TRIGGER " + f.schema + ".keep")
+		f.wait("the row to go too", func() bool { return f.rows("t") == "1000" })
+		f.wait("its error to be forgotten", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.row_error") == "0" })
 	})
 }
 

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// gang finds the number of workers that is worth its while. It climbs as long as one more brings gainWorth times the rows
-// per second, then descends as long as one less costs hardly anything, rests, and looks again: tables and neighbours
-// change.
+// gang finds the number of workers that is worth its while. It begins with all and descends as long as one less costs
+// hardly anything, climbs again as long as one more brings gainWorth times the rows per second, rests, and looks anew:
+// tables and neighbours change.
 type gang struct {
 	mu        sync.Mutex
 	size      int // workers wanted now
@@ -24,19 +24,20 @@ const (
 	gangInterval = time.Second
 	gangRest     = 30 * time.Second
 	gainWorth    = 1.1
+	lossWorth    = 1.03
 )
 
 func newGang() *gang { return &gang{size: 1, most: 1, direction: 1, began: time.Now()} }
 
-// limit sets the most workers there may be. A new limit starts in the middle.
+// limit sets the most workers there may be.
 func (g *gang) limit(most int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if most == g.most {
 		return
 	}
-	g.most, g.size = most, (most+1)/2
-	g.direction, g.trying, g.rest = 1, false, time.Time{}
+	g.most, g.size = most, most
+	g.direction, g.trying, g.rest = -1, false, time.Time{}
 	g.restart()
 }
 
@@ -79,12 +80,12 @@ func (g *gang) worth(speed float64) bool {
 	if g.direction > 0 {
 		return speed >= gainWorth*g.before
 	}
-	return speed*gainWorth > g.before
+	return speed*lossWorth > g.before
 }
 
-// turn ends the climb, or after the descent the search.
+// turn ends the descent, or after the climb the search.
 func (g *gang) turn(now time.Time) {
-	if g.direction < 0 {
+	if g.direction > 0 {
 		g.rest = now.Add(gangRest)
 	}
 	g.direction, g.trying = -g.direction, false

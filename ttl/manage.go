@@ -58,6 +58,9 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 		return err
 	}
 	job.State, job.Reason = end, reason
+	if end == catalog.JobFinished {
+		t.forgetRowErrors(ctx, job)
+	}
 	t.metrics.jobEnded(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
 		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed), slog.Uint64("skipped", job.Counts.Skipped),
@@ -140,5 +143,20 @@ func (t *ticker) forget(jobs []catalog.Job) {
 		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
 			delete(t.lookedAt, id)
 		}
+	}
+}
+
+const rowErrorsLookedAt = 1000
+
+// forgetRowErrors drops rows from SHOW TTL ERRORS that a whole job has met no more: they were deleted, or refreshed.
+func (t *ticker) forgetRowErrors(ctx context.Context, job catalog.Job) {
+	all, err := t.store.RowErrors(ctx, job.PolicyID, rowErrorsLookedAt)
+	for _, e := range all {
+		if err == nil && e.Partition == job.Partition && e.LastAt.Before(job.CreatedAt) {
+			err = t.store.ForgetRowError(ctx, job.PolicyID, e.Partition, e.Key)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID), slog.Any("err", err))
 	}
 }

@@ -202,14 +202,24 @@ func TestRaisedLimitIsFeltSoon(t *testing.T) {
 
 func TestBatchSizeFollowsTime(t *testing.T) {
 	t.Parallel()
-	for _, perRow := range []time.Duration{time.Microsecond, 20 * time.Microsecond, time.Millisecond} {
-		b := newBatchSize(1000, 20_000, 50*time.Millisecond)
-		for range 30 {
-			b.took(b.rows, time.Duration(b.rows)*perRow)
+	for _, c := range []struct{ fixed, perRow time.Duration }{
+		{0, time.Microsecond},
+		{0, 20 * time.Microsecond},
+		{0, time.Millisecond},
+		{5 * time.Millisecond, 20 * time.Microsecond},
+		{30 * time.Millisecond, 10 * time.Microsecond},
+		{200 * time.Millisecond, 20 * time.Microsecond}, // a busy server: fewer rows would not help
+	} {
+		const target = 50 * time.Millisecond
+		b := newBatchSize(1000, 20_000, target)
+		for range 200 {
+			n := b.next()
+			b.took(n, c.fixed+time.Duration(n)*c.perRow)
 		}
-		want := min(max(int(50*time.Millisecond/perRow), 100), 20_000)
-		if b.rows < want*8/10 || b.rows > want*12/10 {
-			t.Errorf("at %v a row: %d rows, want about %d", perRow, b.rows, want)
+		forRows := max(target-c.fixed, target/2)
+		want := min(max(int(forRows/c.perRow), 100), 20_000)
+		if b.rows < want/2 || b.rows > want*3/2 {
+			t.Errorf("with %v and %v a row: %d rows, want about %d", c.fixed, c.perRow, b.rows, want)
 		}
 	}
 	b := newBatchSize(1000, 20_000, 50*time.Millisecond)

@@ -2,18 +2,23 @@ package ttl
 
 import "time"
 
-// batchSize steers the rows of a block so that one statement takes about its target time. It follows the average time
-// of a row, so that one slow moment of the machine is not taken for a slow table.
+// batchSize steers the rows of a block so that they cost a statement its target time.
+//
+// A statement takes a fixed time (the way there and back, a turn on a busy processor, the commit) and a time per row. Only
+// the second gets less with fewer rows: steering by the whole time would, on a busy server, end in tiny blocks that take
+// just as long. So the two are told apart by a weighted line through the last statements, whose sizes are varied a little
+// for the purpose. Rows get what the fixed time leaves of the target, but at least half of it.
 type batchSize struct {
 	rows, least, most int
 	target            time.Duration
-	perRow            float64 // seconds, moving average
+	line              line
+	wide              bool // the last block was a little larger than rows
 }
 
 const (
-	leastRows  = 100
-	smoothing  = 0.3
-	slowFactor = 4 // a statement this many times over its target counts in full at once
+	leastRows = 100
+	// variation is how much larger, and smaller, than wanted blocks are in turns.
+	variation = 0.15
 )
 
 func newBatchSize(start, most int, target time.Duration) *batchSize {
@@ -22,18 +27,24 @@ func newBatchSize(start, most int, target time.Duration) *batchSize {
 	return b
 }
 
+// next is the size of the next block.
+func (b *batchSize) next() int {
+	factor := 1 - variation
+	if b.wide = !b.wide; b.wide {
+		factor = 1 + variation
+	}
+	return min(max(int(float64(b.rows)*factor), b.least), b.most)
+}
+
 // took reports that a statement over n rows took d.
 func (b *batchSize) took(n int, d time.Duration) {
 	if n <= 0 || d <= 0 || n < b.rows/2 {
 		return // a short last block says little about longer ones
 	}
-	now := d.Seconds() / float64(n)
-	if b.perRow == 0 || d > slowFactor*b.target {
-		b.perRow = now
-	} else {
-		b.perRow += smoothing * (now - b.perRow)
-	}
-	fits := int(b.target.Seconds() / b.perRow)
+	b.line.add(float64(n), d.Seconds())
+	perRow, fixed := b.line.fit()
+	target := b.target.Seconds()
+	fits := int(max(target-fixed, target/2) / perRow)
 	b.set(min(fits, 2*b.rows))
 }
 
@@ -47,3 +58,36 @@ func (b *batchSize) limits(most int, target time.Duration) {
 }
 
 func (b *batchSize) set(rows int) { b.rows = min(max(rows, b.least), b.most) }
+
+// line is a least-squares fit of seconds over rows in which older points count less and less.
+type line struct {
+	weight, n, d, nn, nd float64
+}
+
+const (
+	memory = 0.85 // of a point after each further one
+	// flattest bounds the slope to a part of the average, because a few noisy points may say anything.
+	flattest = 0.05
+)
+
+func (l *line) add(n, d float64) {
+	for _, sum := range []*float64{&l.weight, &l.n, &l.d, &l.nn, &l.nd} {
+		*sum *= memory
+	}
+	l.weight++
+	l.n += n
+	l.d += d
+	l.nn += n * n
+	l.nd += n * d
+}
+
+// fit returns the seconds per row and the seconds that do not depend on rows.
+func (l *line) fit() (perRow, fixed float64) {
+	average := l.d / l.n
+	perRow = average
+	if spread := l.weight*l.nn - l.n*l.n; spread > 1e-3*l.n*l.n {
+		perRow = (l.weight*l.nd - l.n*l.d) / spread
+	}
+	perRow = min(max(perRow, flattest*average), average)
+	return perRow, (l.d - perRow*l.n) / l.weight
+}

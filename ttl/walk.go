@@ -315,7 +315,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 }
 
 // rows is the size of the next block: what fits the target time, and a second of the throttle's budget.
-func (w *walk) rows() int { return max(min(w.size.rows, w.throttle.Rows()), 1) }
+func (w *walk) rows() int { return max(min(w.size.next(), w.throttle.Rows()), 1) }
 
 func (w *walk) checkpoint(at plan.Key) checkpoint { return checkpoint{cursor: at, scanned: w.scanned} }
 
