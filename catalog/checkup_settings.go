@@ -153,7 +153,7 @@ func (c *checkup) lineage(ctx context.Context) error {
 	case err != nil:
 		return err
 	case g.Held:
-		c.bad(LevelError, "lineage", "every policy is held: "+g.HeldReason, "if this is the right server: TRUST TTL SERVER")
+		c.bad(LevelError, "lineage", "every policy is held: "+g.HeldReason, "look at SHOW TTL STATUS")
 	case !l.Known:
 		c.bad(LevelError, "lineage", "the catalog has not lived on "+l.Server.Key()+" before", "if this is the right server: TRUST TTL SERVER")
 	case g.Paused:

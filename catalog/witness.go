@@ -73,7 +73,7 @@ func (w *Witness) Check(ctx context.Context) error {
 	}
 	if why != "" {
 		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
-		return w.store.Hold(ctx, why)
+		return w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is the right one")
 	}
 	generation, err := w.store.advance(ctx)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
@@ -39,8 +41,9 @@ func (d *door) catalog() *catalog.Store {
 }
 
 // open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
-// damaged schema, is logged once and told to the clients of TTL statements; someone may mend it.
-func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger, metrics *catalog.Metrics) *catalog.Store {
+// damaged schema, is logged once and told to the clients of TTL statements; someone may mend it. Only a login that is
+// refused at the very start is an error: then the account or its password was given wrong.
+func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger, metrics *catalog.Metrics) (*catalog.Store, error) {
 	const interval = time.Second
 	first := sync.OnceFunc(func() { close(d.tried) })
 	defer first()
@@ -49,10 +52,13 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 		if err == nil {
 			d.store.Store(store)
 			log.InfoContext(ctx, "the catalog is open", slog.String("schema", o.Schema))
-			return store
+			return store, nil
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil, nil //nolint:nilnil // asked to stop while trying: nothing failed
+		}
+		if logged == "" && refused(err) {
+			return nil, o.advise(err)
 		}
 		err = o.advise(err)
 		d.reason.Store(&err)
@@ -63,8 +69,14 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil, nil //nolint:nilnil // asked to stop while waiting
 		case <-time.After(interval):
 		}
 	}
+}
+
+// refused reports whether the server does not let the account in.
+func refused(err error) bool {
+	answer, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (answer.Number == 1045 || answer.Number == 1698)
 }

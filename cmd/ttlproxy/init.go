@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -42,7 +41,7 @@ func initialize(ctx context.Context, w world, o *options, schemas []string) erro
 	}
 	defer db.Close()
 	store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
-	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok && (answer.Number == 1045 || answer.Number == 1698) {
+	if refused(err) {
 		fmt.Fprintf(w.stdout, "-- The server does not let %s in yet. After these statements, run `ttlproxy init` again: it makes the catalog.\n", o.EngineUser)
 		return nil
 	}

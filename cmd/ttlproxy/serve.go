@@ -76,9 +76,9 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 	g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
 	r.page.proxy.Store(server)
 	g.Go(func() error {
-		store := door.open(ctx, r.db, r.options, r.log, catalog.NewMetrics(r.registry))
-		if store == nil {
-			return nil
+		store, err := door.open(ctx, r.db, r.options, r.log, catalog.NewMetrics(r.registry))
+		if err != nil || store == nil {
+			return err
 		}
 		r.page.open(store, r.db)
 		if ready != nil {
