@@ -24,8 +24,8 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of about %d rows", v.Rule.Column, p.Rows)
 	warn(v.Rule.ZoneSource == catalog.ZoneFromServer && v.Rule.TimeZone != "",
 		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it", v.Rule.TimeZone)
-	warn(p.Null > 0, "%s%d rows have no date and never expire", p.about(), p.Null)
-	warn(p.Odd > 0, "%s%d rows have a zero date or one before %s and never expire", p.about(), p.Odd, v.Floor)
+	warn(p.Null > 0, "rows without a date, which never expire: %s%d", p.about(), p.Null)
+	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s%d", v.Floor, p.about(), p.Odd)
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, "triggers will run for every deleted row: %s", strings.Join(p.Triggers, ", "))
 	warn(v.facts.Type != "BASE TABLE", "the table is a %s: deleted rows would stay as history, so its jobs wait", v.facts.Type)
