@@ -44,7 +44,8 @@ func Start(tb testing.TB, c Config) *Process {
 		tb.Cleanup(func() {
 			p.Kill()
 			if tb.Failed() {
-				tb.Logf("log of the proxy on %s:\n%s", p.Addr, p.Log())
+				lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
+				tb.Logf("end of the log of the proxy on %s:\n%s", p.Addr, strings.Join(lines[max(0, len(lines)-40):], "\n"))
 			}
 		})
 	}
