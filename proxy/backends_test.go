@@ -2,8 +2,9 @@ package proxy
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,15 +16,23 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// deadAddress is one where nobody listens.
+// deadAddress is one where nobody listens, and nobody else can as long as the test runs: a port that was only closed would soon be
+// another test's.
 func deadAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
 // silentAddress is one where somebody listens and says nothing.

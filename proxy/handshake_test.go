@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -107,12 +106,7 @@ func TestSilentServer(t *testing.T) {
 
 func TestUnreachableServer(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	address, _ := proxyFor(t, l.Addr().String(), Config{}, pass)
+	address, _ := proxyFor(t, deadAddress(t), Config{}, pass)
 	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
 }
 
