@@ -50,6 +50,9 @@ bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and 
 suites: build ## the servers' own regression tests, through a plain relay and through the proxy
 	go run ./integration/suites -suite mariadb
 	go run ./integration/suites -suite mysql
+	go run ./integration/suites -suite client
+	go run ./integration/suites -suite go
+	go run ./integration/suites -suite go -server mysql
 
 lint: ## go vet and golangci-lint, which also checks the direction of imports
 	go vet ./...
@@ -74,7 +77,7 @@ docs: ## write the reference pages that are generated from the code
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz browser vuln soak ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait
