@@ -41,11 +41,17 @@ const (
  WHERE j.id = ? AND (j.owner IS NULL OR j.owner = ? OR NOT EXISTS (` + liveOwner + ` n.id = j.owner))`
 	liveOwner = `SELECT 1 FROM {node} n WHERE n.left_at IS NULL AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND AND`
 
+	// What a finished job found due had expired since the cutoff of the job before, if that one had finished too: all but the rows
+	// which that one had to leave. NULL when there was none, or another rule.
+	foundDue = `CASE WHEN ? = 'finished' THEN GREATEST(0, CAST(COALESCE(SUM(t.deleted + t.failed + t.skipped), 0) AS SIGNED) - CAST((
+  SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END FROM {job_history} h
+  WHERE h.schema_name = j.schema_name AND h.table_name = j.table_name AND h.policy_id = j.policy_id AND h.partition_name = j.partition_name
+  ORDER BY h.job_id DESC LIMIT 1) AS SIGNED)) END`
 	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, cutoff,
  trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note, created_at, finished_at,
  tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
  SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.cutoff,
- j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at,
+ j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
 	deleteJob   = `DELETE FROM {job} WHERE id = ?`

@@ -80,3 +80,39 @@ func TestInflowsLieBetweenCutoffs(t *testing.T) {
 		}
 	})
 }
+
+// TestFinishedJobsKnowWhatBecameDue: only what a job finds after one that finished under the same rule has become due meanwhile.
+func TestFinishedJobsKnowWhatBecameDue(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		run := func(deleted, skipped int, end JobState) *uint64 {
+			t.Helper()
+			job := b.job(t, p, 2)
+			b.exec(t, `UPDATE {task} SET deleted = ?, skipped = ? WHERE job_id = ? AND seq = 0`, deleted, skipped, job.ID)
+			if err := b.FinishJob(t.Context(), job.ID, job.Fence, end, "test"); err != nil {
+				t.Fatal(err)
+			}
+			ended, err := b.EndedJob(t.Context(), job.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ended.Inflow
+		}
+		if got := run(5000, 0, JobFinished); got != nil {
+			t.Errorf("the first job: got %d, want not known", *got)
+		}
+		if got := run(100, 7, JobFinished); got == nil || *got != 107 {
+			t.Errorf("after one that finished: got %v, want 107", got)
+		}
+		if got := run(50, 0, JobCancelled); got != nil {
+			t.Errorf("a cancelled job: got %d, want not known", *got)
+		}
+		if got := run(60, 0, JobFinished); got != nil {
+			t.Errorf("after a cancelled one: got %d, want not known", *got)
+		}
+		if got := run(10, 0, JobFinished); got == nil || *got != 10 {
+			t.Errorf("after one that finished again: got %v, want 10", got)
+		}
+	})
+}
