@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -36,7 +37,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return inCatalogTrouble(err)
 	}
 	if err != nil {
-		return t.withoutCatalog(ctx, unavailable(err))
+		return t.notStopped(c, err)
 	}
 	if err := t.passed(stopped); err != nil {
 		return err
@@ -92,6 +93,19 @@ func (t *turn) passed(s step) error {
 		return t.x.fail(err)
 	}
 	return nil
+}
+
+// notStopped refuses a DDL on a table whose policy is known and cannot be stopped: the old rule must not meet the new
+// table. If the server would refuse the statement for locks of the client's own, its word counts.
+func (t *turn) notStopped(c change, why error) error {
+	for _, i := range c.intents {
+		_, err := t.x.Ask("ALTER TABLE " + ddl.Encode(i.Table.String(), t.mode.Charset))
+		refused, ok := errors.AsType[*wire.Error](err)
+		if err != nil && !ok || ok && refused.Code != codeTableDenied && refused.Code != codeNoSuchTable {
+			return err
+		}
+	}
+	return inCatalogTrouble(why)
 }
 
 // idle asks unless.

@@ -25,6 +25,7 @@ const (
 	codeNoSuchTable  = 1146
 	codeNoSuchSchema = 1049
 	codeSafeUpdates  = 1175
+	codeTableDenied  = 1142
 )
 
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
