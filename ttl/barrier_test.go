@@ -42,6 +42,7 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range clauses {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				t.Parallel()
 				f := newFixture(t, cfg, 100)
 				f.admin.SetMaxOpenConns(1)
 				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01'", "CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
