@@ -20,18 +20,24 @@ import (
 // mark begins every statement of the application, so that the judge can tell its deletions from the engine's.
 const mark = "/* app */ "
 
-// judgeBinlog reads the server's whole binary log and returns the judge who followed it.
-func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string) *judge {
+// binlogEnd is where the server's binary log ends now.
+func binlogEnd(t *testing.T, s *mysqltest.Server) mysql.Position {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	db := s.Open(t, "")
-	first, _ := logFile(t, db, "SHOW BINARY LOGS")
 	status := "SHOW BINARY LOG STATUS"
 	if s.MariaDB() {
 		status = "SHOW MASTER STATUS"
 	}
-	lastFile, end := logFile(t, db, status)
+	var p mysql.Position
+	p.Name, p.Pos = logFile(t, s.Open(t, ""), status)
+	return p
+}
+
+// judgeBinlog reads the server's binary log from a position to its end and returns the judge who followed it.
+func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string, from mysql.Position) *judge {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	end := binlogEnd(t, s)
 
 	c := s.Config("")
 	_, text, err := net.SplitHostPort(c.Addr)
@@ -48,12 +54,12 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string) *judge {
 		Logger:          slog.New(slog.DiscardHandler),
 	})
 	defer syncer.Close()
-	stream, err := syncer.StartSync(mysql.Position{Name: first, Pos: 4})
+	stream, err := syncer.StartSync(from)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := reader{judge: newJudge(schema)}
-	for file := first; ; {
+	for file := from.Name; ; {
 		e, err := stream.GetEvent(ctx)
 		if err != nil {
 			t.Fatalf("read the binary log %s: %v", file, err)
@@ -63,7 +69,7 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string) *judge {
 			continue
 		}
 		r.event(e)
-		if file == lastFile && e.Header.LogPos >= end {
+		if file == end.Name && e.Header.LogPos >= end.Pos {
 			return r.judge
 		}
 	}
