@@ -82,7 +82,7 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 // QueryContext runs a question.
 func (p pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	began := time.Now()
-	rows, err := p.DB.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller's
+	rows, err := p.DB.QueryContext(ctx, query, args...)
 	p.metrics.done("read", began, err)
 	return rows, err
 }

@@ -75,8 +75,7 @@ func visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool,
 // mightRead asks for a table that is not there: who may not read it is told so before its absence is.
 func mightRead(x *exchange, t catalog.Table) (bool, error) {
 	_, err := x.Ask("EXPLAIN SELECT 1 FROM " + inSession(t))
-	var refused *wire.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return refused.Code == codeNoTable || refused.Code == codeNoDatabase, nil
 	}
 	return false, err

@@ -41,7 +41,7 @@ func TestReferencePage(t *testing.T) {
 	got := statementBlocks.ReplaceAllFunc(page, func(block []byte) []byte {
 		var b strings.Builder
 		b.WriteString("```sql\n")
-		for _, line := range strings.Split(string(block), "\n") {
+		for line := range strings.SplitSeq(string(block), "\n") {
 			if statement, ok := asStatement(line); ok {
 				b.WriteString(line + "\n" + answer(t, db, name, statement))
 				if strings.HasPrefix(statement, "CREATE TABLE") {

@@ -86,8 +86,8 @@ func Launch(path, dir string, c Config) (*Process, error) {
 // awaitReady reads from the log where the process listens, and that the catalog is open.
 func (p *Process) awaitReady(catalog bool) error {
 	for deadline := time.Now().Add(Patience); ; {
-		opened := false
-		if p.Addr, opened = p.progress(); p.Addr != "" && (opened || !catalog) {
+		address, opened := p.progress()
+		if p.Addr = address; address != "" && (opened || !catalog) {
 			return nil
 		}
 		select {
