@@ -60,7 +60,8 @@ func initialise(ctx context.Context, p Program, work, data string) error {
 		}
 		cmd = exec.CommandContext(ctx, install, append([]string{
 			"--no-defaults", "--datadir=" + data,
-			"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+			"--auth-root-authentication-method=normal", "--skip-test-db",
+			"--skip-name-resolve", "--force", // a container may not know its own name
 		}, asUser()...)...)
 	case MySQL:
 		script := filepath.Join(work, "init.sql")

@@ -194,8 +194,15 @@ func (s *statements) prepared(answer []byte) {
 // in messages, which change the packet's length when they grow by a digit.
 var differing = regexp.MustCompile(`(?s)Uptime.*$|^.(...)(.{3}#HY000(?:The statement|Unknown prepared statement handler)) \([0-9]+\)`)
 
-// comparable leaves out of an answer what differs between sessions.
-func comparable(answer []byte) []byte { return differing.ReplaceAll(answer, []byte("$1$2")) }
+// comparable leaves out of an answer what differs between sessions. Those answers are short; to search the long ones,
+// of 16 MiB, would take most of an hour under the race detector.
+func comparable(answer []byte) []byte {
+	const long = 1 << 12
+	if len(answer) > long {
+		return answer
+	}
+	return differing.ReplaceAll(answer, []byte("$1$2"))
+}
 
 // TestDifferential is the claim of the whole package, byte by byte.
 func TestDifferential(t *testing.T) {
