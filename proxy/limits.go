@@ -89,5 +89,5 @@ func tooManyOf(user string) *wire.Error {
 }
 
 func secureRequired() *wire.Error {
-	return &wire.Error{Code: codeSecureRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: tls-require)"}
+	return &wire.Error{Code: codeSecureRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: require-tls)"}
 }

@@ -29,22 +29,22 @@ var demoTables = []demoTable{
 	{
 		name: "code", column: "sent_at", rows: 200, oldest: 3 * time.Minute, beat: 5,
 		create: "CREATE TABLE IF NOT EXISTS code (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), sent_at DATETIME, KEY (sent_at)) " +
-			"TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s'",
+			"TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "session", column: "seen_at", rows: 2000, oldest: 20 * time.Minute, beat: 2,
 		create: "CREATE TABLE IF NOT EXISTS session (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), seen_at TIMESTAMP NULL, KEY (seen_at)) " +
-			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s'",
+			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "event", column: "at", rows: 20_000, oldest: 9 * 24 * time.Hour, beat: 10,
 		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME(3)) " +
-			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m'",
+			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "audit", column: "at", rows: 30_000, oldest: 90 * 24 * time.Hour, beat: 1,
 		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME) " +
-			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m'",
+			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},
 }
 
@@ -66,7 +66,8 @@ func openDemo(address string) (*application, error) {
 	return &application{DB: sql.OpenDB(connector)}, nil
 }
 
-// create makes the tables and fills those that are empty.
+// create makes the tables and fills those that are empty. A table's TTL is switched on when it is full: a job that began
+// while it is being filled would judge it by the rows of that moment, and find nothing to wait for approval.
 func (a *application) create(ctx context.Context) error {
 	for i, t := range demoTables {
 		if _, err := a.ExecContext(ctx, t.create); err != nil {
@@ -85,6 +86,9 @@ func (a *application) create(ctx context.Context) error {
 			if err := a.fill(ctx, i, min(batch, t.rows-done), t.oldest); err != nil {
 				return err
 			}
+		}
+		if _, err := a.ExecContext(ctx, "ALTER TABLE "+t.name+" TTL_ENABLE = 'ON'"); err != nil {
+			return fmt.Errorf("switch on the TTL of %s: %w", t.name, err)
 		}
 	}
 	return nil

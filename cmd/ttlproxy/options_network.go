@@ -19,7 +19,7 @@ func clientOptions() []option {
 			text: "Make a certificate at start instead, for trying out. It proves nothing to clients that verify.",
 		},
 		{
-			name: "tls-require", arg: "on|off", group: "Clients", on: onServe,
+			name: "require-tls", arg: "on|off", group: "Clients", on: onServe,
 			bind: func(o *options) value { return onOff{&o.Proxy.TLS.Require} },
 			text: "Turn away clients without TLS (error 3159). Those on a unix socket need none.",
 		},
