@@ -46,7 +46,7 @@ type Backends struct {
 	current *backend // the one that was chosen last
 }
 
-// backend is one server. Its fields are guarded by the lock of Backends.
+// backend is one server. All but its address is guarded by the lock of Backends.
 type backend struct {
 	address
 	health   Health
@@ -92,15 +92,19 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	return nil
 }
 
-// keep finds what is known about a backend, or begins with nothing.
+// keep finds what is known about a backend, or begins with nothing. Sessions read an address without the lock, so it never
+// changes: one that is to be reached in another way is another backend, in the same health.
 func (b *Backends) keep(a address) *backend {
+	k := &backend{address: a, owned: make(map[net.Conn]struct{})}
 	for _, old := range b.list {
-		if old.String() == a.String() {
-			old.address = a
+		if old.address == a {
 			return old
 		}
+		if old.String() == a.String() {
+			k.health = old.health
+		}
 	}
-	return &backend{address: a, owned: make(map[net.Conn]struct{})}
+	return k
 }
 
 // order is the list as sessions should try it: writable ones first, then those that are well, then the rest.
