@@ -9,8 +9,9 @@ GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 30s
+CHAOSTIME   ?= 1m
 
-.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs browser check-all up down
+.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs chaos clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,10 +75,16 @@ docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update
 	go test ./catalog -run Page -update
 
+chaos: ## proxies killed and frozen, servers killed, for CHAOSTIME (1m); every deleted row judged by the binary log
+	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -race -count=1 ./integration/chaos
+
+clients: ## drivers in Node, Python, PHP, Java and C, and the command lines; all of them have to be installed
+	@TTLPROXY_TEST_CLIENTS=all scripts/test.sh -count=1 ./integration/clients
+
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz chaos clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

@@ -12,5 +12,6 @@
 // deletion that the application does not own up to (its statements carry a mark) must have been right at that very point of the
 // log: a policy on that very table, armed, not paused, and the row past its time.
 //
-// TTLPROXY_CHAOS_SEED repeats a run, as far as a run with real processes can be repeated; TTLPROXY_CHAOS_TIME makes it longer.
+// TTLPROXY_CHAOS_TIME says how long, as `make chaos` does; without it the test is skipped. TTLPROXY_CHAOS_SEED repeats a run, as
+// far as a run with real processes can be repeated.
 package chaos

@@ -13,7 +13,7 @@ import (
 )
 
 // TestOnlyExpiredRowsAreDeletedOnGalera is the same property where each proxy has a member of its own, and members lag behind each
-// other. TTLPROXY_TEST_GALERA names the members, as data source names with a comma between them; they need
+// other. TTLPROXY_TEST_GALERA names the members, as data source names with a blank between them; they need
 // binlog_row_metadata=FULL, log_slave_updates and a clock in UTC, and lose their schemas app and ttlproxy.
 func TestOnlyExpiredRowsAreDeletedOnGalera(t *testing.T) {
 	names := os.Getenv("TTLPROXY_TEST_GALERA")
@@ -21,7 +21,7 @@ func TestOnlyExpiredRowsAreDeletedOnGalera(t *testing.T) {
 		t.Skip("TTLPROXY_TEST_GALERA names no cluster")
 	}
 	var members []*mysqltest.Server
-	for name := range strings.SplitSeq(names, ",") {
+	for name := range strings.FieldsSeq(names) {
 		members = append(members, mysqltest.Named(t, sandbox.MariaDB, name))
 	}
 	direct := members[0].Open(t, "")
