@@ -105,9 +105,14 @@ func logInTo(t *testing.T, address string, a account, encrypted bool) (cipher st
 	db := sql.OpenDB(connector)
 	defer db.Close()
 	var name, user string
-	err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
-	for errors.Is(err, mysql.ErrMalformPkt) { // the driver cuts off the last byte of ed25519's salt when it happens to be 0
-		err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+	tries := 1
+	if a.plugin == "ed25519" {
+		tries = 4 // the driver cuts off the last byte of the salt when it happens to be 0, one time in 256, and misses it then
+	}
+	for ; tries > 0; tries-- {
+		if err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher); !errors.Is(err, mysql.ErrMalformPkt) {
+			break
+		}
 	}
 	if err != nil {
 		return "", err
