@@ -56,6 +56,7 @@ func (s *Store) record(ctx context.Context, on execer, e Event) error {
 	if err != nil {
 		return fmt.Errorf("record event: %w", err)
 	}
+	s.cfg.Metrics.events.WithLabelValues(string(e.Kind)).Inc()
 	return nil
 }
 

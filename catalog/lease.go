@@ -22,6 +22,17 @@ type Lease struct {
 	Expires time.Time // by the backend's clock
 }
 
+// Leases returns those that somebody has now.
+func (s *Store) Leases(ctx context.Context) ([]Lease, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectLeases))
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (l Lease, err error) {
+		return l, r.Scan(&l.Name, &l.Node, &l.Fence, &l.Expires)
+	})
+}
+
 // Acquire takes a free or expired lease for ttl, or renews it for the node that has it.
 func (s *Store) Acquire(ctx context.Context, name string, node uint64, ttl time.Duration) (Lease, error) {
 	l := Lease{Name: name, Node: node}

@@ -10,10 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics time the catalog's statements and count those that fail.
+// Metrics time the catalog's statements, and count those that fail and the events they tell of.
 type Metrics struct {
 	seconds *prometheus.HistogramVec
 	errors  *prometheus.CounterVec
+	events  *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics; a nil registerer keeps them to themselves.
@@ -26,12 +27,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_catalog_errors_total", Help: "Statements of the catalog that failed. Lost races (conflict) are run again.",
 		}, []string{"reason"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_events_total", Help: "Events this node has recorded, those of SHOW TTL EVENTS.",
+		}, []string{"kind"}),
 	}
 	for _, reason := range []string{"conflict", "timeout", "server", "connection"} {
 		m.errors.WithLabelValues(reason)
 	}
 	if r != nil {
-		r.MustRegister(m.seconds, m.errors)
+		r.MustRegister(m.seconds, m.errors, m.events)
 	}
 	return m
 }

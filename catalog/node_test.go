@@ -23,7 +23,13 @@ func TestLeaseHasOneHolder(t *testing.T) {
 		if err := b.Renew(t.Context(), first, time.Minute); err != nil {
 			t.Error(err)
 		}
+		if held, err := b.Leases(t.Context()); err != nil || len(held) != 1 || held[0].Name != "scheduler" || held[0].Node != one {
+			t.Errorf("leases: got %+v, %v, want that of node %d", held, err, one)
+		}
 		b.exec(t, "UPDATE {lease} SET expires_at = UTC_TIMESTAMP(6)")
+		if held, err := b.Leases(t.Context()); err != nil || len(held) != 0 {
+			t.Errorf("leases that have expired: got %+v, %v, want none", held, err)
+		}
 		second, err := b.Acquire(t.Context(), "scheduler", two, time.Minute)
 		if err != nil || second.Fence <= first.Fence {
 			t.Errorf("after it expired: got fence %d, %v, want above %d", second.Fence, err, first.Fence)

@@ -19,8 +19,9 @@ const (
 	acquireLease = `UPDATE {lease} SET fence = fence + IF(node_id <=> ?, 0, 1), node_id = ?,
  expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
  WHERE name = ? AND (node_id IS NULL OR node_id = ? OR expires_at <= UTC_TIMESTAMP(6))`
-	selectLease = `SELECT fence, expires_at FROM {lease} WHERE name = ?`
-	renewLease  = `UPDATE {lease} SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
+	selectLeases = `SELECT name, node_id, fence, expires_at FROM {lease} WHERE expires_at > UTC_TIMESTAMP(6) ORDER BY name`
+	selectLease  = `SELECT fence, expires_at FROM {lease} WHERE name = ?`
+	renewLease   = `UPDATE {lease} SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
  WHERE name = ? AND node_id = ? AND fence = ? AND expires_at > UTC_TIMESTAMP(6)`
 	releaseLease = `UPDATE {lease} SET node_id = NULL, expires_at = NULL WHERE name = ? AND node_id = ? AND fence = ?`
 )

@@ -17,13 +17,14 @@ type api struct {
 	view  *viewer
 	log   *slog.Logger
 
+	archive  *archive
 	previews previews
 }
 
 func newAPI(cfg Config, store Store, db plan.Querier, log *slog.Logger) *api {
 	return &api{
 		gate: gate{cfg.Token}, cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
-		previews: previews{last: map[catalog.Table]madePreview{}},
+		archive: newArchive(store), previews: previews{last: map[catalog.Table]madePreview{}},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,7 @@ type scene struct {
 	*testing.T
 	api    *api
 	store  *catalog.Store
+	db     *sql.DB
 	policy catalog.Policy
 }
 
@@ -55,7 +57,7 @@ func onCatalog(t *testing.T, test func(s *scene)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(&scene{t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)), store, p})
+		test(&scene{t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)), store, db, p})
 	})
 }
 
@@ -96,6 +98,35 @@ func (s *scene) job() catalog.Job {
 		s.Fatal(err)
 	}
 	return job
+}
+
+// rowError writes a row down that could not be deleted.
+func (s *scene) rowError(key string) {
+	s.Helper()
+	err := s.store.RecordRowError(s.Context(), catalog.RowError{
+		PolicyID: s.policy.ID, Table: s.policy.Table, Key: `["` + key + `"]`, Number: 1451, Reason: "a child",
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// sample records so many rows deleted in a minute, and moves the record back in time.
+func (s *scene) sample(node uint64, age time.Duration, deleted float64) {
+	s.Helper()
+	rows := map[string]catalog.SampleRows{s.policy.Table.Schema + "." + s.policy.Table.Name: {Deleted: deleted}}
+	err := s.store.RecordSample(s.Context(), catalog.Sample{
+		Node: node, Length: time.Minute, Tables: rows, Phases: map[string]float64{"delete": 30},
+		Signals: map[string]catalog.SampleSignal{"deleted_rows_per_second": {Value: deleted / 60, Threshold: 500}},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, err = s.db.ExecContext(s.Context(), fmt.Sprintf("UPDATE %s.sample SET at = at - INTERVAL %d SECOND WHERE at > UTC_TIMESTAMP(3) - INTERVAL 30 SECOND",
+		s.store.Schema(), int(age.Seconds())))
+	if err != nil {
+		s.Fatal(err)
+	}
 }
 
 func TestActionsDoWhatTheySay(t *testing.T) {
@@ -148,10 +179,7 @@ func TestMistakesAreTold(t *testing.T) {
 func TestKeysAndDatesNeedTheToken(t *testing.T) {
 	t.Parallel()
 	onCatalog(t, func(s *scene) {
-		err := s.store.RecordRowError(s.Context(), catalog.RowError{PolicyID: s.policy.ID, Table: s.policy.Table, Key: `["4711"]`, Number: 1451, Reason: "a child"})
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.rowError("4711")
 		for path, secret := range map[string]string{
 			"/api/v1/errors": "4711",
 			"/api/v1/errors?schema=" + s.policy.Table.Schema + "&table=session": "4711",
@@ -163,6 +191,44 @@ func TestKeysAndDatesNeedTheToken(t *testing.T) {
 			s.want("GET", path, "", 200, secret)
 		}
 		s.want("GET", "/api/v1/tables/{table}/preview", "", 200, `"rows_due":2,"exact":true`)
+	})
+}
+
+// TestChartsShowTheLastDay: also after a restart, and from every proxy.
+func TestChartsShowTheLastDay(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		deleted := func(a *api, hours int) float64 {
+			r := httptest.NewRequest("GET", fmt.Sprintf("/api/v1/series?hours=%d", hours), nil).WithContext(s.Context())
+			w := httptest.NewRecorder()
+			a.handler().ServeHTTP(w, r)
+			var got series
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				s.Fatalf("%v: %s", err, w.Body)
+			}
+			return math.Round(got.Totals.Deleted)
+		}
+		again := func() *api { return newAPI(Config{}, s.store, s.db, slog.New(slog.DiscardHandler)) }
+		old := again()
+		s.sample(1, 23*time.Hour, 100)
+		s.sample(2, 23*time.Hour, 20)
+		s.sample(1, 2*time.Hour, 3)
+		if got := deleted(old, 1); got != 0 {
+			s.Errorf("the last hour: got %v rows, want none", got)
+		}
+		for what, a := range map[string]*api{"that has run on": old, "that has just started": again()} {
+			if got := deleted(a, 24); got != 123 {
+				s.Errorf("the last day, from a proxy %s: got %v rows, want 123", what, got)
+			}
+			if got := deleted(a, 3); got != 3 {
+				s.Errorf("the last three hours, from a proxy %s: got %v rows, want 3", what, got)
+			}
+		}
+		s.sample(2, 0, 4)
+		old.archive.at = time.Time{} // as if it were long ago
+		if got := deleted(old, 24); got != 127 {
+			s.Errorf("with a new sample: got %v rows, want 127", got)
+		}
 	})
 }
 
@@ -202,6 +268,8 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 
 // engine starts a job as soon as somebody asks for one.
 func (s *scene) engine() catalog.Job {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
 	for {
 		schedules, err := s.store.Schedules(s.Context())
 		if err != nil {
@@ -213,6 +281,10 @@ func (s *scene) engine() catalog.Job {
 				return s.job()
 			}
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-tick.C:
+		case <-s.Context().Done():
+			return catalog.Job{}
+		}
 	}
 }

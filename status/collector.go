@@ -48,6 +48,7 @@ type descriptions struct {
 	policies, jobs, tasks, nodes            *prometheus.Desc
 	lag, verdict, progress, due, flow       *prometheus.Desc
 	delay, lastEnded, tables, tablesOmitted *prometheus.Desc
+	leaseHolder, leaseFence, taskLeases     *prometheus.Desc
 }
 
 // NewCollector returns a collector to be registered once.
@@ -65,7 +66,10 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		policies:      d("policies", "Policies by state.", "state"),
 		jobs:          d("jobs", "Open jobs by state.", "state"),
 		tasks:         d("tasks", "Tasks of open jobs by state.", "state"),
-		nodes:         d("nodes", "Nodes that have joined and not left, live or vanished.", "state"),
+		nodes:         d("nodes", "Nodes that have joined and not left, live or vanished, by whether their engine is on.", "state", "engine"),
+		leaseHolder:   d("lease_holder", "1 for the node that has the lease.", "lease", "node"),
+		leaseFence:    d("lease_fence", "Number of the lease's holder: it grows when the lease goes from one node to another.", "lease"),
+		taskLeases:    d("task_leases", "Tasks that a live node works on: it has their leases.", "node"),
 		lag:           d("table_lag_seconds", "For how long the oldest row still in the table has been due, as far as known.", table...),
 		verdict:       d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
 		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
@@ -83,7 +87,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	d := c.descs
 	for _, one := range []*prometheus.Desc{
 		d.up, d.enabled, d.paused, d.held, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.flow,
-		d.delay, d.lastEnded, d.tables, d.tablesOmitted,
+		d.delay, d.lastEnded, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
 	}
@@ -102,6 +106,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- gauge(c.descs.up, 1)
 	c.whole(ch, l)
+	c.nodes(ch, l)
 	work := l.Work()
 	c.delays(ch, work)
 	c.eachTable(ch, work)
@@ -128,19 +133,43 @@ func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
 	for _, t := range l.tasks {
 		tasks[string(t.State)]++
 	}
-	nodes := map[string]int{"live": 0, "vanished": 0}
-	for _, n := range l.Nodes {
-		switch {
-		case n.Live:
-			nodes["live"]++
-		case n.LeftAt.IsZero():
-			nodes["vanished"]++
-		}
-	}
-	for desc, counts := range map[*prometheus.Desc]map[string]int{d.policies: policies, d.jobs: jobs, d.tasks: tasks, d.nodes: nodes} {
+	for desc, counts := range map[*prometheus.Desc]map[string]int{d.policies: policies, d.jobs: jobs, d.tasks: tasks} {
 		for state, n := range counts {
 			ch <- gauge(desc, float64(n), state)
 		}
+	}
+}
+
+// nodes sends who is there, and who has which lease.
+func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
+	d := c.descs
+	type kind struct{ state, engine string }
+	counts := map[kind]int{{"live", "on"}: 0, {"live", "off"}: 0, {"vanished", "on"}: 0, {"vanished", "off"}: 0}
+	working := map[string]int{} // by name: two containers may share one
+	for i := range l.Nodes {
+		n := &l.Nodes[i]
+		k := kind{"vanished", "off"}
+		if n.Engine {
+			k.engine = "on"
+		}
+		switch {
+		case n.Live:
+			k.state = "live"
+			working[n.Name] += l.tasksOf(n.ID)
+		case !n.LeftAt.IsZero():
+			continue
+		}
+		counts[k]++
+	}
+	for k, n := range counts {
+		ch <- gauge(d.nodes, float64(n), k.state, k.engine)
+	}
+	for node, n := range working {
+		ch <- gauge(d.taskLeases, float64(n), node)
+	}
+	for _, lease := range l.leases {
+		ch <- gauge(d.leaseHolder, 1, lease.Name, l.NodeName(lease.Node))
+		ch <- gauge(d.leaseFence, float64(lease.Fence), lease.Name)
 	}
 }
 

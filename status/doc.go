@@ -24,8 +24,8 @@
 //
 // # History
 //
-// A Recorder on each node writes what the node did in the last minute into the catalog (one statement per minute), and
-// thins it out later. So the charts are the same from every proxy, and are still there after a restart.
+// A Recorder on each node writes what the node did in the last minute into the catalog (one row per minute, and two days later
+// it is removed). So the charts are the same from every proxy, and are still there after a restart.
 //
 // What the package never does: it does not know proxy or ttl (it reads their metrics from the registry and their
 // state from the catalog), and it never deletes rows or decides what is due.

@@ -67,7 +67,11 @@ func (g gate) handler(routes []route) *http.ServeMux {
 
 // handler is everything the listener answers.
 func (s *Server) handler() http.Handler {
-	return secured(s.gate.handler(s.routes()))
+	own := http.NewCrossOriginProtection()
+	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusForbidden, "a page of another site asks for this: actions are taken from the status page itself, or from a script")
+	}))
+	return secured(own.Handler(s.gate.handler(s.routes())))
 }
 
 // viaCatalog hands a request to the API, once there is one.

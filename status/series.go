@@ -173,10 +173,11 @@ func add(line []*float64, i int, v float64) {
 	*line[i] += v
 }
 
-// seriesHours is how far back charts may reach: as long as samples are kept.
+// seriesHours is how far back charts reach unless asked, and may reach: as long as samples are kept.
 const (
 	seriesHours    = 24
 	seriesHoursMax = 48
+	seriesReach    = seriesHoursMax * time.Hour
 )
 
 func (a *api) getSeries(w http.ResponseWriter, r *http.Request) {
@@ -189,7 +190,7 @@ func (a *api) getSeries(w http.ResponseWriter, r *http.Request) {
 		}
 		hours = n
 	}
-	p, err := a.view.past(r.Context(), hours)
+	p, err := a.archive.past(r.Context(), time.Duration(hours)*time.Hour)
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return

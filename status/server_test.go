@@ -85,6 +85,34 @@ func TestGetChangesNothing(t *testing.T) {
 	}
 }
 
+// TestForeignPagesMayNotAct: a browser that shows another site must not act here for whoever looks at that.
+func TestForeignPagesMayNotAct(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Config{Token: testToken})
+	for _, c := range []struct {
+		method, path, name, value string
+		want                      int
+	}{
+		{"POST", "/api/v1/pause", "Sec-Fetch-Site", "cross-site", http.StatusForbidden},
+		{"POST", "/api/v1/pause", "Origin", "http://evil.example", http.StatusForbidden},
+		{"POST", "/test/ttl/trigger/a/b", "Origin", "http://evil.example", http.StatusForbidden},
+		{"POST", "/api/v1/pause", "Origin", "http://proxy.example", http.StatusUnauthorized},
+		{"POST", "/api/v1/pause", "Sec-Fetch-Site", "same-origin", http.StatusUnauthorized},
+		{"GET", "/api/v1/openapi.json", "Origin", "http://evil.example", http.StatusOK}, // which the browser does not show to it
+	} {
+		r := httptest.NewRequest(c.method, "http://proxy.example"+c.path, nil)
+		r.Header.Set(c.name, c.value)
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s %s with %s: %s: got %d %s, want %d", c.method, c.path, c.name, c.value, w.Code, w.Body, c.want)
+		}
+		if allowed := w.Header().Get("Access-Control-Allow-Origin"); allowed != "" {
+			t.Errorf("%s %s: other sites may read the answer: %s", c.method, c.path, allowed)
+		}
+	}
+}
+
 func TestProfilesAreNotForStrangers(t *testing.T) {
 	t.Parallel()
 	open, closed := newTestServer(t, Config{}), newTestServer(t, Config{Token: testToken})

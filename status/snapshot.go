@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,18 +22,34 @@ type viewer struct {
 	mu   sync.Mutex // held while looking, so that those who come meanwhile share the answer
 	last *look
 	at   time.Time
-
-	pastMu sync.Mutex
-	pasts  map[int]*past // by hours
 }
 
 // look is what the catalog said at one moment.
 type look struct {
 	report.Snapshot
-	tasks []catalog.Task
+	tasks  []catalog.Task
+	leases []catalog.Lease
 }
 
-func newViewer(reads Reads) *viewer { return &viewer{reads: reads, pasts: map[int]*past{}} }
+// tasksOf is how many tasks a node works on.
+func (l *look) tasksOf(node uint64) (n int) {
+	for i := range l.tasks {
+		if l.tasks[i].State == catalog.TaskRunning && l.tasks[i].Owner == node {
+			n++
+		}
+	}
+	return n
+}
+
+// leads reports whether a node starts the jobs of all.
+func (l *look) leads(node uint64) bool {
+	return slices.ContainsFunc(l.leases, func(lease catalog.Lease) bool { return lease.Name == scheduler && lease.Node == node })
+}
+
+// scheduler is the lease that package ttl starts jobs under.
+const scheduler = "scheduler"
+
+func newViewer(reads Reads) *viewer { return &viewer{reads: reads} }
 
 // look returns what the catalog says, or said less than snapshotAge ago.
 func (v *viewer) look(ctx context.Context) (*look, error) {
@@ -74,6 +91,7 @@ func takeLook(ctx context.Context, from Reads) (*look, error) {
 	g.Go(func() (err error) { l.Last, err = from.LastJobs(ctx); return err })
 	g.Go(func() (err error) { l.Nodes, err = from.Nodes(ctx); return err })
 	g.Go(func() (err error) { l.tasks, err = from.Tasks(ctx); return err })
+	g.Go(func() (err error) { l.leases, err = from.Leases(ctx); return err })
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}

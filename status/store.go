@@ -28,6 +28,7 @@ type Reads interface {
 	LastJobs(ctx context.Context) ([]catalog.EndedJob, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
+	Leases(ctx context.Context) ([]catalog.Lease, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
 	RowErrors(ctx context.Context, policy uint64, limit int) ([]catalog.RowError, error)
 	Samples(ctx context.Context, since time.Time) ([]catalog.Sample, error)

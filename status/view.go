@@ -55,7 +55,7 @@ func (a *api) overview(l *look) overview {
 		}
 	}
 	for _, n := range l.Nodes {
-		o.Nodes = append(o.Nodes, viewNode(n))
+		o.Nodes = append(o.Nodes, viewNode(l, n))
 	}
 	return o
 }

@@ -14,6 +14,8 @@ type nodeView struct {
 	Version   string     `json:"version"`
 	Engine    bool       `json:"engine"`
 	Workers   int        `json:"workers"`
+	Tasks     int        `json:"tasks"`  // it works on
+	Leader    bool       `json:"leader"` // starts the jobs of all
 	Live      bool       `json:"live"`
 	Status    string     `json:"status"` // what holds it back
 	Started   time.Time  `json:"started"`
@@ -21,9 +23,10 @@ type nodeView struct {
 	Left      *time.Time `json:"left"`
 }
 
-func viewNode(n catalog.Node) nodeView {
+func viewNode(l *look, n catalog.Node) nodeView {
 	return nodeView{
-		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, n.Live, n.Status, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
+		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, n.Status,
+		n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
 	}
 }
 

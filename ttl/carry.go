@@ -237,10 +237,8 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	var doubt *doubtError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
 	switch {
-	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
-		return released
-	case errors.Is(cause, errRefused):
-		return nil // whoever bumped the fence knows why
+	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause) || errors.Is(cause, errRefused):
+		return released // refused: whoever bumped the fence knows why
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, task)
 	case errors.Is(cause, errReplan):

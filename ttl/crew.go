@@ -60,6 +60,9 @@ func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 		e.metrics.claimed.Inc()
 		err = w.carry(ctx, task)
 		e.metrics.working(-1)
+		if errors.Is(err, catalog.ErrFence) {
+			e.metrics.leaseLost(leaseTask)
+		}
 		if err != nil && ctx.Err() == nil && !settled(err) {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID), slog.Uint64("task", task.ID), slog.Any("err", err))
 			wait(ctx, time.Second)

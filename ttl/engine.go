@@ -119,6 +119,7 @@ func (e *Engine) session(ctx context.Context) error {
 func (e *Engine) leave(ctx context.Context, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+	e.metrics.leads(false)
 	if err := e.store.Leave(ctx, id); err != nil {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "node could not leave", slog.Uint64("node", id), slog.Any("err", err))
 	}
@@ -134,6 +135,7 @@ func (e *Engine) beats(ctx context.Context) error {
 		case err == nil:
 			e.beaten()
 		case ctx.Err() == nil:
+			e.metrics.missed.Inc()
 			e.log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
 		}
 	}

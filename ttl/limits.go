@@ -41,6 +41,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	l := limitsOf(v, nodes)
 	e.limits.Store(&l)
 	e.gang.limit(l.workers)
+	e.metrics.workers.Set(float64(l.workers))
 	rows := v.Int(catalog.DeleteRowsLimit)
 	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
 		rows = max(share, 1)

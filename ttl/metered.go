@@ -87,6 +87,7 @@ func (m *metered) deletes(c checkpoint, run func() (int64, error)) (int64, error
 	if err == nil {
 		m.metrics.meter.batch(deleted, c.scanned, time.Since(began))
 		m.rows.deleted.Add(float64(deleted))
+		m.metrics.deleted.Add(float64(deleted))
 		m.rows.examined.Add(float64(c.scanned))
 		m.metrics.batch.Observe(float64(deleted))
 	}

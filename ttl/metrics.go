@@ -19,7 +19,13 @@ type Metrics struct {
 	batch      prometheus.Histogram
 	phases     *prometheus.CounterVec
 	tasks      prometheus.Gauge
+	workers    prometheus.Gauge
 	claimed    prometheus.Counter
+	deleted    prometheus.Counter
+	passes     prometheus.Counter
+	leader     prometheus.Gauge
+	lost       *prometheus.CounterVec
+	missed     prometheus.Counter
 	started    *prometheus.CounterVec
 	ended      *prometheus.CounterVec
 	waited     *prometheus.CounterVec
@@ -41,6 +47,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ttlproxy_" + name, Help: help}, labels)
 	}
+	oneCounter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "ttlproxy_" + name, Help: help})
+	}
+	oneGauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: "ttlproxy_" + name, Help: help})
+	}
 	m := &Metrics{
 		rows: counter("rows_total",
 			"Rows this node examined, deleted, found refreshed, could not delete (failed), or left because somebody held them (skipped).",
@@ -53,8 +65,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_batch_rows", Help: "Rows deleted by one batch.", Buckets: prometheus.ExponentialBuckets(1, 4, 9),
 		}),
 		phases:     counter("worker_phase_seconds_total", "Time of this node's workers by what they did.", "phase"),
-		tasks:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "ttlproxy_workers_busy", Help: "Workers of this node that carry a task now."}),
-		claimed:    prometheus.NewCounter(prometheus.CounterOpts{Name: "ttlproxy_tasks_claimed_total", Help: "Tasks this node has taken up, again after each slice of time."}),
+		tasks:      oneGauge("workers_busy", "Workers of this node that carry a task now."),
+		workers:    oneGauge("workers", "Workers this node may have at work, by its settings."),
+		claimed:    oneCounter("tasks_claimed_total", "Tasks this node has taken up, again after each slice of time."),
+		deleted:    oneCounter("deleted_rows_total", "Rows this node has deleted, of all tables together."),
+		passes:     oneCounter("passes_total", "Passes over a table or partition that this node has led to a good end: jobs that finished."),
+		leader:     oneGauge("leader", "1 while this node has the lease of the scheduler: it starts the jobs of all nodes."),
+		lost:       counter("leases_lost_total", "Leases that were gone when this node wanted to go on: taken over by another node, or ended by a change.", "lease"),
+		missed:     oneCounter("heartbeats_missed_total", "Heartbeats of this node that the catalog did not answer. After two, others may take its work over."),
 		started:    counter("jobs_started_total", "Jobs this node has started, by what triggered them.", "trigger"),
 		ended:      counter("jobs_ended_total", "Jobs this node has led to their end, by how they ended.", "state"),
 		waited:     counter("throttle_wait_seconds_total", "Time workers waited because of a limit, by its signal.", "signal"),
@@ -63,8 +81,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		tables:     map[catalog.Table]*tableMetrics{},
 	}
 	m.other = m.newTable("", "other")
+	for _, lease := range []string{leaseScheduler, leaseJob, leaseTask} {
+		m.lost.WithLabelValues(lease)
+	}
 	if r != nil {
-		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.claimed, m.started, m.ended, m.waited, m.signals, m.thresholds)
+		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.workers, m.claimed, m.deleted, m.passes,
+			m.leader, m.lost, m.missed, m.started, m.ended, m.waited, m.signals, m.thresholds)
 	}
 	return m
 }
@@ -114,4 +136,27 @@ func (m *Metrics) signal(name string, value, threshold float64) {
 func (m *Metrics) working(tasks int) { m.tasks.Add(float64(tasks)) }
 
 func (m *Metrics) jobStarted(job catalog.Job) { m.started.WithLabelValues(string(job.Trigger)).Inc() }
-func (m *Metrics) jobEnded(job catalog.Job)   { m.ended.WithLabelValues(string(job.State)).Inc() }
+
+func (m *Metrics) jobEnded(job catalog.Job) {
+	m.ended.WithLabelValues(string(job.State)).Inc()
+	if job.State == catalog.JobFinished {
+		m.passes.Inc()
+	}
+}
+
+// The leases that a node may lose.
+const (
+	leaseScheduler = "scheduler"
+	leaseJob       = "job"
+	leaseTask      = "task"
+)
+
+func (m *Metrics) leaseLost(lease string) { m.lost.WithLabelValues(lease).Inc() }
+
+// leads shows whether this node has the scheduler's lease.
+func (m *Metrics) leads(now bool) {
+	m.leader.Set(0)
+	if now {
+		m.leader.Set(1)
+	}
+}

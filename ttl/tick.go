@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	schedulerLease = "scheduler"
-	leaseFor       = 15 * time.Second
-	leaseEvery     = 5 * time.Second
-	limitsEvery    = 3 * time.Second
-	keepEvery      = 10 * time.Minute
-	startFor       = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
-	retryStart     = 10 * time.Second // after a job could not be started
+	leaseFor    = 15 * time.Second
+	leaseEvery  = 5 * time.Second
+	limitsEvery = 3 * time.Second
+	keepEvery   = 10 * time.Minute
+	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
+	retryStart  = 10 * time.Second // after a job could not be started
 )
 
 // ticker is the state of the loop that looks at the catalog once per tick.
@@ -94,7 +93,11 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	t.turns.set(jobs, late)
 	t.forget(jobs)
 	for _, job := range jobs {
-		if err := t.manage(ctx, job); err != nil && !settled(err) {
+		err := t.manage(ctx, job)
+		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node.Load() {
+			t.metrics.leaseLost(leaseJob)
+		}
+		if err != nil && !settled(err) {
 			t.log.LogAttrs(ctx, slog.LevelWarn, "job is not looked after", slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
 		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
@@ -124,12 +127,17 @@ func (t *ticker) lead(ctx context.Context) error {
 	if time.Since(t.leaseAt) < leaseEvery {
 		return nil
 	}
-	_, err := t.store.Acquire(ctx, schedulerLease, t.node.Load(), leaseFor)
-	if err != nil && !errors.Is(err, catalog.ErrLeaseHeld) {
-		t.leads = false
+	_, err := t.store.Acquire(ctx, leaseScheduler, t.node.Load(), leaseFor)
+	held := errors.Is(err, catalog.ErrLeaseHeld)
+	if t.leads && held {
+		t.metrics.leaseLost(leaseScheduler)
+	}
+	t.leads = err == nil
+	t.metrics.leads(t.leads)
+	if err != nil && !held {
 		return err
 	}
-	t.leads, t.leaseAt = err == nil, time.Now()
+	t.leaseAt = time.Now()
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -119,9 +118,10 @@ func latest(a, b time.Time) time.Time {
 
 // NodeName is the name of a node, for people.
 func (s *Snapshot) NodeName(id uint64) string {
-	i, found := slices.BinarySearchFunc(s.Nodes, id, func(n catalog.Node, id uint64) int { return cmp.Compare(n.ID, id) })
-	if !found {
-		return ""
+	for i := range s.Nodes {
+		if s.Nodes[i].ID == id {
+			return s.Nodes[i].Name
+		}
 	}
-	return s.Nodes[i].Name
+	return ""
 }

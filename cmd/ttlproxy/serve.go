@@ -85,7 +85,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 			ready(server.Addr().String())
 		}
 		if !r.Engine {
-			return nil
+			return store.Attend(ctx, thisNode(server.Addr().String()), r.log)
 		}
 		return r.delete(ctx, store, server.Addr().String())
 	})

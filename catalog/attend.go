@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// leaveTimeout bounds the good-bye of a node that is told to stop.
+const leaveTimeout = 5 * time.Second
+
+// Attend lists a node that runs no engine until ctx ends, so that people see it, and nobody takes the catalog for unused. (An engine
+// lists itself: its tasks depend on its beats.) A catalog that is away only makes the node look silent.
+func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
+	var id uint64
+	for ctx.Err() == nil {
+		err := ErrNodeGone
+		if id != 0 {
+			err = s.Beat(ctx, id, n.Workers, n.Status)
+		}
+		if errors.Is(err, ErrNodeGone) {
+			id, err = s.Join(ctx, n)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
+		}
+		_ = wait(ctx, s.cfg.BeatInterval) // the loop asks ctx itself
+	}
+	if id != 0 {
+		s.depart(ctx, id, log)
+	}
+	return nil
+}
+
+// depart says good-bye although ctx has ended.
+func (s *Store) depart(ctx context.Context, id uint64, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	if err := s.Leave(ctx, id); err != nil {
+		log.LogAttrs(ctx, slog.LevelWarn, "node could not leave", slog.Uint64("node", id), slog.Any("err", err))
+	}
+}
