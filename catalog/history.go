@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -84,7 +86,7 @@ type RowError struct {
 	NextTryAt time.Time
 }
 
-// The wait before a row is tried again doubles with each attempt.
+// The wait before a row is tried again doubles with each attempt. A job that was started by hand does not wait.
 const (
 	rowRetryFirst = time.Hour
 	rowRetryLast  = 7 * 24 * time.Hour
@@ -105,10 +107,16 @@ func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 	})
 }
 
-// ForgetRowError removes the note about a row that is gone now.
-func (s *Store) ForgetRowError(ctx context.Context, policy uint64, partition, key string) error {
-	if _, err := s.exec(ctx, s.db, deleteRowError, policy, partition, keyHash(key)); err != nil {
-		return fmt.Errorf("forget row error: %w", err)
+// ForgetRowErrors removes the notes about rows that are gone now, or due no more.
+func (s *Store) ForgetRowErrors(ctx context.Context, policy uint64, partition string, keys []string) error {
+	for some := range slices.Chunk(keys, 500) {
+		args := []any{policy, partition}
+		for _, key := range some {
+			args = append(args, keyHash(key))
+		}
+		if _, err := s.exec(ctx, s.db, deleteRowErrors+"(?"+strings.Repeat(", ?", len(some)-1)+")", args...); err != nil {
+			return fmt.Errorf("forget row errors: %w", err)
+		}
 	}
 	return nil
 }
@@ -118,9 +126,22 @@ func (s *Store) RowErrors(ctx context.Context, policy uint64, limit int) ([]RowE
 	return s.rowErrors(ctx, selectRowErrors, policy, policy, limit)
 }
 
-// DueRowErrors returns rows whose next try has come.
-func (s *Store) DueRowErrors(ctx context.Context, policy uint64, partition string, limit int) ([]RowError, error) {
-	return s.rowErrors(ctx, selectDueRowErrors, policy, partition, limit)
+// RestingRows returns the keys of rows that could not be deleted and whose next try has not come.
+func (s *Store) RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error) {
+	return s.rowKeys(ctx, selectRestingRows, policy, partition)
+}
+
+// RowsNotTried returns the keys of rows that could not be deleted and have not been tried since a moment.
+func (s *Store) RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error) {
+	return s.rowKeys(ctx, selectRowsNotTried, policy, partition, since)
+}
+
+func (s *Store) rowKeys(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read keys of row errors: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (key string, err error) { return key, r.Scan(&key) })
 }
 
 func (s *Store) rowErrors(ctx context.Context, query string, args ...any) ([]RowError, error) {

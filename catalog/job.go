@@ -101,5 +101,5 @@ type Counts struct {
 	Deleted   uint64
 	Refreshed uint64 // expired when found, not any more when deleted
 	Failed    uint64
-	Skipped   uint64 // left for the next job: locked by somebody
+	Skipped   uint64 // left for a later job: locked by somebody, or resting after an error
 }

@@ -4,25 +4,33 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 )
 
 // Keep deletes what is older than days: history, events, error rows, nodes that left and policies whose table has vanished.
-// The leader of housekeeping calls it now and then.
-func (s *Store) Keep(ctx context.Context, days int64) error {
+// The holder of the lease calls it now and then; it ends with ErrLeaseLost when that is somebody else by now.
+func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) error {
+	renew := func() error { return s.Renew(ctx, lease, ttl) }
 	for _, q := range []string{deleteOldHistory, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules} {
-		if err := s.drain(ctx, q, days); err != nil {
+		if err := s.drain(ctx, renew, q, days); err != nil {
 			return err
 		}
 	}
-	if err := s.drain(ctx, deleteOldNodes); err != nil {
+	if err := s.drain(ctx, renew, deleteOldNodes); err != nil {
+		return err
+	}
+	if err := renew(); err != nil {
 		return err
 	}
 	return s.forgetVanished(ctx, days)
 }
 
 // drain repeats a bounded DELETE until it finds nothing more.
-func (s *Store) drain(ctx context.Context, query string, args ...any) error {
+func (s *Store) drain(ctx context.Context, renew func() error, query string, args ...any) error {
 	for {
+		if err := renew(); err != nil {
+			return err
+		}
 		n, err := s.exec(ctx, s.db, query, args...)
 		if err != nil {
 			return fmt.Errorf("clean up: %w", err)

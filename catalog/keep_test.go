@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestKeepDeletesWhatIsOldAndNothingElse(t *testing.T) {
@@ -28,8 +29,12 @@ func TestKeepDeletesWhatIsOldAndNothingElse(t *testing.T) {
 		b.exec(t, "UPDATE {job_history} SET finished_at = finished_at - INTERVAL 91 DAY WHERE job_id % 2 = 0")
 		b.exec(t, "UPDATE {event} SET at = at - INTERVAL 91 DAY")
 		live, gone := b.node(t), b.node(t)
+		lease, err := b.Acquire(t.Context(), "scheduler", live, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
 		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 2 DAY WHERE id = ?", gone)
-		if err := b.Keep(t.Context(), 90); err != nil {
+		if err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(t, "kept", PolicyDisarmed)

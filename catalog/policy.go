@@ -56,3 +56,8 @@ type Pause struct {
 	Since  time.Time
 	Until  time.Time // zero: until RESUME
 }
+
+// Holds reports whether the pause is in force: it ends by itself at Until.
+func (p Pause) Holds(now time.Time) bool {
+	return p.Paused && (p.Until.IsZero() || now.Before(p.Until))
+}

@@ -104,11 +104,11 @@ const (
 	selectRowErrors        = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key, e.error_number, e.reason, e.attempts,
  e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
  WHERE (? = 0 OR e.policy_id = ?) ORDER BY e.last_at DESC, e.id DESC LIMIT ?`
-	selectDueRowErrors = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key, e.error_number, e.reason, e.attempts,
- e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
- WHERE e.policy_id = ? AND e.partition_name = ? AND e.next_try_at <= UTC_TIMESTAMP(6) ORDER BY e.next_try_at LIMIT ?`
-	deleteRowError = `DELETE FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash = ?`
-	selectEvents   = `SELECT id, at, kind, policy_id, policy_version, schema_name, table_name, actor, text FROM {event}
+	selectRestingRows = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND next_try_at > UTC_TIMESTAMP(6)
+ ORDER BY next_try_at DESC LIMIT 100000`
+	selectRowsNotTried = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND last_at < ? ORDER BY id LIMIT 100000`
+	deleteRowErrors    = `DELETE FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash IN `
+	selectEvents       = `SELECT id, at, kind, policy_id, policy_version, schema_name, table_name, actor, text FROM {event}
  WHERE (? = '' OR schema_name = ?) AND (? = '' OR table_name = ?) ORDER BY id DESC LIMIT ?`
 )
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -50,7 +51,11 @@ func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
 		if _, err := store.Sweep(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := store.Keep(t.Context(), 1); err != nil {
+		lease, err := store.Acquire(t.Context(), "scheduler", account.node(t), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Keep(t.Context(), lease, time.Minute, 1); err != nil {
 			t.Error(err)
 		}
 		findings, err := Checkup(t.Context(), account.db, Config{Schema: b.Schema()})

@@ -152,7 +152,7 @@ func AllSettings() []Setting {
 			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster",
 			Text: "Days that ended jobs, events and policies of vanished tables are kept.",
 		},
-		{Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Text: "A job that takes longer ends as timed out."},
+		{Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Text: "A job that runs longer at a stretch ends as timed out; waiting for a window or an approval does not count."},
 		{
 			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster",
 			Text: "Whether TiDB's trigger endpoint starts jobs without a token.",

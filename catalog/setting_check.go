@@ -117,13 +117,10 @@ func checkZone(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
-	if _, err := time.LoadLocation(value); err == nil && !strings.EqualFold(value, "local") {
-		return value, nil
+	if _, err := Zone(value); err != nil {
+		return "", errors.New("it is a name such as 'Europe/Berlin' or an offset such as '+02:00'")
 	}
-	if _, err := time.Parse("-07:00", value); err == nil {
-		return value, nil
-	}
-	return "", errors.New("it is a name such as 'Europe/Berlin' or an offset such as '+02:00'")
+	return value, nil
 }
 
 func checkDate(value string) (string, error) {

@@ -38,4 +38,27 @@ func (w Window) Contains(t time.Time) bool {
 	return m >= w.start || m <= w.end
 }
 
+// Opens is the first moment at or after t that is in the window.
+func (w Window) Opens(t time.Time) time.Time {
+	if w.Contains(t) {
+		return t
+	}
+	t = t.Truncate(time.Minute)
+	guess := t.Add(time.Duration((w.start-minuteOf(t)+minutesOfDay)%minutesOfDay) * time.Minute)
+	if w.Contains(guess) && !w.Contains(guess.Add(-time.Minute)) {
+		return guess
+	}
+	for !w.Contains(t) { // the clocks change in between
+		t = t.Add(time.Minute)
+	}
+	return t
+}
+
+// String is the window as TTL_WINDOW takes it.
+func (w Window) String() string {
+	return fmt.Sprintf("%02d:%02d-%02d:%02d", w.start/60, w.start%60, w.end/60, w.end%60)
+}
+
+const minutesOfDay = 24 * 60
+
 func minuteOf(t time.Time) int { return t.Hour()*60 + t.Minute() }

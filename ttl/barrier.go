@@ -36,7 +36,7 @@ type checkpoint struct {
 	cursor  plan.Key
 	scanned int64 // rows examined on the way to the cursor
 	chosen  int64 // keys named for deletion; 0 when the batch was a range
-	skipped int64 // rows left because somebody holds them
+	skipped int64 // rows left because somebody holds them, or because they rest after an error
 	failed  int64 // rows that cannot be deleted
 }
 
@@ -77,9 +77,9 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 
 // move checkpoints progress without deleting: blocks in which nothing was due.
 func (b *barrier) move(n uint64, c checkpoint) string {
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, failed = failed + %d"+
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
-		b.table, text(c.cursor.Encode()), c.scanned, c.failed, b.task, b.fence, n)
+		b.table, text(c.cursor.Encode()), c.scanned, c.skipped, c.failed, b.task, b.fence, n)
 }
 
 // readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter, entered, DELETE,

@@ -25,7 +25,7 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	if err != nil {
 		return w.giveBack(ctx, task, err)
 	}
-	walk, err := w.walkOf(task, job, table, w.sizeFor(job.PolicyID))
+	walk, err := w.walkOf(ctx, task, job, table)
 	if err != nil {
 		return w.giveBack(ctx, task, err)
 	}
@@ -101,12 +101,16 @@ func fits(way plan.Way, s *plan.Statements) error {
 	return nil
 }
 
-func (w *worker) walkOf(task catalog.Task, job catalog.Job, table *serverTable, size *batchSize) (*walk, error) {
+func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job, table *serverTable) (*walk, error) {
 	r, err := rangeOf(task)
 	if err != nil {
 		return nil, err
 	}
-	o, err := optionsOf(table.policy)
+	wish, err := budgetOf(table.policy)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := w.restingIn(ctx, job, table.statements.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +118,25 @@ func (w *worker) walkOf(task catalog.Task, job catalog.Job, table *serverTable, 
 		return w.poisoned(ctx, job, key, cause)
 	}
 	throttle := All{w.rates}
-	if o.rate > 0 {
-		throttle = append(throttle, w.tables.of(job.PolicyID, max(o.rate/int64(w.limits.Load().nodes), 1)))
+	if wish.rate > 0 {
+		throttle = append(throttle, w.tables.of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)))
 	}
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
-	walk := newWalk(metered, plan.Way(job.Plan), r, size, throttle, poison)
-	walk.ownBatch = o.batch
+	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
+	walk.ownBatch, walk.resting = wish.batch, rest
 	return walk, nil
+}
+
+// restingIn keeps what rests in a table from one of the job's tasks to the next.
+func (w *worker) restingIn(ctx context.Context, job catalog.Job, key plan.Columns) (*resting, error) {
+	if w.restsOf == job.ID {
+		return w.rests, nil
+	}
+	rests, err := w.restingOf(ctx, job, key)
+	if err == nil {
+		w.rests, w.restsOf = rests, job.ID
+	}
+	return rests, err
 }
 
 // rangeOf is what is left of a task's range.
@@ -247,7 +263,7 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 		return w.held(ctx, task, doubt.reason)
 	case classify(cause) == hold:
 		return w.held(ctx, task, holdReason(cause))
-	case classify(cause) == never || errors.Is(cause, errStuck):
+	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, task, cause.Error())
 	default:
 		return cause

@@ -42,6 +42,8 @@ type worker struct {
 	session *session
 	size    *batchSize // of the table worked on last
 	sizeOf  uint64
+	rests   *resting // of the job worked on last
+	restsOf uint64
 }
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.

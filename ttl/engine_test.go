@@ -2,9 +2,11 @@ package ttl
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,24 +239,106 @@ func TestHoldsAndLetsGo(t *testing.T) {
 	})
 }
 
-// TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go.
+// TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go. The jobs after that leave it
+// alone until its next try, or until somebody runs one by hand.
 func TestPoisonRowStandsAlone(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Run("range", func(t *testing.T) { poisonRow(t, cfg, "range", 1000) })
+		t.Run("index", func(t *testing.T) { poisonRow(t, cfg, "index", 40, "ADD INDEX (made)") })
+	})
+}
+
+func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...string) {
+	f := newFixture(t, cfg, 0)
+	f.fill("t", 2000)
+	for _, change := range alter {
+		f.exec("ALTER TABLE " + f.schema + ".t " + change)
+	}
+	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')", f.schema, 2000/due),
+		"ANALYZE TABLE "+f.schema+".t", "CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+	p := f.declare("t")
+	defer f.run(nil)()
+	f.wait("the expired rows to go", func() bool { return f.rows("t") == strconv.Itoa(2001-due) })
+	listed := func() string {
+		return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason, attempts)), '') FROM " + f.schema + "_c.row_error")
+	}
+	f.wait("the row to be reported", func() bool { return listed() == `["777"] 1644 not this one 1` })
+	ended := func(counts string) func() bool {
+		return func() bool {
+			return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE CONCAT_WS(' ', state, deleted, failed, skipped) = '"+counts+"'") != "0"
+		}
+	}
+	f.wait("true counts", ended(fmt.Sprintf("finished %d 1 0", due-1)))
+	if plan := f.text("SELECT plan FROM " + f.schema + "_c.job_history ORDER BY job_id LIMIT 1"); plan != way {
+		t.Errorf("the plan was %s, want %s", plan, way)
+	}
+	f.wait("a job that leaves the row alone", ended("finished 0 0 1"))
+	if got := listed(); got != `["777"] 1644 not this one 1` {
+		t.Errorf("got %s, want one attempt", got)
+	}
+	f.exec("UPDATE " + f.schema + "_c.row_error SET next_try_at = last_at")
+	f.wait("another try", func() bool { return listed() == `["777"] 1644 not this one 2` })
+	if pause := f.text("SELECT TIMESTAMPDIFF(MINUTE, last_at, next_try_at) FROM " + f.schema + "_c.row_error"); pause != "120" {
+		t.Errorf("the third try comes after %s minutes, want 120", pause)
+	}
+	f.exec("DROP TRIGGER " + f.schema + ".keep")
+	if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.wait("the row to go too", func() bool { return f.rows("t") == strconv.Itoa(2000-due) })
+	f.wait("its error to be forgotten", func() bool { return listed() == "" })
+}
+
+// TestMendedRowIsForgotten: an error leaves SHOW TTL ERRORS when its row is gone, or has got a new date, although it was not tried.
+func TestMendedRowIsForgotten(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 2000)
-		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+		f.fill("t", 200)
+		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW IF OLD.id IN (11, 33, 55) AND @ttlproxy_entered IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF")
 		f.declare("t")
 		defer f.run(nil)()
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "1001" })
-		f.wait("the row to be reported", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason)), '') FROM "+f.schema+"_c.row_error") == `["777"] 1644 not this one`
+		f.wait("three errors", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.row_error") == "3" })
+		f.exec("DELETE FROM "+f.schema+".t WHERE id = 11", "UPDATE "+f.schema+".t SET made = '2037-01-01' WHERE id = 33")
+		f.wait("two to be forgotten", func() bool {
+			return f.text("SELECT COALESCE(GROUP_CONCAT(row_key), '') FROM "+f.schema+"_c.row_error") == `["55"]`
 		})
-		f.wait("true counts", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 999 1"
+	})
+}
+
+// TestBigJobIsSummedUp: what a big job leaves to the server and to people is in its note; a small one says nothing.
+func TestBigJobIsSummedUp(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 30_000)
+		f.set(catalog.BrakePercent, "100")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("two jobs", func() bool {
+			return f.text("SELECT COUNT(DISTINCT deleted) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == "2"
 		})
-		f.exec("DROP TRIGGER " + f.schema + ".keep")
-		f.wait("the row to go too", func() bool { return f.rows("t") == "1000" })
-		f.wait("its error to be forgotten", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.row_error") == "0" })
+		note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 15000")
+		for _, want := range []string{" % of the rows are gone: ANALYZE TABLE `" + f.schema + "`.`t`", "history list has ", "OPTIMIZE TABLE", "MiB of pages"} {
+			if !strings.Contains(note, want) {
+				t.Errorf("the note is %q, want %q in it", note, want)
+			}
+		}
+		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 0 LIMIT 1"); note != "" {
+			t.Errorf("a job that found nothing notes %q", note)
+		}
+	})
+}
+
+// TestKeylessTableSaysWhy: without a key nothing can be gone round, so the job fails with the reason.
+func TestKeylessTableSaysWhy(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.exec("CREATE TABLE "+f.schema+".t (id INT, made DATETIME NULL)", "INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2020-01-01')",
+			"CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+".t FOR EACH ROW IF OLD.id = 2 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the job to fail", func() bool {
+			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, reason)), '') FROM "+f.schema+"_c.job_history"), "not this one")
+		})
 	})
 }
 

@@ -94,7 +94,7 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 		return "", nil
 	}
 	zone, err := plan.ServerZone(ctx, q)
-	if errors.Is(err, plan.ErrZone) {
+	if errors.Is(err, catalog.ErrZone) {
 		return err.Error(), nil
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -24,8 +25,7 @@ type limits struct {
 	floor        string        // ttl_date_floor
 	historyDays  int64         // ttl_history_days
 	nodes        int           // live engines
-	windowStart  string        // ttl_job_schedule_window_start_time
-	windowEnd    string        // ttl_job_schedule_window_end_time
+	window       *ddl.Window   // ttl_job_schedule_window_start_time and _end_time, in UTC
 }
 
 // readLimits takes the settings over, so that a change is felt within seconds by every node.
@@ -66,8 +66,7 @@ func limitsOf(v catalog.Values, nodes int) limits {
 		jobTimeout:   v.Duration(catalog.JobTimeout),
 		floor:        v[catalog.DateFloor],
 		historyDays:  v.Int(catalog.HistoryDays),
-		windowStart:  v[catalog.WindowStart],
-		windowEnd:    v[catalog.WindowEnd],
+		window:       v.Window(),
 	}
 	if l.runningTasks < 0 {
 		l.runningTasks = min(nodes*int(v.Int(catalog.ScanWorkerCount)), 256)

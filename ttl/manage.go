@@ -14,7 +14,7 @@ import (
 // manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when it is too old or not
 // wanted any more, and lets it go on when what held it is over. Only the owner does this; everything it writes
 // names the job's fence.
-func (t *ticker) manage(ctx context.Context, job catalog.Job) error {
+func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 	if job.Owner != t.node.Load() {
 		if !t.leads {
 			return nil
@@ -32,19 +32,13 @@ func (t *ticker) manage(ctx context.Context, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
-	case l.jobTimeout > 0 && job.State == catalog.JobRunning:
-		now, err := t.store.Clock(ctx)
-		if err != nil {
-			return err
-		}
-		if now.Sub(job.CreatedAt) > l.jobTimeout {
-			return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
-		}
-	}
-	if tooManyFailed(job.Counts) {
+	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout: // waiting does not count
+		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
+	case tooManyFailed(job.Counts):
 		return t.finish(ctx, job, catalog.JobFailed, fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS", job.Counts.Failed, job.Counts.Failed+job.Counts.Deleted))
+	default:
+		return t.reconsider(ctx, v, job)
 	}
-	return t.reconsider(ctx, job)
 }
 
 // tooManyFailed is TiDB's limit: over 40 % of more than 10,000 rows.
@@ -54,12 +48,15 @@ func tooManyFailed(c catalog.Counts) bool {
 }
 
 func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobState, reason string) error {
+	t.sumUp(ctx, job)
 	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
 		return err
 	}
 	job.State, job.Reason = end, reason
 	if end == catalog.JobFinished {
-		t.forgetRowErrors(ctx, job)
+		if err := t.forgetMended(ctx, job); err != nil && ctx.Err() == nil {
+			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID), slog.Any("err", err))
+		}
 	}
 	t.metrics.jobEnded(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
@@ -68,67 +65,76 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 	return nil
 }
 
-// reconsiderEvery is how often the reasons to hold a job are looked at again.
-const reconsiderEvery = 5 * time.Second
-
-// reconsider pauses a job for which a reason to wait has come up, and resumes one whose reason is gone.
-func (t *ticker) reconsider(ctx context.Context, job catalog.Job) error {
-	if job.State == catalog.JobNeedsApproval || time.Since(t.lookedAt[job.ID]) < reconsiderEvery {
+// reconsider lets a job wait for its window, pauses it for a reason that has come up, and resumes it when nothing is left
+// in its way.
+func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
+	p, known := v.policies[job.PolicyID]
+	if !known || job.State == catalog.JobNeedsApproval {
 		return nil
 	}
+	timing, err := catalog.TimingOf(p)
+	if err != nil {
+		return err
+	}
+	if closed := timing.Closed(v.now, t.limits.Load().window); closed != "" {
+		return t.turn(ctx, job, catalog.JobWaitingWindow, closed)
+	}
+	if !t.looksAt(job) {
+		return nil
+	}
+	why, err := t.heldNow(ctx, p, job)
+	switch {
+	case err != nil:
+		return err
+	case why != "":
+		return t.turn(ctx, job, catalog.JobPaused, why)
+	default:
+		return t.turn(ctx, job, catalog.JobRunning, "")
+	}
+}
+
+// reconsiderEvery is how often a job's table is asked for reasons to hold it, reconsiderFor how long that may keep a
+// tick: of many jobs some wait for the next one.
+const (
+	reconsiderEvery = 5 * time.Second
+	reconsiderFor   = time.Second
+)
+
+// looksAt says whether it is time to ask a job's table.
+func (t *ticker) looksAt(job catalog.Job) bool {
+	waits := job.State == catalog.JobWaitingWindow // which is open now
+	if !waits && (time.Since(t.lookedAt[job.ID]) < reconsiderEvery || time.Since(t.tickAt) > reconsiderFor) {
+		return false
+	}
 	t.lookedAt[job.ID] = time.Now()
+	return true
+}
+
+// heldNow says why a job must wait although its policy is in force and its window open; empty when it need not.
+func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
 	if err := t.session.ready(ctx); err != nil {
-		return err
-	}
-	p, err := t.store.PolicyByID(ctx, job.PolicyID)
-	if err != nil {
-		return err
-	}
-	closed, err := t.windowClosed(ctx, p)
-	if err != nil {
-		return err
+		return "", err
 	}
 	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	why, err := t.holds(ctx, p, facts)
+	if err != nil || why != "" {
+		return why, err
+	}
+	known, err := t.store.Identities(ctx, p.ID)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if why == "" {
-		known, err := t.store.Identities(ctx, p.ID)
-		if err != nil {
-			return err
-		}
-		why = partitionHold(known, job.Partition, "")
-	}
-	next, reason := catalog.JobRunning, ""
-	switch {
-	case why != "":
-		next, reason = catalog.JobPaused, why
-	case closed != "":
-		next, reason = catalog.JobWaitingWindow, closed
-	}
+	return partitionHold(known, job.Partition, ""), nil
+}
+
+// turn moves a job to another state, or gives its state another reason.
+func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
 	if next == job.State && reason == job.Reason {
 		return nil
 	}
-	return t.turn(ctx, job, next, reason)
-}
-
-func (t *ticker) windowClosed(ctx context.Context, p catalog.Policy) (string, error) {
-	now, err := t.store.Clock(ctx)
-	if err != nil {
-		return "", err
-	}
-	o, err := optionsOf(p)
-	if err != nil {
-		return "", err
-	}
-	return o.windowClosed(now, *t.limits.Load()), nil
-}
-
-func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
 	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
 		return err
 	}
@@ -143,20 +149,5 @@ func (t *ticker) forget(jobs []catalog.Job) {
 		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
 			delete(t.lookedAt, id)
 		}
-	}
-}
-
-const rowErrorsLookedAt = 1000
-
-// forgetRowErrors drops rows from SHOW TTL ERRORS that a whole job has met no more: they were deleted, or refreshed.
-func (t *ticker) forgetRowErrors(ctx context.Context, job catalog.Job) {
-	all, err := t.store.RowErrors(ctx, job.PolicyID, rowErrorsLookedAt)
-	for _, e := range all {
-		if err == nil && e.Partition == job.Partition && e.LastAt.Before(job.CreatedAt) {
-			err = t.store.ForgetRowError(ctx, job.PolicyID, e.Partition, e.Key)
-		}
-	}
-	if err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID), slog.Any("err", err))
 	}
 }

@@ -40,6 +40,11 @@ func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error)
 	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueKeys(ctx, r) })
 }
 
+func (m *metered) dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueAmong(ctx, r, keys) })
+}
+
 func (m *metered) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
 	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.page(ctx, after, rows) })
@@ -74,6 +79,7 @@ func (m *metered) move(ctx context.Context, c checkpoint) error {
 	err := m.table.move(ctx, c)
 	if err == nil {
 		m.rows.examined.Add(float64(c.scanned))
+		m.rows.skipped.Add(float64(c.skipped))
 		m.rows.failed.Add(float64(c.failed))
 	}
 	return err
@@ -89,6 +95,7 @@ func (m *metered) deletes(c checkpoint, run func() (int64, error)) (int64, error
 		m.rows.deleted.Add(float64(deleted))
 		m.metrics.deleted.Add(float64(deleted))
 		m.rows.examined.Add(float64(c.scanned))
+		m.rows.skipped.Add(float64(c.skipped))
 		m.metrics.batch.Observe(float64(deleted))
 	}
 	return deleted, err

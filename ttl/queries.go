@@ -7,6 +7,11 @@ const (
 	selectTwins = `SELECT EXISTS (SELECT 1 FROM information_schema.TABLES
  WHERE CREATE_TIME = ? AND NOT (TABLE_SCHEMA = ? AND TABLE_NAME = ?))`
 
+	// Pages of the table or partition, and the undo that purge has not worked off.
+	selectTableSize = `SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + IF(@@innodb_file_per_table, DATA_FREE, 0)), 0) FROM information_schema.PARTITIONS
+ WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND (? = '' OR PARTITION_NAME = ?)`
+	selectHistoryLength = `SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'`
+
 	showReplicas = `SHOW ALL SLAVES STATUS` // MariaDB
 	showReplica  = `SHOW REPLICA STATUS`    // MySQL, and MariaDB without names
 )

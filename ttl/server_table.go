@@ -52,6 +52,14 @@ func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, er
 	return t.read(ctx, query, len(t.statements.Key))
 }
 
+func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+	query, err := t.statements.DueAmong(r, keys)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(ctx, query, len(t.statements.Key))
+}
+
 func (t *serverTable) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
 	query, err := t.statements.WalkPage(after, rows)
 	if err != nil {
@@ -149,7 +157,8 @@ func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c che
 		t.session.rollback(ctx)
 		return 0, err
 	}
-	c.skipped, c.chosen = int64(len(keys)-len(free)), int64(len(free))
+	c.skipped += int64(len(keys) - len(free))
+	c.chosen = int64(len(free))
 	del, err := t.statements.DeleteKeys(free, t.barrier.inside(t.batch))
 	if err != nil {
 		t.session.rollback(ctx)

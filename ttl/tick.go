@@ -23,7 +23,9 @@ type ticker struct {
 	*Engine
 	session    *session
 	leads      bool
+	lease      catalog.Lease
 	leaseAt    time.Time
+	tickAt     time.Time // when this tick began
 	limitsAt   time.Time
 	keptAt     time.Time
 	sweptAt    time.Time
@@ -65,6 +67,7 @@ func (e *Engine) rest(ctx context.Context) {
 }
 
 func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
+	t.tickAt = time.Now()
 	if time.Since(t.limitsAt) > limitsEvery {
 		if err := t.readLimits(ctx); err != nil {
 			return err
@@ -79,21 +82,21 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	if err != nil {
 		return err
 	}
+	v, err := t.view(ctx, jobs)
+	if err != nil {
+		return err
+	}
 	if t.leads {
-		if err := t.schedule(ctx, jobs); err != nil {
+		if err := t.schedule(ctx, v); err != nil {
 			return err
 		}
 		t.sweep(ctx)
 		t.keep(ctx)
 	}
-	late, err := t.late(ctx, jobs)
-	if err != nil {
-		return err
-	}
-	t.turns.set(jobs, late)
+	t.turns.set(jobs, v.late())
 	t.forget(jobs)
 	for _, job := range jobs {
-		err := t.manage(ctx, job)
+		err := t.manage(ctx, v, job)
 		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node.Load() {
 			t.metrics.leaseLost(leaseJob)
 		}
@@ -105,6 +108,49 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		}
 	}
 	return nil
+}
+
+// view is what a tick decides by: read once for all tables, so that a tick costs the same few statements whether there
+// is one or a thousand.
+type view struct {
+	now      time.Time // the database's clock
+	jobs     []catalog.Job
+	policies map[uint64]catalog.Policy
+}
+
+// view reads it. A node that neither leads nor has jobs to work on needs no more than the jobs.
+func (t *ticker) view(ctx context.Context, jobs []catalog.Job) (v view, err error) {
+	v.jobs = jobs
+	if !t.leads && len(jobs) == 0 {
+		return v, nil
+	}
+	if v.now, err = t.store.Clock(ctx); err != nil {
+		return v, err
+	}
+	policies, err := t.store.Policies(ctx)
+	if err != nil {
+		return v, err
+	}
+	v.policies = make(map[uint64]catalog.Policy, len(policies))
+	for _, p := range policies {
+		v.policies[p.ID] = p
+	}
+	return v, nil
+}
+
+// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
+func (v view) late() map[uint64]bool {
+	late := map[uint64]bool{}
+	for _, job := range v.jobs {
+		if job.State != catalog.JobRunning || job.OldestExpiry.IsZero() {
+			continue
+		}
+		timing, err := catalog.TimingOf(v.policies[job.PolicyID])
+		if err == nil && timing.MaxLag > 0 && v.now.Sub(job.OldestExpiry) > timing.MaxLag {
+			late[job.PolicyID] = true
+		}
+	}
+	return late
 }
 
 // settled are errors that say somebody else has dealt with the thing.
@@ -127,7 +173,7 @@ func (t *ticker) lead(ctx context.Context) error {
 	if time.Since(t.leaseAt) < leaseEvery {
 		return nil
 	}
-	_, err := t.store.Acquire(ctx, leaseScheduler, t.node.Load(), leaseFor)
+	lease, err := t.store.Acquire(ctx, leaseScheduler, t.node.Load(), leaseFor)
 	held := errors.Is(err, catalog.ErrLeaseHeld)
 	if t.leads && held {
 		t.metrics.leaseLost(leaseScheduler)
@@ -137,12 +183,12 @@ func (t *ticker) lead(ctx context.Context) error {
 	if err != nil && !held {
 		return err
 	}
-	t.leaseAt = time.Now()
+	t.lease, t.leaseAt = lease, time.Now()
 	return nil
 }
 
 // schedule starts what is due.
-func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
+func (t *ticker) schedule(ctx context.Context, v view) error {
 	if t.stopped() != "" {
 		return nil
 	}
@@ -150,31 +196,23 @@ func (t *ticker) schedule(ctx context.Context, jobs []catalog.Job) error {
 	if err != nil {
 		return err
 	}
-	now, err := t.store.Clock(ctx)
-	if err != nil {
-		return err
-	}
-	if pause.Held || paused(pause.Pause, now) || t.clockDoubted(ctx, now) {
+	if pause.Held || pause.Holds(v.now) || t.clockDoubted(ctx, v.now) {
 		return nil
-	}
-	policies, err := t.store.Policies(ctx)
-	if err != nil {
-		return err
 	}
 	ran, err := t.runs(ctx)
 	if err != nil {
 		return err
 	}
 	open := map[uint64]bool{}
-	for _, job := range jobs {
+	for _, job := range v.jobs {
 		open[job.PolicyID] = true
 	}
 	began := time.Now()
-	for _, d := range dueNow(now, policies, ran, *t.limits.Load()) {
+	for _, d := range dueNow(v.now, v.policies, ran, *t.limits.Load()) {
 		if open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID]) {
 			continue
 		}
-		t.begin(ctx, now, d)
+		t.begin(ctx, v.now, d)
 		if time.Since(began) > startFor || ctx.Err() != nil {
 			break // the others are still due at the next tick, and more overdue
 		}
@@ -240,25 +278,7 @@ func (t *ticker) keep(ctx context.Context) {
 		return
 	}
 	t.keptAt = time.Now()
-	if err := t.store.Keep(ctx, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
+	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be cleared away", slog.Any("err", err))
 	}
-}
-
-// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
-func (t *ticker) late(ctx context.Context, jobs []catalog.Job) (map[uint64]bool, error) {
-	late := map[uint64]bool{}
-	for _, job := range jobs {
-		if job.State != catalog.JobRunning || job.OldestExpiry.IsZero() {
-			continue
-		}
-		p, err := t.store.PolicyByID(ctx, job.PolicyID)
-		if err != nil {
-			return nil, err
-		}
-		if o, err := optionsOf(p); err == nil && o.maxLag > 0 && job.CreatedAt.Sub(job.OldestExpiry) > o.maxLag {
-			late[p.ID] = true
-		}
-	}
-	return late, nil
 }

@@ -3,6 +3,8 @@ package ttl
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -16,6 +18,8 @@ var (
 	errChanged = errors.New("the table changed")
 	// errStuck: the cursor did not move, which would walk the same rows for ever.
 	errStuck = errors.New("the cursor does not advance")
+	// errKeyless: a row refuses to go, and nothing names it.
+	errKeyless = errors.New("a row can not be deleted, and the table has no key to go round it by")
 )
 
 // table is the user's table as a walk sees it. Its deletes go through the barrier and leave a checkpoint.
@@ -23,6 +27,7 @@ type table interface {
 	blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error)
 	blockRows(ctx context.Context, r plan.Range) (int, error)
 	dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error)
+	dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error)
 	page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error)
 	keyOf(entry plan.Key) plan.Key
 	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
@@ -52,8 +57,9 @@ const (
 //	at ──────┤ find its end by key, n rows       ├── end ──────── to
 //	         │ much is due: one range DELETE     │
 //	         │ little is:   keys, DELETE by key  │
-//	         │ locked rows: keys SKIP LOCKED,    │
-//	         │ poison rows: halve until alone    │
+//	         │ locked rows: keys SKIP LOCKED     │
+//	         │ poison rows: halve until alone,   │
+//	         │ and from then on go round them    │
 //	         └───────────────────────────────────┘
 type walk struct {
 	table    table
@@ -62,6 +68,7 @@ type walk struct {
 	size     *batchSize
 	throttle Throttle
 	poison   func(ctx context.Context, key plan.Key, err error) error
+	resting  *resting // rows that were poison before and are not tried yet
 
 	pageRows, listRows int // keys read, and named, by one statement
 	ownBatch           int // TTL_DELETE_BATCH_SIZE of the table
@@ -71,8 +78,33 @@ type walk struct {
 	sparse  bool
 	round   int   // length of lists among locked or poison rows
 	scanned int64 // since the last checkpoint
+	passed  int64 // resting rows, since the last checkpoint
 	moved   time.Time
 }
+
+// lot is what of a block is deleted by key.
+type lot struct {
+	keys    []plan.Key
+	cursors []plan.Key // the positions of the keys
+	resting []int64    // rows left alone before each key, and behind the last
+	end     plan.Key   // of the block
+}
+
+// lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the index on time.
+func (w *walk) lotOf(positions []plan.Key, keyOf func(plan.Key) plan.Key, end plan.Key) lot {
+	l := lot{resting: make([]int64, 1, len(positions)+1), end: end}
+	for _, at := range positions {
+		key := keyOf(at)
+		if w.resting.has(key) {
+			l.resting[len(l.keys)]++
+			continue
+		}
+		l.keys, l.cursors, l.resting = append(l.keys, key), append(l.cursors, at), append(l.resting, 0)
+	}
+	return l
+}
+
+func itself(key plan.Key) plan.Key { return key }
 
 // step does one block. done is true when the range is walked to its end.
 func (w *walk) step(ctx context.Context) (done bool, err error) {
@@ -108,8 +140,12 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	}
 	block := plan.Range{From: w.at, To: end}
 	w.examined(rows)
-	if w.sparse {
-		return done, w.deleteSparse(ctx, block, rows, done)
+	rest, err := w.resting.in(ctx, w.table, block)
+	if err != nil {
+		return false, err
+	}
+	if w.sparse || rest {
+		return done, w.deleteSparse(ctx, block, rows, rest, done)
 	}
 	return done, w.deleteDense(ctx, block, rows)
 }
@@ -127,49 +163,53 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 	return nil
 }
 
-// deleteSparse reads the keys that are due in a block and deletes them by key, or by range when they are many.
-func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, last bool) error {
+// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they are many and none rests.
+func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, rest, last bool) error {
 	began := time.Now()
-	keys, err := w.table.dueKeys(ctx, block)
+	l, err := w.due(ctx, block)
 	if err != nil {
 		return err
 	}
-	if float64(len(keys)) > denseShare*float64(rows) {
+	if !rest && float64(len(l.keys)) > denseShare*float64(rows) {
 		return w.deleteDense(ctx, block, rows)
 	}
-	if len(keys) == 0 {
+	if len(l.keys) == 0 {
 		w.size.took(rows, time.Since(began))
-		return w.pass(ctx, block.To, last)
+		return w.pass(ctx, l, last)
 	}
-	if err := w.deleteListed(ctx, keys, keys, block.To); err != nil {
+	if err := w.deleteListed(ctx, l); err != nil {
 		return w.roundabout(ctx, block, err)
 	}
 	w.size.took(rows, time.Since(began))
 	return nil
 }
 
-// pass moves over a block in which nothing is due, with a checkpoint now and then.
-func (w *walk) pass(ctx context.Context, end plan.Key, last bool) error {
-	w.at = end
+// due reads what is to be deleted of a block.
+func (w *walk) due(ctx context.Context, block plan.Range) (lot, error) {
+	keys, err := w.table.dueKeys(ctx, block)
+	return w.lotOf(keys, itself, block.To), err
+}
+
+// pass moves over a block in which nothing is to be deleted, with a checkpoint now and then.
+func (w *walk) pass(ctx context.Context, l lot, last bool) error {
+	w.at = l.end
+	w.passed += l.resting[0]
 	if !last && time.Since(w.moved) < moveEvery {
 		return nil
 	}
-	if err := w.table.move(ctx, w.checkpoint(end)); err != nil {
+	if err := w.table.move(ctx, w.checkpoint(l.end)); err != nil {
 		return err
 	}
-	w.arrived(end, 0)
+	w.arrived(l.end, 0)
 	return nil
 }
 
-// deleteListed deletes keys in lists of bounded length. cursors are the positions of the keys, end that of the last.
-func (w *walk) deleteListed(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
-	for n := 0; n < len(keys); {
-		size := min(len(keys)-n, w.listRows, listed)
-		at := cursors[n+size-1]
-		if n+size == len(keys) {
-			at = end
-		}
-		if err := w.deletePart(ctx, keys[n:n+size], at, w.table.deleteKeys); err != nil {
+// deleteListed deletes the keys of a lot in lists of bounded length.
+func (w *walk) deleteListed(ctx context.Context, l lot) error {
+	for n := 0; n < len(l.keys); {
+		size := min(len(l.keys)-n, w.listRows, listed)
+		keys, c := w.part(l, n, size)
+		if err := w.deletePart(ctx, keys, c, w.table.deleteKeys); err != nil {
 			return err
 		}
 		n += size
@@ -177,16 +217,28 @@ func (w *walk) deleteListed(ctx context.Context, keys, cursors []plan.Key, end p
 	return nil
 }
 
+// part is a list of a lot's keys, and the checkpoint behind them. With the last list the block is done.
+func (w *walk) part(l lot, n, size int) ([]plan.Key, checkpoint) {
+	c := w.checkpoint(l.cursors[n+size-1])
+	upTo := n + size
+	if upTo == len(l.keys) {
+		c.cursor, upTo = l.end, upTo+1
+	}
+	for _, resting := range l.resting[n:upTo] {
+		c.skipped += resting
+	}
+	return l.keys[n : n+size], c
+}
+
 type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
 
-func (w *walk) deletePart(ctx context.Context, keys []plan.Key, at plan.Key, remove deleteFunc) error {
-	c := w.checkpoint(at)
+func (w *walk) deletePart(ctx context.Context, keys []plan.Key, c checkpoint, remove deleteFunc) error {
 	c.chosen = int64(len(keys))
 	deleted, err := remove(ctx, keys, c)
 	if err != nil {
 		return err
 	}
-	w.arrived(at, deleted)
+	w.arrived(c.cursor, deleted)
 	return nil
 }
 
@@ -197,43 +249,39 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 		return cause
 	}
 	block.From = w.at // a part of it may be done
-	keys, err := w.table.dueKeys(ctx, block)
+	l, err := w.due(ctx, block)
 	if err != nil {
 		return err
 	}
-	if len(keys) == 0 {
-		return w.pass(ctx, block.To, true)
+	if len(l.keys) == 0 {
+		return w.pass(ctx, l, true)
 	}
 	if c == locked {
 		w.size.failed()
 	}
-	return w.carefully(ctx, keys, keys, block.To)
+	return w.carefully(ctx, l)
 }
 
-// carefully deletes what nobody holds and nothing objects to of the keys, in lists that get shorter until each culprit
+// carefully deletes what nobody holds and nothing objects to of a lot, in lists that get shorter until each culprit
 // stands alone. Short lists also keep the servers from reading the whole table instead, and waiting for everybody in it.
-// cursors are the positions of the keys, end that of the last.
-func (w *walk) carefully(ctx context.Context, keys, cursors []plan.Key, end plan.Key) error {
-	for n := 0; n < len(keys); {
-		size := min(len(keys)-n, w.round)
-		at := cursors[n+size-1]
-		if n+size == len(keys) {
-			at = end
-		}
-		err := w.deletePart(ctx, keys[n:n+size], at, w.table.deleteUnlocked)
-		c := classify(err)
+func (w *walk) carefully(ctx context.Context, l lot) error {
+	for n := 0; n < len(l.keys); {
+		size := min(len(l.keys)-n, w.round)
+		keys, c := w.part(l, n, size)
+		err := w.deletePart(ctx, keys, c, w.table.deleteUnlocked)
+		why := classify(err)
 		switch {
 		case err == nil:
 			w.round = min(2*w.round, roundLimit)
-		case c != locked && c != poison:
+		case why != locked && why != poison:
 			return err
 		case size > 1:
 			w.round = size / 2
 			continue
-		case c == locked:
+		case why == locked:
 			return err // not the row: somebody is changing the table
 		default:
-			if err := w.leave(ctx, keys[n], at, err); err != nil {
+			if err := w.leave(ctx, keys[0], c, err); err != nil {
 				return err
 			}
 		}
@@ -243,16 +291,15 @@ func (w *walk) carefully(ctx context.Context, keys, cursors []plan.Key, end plan
 }
 
 // leave reports a row that cannot be deleted and goes on behind it.
-func (w *walk) leave(ctx context.Context, key, at plan.Key, cause error) error {
+func (w *walk) leave(ctx context.Context, key plan.Key, c checkpoint, cause error) error {
 	if err := w.poison(ctx, key, cause); err != nil {
 		return err
 	}
-	c := w.checkpoint(at)
 	c.failed = 1
 	if err := w.table.move(ctx, c); err != nil {
 		return err
 	}
-	w.arrived(at, 0)
+	w.arrived(c.cursor, 0)
 	return nil
 }
 
@@ -282,21 +329,21 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 
 // deleteEntries deletes the rows behind entries of the index on time.
 func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
-	for len(entries) > 0 {
-		part := entries[:min(len(entries), w.listRows, listed)]
-		keys := make([]plan.Key, len(part))
-		for i, entry := range part {
-			keys[i] = w.table.keyOf(entry)
+	for part := range slices.Chunk(entries, min(w.listRows, listed)) {
+		l := w.lotOf(part, w.table.keyOf, part[len(part)-1])
+		if len(l.keys) == 0 {
+			if err := w.pass(ctx, l, true); err != nil {
+				return err
+			}
+			continue
 		}
-		at := part[len(part)-1]
-		err := w.deletePart(ctx, keys, at, w.table.deleteKeys)
+		err := w.deleteListed(ctx, l)
 		if c := classify(err); err != nil && (c == locked || c == poison) {
-			err = w.carefully(ctx, keys, part, at)
+			err = w.carefully(ctx, l)
 		}
 		if err != nil {
 			return err
 		}
-		entries = entries[len(part):]
 	}
 	return nil
 }
@@ -306,6 +353,9 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	rows := w.rows()
 	began := time.Now()
 	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
+	if err != nil && classify(err) == poison {
+		return false, fmt.Errorf("%w: %w", errKeyless, err)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -317,10 +367,12 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 // rows is the size of the next block: what fits the target time, and a second of the throttle's budget.
 func (w *walk) rows() int { return max(min(w.size.next(), w.throttle.Rows()), 1) }
 
-func (w *walk) checkpoint(at plan.Key) checkpoint { return checkpoint{cursor: at, scanned: w.scanned} }
+func (w *walk) checkpoint(at plan.Key) checkpoint {
+	return checkpoint{cursor: at, scanned: w.scanned, skipped: w.passed}
+}
 
 func (w *walk) arrived(at plan.Key, deleted int64) {
-	w.at, w.scanned, w.moved = at, 0, time.Now()
+	w.at, w.scanned, w.passed, w.moved = at, 0, 0, time.Now()
 	w.deleted += deleted
 	w.throttle.Spend(0, deleted)
 }
@@ -335,7 +387,7 @@ func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Thro
 
 // resume goes on from a checkpoint the server has, after an answer that never came.
 func (w *walk) resume(at plan.Key, batch uint64) {
-	w.at, w.scanned = at, 0
+	w.at, w.scanned, w.passed = at, 0, 0
 	w.table.resume(batch)
 }
 

@@ -86,6 +86,14 @@ func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]plan.Key, error) 
 	return keys, nil
 }
 
+func (m *memTable) dueAmong(_ context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+	in := m.in(r)
+	return slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool {
+		n := m.number(k, 0)
+		return !m.due[n] || !slices.Contains(in, n)
+	}), nil
+}
+
 func (m *memTable) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
 	keys, err := m.dueKeys(ctx, plan.Range{From: after})
 	return keys[:min(rows, len(keys))], err
@@ -116,7 +124,8 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 
 func (m *memTable) deleteUnlocked(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
 	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.locked[k] })
-	c.skipped, c.chosen = int64(len(keys)-len(in)), int64(len(in))
+	c.skipped += int64(len(keys) - len(in))
+	c.chosen = int64(len(in))
 	return m.remove(in, c)
 }
 
@@ -170,6 +179,7 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 func (m *memTable) move(_ context.Context, c checkpoint) error {
 	m.advance(c)
 	m.failed += c.failed
+	m.skipped += c.skipped
 	return nil
 }
 
@@ -200,6 +210,7 @@ func TestWalkDeletesWhatIsDueAndNothingElse(t *testing.T) {
 func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	m := newMemTable(t, seed, 2000)
 	rows, due, held := len(m.keys), 0, 0
+	rests := &resting{known: map[string]bool{}}
 	for _, k := range m.keys {
 		if m.due[k] {
 			due++
@@ -207,15 +218,22 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 		if m.due[k] && m.locked[k] {
 			held++
 		}
+		if seed%2 == 0 && m.poison[k] && m.rnd.IntN(3) > 0 {
+			rests.keys = append(rests.keys, keyOf(k))
+			rests.known[keyOf(k).Encode()] = true
+		}
 	}
 	reported := map[string]bool{}
 	poisoned := func(_ context.Context, key plan.Key, _ error) error {
 		reported[key.Encode()] = true
+		if rests.has(key) {
+			t.Errorf("row %s was tried although it rests", key.Encode())
+		}
 		return nil
 	}
 	size := newBatchSize(100, 500, 50*time.Millisecond)
 	w := newWalk(m, way, plan.Range{}, size, newRates(func(string, time.Duration) {}), poisoned)
-	w.pageRows, w.listRows = 300, 70
+	w.pageRows, w.listRows, w.resting = 300, 70, rests
 	for tries := 0; ; {
 		done, err := w.step(t.Context())
 		if err == nil && done {
@@ -236,8 +254,8 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	if len(m.keys) != rows-int(m.deleted) {
 		t.Errorf("%d of %d rows are left after %d deletions", len(m.keys), rows, m.deleted)
 	}
-	if int(m.skipped) > held {
-		t.Errorf("%d rows were skipped, %d are held", m.skipped, held)
+	if n := int(m.skipped); n > held+len(rests.keys) || n < len(rests.keys) {
+		t.Errorf("%d rows were skipped, %d are held and %d rest", n, held, len(rests.keys))
 	}
 	if len(reported) != int(m.failed) {
 		t.Errorf("%d rows are reported, %d failed", len(reported), m.failed)
@@ -249,6 +267,39 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	if m.refreshed != 0 {
 		t.Errorf("%d rows count as refreshed, none was", m.refreshed)
 	}
+}
+
+// TestRestingRowsCostLittle: rows known to be poison do not make a walk halve its way to them.
+func TestRestingRowsCostLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		statements := func(rest bool) int {
+			m := newMemTable(t, 3, 5000)
+			rests := &resting{known: map[string]bool{}}
+			clear(m.locked)
+			clear(m.poison)
+			for i, k := range m.keys {
+				if m.due[k] = true; i%500 == 7 {
+					m.poison[k] = true
+					rests.keys = append(rests.keys, keyOf(k))
+					rests.known[keyOf(k).Encode()] = true
+				}
+			}
+			w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
+			if rest {
+				w.resting = rests
+			}
+			for done := false; !done; {
+				var err error
+				if done, err = w.step(t.Context()); err != nil {
+					w.resume(cursorOf(m), 0)
+				}
+			}
+			return m.statements
+		}
+		if tried, rested := statements(false), statements(true); rested > tried/4 {
+			t.Errorf("%d statements with ten rows that rest, %d when each is tried", rested, tried)
+		}
+	})
 }
 
 func cursorOf(m *memTable) plan.Key {

@@ -29,7 +29,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Enabled = values.Bool(catalog.JobEnable)
+	s.Enabled, s.Window = values.Bool(catalog.JobEnable), values.Window()
 	steps := []func() error{
 		read(ctx, from.Clock, &s.Now),
 		read(ctx, from.GlobalPause, &s.Pause),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -39,13 +40,28 @@ func TestVerdict(t *testing.T) {
 		change func(*Work)
 		want   string
 	}{
-		"disarmed":       {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
-		"dormant":        {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" }, "DISARMED (a copy)"},
-		"in DDL":         {func(w *Work) { w.Policy.State = catalog.PolicyStopped }, "PAUSED (a DDL statement on the table is under way)"},
-		"off":            {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
-		"halted":         {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
-		"paused":         {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} }, "PAUSED (PAUSE TTL by ann@%)"},
-		"paused until":   {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00 UTC)"},
+		"disarmed":        {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
+		"dormant":         {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" }, "DISARMED (a copy)"},
+		"in DDL":          {func(w *Work) { w.Policy.State = catalog.PolicyStopped }, "PAUSED (a DDL statement on the table is under way)"},
+		"off":             {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
+		"halted":          {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
+		"paused":          {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} }, "PAUSED (PAUSE TTL by ann@%)"},
+		"paused until":    {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon.Add(1)} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00 UTC)"},
+		"pause is over":   {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} }, "WAITING (the first job has not started)"},
+		"weekly cron":     {func(w *Work) { options(w, "TTL_CRON", "0 3 * * 1"); ran(w, 60*time.Hour) }, "KEEPING UP"},
+		"outside window":  {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, 14*time.Hour) }, "PAUSED (outside TTL_WINDOW='22:00-06:00' (UTC) until 2026-03-01 22:00:00 UTC)"},
+		"not due, closed": {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, time.Minute) }, "KEEPING UP"},
+		"window never": {func(w *Work) {
+			options(w, "TTL_WINDOW", "22:00-06:00")
+			w.Window = window("13:00-14:00")
+			ran(w, 14*time.Hour)
+		}, "PAUSED (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) for good: the table's window and the global one have no minute in common)"},
+		"goal met": {func(w *Work) { options(w, "TTL_MAX_LAG", "2h"); ran(w, time.Hour) }, "KEEPING UP"},
+		"goal missed": {func(w *Work) {
+			options(w, "TTL_MAX_LAG", "2h")
+			w.Job = running(time.Minute, 10, 1)
+			w.Job.OldestExpiry = noon.Add(-3 * time.Hour)
+		}, "FALLING BEHIND (rows may have been due for 3h0m0s, TTL_MAX_LAG is 2h0m0s)"},
 		"from a dump":    {func(w *Work) { w.Policy.Approval.Required = true }, "NEEDS APPROVAL (APPROVE TTL JOB FOR `shop`.`orders`)"},
 		"braked":         {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
 		"throttled":      {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
@@ -64,6 +80,22 @@ func TestVerdict(t *testing.T) {
 			}
 		})
 	}
+}
+
+func options(w *Work, name, value string) { w.Policy.Rule.Options = map[string]string{name: value} }
+
+// ran says that the last job started so long ago, and finished.
+func ran(w *Work, ago time.Duration) {
+	w.Last = ended(catalog.JobFinished, ago, 5)
+	w.LastStarted = w.Last.CreatedAt
+}
+
+func window(text string) *ddl.Window {
+	w, err := ddl.ParseWindow(text)
+	if err != nil {
+		panic(err)
+	}
+	return &w
 }
 
 func braked() *catalog.Job {
@@ -125,6 +157,9 @@ func TestNextRun(t *testing.T) {
 		"asked for": {func(w *Work) { w.LastStarted, w.Requested = noon.Add(-time.Minute), noon }, noon},
 		"paused":    {func(w *Work) { w.Policy.Paused.Paused = true }, time.Time{}},
 		"halted":    {func(w *Work) { w.Halt = "x" }, time.Time{}},
+		"cron":      {func(w *Work) { options(w, "TTL_CRON", "30 4 * * *"); w.LastStarted = noon.Add(-7 * time.Hour) }, noon.Add(16*time.Hour + 30*time.Minute)},
+		"window":    {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); w.LastStarted = noon.Add(-7 * time.Hour) }, noon.Add(10 * time.Hour)},
+		"lag":       {func(w *Work) { options(w, "TTL_MAX_LAG", "30m"); w.LastStarted = noon.Add(-5 * time.Minute) }, noon.Add(10 * time.Minute)},
 	} {
 		if got := work(c.change).NextRun(); !got.Equal(c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)

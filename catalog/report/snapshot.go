@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Snapshot is what the catalog says at one moment.
 type Snapshot struct {
 	Now       time.Time // of the database
 	Enabled   bool      // ttl_job_enable
+	Window    *ddl.Window
 	Pause     catalog.GlobalPause
 	Policies  []catalog.Policy
 	Schedules []catalog.Schedule
@@ -30,7 +32,7 @@ func (s *Snapshot) Halt() string {
 	switch {
 	case s.Pause.Held:
 		return "the server is held: " + s.Pause.HeldReason
-	case s.Pause.Paused:
+	case s.Pause.Holds(s.Now):
 		return "everything, " + pausedBy(s.Pause.Pause)
 	case !s.Enabled:
 		return "ttl_job_enable is OFF"
@@ -49,7 +51,7 @@ func (s *Snapshot) Work() []*Work {
 		p := &s.Policies[i]
 		for _, partition := range s.partitions(p) {
 			at := place{p.ID, partition}
-			w := &Work{Now: s.Now, Policy: *p, Partition: partition, Halt: halt, Job: jobs[at], Last: last[at]}
+			w := &Work{Now: s.Now, Policy: *p, Partition: partition, Window: s.Window, Halt: halt, Job: jobs[at], Last: last[at]}
 			s.addSchedule(w)
 			all = append(all, w)
 		}

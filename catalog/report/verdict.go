@@ -53,7 +53,7 @@ func Judge(w *Work) Verdict {
 	if w.Halt != "" {
 		return Verdict{Paused, w.Halt}
 	}
-	if p.Paused.Paused {
+	if p.Paused.Holds(w.Now) {
 		return Verdict{Paused, pausedBy(p.Paused)}
 	}
 	if v, stopped := judgeState(w); stopped {
@@ -84,7 +84,8 @@ func judgeState(w *Work) (Verdict, bool) {
 		if p.Approval.Required && !p.Approved() {
 			return Verdict{NeedsApproval, "APPROVE TTL JOB FOR " + p.Table.String()}, true
 		}
-		return Verdict{}, false
+		closed := w.timing().Closed(w.Now, w.Window)
+		return Verdict{Paused, closed}, closed != "" && !w.due().After(w.Now)
 	}
 	switch w.Job.State {
 	case catalog.JobNeedsApproval:
@@ -111,6 +112,9 @@ func approvalDetail(j *catalog.Job) string {
 // judgeSpeed compares the time a job takes, or will take, with the time until the next one should start.
 func judgeSpeed(w *Work) Verdict {
 	interval := max(w.Interval(), minInterval)
+	if goal := w.timing().MaxLag; goal > 0 && w.lag() > goal {
+		return Verdict{FallingBehind, fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v", w.lag().Round(time.Second), goal)}
+	}
 	switch {
 	case w.Job != nil:
 		return judgeRunning(w, interval)
@@ -118,7 +122,7 @@ func judgeSpeed(w *Work) Verdict {
 		return Verdict{Waiting, "the first job has not started"}
 	case w.Last.State == catalog.JobFailed, w.Last.State == catalog.JobTimedOut:
 		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
-	case w.Now.Sub(w.NextRun()) > interval && !w.NextRun().IsZero():
+	case w.Now.Sub(w.NextRun()) > max(min(interval, overdue), minInterval) && !w.NextRun().IsZero():
 		return Verdict{FallingBehind, "no job has started since " + w.LastStarted.UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}
 	default:
 		return Verdict{Word: KeepingUp}

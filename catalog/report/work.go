@@ -12,6 +12,8 @@ type Work struct {
 	Now       time.Time // of the database
 	Policy    catalog.Policy
 	Partition string // empty for a table as a whole
+	// Window is the one of TiDB's variables; nil when there is none.
+	Window *ddl.Window
 	// Halt says why nothing at all is deleted anywhere; empty when that is not so.
 	Halt string
 	// Job is the open job, nil when there is none.
@@ -24,30 +26,57 @@ type Work struct {
 	Requested time.Time
 }
 
+// overdue is how late a job may start before its engine is asked after, if its interval is longer.
+const overdue = time.Hour
+
 // minInterval bounds TTL_JOB_INTERVAL from below where we divide by it or measure against it: the engine looks
 // every few seconds, so a shorter one promises nothing.
 const minInterval = time.Minute
 
-// Interval is the time from one start to the next.
-func (w *Work) Interval() time.Duration {
-	d, err := ddl.Duration(w.Policy.Rule.JobInterval)
+// timing is when the policy's jobs start and may run. What the engine cannot read starts no job.
+func (w *Work) timing() catalog.Timing {
+	t, err := catalog.TimingOf(w.Policy)
 	if err != nil {
-		return 24 * time.Hour // not reached: the clause was checked when it was declared
+		return catalog.Timing{Zone: time.UTC, Interval: 24 * time.Hour} // another version wrote it
 	}
-	return d
+	return t
 }
 
-// NextRun is when the next job is due, zero when none will start as things stand.
+// Interval is the time from one start to the next.
+func (w *Work) Interval() time.Duration {
+	t := w.timing()
+	if t.Cron == nil {
+		return t.Interval
+	}
+	next := t.Cron.Next(w.Now.In(t.Zone))
+	return t.Cron.Next(next).Sub(next)
+}
+
+// NextRun is when the next job will start, zero when none will as things stand.
 func (w *Work) NextRun() time.Time {
-	switch {
-	case w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.Paused:
+	if w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.Holds(w.Now) {
 		return time.Time{}
+	}
+	due, t := w.due(), w.timing()
+	switch {
+	case due.IsZero():
+		return due
+	case due.Before(w.Now) && t.Closed(w.Now, w.Window) != "":
+		return t.Opens(w.Now, w.Window)
+	default:
+		return t.Opens(due, w.Window)
+	}
+}
+
+// due is when the next job should start, whether a window lets it or not.
+func (w *Work) due() time.Time {
+	switch {
 	case w.Requested.After(w.LastStarted):
 		return w.Requested
-	case w.LastStarted.IsZero():
+	case w.LastStarted.IsZero() && w.timing().Cron == nil:
 		return w.Now
 	default:
-		return w.LastStarted.Add(w.Interval())
+		return w.timing().Due(w.Policy, catalog.Schedule{LastStartedAt: w.LastStarted})
 	}
 }
 
@@ -78,4 +107,17 @@ func (w *Work) Behind() (behind time.Duration, known bool) {
 		return 0, false
 	}
 	return max(0, w.Now.Sub(oldest)), true
+}
+
+// lag is for how long rows may have been due, as far as jobs tell; 0 when they do not.
+func (w *Work) lag() time.Duration {
+	behind, known := w.Behind()
+	switch {
+	case w.Job != nil && known:
+		return behind
+	case w.Last != nil && w.Last.State == catalog.JobFinished:
+		return w.Now.Sub(w.Last.CreatedAt) // what expired right after that job had begun
+	default:
+		return 0
+	}
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"context"
 	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // ServerZone resolves the server's global time zone to a name or an offset that means the same everywhere. SYSTEM is
@@ -13,15 +15,15 @@ func ServerZone(ctx context.Context, q Querier) (string, error) {
 		return "", fmt.Errorf("read the server's time zone: %w", err)
 	}
 	if global != "SYSTEM" {
-		_, err := Zone(global)
+		_, err := catalog.Zone(global)
 		return global, err
 	}
 	switch system {
 	case "UTC", "GMT", "Etc/UTC", "Universal", "Zulu":
 		return "UTC", nil
 	}
-	if _, err := Zone(system); err != nil || len(system) < 6 {
-		return "", fmt.Errorf("%w SYSTEM of the server (%s) does not name one zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, system)
+	if _, err := catalog.Zone(system); err != nil || len(system) < 6 {
+		return "", fmt.Errorf("%w SYSTEM of the server (%s) does not name one zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", catalog.ErrZone, system)
 	}
 	return system, nil
 }

@@ -97,6 +97,16 @@ func (s *Statements) BlockKeys(r Range) (string, error) {
 		" ORDER BY " + s.Key.Order(), err
 }
 
+// DueAmong reads those of the keys that lie in a range and whose rows are expired.
+func (s *Statements) DueAmong(r Range, keys []Key) (string, error) {
+	where, err := s.within(r)
+	if err != nil {
+		return "", err
+	}
+	in, err := s.Key.In(keys)
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + where + " AND " + s.Expired.Opaque(), err
+}
+
 // UnlockedKeys locks and reads those keys of BlockKeys that nobody else holds.
 func (s *Statements) UnlockedKeys(keys []Key) (string, error) {
 	in, err := s.Key.In(keys)

@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+const (
+	// retryFailed is how long a table waits after a job that failed, if its interval is longer.
+	retryFailed = time.Minute
+	// leastInterval keeps TTL_JOB_INTERVAL='0' from starting jobs without end.
+	leastInterval = time.Second
+)
+
+// Timing is when the jobs of a policy start, and when they may run.
+type Timing struct {
+	Zone     *time.Location // of the table
+	Cron     *ddl.Cron      // TTL_CRON; nil for none
+	Interval time.Duration  // from start to start, without a Cron
+	Window   *ddl.Window    // TTL_WINDOW; nil for none
+	MaxLag   time.Duration  // TTL_MAX_LAG; 0 for none
+}
+
+// TimingOf reads what was checked when the policy was declared; an error means that another version wrote it.
+func TimingOf(p Policy) (t Timing, err error) {
+	t.Zone = time.UTC
+	if p.Rule.TimeZone != "" {
+		if t.Zone, err = Zone(p.Rule.TimeZone); err != nil {
+			return t, err
+		}
+	}
+	if t.Interval, err = ddl.Duration(p.Rule.JobInterval); err != nil {
+		return t, err
+	}
+	for name, value := range p.Rule.Options {
+		if err := t.set(name, value); err != nil {
+			return t, fmt.Errorf("option %s='%s' of %s: %w", name, value, p.Table, err)
+		}
+	}
+	// What expires right after a job has looked waits for the next one: half the goal leaves that one time to delete.
+	if t.MaxLag > 0 {
+		t.Interval = min(t.Interval, t.MaxLag/2)
+	}
+	t.Interval = max(t.Interval, leastInterval)
+	return t, nil
+}
+
+func (t *Timing) set(name, value string) (err error) {
+	switch name {
+	case "TTL_CRON":
+		var c ddl.Cron
+		c, err = ddl.ParseCron(value)
+		t.Cron = &c
+	case "TTL_WINDOW":
+		var w ddl.Window
+		w, err = ddl.ParseWindow(value)
+		t.Window = &w
+	case "TTL_MAX_LAG":
+		t.MaxLag, err = ddl.Duration(value)
+	}
+	return err
+}
+
+// Due is when the job after the last one is due. A table that never had one is due since its policy was declared, or at
+// the first time of its schedule after that; one whose job failed, soon again.
+func (t Timing) Due(p Policy, last Schedule) time.Time {
+	next := t.regular(p, last)
+	if last.LastState != JobFailed || last.LastFinishedAt.IsZero() {
+		return next
+	}
+	if retry := last.LastFinishedAt.Add(retryFailed); next.IsZero() || retry.Before(next) {
+		return retry
+	}
+	return next
+}
+
+func (t Timing) regular(p Policy, last Schedule) time.Time {
+	switch {
+	case t.Cron != nil && last.LastStartedAt.IsZero():
+		return t.Cron.Next(p.ChangedAt.In(t.Zone))
+	case t.Cron != nil:
+		return t.Cron.Next(last.LastStartedAt.In(t.Zone))
+	case last.LastStartedAt.IsZero():
+		return p.ChangedAt
+	default:
+		return last.LastStartedAt.Add(t.Interval)
+	}
+}
+
+// Window is the one of TiDB's variables, in UTC; nil when they do not say one.
+func (v Values) Window() *ddl.Window {
+	start, err := time.Parse(timeLayout, v[WindowStart])
+	if err != nil {
+		return nil
+	}
+	end, err := time.Parse(timeLayout, v[WindowEnd])
+	if err != nil {
+		return nil
+	}
+	w := ddl.NewWindow(start.UTC(), end.UTC())
+	return &w
+}
+
+// Opens is the first moment at or after one at which the table's window and the global one are open; zero when they
+// never are together.
+func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
+	for range 10 {
+		began := at
+		if global != nil {
+			at = global.Opens(at.UTC())
+		}
+		if t.Window != nil {
+			at = t.Window.Opens(at.In(t.Zone))
+		}
+		if at.Equal(began) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// Closed says why no job may run at this moment, and until when; empty when one may.
+func (t Timing) Closed(now time.Time, global *ddl.Window) string {
+	why := ""
+	switch {
+	case global != nil && !global.Contains(now.UTC()):
+		why = fmt.Sprintf("outside ttl_job_schedule_window_start_time and _end_time (%s UTC)", global)
+	case t.Window != nil && !t.Window.Contains(now.In(t.Zone)):
+		why = fmt.Sprintf("outside TTL_WINDOW='%s' (%s)", t.Window, t.Zone)
+	default:
+		return ""
+	}
+	opens := t.Opens(now, global)
+	if opens.IsZero() {
+		return why + " for good: the table's window and the global one have no minute in common"
+	}
+	return why + " until " + opens.UTC().Format(time.DateTime) + " UTC"
+}

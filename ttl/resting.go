@@ -1,0 +1,112 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// resting are rows that could not be deleted and whose next try has not come. A walk goes round them: trying them again
+// and again would cost a block halved to its last row in every job. nil is none.
+type resting struct {
+	keys  []plan.Key
+	known map[string]bool // the keys as text
+}
+
+// restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended something, or wants to
+// know: then nothing rests.
+func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key plan.Columns) (*resting, error) {
+	if job.Trigger == catalog.TriggerManual {
+		return nil, nil
+	}
+	texts, err := e.store.RestingRows(ctx, job.PolicyID, job.Partition)
+	if err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	keys, err := decodeKeys(texts, key)
+	if err != nil {
+		return nil, err
+	}
+	r := &resting{keys: keys, known: make(map[string]bool, len(keys))}
+	for _, k := range keys {
+		r.known[k.Encode()] = true
+	}
+	return r, nil
+}
+
+// decodeKeys reads keys of error rows, leaving out those that no row can have since the primary key is another one.
+func decodeKeys(texts []string, key plan.Columns) ([]plan.Key, error) {
+	var keys []plan.Key
+	for _, text := range texts {
+		k, err := plan.DecodeKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("error rows: %w", err)
+		}
+		if _, err := key.In([]plan.Key{k}); err == nil {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+// in reports whether some of the rows are in a block.
+func (r *resting) in(ctx context.Context, t table, block plan.Range) (bool, error) {
+	switch {
+	case r == nil || len(r.keys) == 0:
+		return false, nil
+	case len(r.keys) > listed:
+		return true, nil // likely, and too many to ask for
+	}
+	here, err := t.dueAmong(ctx, block, r.keys)
+	return len(here) > 0, err
+}
+
+func (r *resting) has(key plan.Key) bool { return r != nil && r.known[key.Encode()] }
+
+// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due any more.
+func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
+	old, err := t.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	there, err := t.stillDue(ctx, job, old)
+	if err != nil {
+		return err
+	}
+	mended := slices.DeleteFunc(old, func(key string) bool { return there[key] })
+	return t.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
+}
+
+// stillDue asks the table which of the rows are there and expired.
+func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) (map[string]bool, error) {
+	if err := t.session.ready(ctx); err != nil {
+		return nil, err
+	}
+	p, err := t.store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := plan.ReadFacts(ctx, t.session, job.Table.Schema, job.Table.Name)
+	if err != nil {
+		return nil, err
+	}
+	table := &serverTable{session: t.session, statements: plan.StatementsOf(facts, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)}
+	keys, err := decodeKeys(texts, table.statements.Key)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for some := range slices.Chunk(keys, listed) {
+		due, err := table.dueAmong(ctx, plan.Range{}, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range due {
+			there[key.Encode()] = true
+		}
+	}
+	return there, nil
+}
