@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net"
+	"os"
 	"syscall"
 	"time"
 )
@@ -10,6 +11,24 @@ const (
 	tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT, which package syscall does not name
 	userTimeout    = 30 * time.Second
 )
+
+// isOurUser reports whether on the other end of a socket is the system's user that this process runs as.
+func isOurUser(c net.Conn) bool {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	same := false
+	err = raw.Control(func(fd uintptr) {
+		peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+		same = err == nil && int(peer.Uid) == os.Geteuid()
+	})
+	return same && err == nil
+}
 
 // tune bounds the time for which data sent to a peer may stay unacknowledged: one that vanished
 // with an answer on its way would otherwise hold its session, and the server's thread, for a quarter of an hour.
