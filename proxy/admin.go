@@ -133,6 +133,7 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 
 // run does what a statement asks for.
 func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
+	x.Ours()
 	switch s := action.(type) {
 	case *ddl.ShowTTL:
 		return a.show(ctx, x, s)

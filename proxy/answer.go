@@ -12,7 +12,7 @@ func (x *exchange) OK(o wire.OK) error {
 
 // Err answers with an error, which ends the answer also where more was promised.
 func (x *exchange) Err(e *wire.Error) error {
-	x.more = false
+	x.more, x.code = false, e.Code
 	return x.reply(e.Append(nil))
 }
 

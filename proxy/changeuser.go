@@ -7,14 +7,30 @@ import (
 )
 
 // changesUser reports whether COM_CHANGE_USER needs somebody to look after it: where the legs differ it may bring another password to
-// carry over, and where accounts are bounded it moves the session to another one. Elsewhere it passes like everything else.
-func (s *session) changesUser() bool {
-	return s.bridge.uneven() || s.settings.MaxUserConnections > 0
+// carry over, and where accounts are bounded it moves the session to another one. Elsewhere it passes like everything else, and only the
+// name is taken down: a session whose change is refused ends.
+func (s *session) changesUser(payload []byte) bool {
+	user, _, _, _ := wire.DecodeChangeUser(payload, s.login.capabilities)
+	if s.bridge.uneven() || s.settings.MaxUserConnections > 0 || s.mayBorrow(user) != nil {
+		return true
+	}
+	s.setUser(user)
+	return false
+}
+
+// setUser names the account for the slow log, which another goroutine writes.
+func (s *session) setUser(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.login.user = user
 }
 
 // changeUser relays COM_CHANGE_USER packet by packet, as a login is relayed.
 func (s *session) changeUser(payload []byte) error {
 	user, auth, plugin, ok := wire.DecodeChangeUser(payload, s.login.capabilities)
+	if err := s.mayBorrow(user); err != nil {
+		return s.giveUp(1, err)
+	}
 	if ok {
 		s.bridge.response(plugin, auth)
 	}
@@ -53,7 +69,7 @@ func (c *conversation) receive(s *session, b []byte) []byte {
 	return nil
 }
 
-func (c *conversation) ended(wire.Report) {}
+func (c *conversation) ended(r wire.Report) { c.s.server.metrics.command(r, c.s.silentSince-r.Started) }
 
 // next waits for a packet of the server.
 func (c *conversation) next() (payload []byte, seq byte, err error) {
@@ -129,7 +145,7 @@ func (c *conversation) end(user string, payload []byte, seq byte) error {
 		if !s.server.admitUser(s, user) {
 			return s.giveUp(seq-c.shift, tooManyOf(user))
 		}
-		s.login.user = user
+		s.setUser(user)
 	}
 	return s.send(s.client, seq-c.shift, payload)
 }

@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
@@ -78,5 +80,23 @@ func TestChangeUserMovesTheCount(t *testing.T) {
 	p.mu.Unlock()
 	if got != "map[other:1]" {
 		t.Errorf("counted %s, want one of other", got)
+	}
+}
+
+// Where nothing has to be carried over the command passes, and what is logged names the account that the session has changed to.
+func TestChangeUserIsTakenDown(t *testing.T) {
+	t.Parallel()
+	to := changeUserTo("other", "", "mysql_native_password")
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, to), wiretest.Send(1, okPacket(auto)),
+		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
+	})
+	p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{SlowLog: time.Nanosecond})
+	play(
+		t, p.address, wiretest.LogIn(wiretest.Capabilities), wiretest.Send(0, to), wiretest.Expect(1, okPacket(auto)),
+		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
+	)
+	if got := p.logged.String(); !strings.Contains(got, "user=other client=") || strings.Contains(got, "user=user client=") {
+		t.Errorf("want everything logged for the other account:\n%s", got)
 	}
 }

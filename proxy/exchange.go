@@ -23,6 +23,11 @@ type exchange struct {
 	open    bool   // the client still waits
 	notes   []Note
 	broken  error // the session cannot go on
+
+	begun   int64  // when the command could have gone to the server
+	servers int64  // how long the server took for the command itself
+	ours    bool   // no server would have answered it
+	code    uint16 // the error that it was answered with, if any
 }
 
 // Text is the SQL of a Query or Prepare. It is valid as long as the exchange.
@@ -38,9 +43,6 @@ func (x *exchange) Memo() any {
 	}
 	return nil
 }
-
-// User is the account that the client logged in with, without its host.
-func (x *exchange) User() string { return x.s.login.user }
 
 // ConnectionID is the server's number of the session.
 func (x *exchange) ConnectionID() uint32 { return x.s.login.connectionID }
@@ -93,6 +95,7 @@ func (x *exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.
 
 // stream sends a command; the answer goes to the client as it comes, which may bring a wish for files.
 func (x *exchange) stream(payload []byte) (wire.Report, error) {
+	defer x.serverTakes(x.s.now())
 	to := &toClient{}
 	if x.more || x.seq != 1 {
 		to.splice = &wire.Splice{Tracker: &x.s.tracker, Shift: x.seq - 1, More: x.more}
@@ -116,6 +119,7 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 	if to.splice != nil {
 		x.seq = to.splice.Last() + 1
 	}
+	x.code = to.report.Code
 	x.open = x.more && !to.report.Failed()
 	return to.report, nil
 }
@@ -159,6 +163,21 @@ func (x *exchange) send(payload []byte, to route) error {
 		return x.fail(err)
 	}
 	return nil
+}
+
+// serverTakes counts the time since then as the server's.
+func (x *exchange) serverTakes(since int64) { x.servers += x.s.now() - since }
+
+// Ours says that the command is a statement of ours, so that the time it takes delays nothing of the server's.
+func (x *exchange) Ours() { x.ours = true }
+
+// count counts the command, which has been answered: once, whatever was asked of the server for it.
+func (x *exchange) count() {
+	m, took := x.s.server.metrics, x.s.now()-x.begun
+	m.command(wire.Report{Command: x.Command, Code: x.code}, took)
+	if !x.ours {
+		m.held(took - x.servers)
+	}
 }
 
 // fail remembers that the session is over.

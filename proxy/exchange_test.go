@@ -18,8 +18,8 @@ const (
 func TestHandlerAsksAndForwards(t *testing.T) {
 	t.Parallel()
 	relay(t, func(_ context.Context, x *exchange) error {
-		if x.User() != "user" || x.ConnectionID() != 7 || string(x.Text()) != "ours 1" {
-			return fmt.Errorf("got user %q, connection %d, text %q", x.User(), x.ConnectionID(), x.Text())
+		if x.ConnectionID() != 7 || string(x.Text()) != "ours 1" {
+			return fmt.Errorf("got connection %d, text %q", x.ConnectionID(), x.Text())
 		}
 		r, err := x.Ask("SELECT 'schema'")
 		if err != nil {

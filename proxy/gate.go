@@ -56,9 +56,7 @@ func (s *session) interesting(c wire.Start) bool {
 		return c.Size > 1
 	case wire.Execute, wire.BulkExecute, wire.CloseStatement:
 		return s.memory.statements != nil
-	case wire.ChangeUser:
-		return s.changesUser()
-	case wire.SetOption:
+	case wire.ChangeUser, wire.SetOption:
 		return true
 	default:
 		return false
@@ -77,7 +75,7 @@ func (s *session) ours(payload []byte) bool {
 		}
 		return false
 	case wire.ChangeUser:
-		return true
+		return s.changesUser(payload)
 	case wire.SetOption:
 		s.memory.option(payload)
 		return false
@@ -114,7 +112,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	if c.Command == wire.ChangeUser {
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
-	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true}
+	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true, begun: s.now()}
 	defer func() {
 		if p := recover(); p != nil {
 			s.apologise(x.seq) // here the number is known
@@ -125,7 +123,11 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	if c.Command == wire.Prepare {
 		s.memory.last = nil
 	}
-	return s.finish(x, s.server.handler.handle(ctx, x))
+	if err := s.finish(x, s.server.handler.handle(ctx, x)); err != nil {
+		return err
+	}
+	x.count()
+	return nil
 }
 
 // finish makes sure that the client got its answer.

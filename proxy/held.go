@@ -19,6 +19,7 @@ func (x *exchange) Hold(sql string) (*held, error) { return x.hold(x.rewrite(sql
 func (x *exchange) HoldSame() (*held, error) { return x.hold(x.payload) }
 
 func (x *exchange) hold(payload []byte) (*held, error) {
+	defer x.serverTakes(x.s.now())
 	b, r, err := x.collect(payload)
 	if err != nil {
 		return nil, err
@@ -37,6 +38,7 @@ func (h *held) Result() (*wire.Result, error) {
 
 // Send answers with a held answer.
 func (x *exchange) Send(h *held) error {
+	x.code = h.Code
 	if h.Failed() {
 		x.more = false
 	}

@@ -18,6 +18,7 @@ type Metrics struct {
 	refused  *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 	seconds  prometheus.Histogram
+	added    prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
 }
 
@@ -44,12 +45,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
-			Help:    "Time from sending a command of a client to the server to the end of its response.",
+			Help:    "Time from when a command of a client could go to the server to the end of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
+		}),
+		added: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "ttlproxy_added_seconds",
+			Help: "Time by which statements of clients took longer because the proxy looked at them: from when they could have gone to the server " +
+				"to their answer, without the server's part. Statements that are not held back are not in it, nor those that the proxy answers itself.",
+			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10),
 		}),
 	}
 	commands := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "ttlproxy_commands_total", Help: "Commands of clients that the server has answered.",
+		Name: "ttlproxy_commands_total", Help: "Commands of clients that have been answered, by the server or here.",
 	}, []string{"command", "outcome"})
 	other := [2]prometheus.Counter{commands.WithLabelValues("other", "ok"), commands.WithLabelValues("other", "error")}
 	for c := range m.outcomes {
@@ -59,7 +66,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.logins, m.seconds, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.logins, m.seconds, m.added, commands)
 	}
 	return m
 }
@@ -73,6 +80,9 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	m.outcomes[r.Command][failed].Inc()
 	m.seconds.Observe(time.Duration(took).Seconds())
 }
+
+// held counts a statement that was held back and took so much longer by it.
+func (m *Metrics) held(added int64) { m.added.Observe(time.Duration(added).Seconds()) }
 
 // login counts a login that has ended.
 func (m *Metrics) login(err error) {

@@ -36,6 +36,12 @@ func proxyFor(t testing.TB, backend string, c Config, h handlerFunc) (address st
 // proxyWith does the same with any handler.
 func proxyWith(t testing.TB, backend string, c Config, h handler) (address string, stop func()) {
 	t.Helper()
+	return proxyCounting(t, backend, c, h, NewMetrics(nil))
+}
+
+// proxyCounting does the same with metrics that the test looks at.
+func proxyCounting(t testing.TB, backend string, c Config, h handler, m *Metrics) (address string, stop func()) {
+	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	log := &logWriter{t: t}
 	logger := slog.New(slog.NewTextHandler(log, nil))
@@ -43,7 +49,7 @@ func proxyWith(t testing.TB, backend string, c Config, h handler) (address strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServer(t.Context(), c, backends, h, logger, NewMetrics(nil))
+	s, err := newServer(t.Context(), c, backends, h, logger, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,10 +137,11 @@ func (s *session) report(r wire.Report) {
 	if s.slow != nil {
 		s.slow.end(r, time.Duration(s.silentSince-r.Started), s)
 	}
-	s.server.metrics.command(r, s.silentSince-r.Started)
 	if s.route != nil {
 		s.route.ended(r)
+		return
 	}
+	s.server.metrics.command(r, s.silentSince-r.Started)
 }
 
 // delivered says that what was received last has reached its destination.

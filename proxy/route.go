@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"errors"
-	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -70,28 +69,14 @@ func (s *session) status() wire.Status {
 	return s.tracker.Status()
 }
 
-// settleTimeout is how long a statement is held back behind others. Clients that pipeline are rare; a tracker that has lost its way
-// without noticing must be rarer still, but must not hold a statement for ever.
-const settleTimeout = 10 * time.Second
-
-// settle waits until the server has answered everything and the client has been sent it.
+// settle waits until the server has answered everything and the client has been sent it. That takes as long as it takes: the client
+// gets its answers in order in any case.
 func (s *session) settle() error {
-	timer := time.AfterFunc(settleTimeout, s.loseTrack)
-	defer timer.Stop()
 	wanted, err := s.await()
 	if err != nil || !wanted {
 		return err
 	}
 	return errOpaque // the client pipelined a command behind one that wants a file: only it can say what it means by that
-}
-
-// loseTrack makes the session opaque, so that what waits goes on without us.
-func (s *session) loseTrack() {
-	s.log.Warn("a statement has waited too long for those before it: this session passes everything from now on")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tracker.GiveUp()
-	s.changed.Broadcast()
 }
 
 // await waits until the server has answered everything and the answer is delivered,

@@ -23,15 +23,21 @@ func mariadbCLI(t *testing.T) ([]string, error) {
 // mysqlCLI is the mysql command line client that comes with the MySQL server under test.
 func mysqlCLI(t *testing.T) ([]string, error) {
 	t.Helper()
+	client, err := mysqlProgram(t)
+	return commandLine(client, "--get-server-public-key", "--ssl-mode=DISABLED"), err
+}
+
+func mysqlProgram(t *testing.T) (string, error) {
+	t.Helper()
 	install, err := sandbox.Find(t.Context(), sandbox.MySQL)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	client := filepath.Join(filepath.Dir(install.Path), "mysql")
 	if _, err := exec.LookPath(client); err != nil {
 		client = "mysql"
 	}
-	return commandLine(client, "--get-server-public-key", "--ssl-mode=DISABLED"), nil
+	return client, nil
 }
 
 // commandLine wraps a command-line client so that it takes its arguments as all clients here do. It prints metadata,

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"crypto/tls"
 	"encoding/binary"
@@ -35,20 +36,7 @@ func logIn(t *testing.T, address, user, schema string, caps wire.Capability) *co
 // tryLogIn connects with mysql_native_password, or another plugin as long as the password is empty. TLS is a capability like others.
 func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Capability) (*conn, error) {
 	t.Helper()
-	n, err := net.Dial("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { n.Close() })
-	n.SetDeadline(time.Now().Add(2 * time.Minute))
-	c := &conn{Conn: n, t: t}
-	payload, _, err := c.packet()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.greeting.Decode(payload); err != nil {
-		return nil, err
-	}
+	c := dial(t, address)
 	caps |= wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | wire.Transactions
 	if schema != "" {
 		caps |= wire.ConnectWithDB
@@ -65,11 +53,31 @@ func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Ca
 	}
 	if caps.Has(wire.SSL) {
 		c.send(seq, r[:wire.SSLRequestSize])
-		c.Conn = tls.Client(n, &tls.Config{InsecureSkipVerify: true})
+		c.Conn = tls.Client(c.Conn, &tls.Config{InsecureSkipVerify: true})
 		seq++
 	}
 	c.send(seq, r)
 	return c, c.authenticate(password)
+}
+
+// dial connects and reads the greeting.
+func dial(t *testing.T, address string) *conn {
+	t.Helper()
+	n, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	n.SetDeadline(time.Now().Add(2 * time.Minute))
+	c := &conn{Conn: n, t: t}
+	payload, _, err := c.packet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.greeting.Decode(payload); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func (c *conn) authenticate(password string) error {
@@ -146,7 +154,7 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 	var out []byte
 	outstanding := 0
 	for _, payload := range commands {
-		out, _ = wire.AppendPacket(out, 0, payload)
+		out, _ = wire.AppendPacket(out, 0, c.attributed(payload))
 		c.tracker.Begin(wire.Command(payload[0]), 0)
 		switch wire.Command(payload[0]) {
 		case wire.CloseStatement, wire.SendLongData, wire.Quit:
@@ -182,4 +190,13 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 		}
 	}
 	return answer, nil
+}
+
+// attributed puts in front of a query's text that it has no attributes, where the server looks for them and the test has not
+// thought of any.
+func (c *conn) attributed(payload []byte) []byte {
+	if !c.caps.Has(wire.QueryAttributes) || payload[0] != byte(wire.Query) || bytes.HasPrefix(payload[1:], attribute) {
+		return payload
+	}
+	return append([]byte{payload[0], 0, 1}, payload[1:]...)
 }

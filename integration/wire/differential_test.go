@@ -37,6 +37,9 @@ func queries(texts ...string) []exchange {
 	return out
 }
 
+// attribute is what stands in front of a query's text: one attribute, a string.
+var attribute = slices.Concat([]byte{1, 1, 0, 1, 0xFE, 0}, wire.AppendString(nil, "name"), wire.AppendString(nil, "TTL = "))
+
 // id is how a test names the n-th statement that was prepared; statements knows how the server does.
 func id(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
 
@@ -86,6 +89,16 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 		s = append(s, one("prepare without definitions", append(cmd(wire.Prepare), "SELECT id, ? FROM t"...)),
 			one("execute without definitions", execute(4, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0)))
 		s = append(s, queries("SET resultset_metadata = FULL")...)
+	}
+	if caps.Has(wire.BulkOperations) {
+		row := func(n byte) []byte { return []byte{0, n, 0, 0, 0, 0, 0, 0, 0} }
+		s = append(s, one("prepare 5", append(cmd(wire.Prepare), "INSERT INTO t (id) VALUES (?)"...)),
+			one("many at once", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(60), row(61), row(62))),
+			one("an error among many", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(63), row(60), row(64))))
+		s = append(s, queries("SELECT id FROM t WHERE id BETWEEN 60 AND 69 ORDER BY id")...)
+	}
+	if caps.Has(wire.QueryAttributes) {
+		s = append(s, one("an attribute", slices.Concat(cmd(wire.Query, attribute...), []byte("SELECT 'ttl_'"))))
 	}
 	if caps.Has(wire.LocalFiles) {
 		s = append(s, files(caps)...)
@@ -171,7 +184,7 @@ func (s statements) toServer(commands [][]byte) [][]byte {
 	for i, c := range out {
 		n, ok := wire.StatementID(c)
 		switch wire.Command(c[0]) {
-		case wire.Execute, wire.Fetch, wire.SendLongData, wire.CloseStatement, wire.ResetStatement:
+		case wire.Execute, wire.BulkExecute, wire.Fetch, wire.SendLongData, wire.CloseStatement, wire.ResetStatement:
 			if ok && n >= 1 && int(n) <= len(s) {
 				out[i] = append(append(cmd(wire.Command(c[0])), id(s[n-1])...), c[5:]...)
 			}
@@ -249,6 +262,7 @@ func capabilitySets(mariaDB bool) map[string]wire.Capability {
 		sets["MariaDB's extensions without EOF"] = usual | extended | wire.DeprecateEOF | wire.SessionTrack
 	} else {
 		sets["optional metadata"] = usual | wire.OptionalMetadata
+		sets["query attributes"] = usual | wire.QueryAttributes | wire.DeprecateEOF
 		sets["optional metadata without EOF"] = usual | wire.OptionalMetadata | wire.DeprecateEOF | wire.SessionTrack
 	}
 	return sets

@@ -3,7 +3,6 @@ package wire
 import (
 	"crypto/tls"
 	"fmt"
-	"net"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
@@ -125,19 +124,10 @@ func TestTLSForgottenInTheResponse(t *testing.T) {
 		}
 		user(t, s, "forgetful")
 		address := through(t, s.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })
-		n, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer n.Close()
-		c := &conn{Conn: n, t: t}
-		payload, _, err := c.packet()
-		if err != nil || c.greeting.Decode(payload) != nil {
-			t.Fatalf("no greeting: %v", err)
-		}
+		c := dial(t, address)
 		caps := wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | wire.LongPassword
 		c.send(1, response(caps|wire.SSL, "forgetful", "", c.greeting.AuthPlugin, nil)[:wire.SSLRequestSize])
-		c.Conn = tls.Client(n, &tls.Config{InsecureSkipVerify: true})
+		c.Conn = tls.Client(c.Conn, &tls.Config{InsecureSkipVerify: true})
 		c.send(2, response(caps, "forgetful", "", c.greeting.AuthPlugin, nil))
 		if err := c.authenticate(""); err != nil {
 			t.Error(err)

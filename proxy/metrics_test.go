@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
+)
+
+// A command counts once, whatever we ask the server for it, and with the outcome that the client has seen.
+func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
+	t.Parallel()
+	ok := wiretest.Send(1, okPacket(auto))
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities),
+		expectQuery("SELECT 1"), ok,
+		expectQuery("nonsense"), wiretest.Send(1, errPacket(1064, "no")),
+		expectQuery("question"), ok, expectQuery("another"), ok, expectQuery("ours forwarded"), ok,
+		expectQuery("ours failing"), wiretest.Send(1, errPacket(1146, "no")),
+		expectQuery("SELECT 2"), ok,
+		wiretest.ExpectClose(),
+	})
+	registry := prometheus.NewRegistry()
+	address, stop := proxyCounting(t, backend, Config{}, handlerFunc(func(_ context.Context, x *exchange) error {
+		var err error
+		switch string(x.Text()) {
+		case "ours forwarded":
+			if _, err = x.Ask("question"); err == nil {
+				_, err = x.Ask("another")
+			}
+			if err == nil {
+				_, err = x.Pass()
+			}
+		case "ours failing":
+			_, err = x.Pass()
+		case "ours answered":
+			x.Ours()
+			err = x.OK(wire.OK{})
+		default:
+			err = &wire.Error{Code: 8148, State: "42000", Message: "no"}
+		}
+		return err
+	}), NewMetrics(registry))
+	play(
+		t, address, wiretest.LogIn(wiretest.Capabilities),
+		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
+		query("nonsense"), wiretest.Expect(1, errPacket(1064, "no")),
+		query("ours forwarded"), wiretest.Expect(1, okPacket(auto)),
+		query("ours failing"), wiretest.Expect(1, errPacket(1146, "no")),
+		query("ours answered"), wiretest.Expect(1, okPacket(auto)),
+		query("ours refused"), wiretest.Expect(1, (&wire.Error{Code: 8148, State: "42000", Message: "no"}).Append(nil)),
+		query("SELECT 2"), wiretest.Expect(1, okPacket(auto)),
+	)
+	stop()
+	got := counted(t, registry)
+	want := map[string]uint64{"ok": 4, "error": 3, "timed": 7, "added": 3}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// counted is how many queries went well or failed, how many commands were timed, and how many of them for what we added.
+func counted(t *testing.T, from prometheus.Gatherer) map[string]uint64 {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]uint64)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			switch f.GetName() {
+			case "ttlproxy_commands_total":
+				if labels := m.GetLabel(); labels[0].GetValue() == wire.Query.String() {
+					got[labels[1].GetValue()] = uint64(m.GetCounter().GetValue())
+				}
+			case "ttlproxy_command_seconds":
+				got["timed"] = m.GetHistogram().GetSampleCount()
+			case "ttlproxy_added_seconds":
+				got["added"] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return got
+}
