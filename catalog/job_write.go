@@ -222,7 +222,7 @@ func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState,
 		args  []any
 	}{
 		{restartTasks, []any{id}},
-		{insertHistory, []any{end, reason, end, id}},
+		{insertHistory, []any{end, reason, end, end, id}},
 		{endSchedule, []any{end, id}},
 		{deleteTasks, []any{id}},
 		{deleteJob, []any{id}},

@@ -47,11 +47,13 @@ const (
   SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END FROM {job_history} h
   WHERE h.schema_name = j.schema_name AND h.table_name = j.table_name AND h.policy_id = j.policy_id AND h.partition_name = j.partition_name
   ORDER BY h.job_id DESC LIMIT 1) AS SIGNED)) END`
+	// The oldest row that was due is still there only if none was deleted, or could have been.
+	oldestLeft    = `CASE WHEN COALESCE(SUM(t.deleted), 0) = 0 AND NOT (? = 'finished' AND COALESCE(SUM(t.failed + t.skipped), 0) = 0) THEN j.oldest_expiry END`
 	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, cutoff,
  trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note, created_at, finished_at,
  tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
  SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.cutoff,
- j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at,
+ j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
 	deleteJob   = `DELETE FROM {job} WHERE id = ?`

@@ -10,16 +10,20 @@ import (
 
 var lineageColumns = []Column{{Name: "Property", Type: Name}, {Name: "Value", Type: LongText}}
 
-// Lineage is what TRUST TTL SERVER answers: where the catalog was found to be, before it was trusted.
+// Lineage is what TRUST TTL SERVER answers: where the catalog is, whether policies are held there, and how to let them go.
 func Lineage(l catalog.Lineage, hold catalog.GlobalPause) List {
 	list := List{Name: "ttl_server", Columns: lineageColumns}
 	for _, p := range lineageProperties(l) {
 		list.add(catalog.Table{}, p[0], p[1])
 	}
+	held := "no"
 	if hold.Held {
-		list.add(catalog.Table{}, "Was held", hold.HeldReason)
+		held = hold.HeldReason
 	}
-	list.add(catalog.Table{}, "Trusted now", "yes")
+	list.add(catalog.Table{}, "Policies held", held)
+	if hold.Held || !l.Known {
+		list.add(catalog.Table{}, "To trust it", "TRUST TTL SERVER "+quoted(l.Server.Key()))
+	}
 	return list
 }
 
@@ -48,6 +52,9 @@ func lastSeen(l catalog.Lineage) string {
 	}
 	return fmt.Sprintf("%s UTC, %v ago", l.AdvancedAt.UTC().Format(time.DateTime), l.Age.Round(time.Second))
 }
+
+// quoted writes a text as a literal that means the same in every SQL mode.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func yesNo(b bool) string {
 	if b {

@@ -16,6 +16,9 @@ const (
 	Time     Type = "DATETIME"
 )
 
+// IsText reports whether values are texts, which have a character set.
+func (t Type) IsText() bool { return t == Text || t == LongText || t == Name }
+
 // Column is one column of a list.
 type Column struct {
 	Name string

@@ -42,13 +42,13 @@ func Tables(s *Snapshot) List {
 func tableRow(w *Work) []any {
 	p := &w.Policy
 	plan, why := lastPlan(w)
-	state, finished, deleted := lastResult(w)
+	last := lastResult(w)
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
 		string(p.State), p.Reason, Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
-		moment(w.NextRun()), state, moment(w.LastStarted), finished, deleted,
+		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
 		moment(w.Oldest()), behind(w), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	}
@@ -65,9 +65,12 @@ func lastPlan(w *Work) (name, reason any) {
 	return nil, nil
 }
 
-func lastResult(w *Work) (state, finished, deleted any) {
+// lastJob is what is told of the job that ended last; all of it is NULL when there was none.
+type lastJob struct{ state, started, finished, deleted any }
+
+func lastResult(w *Work) lastJob {
 	if w.Last == nil {
-		return nil, nil, nil
+		return lastJob{}
 	}
-	return string(w.Last.State), w.Last.FinishedAt, w.Last.Counts.Deleted
+	return lastJob{string(w.Last.State), w.Last.CreatedAt, w.Last.FinishedAt, w.Last.Counts.Deleted}
 }

@@ -100,13 +100,16 @@ func (w *Work) Oldest() time.Time {
 	return time.Time{}
 }
 
-// Behind is for how long the oldest row still there has been due. It is not known before a job has looked.
+// Behind is for how long the oldest row still there has been due. When the last job left none that was due, it is how late the
+// next one is. It is not known before a job has looked, and where a job cannot know.
 func (w *Work) Behind() (behind time.Duration, known bool) {
-	oldest := w.Oldest()
-	if oldest.IsZero() {
+	if oldest := w.Oldest(); !oldest.IsZero() {
+		return max(0, w.Now.Sub(oldest)), true
+	}
+	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished || w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
-	return max(0, w.Now.Sub(oldest)), true
+	return max(0, w.Now.Sub(w.LastStarted.Add(w.Interval()))), true
 }
 
 // lag is for how long rows may have been due, as far as jobs tell; 0 when they do not.
