@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
@@ -45,9 +46,13 @@ func (b Brake) Holds(e Estimate) string {
 
 // Due says how many rows are due, in words.
 func (e Estimate) Due() string {
-	about := "about "
-	if e.Exact {
-		about = ""
+	return fmt.Sprintf("%s of %s rows (%.0f %%) are due", about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
+}
+
+// about is a number as it is told when it was counted, or only estimated.
+func about(n int64, exact bool) string {
+	if exact {
+		return strconv.FormatInt(n, 10)
 	}
-	return fmt.Sprintf("%s%d of %d rows (%.0f %%) are due", about, e.Expired, e.Rows, 100*e.Share())
+	return "about " + strconv.FormatInt(n, 10)
 }

@@ -44,11 +44,14 @@ func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
 	if e.Correlated {
 		cost, order = orderedCost, "in step"
 	}
-	share := 100 * e.Share()
-	if e.Expired*cost <= e.Rows {
-		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: about %.2g%% of the rows are due, time and key are %s", s.TimeIndex, share, order)}
+	share := fmt.Sprintf("%.2g %%", 100*e.Share())
+	if !e.Exact {
+		share = "about " + share
 	}
-	return Choice{WalkRange, fmt.Sprintf("key %s in blocks: about %.2g%% of the rows are due, time and key are %s, cheaper than index %s", s.KeyIndex, share, order, s.TimeIndex)}
+	if e.Expired*cost <= e.Rows {
+		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s of the rows are due, time and key are %s", s.TimeIndex, share, order)}
+	}
+	return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %s of the rows are due, time and key are %s, cheaper than index %s", s.KeyIndex, share, order, s.TimeIndex)}
 }
 
 func (s *Statements) chooseKeyless(e Estimate) Choice {

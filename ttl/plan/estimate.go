@@ -10,9 +10,11 @@ type Estimate struct {
 	Expired     int64  // due now
 	Null        int64  // no date: never expire
 	Implausible int64  // zero dates and dates before the floor: never expire
-	Oldest      string // the oldest plausible value seen
+	Oldest      string // the oldest due value seen
+	Newest      string // the newest due value seen
 	Head        string // the oldest value there is, by the index on time; empty when nothing is due or nobody knows
-	Exact       bool   // counted, not estimated
+	Exact       bool   // every row was counted, nothing is estimated
+	DueExact    bool   // the rows due were counted
 	Correlated  bool   // time runs with the key
 	Edge        Key    // a key of the table, for EXPLAIN; nil when there is none
 }
@@ -63,7 +65,7 @@ func (s *Statements) look(ctx context.Context, q Querier, rows int64) (Estimate,
 		}
 		e := Estimate{
 			Rows: counted.rows, Expired: counted.expired, Null: counted.null, Implausible: counted.implausible,
-			Oldest: counted.oldest, Exact: true,
+			Oldest: counted.oldestDue, Newest: counted.newestDue, Exact: true, DueExact: true,
 		}
 		if counted.rows < 2*countRows {
 			return e, s.findEdge(ctx, q, &e)
@@ -85,7 +87,7 @@ func (s *Statements) findEdge(ctx context.Context, q Querier, e *Estimate) (err 
 // scale stretches what the beginning of a table without a key says to its whole size.
 func (s *Statements) scale(ctx context.Context, q Querier, e Estimate, rows int64) (Estimate, error) {
 	factor := float64(max(rows, e.Rows)) / float64(e.Rows)
-	e.Rows, e.Exact = max(rows, e.Rows), false
+	e.Rows, e.Exact, e.DueExact = max(rows, e.Rows), false, false
 	e.Expired, e.Null, e.Implausible = times(e.Expired, factor), times(e.Null, factor), times(e.Implausible, factor)
 	return e, s.askTimeIndex(ctx, q, &e)
 }
@@ -95,7 +97,7 @@ func times(n int64, factor float64) int64 { return int64(float64(n) * factor) }
 func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int64) (Estimate, error) {
 	segments, err := s.segments(ctx, q, samples)
 	if err != nil || len(segments) == 0 {
-		return Estimate{Exact: err == nil}, err
+		return Estimate{Exact: err == nil, DueExact: err == nil}, err
 	}
 	e := Estimate{Rows: rows, Edge: segments[0].To}
 	if guess := total(segments); rows < guess/4 || rows > 4*guess {
@@ -119,10 +121,13 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 		if m.oldest != "" {
 			times = append(times, m.oldest)
 		}
+		e.Newest = max(e.Newest, m.newestDue)
+		if e.Oldest == "" || m.oldestDue != "" && m.oldestDue < e.Oldest {
+			e.Oldest = m.oldestDue
+		}
 	}
 	e.Expired, e.Null, e.Implausible = int64(expired*float64(e.Rows)), int64(null*float64(e.Rows)), int64(implausible*float64(e.Rows))
 	e.Correlated = correlated(times)
-	e.Oldest = oldest(times)
 	return e, s.askTimeIndex(ctx, q, &e)
 }
 
@@ -156,15 +161,4 @@ func correlated(times []string) bool {
 	}
 	pairs := len(times) - 1
 	return rising*5 >= pairs*4 || rising*5 <= pairs
-}
-
-func oldest(times []string) string {
-	if len(times) == 0 {
-		return ""
-	}
-	first := times[0]
-	for _, t := range times {
-		first = min(first, t)
-	}
-	return first
 }

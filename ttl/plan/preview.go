@@ -33,8 +33,9 @@ type Preview struct {
 	ZoneFrom   string   `json:"time_zone_from,omitempty"`
 	Cutoff     string   `json:"cutoff"` // as the column is compared with it
 	Rows       int64    `json:"rows"`
+	RowsExact  bool     `json:"rows_exact"` // all rows were counted; otherwise numbers of the whole table are estimates
 	Due        int64    `json:"rows_due"`
-	Exact      bool     `json:"exact"` // counted; otherwise estimated
+	Exact      bool     `json:"exact"` // the rows due were counted
 	Percent    float64  `json:"percent_due"`
 	Null       int64    `json:"rows_without_date"`
 	Odd        int64    `json:"rows_with_implausible_date"`
@@ -58,6 +59,7 @@ type Preview struct {
 type Seen struct {
 	OldestDue  string     `json:"oldest_due,omitempty"`
 	NewestDue  string     `json:"newest_due,omitempty"`
+	Sampled    bool       `json:"dates_sampled,omitempty"` // these are of a sample: there may be older and newer ones
 	Keys       [][]string `json:"sample_keys,omitempty"`
 	KeyColumns []string   `json:"key_columns,omitempty"`
 	Statements []string   `json:"statements,omitempty"` // with the sample keys in them
@@ -67,6 +69,7 @@ type Seen struct {
 type Day struct {
 	Until string `json:"until"` // UTC
 	Rows  int64  `json:"rows"`
+	Exact bool   `json:"exact"` // counted
 }
 
 const (
@@ -106,7 +109,7 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if v.cutoff, v.now, err = v.after(0); err != nil {
 		return err
 	}
-	if v.due, err = v.now.Estimate(ctx, v.q, v.facts.Rows); err != nil {
+	if v.due, err = v.now.Survey(ctx, v.q, v.facts.Rows); err != nil {
 		return err
 	}
 	v.choice = v.now.Choose(v.due, v.IndexScan)
@@ -136,18 +139,18 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 // lookAhead estimates what becomes due on each of the next days: the rows below that day's cutoff that are not below the
 // one before.
 func (v *preview) lookAhead(ctx context.Context) error {
-	before := v.due.Expired
+	from := v.now.Expired.Cutoff
 	for day := range previewDays {
 		_, s, err := v.after(day + 1)
 		if err != nil {
 			return err
 		}
-		e, err := s.Estimate(ctx, v.q, v.facts.Rows)
+		from, s.Expired.Floor = s.Expired.Cutoff, from
+		e, err := s.surveyDue(ctx, v.q, v.facts.Rows)
 		if err != nil {
 			return err
 		}
-		v.days = append(v.days, Day{Until: v.Now.AddDate(0, 0, day+1).UTC().Format(time.DateTime), Rows: max(0, e.Expired-before)})
-		before = max(before, e.Expired)
+		v.days = append(v.days, Day{Until: v.Now.AddDate(0, 0, day+1).UTC().Format(time.DateTime), Rows: e.Expired, Exact: e.DueExact})
 	}
 	return nil
 }
@@ -155,7 +158,7 @@ func (v *preview) lookAhead(ctx context.Context) error {
 func (v *preview) answer() *Preview {
 	p := &Preview{
 		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
-		Rows: v.due.Rows, Due: v.due.Expired, Exact: v.due.Exact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
+		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex, TimeIndex: v.now.TimeIndex,
 		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.facts.Triggers, Brake: v.Brake.Holds(v.due), Seen: &v.seen,
 	}

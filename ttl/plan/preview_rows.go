@@ -4,20 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
 // lookAtRows reads a few of the rows that are due, and the statements that would delete them.
 func (v *preview) lookAtRows(ctx context.Context) error {
-	if cutoff := strings.Trim(v.now.Expired.Cutoff, "'"); v.due.Oldest != "" && v.due.Oldest < cutoff {
-		v.seen.OldestDue = v.due.Oldest
-	}
-	newest, err := v.now.newestDue(ctx, v.q, v.due)
-	if err != nil {
-		return err
-	}
-	v.seen.NewestDue = newest
+	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
+	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
 	if v.now.KeyIndex == "" {
 		v.seen.Statements = []string{v.now.DeleteSome(previewRows, "")}
 		return nil
@@ -34,23 +27,6 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 	}
 	v.seen.Statements, err = v.statements(keys)
 	return err
-}
-
-// newestDue is the last date before the cutoff, where it can be had cheaply; else empty.
-func (s *Statements) newestDue(ctx context.Context, q Querier, e Estimate) (string, error) {
-	if s.TimeIndex == "" && (!e.Exact || e.Expired == 0) {
-		return "", nil
-	}
-	from := s.byKey()
-	if s.TimeIndex != "" {
-		from = s.byTime()
-	}
-	keys, err := QueryKeys(ctx, q, "SELECT CAST("+s.Expired.Column+" AS CHAR)"+from+" WHERE "+s.Expired.Sargable()+
-		" ORDER BY "+s.Expired.Column+" DESC LIMIT 1", 1)
-	if err != nil || len(keys) == 0 {
-		return "", err
-	}
-	return string(keys[0][0]), nil
 }
 
 // sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of rows.

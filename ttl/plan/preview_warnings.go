@@ -21,22 +21,14 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Brake != "", "the first job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
-	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of about %d rows", v.Rule.Column, p.Rows)
+	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of %s rows", v.Rule.Column, about(p.Rows, p.RowsExact))
 	warn(v.Rule.ZoneSource == catalog.ZoneFromServer && v.Rule.TimeZone != "",
 		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it", v.Rule.TimeZone)
-	warn(p.Null > 0, "rows without a date, which never expire: %s%d", p.about(), p.Null)
-	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s%d", v.Floor, p.about(), p.Odd)
+	warn(p.Null > 0, "rows without a date, which never expire: %s", about(p.Null, p.RowsExact))
+	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, "triggers will run for every deleted row: %s", strings.Join(p.Triggers, ", "))
 	warn(v.facts.Type != "BASE TABLE", "the table is a %s: deleted rows would stay as history, so its jobs wait", v.facts.Type)
 	warn(v.facts.Engine != "InnoDB", "the table's engine is %s, so its jobs wait: deletes must be taken back together with their checkpoint", v.facts.Engine)
 	return w
-}
-
-// about says that numbers are estimates.
-func (p *Preview) about() string {
-	if p.Exact {
-		return ""
-	}
-	return "about "
 }

@@ -14,6 +14,7 @@ const sampleRows = 200
 type sample struct {
 	rows, expired, null, implausible int64
 	oldest                           string // of the plausible values, as the server prints them
+	oldestDue, newestDue             string // of those that are due; empty when none is
 }
 
 // sampleRange reads up to limit rows of a range from its beginning.
@@ -31,10 +32,11 @@ func (s *Statements) sampleRange(ctx context.Context, q Querier, r Range, limit 
 	}
 	p := s.Expired
 	query := "SELECT COUNT(*), COALESCE(SUM(" + p.Opaque() + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
-		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " + p.Column + " END), '') " +
+		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " + p.Column + " END), ''), " +
+		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), '') " +
 		"FROM (" + inner + " LIMIT " + strconv.Itoa(limit) + ") AS sampled"
 	var m sample
-	err := q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest)
+	err := q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue, &m.newestDue)
 	if err != nil {
 		return m, fmt.Errorf("sample rows: %w", err)
 	}

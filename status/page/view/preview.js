@@ -25,11 +25,11 @@ function content(p) {
       fact('Older than', cutoff(p), 'What the column is compared with'),
       fact('Would take', span(p.estimated_seconds), p.speed_from),
       fact('Plan', p.plan, p.plan_reason),
-      seen?.oldest_due && fact('Oldest due', seen.oldest_due),
-      seen?.newest_due && fact('Newest due', seen.newest_due)),
+      seen?.oldest_due && fact('Oldest due', seen.oldest_due, seen.dates_sampled ? 'Of the rows sampled' : null),
+      seen?.newest_due && fact('Newest due', seen.newest_due, seen.dates_sampled ? 'Of the rows sampled' : null)),
     h('p', { class: 'hint' }, p.plan_reason),
     p.warnings?.map(w => h('p', { class: 'reason' }, w)),
-    days(p.due_per_day, p.exact),
+    days(p.due_per_day),
     seen?.statements?.length > 0 && h('details', { 'data-key': 'statements' }, h('summary', {}, 'Statements that would run'),
       h('pre', { tabindex: 0 }, seen.statements.join(';\n\n'))),
     seen?.sample_keys?.length > 0 && h('details', { 'data-key': 'samples' }, h('summary', {}, 'Keys of some rows that are due'),
@@ -41,16 +41,16 @@ function content(p) {
 
 /** due, share and cutoff are the answers that the dialogs of the actions show too. */
 export const due = p => `${p.exact ? '' : 'about '}${count(p.rows_due)}`;
-export const share = p => `${p.percent_due.toFixed(1)} % of ${p.exact ? '' : 'about '}${brief(p.rows)}`;
+export const share = p => `${p.percent_due.toFixed(1)} % of ${p.rows_exact ? '' : 'about '}${brief(p.rows)}`;
 export const cutoff = p => p.cutoff.replace(/^'|'$/g, '');
 
 /** days shows how many rows become due on each of the next days, as bars with their numbers. */
-function days(list, exact) {
+function days(list) {
   const most = Math.max(1, ...list.map(d => d.rows));
   return h('table', { class: 'days' },
     h('caption', {}, 'Rows that become due in the day before'),
     h('tbody', {}, list.map(d => h('tr', {},
       h('th', { scope: 'row' }, `${d.until.slice(0, 16)} UTC`),
-      h('td', { class: 'number' }, `${exact ? '' : '~'}${count(d.rows)}`),
+      h('td', { class: 'number' }, `${d.exact ? '' : '~'}${count(d.rows)}`),
       h('td', { class: 'bar', 'aria-hidden': 'true' }, d.rows > 0 && h('div', { style: { '--share': `${100 * d.rows / most}%` } }))))));
 }
