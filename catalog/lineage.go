@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -32,7 +33,7 @@ type KnownServer struct {
 	LastAt  time.Time
 }
 
-// Lineage returns where the catalog is and has been: what TRUST TTL SERVER shows before it trusts.
+// Lineage returns where the catalog is and has been: what TRUST TTL SERVER shows.
 func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
 	if l.Server, err = readServer(ctx, s.db); err != nil {
 		return l, err
@@ -78,12 +79,18 @@ func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by 
 	return nil
 }
 
-// Trust lets the policies of this catalog delete on the server it is on now. The catalog gets a new identity, so that what
-// proxies remember about its other copy does not hold it again.
-func (s *Store) Trust(ctx context.Context, actor string) error {
+// ErrOtherServer says that the catalog is not on the server that was meant.
+var ErrOtherServer = errors.New("another server was meant")
+
+// Trust lets the policies of this catalog delete on the server with that key, which must be the one it is on now. The catalog gets a
+// new identity, so that what proxies remember about its other copy does not hold it again.
+func (s *Store) Trust(ctx context.Context, actor, server string) error {
 	v, err := readServer(ctx, s.db)
 	if err != nil {
 		return err
+	}
+	if v.Key() != server {
+		return fmt.Errorf("%w: the catalog is on '%s', not on '%s'", ErrOtherServer, v.Key(), server)
 	}
 	err = s.tx(ctx, "trust server", func(tx *sql.Tx) error {
 		if err := s.barAll(ctx, tx); err != nil {

@@ -62,7 +62,7 @@ func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
 		if _, err := b.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: now}); !errors.Is(err, ErrStopped) {
 			t.Errorf("a job while held: got %v, want %v", err, ErrStopped)
 		}
-		if err := b.Trust(t.Context(), "dba"); err != nil {
+		if err := b.Trust(t.Context(), "dba", b.Server().Key()); err != nil {
 			t.Fatal(err)
 		}
 		if why := b.check(t, b.witness(t, dir)); why != "" {
@@ -94,7 +94,7 @@ func TestUnknownServerIsHeld(t *testing.T) {
 		if err != nil || l.Known || len(l.Servers) != 2 {
 			t.Errorf("got %+v, %v, want this server listed and not known", l, err)
 		}
-		if err := b.Trust(t.Context(), "dba"); err != nil {
+		if err := b.Trust(t.Context(), "dba", b.Server().Key()); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Admit(t.Context(), conn); err != nil {

@@ -34,7 +34,9 @@ type (
 	// ApproveJob is APPROVE TTL JOB.
 	ApproveJob struct{ Table Name }
 	// TrustServer is TRUST TTL SERVER.
-	TrustServer struct{}
+	TrustServer struct {
+		Server string // as it was shown; empty to be shown it
+	}
 )
 
 // List names what SHOW TTL shows.
@@ -88,7 +90,7 @@ func (r *reader) admin() {
 		a := &ResumeTTL{}
 		r.close(a, r.forTable(&a.Table), usageResume)
 	case r.take("TRUST", "TTL"):
-		r.close(&TrustServer{}, r.take("SERVER"), usageTrust)
+		r.trust()
 	}
 }
 
@@ -112,6 +114,15 @@ func (r *reader) pause() {
 		a.Until, ok = r.stringValue()
 	}
 	r.close(a, ok, usagePause)
+}
+
+func (r *reader) trust() {
+	a := &TrustServer{}
+	ok := r.take("SERVER")
+	if ok && !r.done() {
+		a.Server, ok = r.stringValue()
+	}
+	r.close(a, ok, usageTrust)
 }
 
 // forTable reads FOR table, if it is there.

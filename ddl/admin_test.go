@@ -30,6 +30,7 @@ func TestAdminStatements(t *testing.T) {
 		"RESUME TTL":                                   &ResumeTTL{},
 		"RESUME TTL FOR t":                             &ResumeTTL{Table: pointer("t")},
 		"TRUST TTL SERVER":                             &TrustServer{},
+		"TRUST TTL SERVER 'a@b:1'":                     &TrustServer{Server: "a@b:1"},
 		"SHOW TTL JOBS":                                &ShowTTL{List: ListJobs},
 		"show ttl tables from `shop` like 's%'":        &ShowTTL{List: ListTables, Schema: "shop", Filter: Filter{Like: "'s%'"}},
 		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{List: ListHistory, Table: pointer("t"), Filter: Filter{Where: "a > (1)"}, Limit: 5},
@@ -70,6 +71,7 @@ func TestAdminStatementsShowTheirGrammar(t *testing.T) {
 		"RESUME TTL t":                      usageResume,
 		"APPROVE TTL FOR t":                 usageApprove,
 		"TRUST TTL":                         usageTrust,
+		"TRUST TTL SERVER a":                usageTrust,
 		"EXPLAIN TTL ALTER VIEW v AS TABLE": usageExplain,
 	} {
 		st := parseOne(t, sql)

@@ -14,7 +14,7 @@ const (
 	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
 	usageResume  = "RESUME TTL [FOR table]"
 	usageApprove = "APPROVE TTL JOB FOR table"
-	usageTrust   = "TRUST TTL SERVER"
+	usageTrust   = "TRUST TTL SERVER ['server']"
 )
 
 // Grammar returns the statements that we answer, one for each.

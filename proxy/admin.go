@@ -48,6 +48,9 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 			return false, err
 		}
 	}
+	if d, ok := st.Action.(*ddl.DescribeTiDB); ok && d.Table.Schema == "" && a.schema != "mysql" {
+		return a.describeOther(ctx, x, d)
+	}
 	if handled, err := a.answerForServer(ctx, x, st); handled {
 		return true, err
 	}
@@ -139,6 +142,9 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 		return a.show(ctx, x, s)
 	case *ddl.ExplainTTL:
 		return a.explain(ctx, x, s)
+	case *ddl.DescribeTiDB:
+		r, _ := shapeOf(s)
+		return r, nil
 	case *ddl.RunJob:
 		return a.runJob(ctx, x, s)
 	case *ddl.CancelJob:
@@ -150,7 +156,7 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 	case *ddl.ApproveJob:
 		return a.approve(ctx, x, s)
 	case *ddl.TrustServer:
-		return a.trust(ctx, x)
+		return a.trust(ctx, x, s)
 	default:
 		return nil, errNotOurs
 	}

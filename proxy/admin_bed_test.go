@@ -110,6 +110,21 @@ func refused(t *testing.T, db *sql.DB, query string, args ...any) (uint16, strin
 	return e.Number, e.Message
 }
 
+// columns runs a query and returns the names of its columns.
+func columns(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	r, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer r.Close()
+	names, err := r.Columns()
+	if err != nil || r.Err() != nil {
+		t.Fatalf("%s: %v, %v", query, err, r.Err())
+	}
+	return names
+}
+
 // rows runs a query and returns its rows as text, the columns separated by bars.
 func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -84,25 +83,6 @@ func (a *admin) approve(ctx context.Context, x *exchange, s *ddl.ApproveJob) (*r
 		return nil, err
 	}
 	return &reply{info: fmt.Sprintf("Approved: version %d of the policy", p.Version)}, nil
-}
-
-// trust answers TRUST TTL SERVER with what was found before.
-func (a *admin) trust(ctx context.Context, x *exchange) (*reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, stopWait)
-	defer cancel()
-	if err := a.maySet(x); err != nil {
-		return nil, err
-	}
-	found, err := a.Store.Lineage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	hold, err := a.Store.GlobalPause(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l := report.Lineage(found, hold)
-	return &reply{list: &l}, a.Store.Trust(ctx, a.account)
 }
 
 // stopping finds what is to be stopped, everything for no name, and makes sure that the client may stop it.

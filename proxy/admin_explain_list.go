@@ -42,16 +42,16 @@ func explainList(p *plan.Preview) report.List {
 		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
 	}
 	say("cutoff", p.Cutoff)
-	say("rows", number(p.Rows, p.Exact))
+	say("rows", number(p.Rows, p.RowsExact))
 	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
 	seen := p.Seen
 	if seen == nil {
 		seen = &plan.Seen{}
 	}
-	say("oldest due", seen.OldestDue)
-	say("newest due", seen.NewestDue)
+	say("oldest due", dueDate(seen.OldestDue, seen.Sampled))
+	say("newest due", dueDate(seen.NewestDue, seen.Sampled))
 	for _, d := range p.Next {
-		say("due until "+d.Until+" UTC", number(d.Rows, p.Exact))
+		say("due until "+d.Until+" UTC", number(d.Rows, d.Exact))
 	}
 	say("plan", string(p.Plan))
 	say("plan reason", p.PlanReason)
@@ -70,6 +70,14 @@ func explainList(p *plan.Preview) report.List {
 		say("warning", w)
 	}
 	return l
+}
+
+// dueDate is the date of a row; one of a sample may not be the very first or last.
+func dueDate(date string, sampled bool) string {
+	if date == "" || !sampled {
+		return date
+	}
+	return date + " (of the rows sampled)"
 }
 
 func number(n int64, exact bool) string {

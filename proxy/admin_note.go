@@ -41,9 +41,9 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 
 // previewNotes are the rows due first, then the zone, then what speaks against it.
 func previewNotes(p *plan.Preview) []Note {
-	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact), number(p.Rows, p.Exact), p.Percent)
+	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact), number(p.Rows, p.RowsExact), p.Percent)
 	if p.Seen != nil && p.Seen.NewestDue != "" && p.Due > 0 {
-		due += ", the newest of them of " + p.Seen.NewestDue
+		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}
 	notes := []Note{{Level: "Note", Code: codeNote, Message: due}}
 	if p.TimeZone != "" {

@@ -172,19 +172,6 @@ func (a *admin) tidbTable(ctx context.Context, x *exchange, name string) (l repo
 	return l, a.censor(ctx, x, &l)
 }
 
-// tidbColumns are the columns of one of TiDB's tables.
-func tidbColumns(name string) []report.Column {
-	none := &report.Snapshot{}
-	switch name {
-	case "tidb_ttl_table_status":
-		return report.TiDBTableStatus(none).Columns
-	case "tidb_ttl_task":
-		return report.TiDBTask(none, nil).Columns
-	default:
-		return report.TiDBHistory(none, nil).Columns
-	}
-}
-
 // substitute is what stands in a statement in place of a reference.
 func substitute(ref ddl.Reference, spelled, value string) string {
 	switch {
@@ -195,7 +182,7 @@ func substitute(ref ddl.Reference, spelled, value string) string {
 	case ref.Prefix:
 		return ddl.Quote(ref.Table)
 	}
-	table := "(" + selectRows(tidbColumns(ref.Table), value) + ")"
+	table := "(" + selectRows(report.TiDBColumns(ref.Table), value) + ")"
 	if !ref.Aliased {
 		table += " AS " + ddl.Quote(ref.Table)
 	}

@@ -15,7 +15,7 @@ const (
 	startWait = 30 * time.Second
 	// pollEvery is how often the catalog is asked meanwhile.
 	pollEvery = 200 * time.Millisecond
-	// pingEvery is how often the client's connection is tried while its job runs, so that KILL ends the wait.
+	// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait.
 	pingEvery = 5 * time.Second
 )
 
@@ -180,6 +180,9 @@ func (w *jobWait) poll(ctx context.Context, long time.Duration, done func(contex
 				return err
 			}
 		case <-tick.C:
+			if err := w.x.Watch(); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -58,16 +58,12 @@ func selectRows(columns []report.Column, rows string) string {
 		}
 		names.WriteString(name)
 		definitions.WriteString(name + " " + string(c.Type))
-		if isText(c.Type) {
+		if c.Type.IsText() {
 			definitions.WriteString(" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
 		}
 		definitions.WriteString(" PATH '$[" + strconv.Itoa(i) + "]'")
 	}
 	return "SELECT " + names.String() + " FROM JSON_TABLE(" + rows + ", '$[*]' COLUMNS (" + definitions.String() + ")) AS r"
-}
-
-func isText(t report.Type) bool {
-	return t == report.Text || t == report.LongText || t == report.Name
 }
 
 // literalRows writes the rows of a list as a JSON literal.

@@ -137,17 +137,9 @@ func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		db := newAdminBed(t, s).client(t, nil)
-		r, err := db.QueryContext(t.Context(), "SELECT @@ttl_job_enable, @@global.ttl_brake_rows, @@ttl_restore AS r")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		names, err := r.Columns()
-		if want := []string{"@@ttl_job_enable", "@@global.ttl_brake_rows", "r"}; !slices.Equal(names, want) || err != nil {
-			t.Errorf("got %q, %v, want %q", names, err, want)
-		}
-		if r.Err() != nil {
-			t.Error(r.Err())
+		names := columns(t, db, "SELECT @@ttl_job_enable, @@global.ttl_brake_rows, @@ttl_restore AS r")
+		if want := []string{"@@ttl_job_enable", "@@global.ttl_brake_rows", "r"}; !slices.Equal(names, want) {
+			t.Errorf("got %q, want %q", names, want)
 		}
 	})
 }

@@ -27,6 +27,9 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 	case *ddl.TrustServer:
 		l := report.Lineage(catalog.Lineage{}, catalog.GlobalPause{})
 		return &reply{list: &l}, true
+	case *ddl.DescribeTiDB:
+		l := report.DescribeTiDB(s.Table.Table, s.Form)
+		return &reply{list: &l, filter: s.Filter}, true
 	case *ddl.CancelJob, *ddl.PauseTTL, *ddl.ResumeTTL, *ddl.ApproveJob:
 		return &reply{}, true
 	default:

@@ -259,8 +259,19 @@ func TestTrust(t *testing.T) {
 		if code, _ := refused(t, b.client(t, s.Account(t, "nobody", "SELECT ON "+b.schema+".*")), "TRUST TTL SERVER"); code != 1227 {
 			t.Errorf("without the right: error %d, want 1227", code)
 		}
-		if got := rows(t, db, "TRUST TTL SERVER"); !slices.Contains(got, "Was held|an unknown server") || !slices.Contains(got, "Trusted now|yes") {
-			t.Errorf("got %q", got)
+		found := rows(t, db, "TRUST TTL SERVER")
+		statement, shown := strings.CutPrefix(found[len(found)-1], "To trust it|")
+		if !slices.Contains(found, "Policies held|an unknown server") || !shown {
+			t.Fatalf("got %q", found)
+		}
+		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Deleting'"); !slices.Equal(got, []string{"Deleting|OFF"}) {
+			t.Errorf("after looking: %q", got)
+		}
+		if code, message := refused(t, db, "TRUST TTL SERVER 'another'"); code != codeUnknown || !strings.Contains(message, "not on 'another'") {
+			t.Errorf("another server: error %d (%s)", code, message)
+		}
+		if got := rows(t, db, statement); !slices.Contains(got, "Policies held|no") || !slices.Contains(got, "Server trusted|yes") {
+			t.Errorf("%s: got %q", statement, got)
 		}
 		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Deleting'"); !slices.Equal(got, []string{"Deleting|ON"}) {
 			t.Errorf("after: %q", got)

@@ -151,6 +151,14 @@ func (x *exchange) collect(payload []byte) ([]byte, wire.Report, error) {
 
 var errAnswerTooLong = errors.New("the server's answer is too long to be looked at")
 
+// Watch looks whether the client is still there while an answer takes long. Its error ends the session.
+func (x *exchange) Watch() error {
+	if err := x.s.fromClient.look(); err != nil {
+		return x.fail(errClientGone)
+	}
+	return nil
+}
+
 // send begins a command whose answer goes where it is told.
 func (x *exchange) send(payload []byte, to route) error {
 	if x.broken != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 )
 
 const (
@@ -99,12 +100,7 @@ func (in *inlet) drop() {
 
 // fill waits for at least one more byte.
 func (in *inlet) fill() error {
-	if in.w == len(in.buf) && in.r > 0 {
-		in.reserve(len(in.buf))
-	}
-	if in.w == len(in.buf) && in.w > 0 {
-		in.reserve(2 * len(in.buf))
-	}
+	in.makeRoom()
 	if in.raw == nil {
 		return in.fillTLS()
 	}
@@ -116,6 +112,49 @@ func (in *inlet) fill() error {
 	}
 	in.w += in.n
 	return nil
+}
+
+// makeRoom makes sure that there is room behind what is pending.
+func (in *inlet) makeRoom() {
+	if in.w == len(in.buf) && in.r > 0 {
+		in.reserve(len(in.buf))
+	}
+	if in.w == len(in.buf) && in.w > 0 {
+		in.reserve(2 * len(in.buf))
+	}
+}
+
+// look takes in what has come, without waiting for more. Its error says that the connection is gone.
+func (in *inlet) look() error {
+	if len(in.pending()) >= upSize {
+		return nil // enough until it is used
+	}
+	in.makeRoom()
+	if in.raw == nil {
+		return in.lookTLS()
+	}
+	came := false
+	if err := in.raw.Read(func(fd uintptr) bool { came = in.tryRead(fd); return true }); err != nil {
+		return err
+	}
+	if !came {
+		return nil
+	}
+	in.w += in.n
+	return in.err
+}
+
+// lookTLS is look under TLS, which can only wait shortly: whoever reads from such a connection decrypts.
+func (in *inlet) lookTLS() error {
+	const shortly = time.Millisecond
+	if err := in.conn.SetReadDeadline(time.Now().Add(shortly)); err != nil {
+		return err
+	}
+	err := in.fillTLS()
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+		err = nil
+	}
+	return errors.Join(err, in.conn.SetReadDeadline(time.Time{}))
 }
 
 // tryRead reads if there is something to read. Called by the runtime's poller, it must not block.
