@@ -20,7 +20,7 @@ build: ## build the program into bin/
 	go build -trimpath -o $(BIN)/ ./cmd/...
 
 demo: build ## a private server, the proxy and a few tables that expire (options: make demo ARGS=--server=mysql)
-	@scripts/demo.sh $(BIN)/ttlproxy $(ARGS)
+	@$(BIN)/ttlproxy demo $(ARGS)
 
 unit: ## tests that need no server
 	go test -short ./...

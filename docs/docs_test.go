@@ -34,17 +34,97 @@ func pages(t *testing.T) map[string]string {
 	return found
 }
 
-var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+var (
+	link     = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAny = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
 
+// anchors are those that GitHub gives to the headings of a page.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		name := notInAny.ReplaceAllString(strings.ToLower(m[1]), "")
+		found["#"+strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return found
+}
+
+// TestLinksLeadSomewhere: to a file that is there, and to a heading that is in it.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	for page, text := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
+	all := pages(t)
+	for page, text := range all {
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s points at %s: %v", page, m[1], err)
+			}
+			if m[2] != "" && !anchors(all[target])[m[2]] {
+				t.Errorf("%s points at %s, where no heading is %s", page, target, m[2])
+			}
+		}
+	}
+}
+
+// TestEveryPageIsInTheIndex: nobody finds a page that docs/README.md does not name.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range pages(t) {
+		name, inDocs := strings.CutPrefix(page, "../docs/")
+		if inDocs && name != "README.md" && !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+	}
+}
+
+// TestNamedTargetsExist: a page that says make something must not outlive the target.
+func TestNamedTargetsExist(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflows, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := pages(t)
+	for _, path := range workflows {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
+	}
+	for page, text := range texts {
+		for _, m := range regexp.MustCompile("(?m)(?:`|^|run: |[;|] )make ([a-z][a-z0-9-]+)").FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).Match(makefile) {
+				t.Errorf("%s says make %s, which is no target", page, m[1])
+			}
+		}
+	}
+}
+
+// TestNamedFilesExist: a path in a span of code leads to a file, from the root of the project.
+func TestNamedFilesExist(t *testing.T) {
+	t.Parallel()
+	path := regexp.MustCompile("`((?:bench|catalog|cmd|ddl|deploy|docs|integration|proxy|sandbox|scripts|status|ttl)/[\\w./-]*)`")
+	for page, text := range pages(t) {
+		for _, m := range path.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s: %v", page, m[1], err)
 			}
 		}
 	}

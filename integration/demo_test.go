@@ -86,7 +86,7 @@ func readUntil(r io.Reader, word string) (told string, found bool) {
 // connection reads how to connect from the line that is meant to be copied.
 func connection(t *testing.T, told string) *mysql.Config {
 	t.Helper()
-	m := regexp.MustCompile(`mysql --host=(\S+) --port=(\d+) --user=(\S+) --password=(\S+) (\S+)`).FindStringSubmatch(told)
+	m := regexp.MustCompile(`(?:mysql|mariadb) --host=(\S+) --port=(\d+) --user=(\S+) --password=(\S+) (\S+)`).FindStringSubmatch(told)
 	if m == nil {
 		t.Fatalf("no line to connect with in:\n%s", told)
 	}
@@ -99,7 +99,7 @@ func connection(t *testing.T, told string) *mysql.Config {
 // awaitGone waits until the approved rows of audit have been deleted.
 func awaitGone(t *testing.T, config *mysql.Config) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		results, err := query(context.Background(), config, []string{"SELECT COUNT(*) FROM audit WHERE at < NOW() - INTERVAL 31 DAY"})
 		if err == nil && results[0].rows[0][0] == "0" {
 			return

@@ -13,6 +13,8 @@
 // A server never outlives the process that started it, however that ends: on Linux the kernel kills it together
 // with its parent, and on every system a guard (a shell that waits on a pipe) ends it and removes its directory.
 //
+// Where no server is installed but Docker is, [StartContainer] runs one in a container, which its guard removes likewise.
+//
 // The package never touches a server it did not start, and writes nowhere but in the cache folder and in the
 // server's own directory.
 package sandbox

@@ -30,6 +30,16 @@ type Program struct {
 	Path    string
 }
 
+// Kind says what is running.
+func (p Program) Kind() Program { return p }
+
+// String is what people call it: MariaDB 10.11.
+func (p Program) String() string {
+	name := map[Flavour]string{MariaDB: "MariaDB", MySQL: "MySQL"}[p.Flavour]
+	number, _, _ := strings.Cut(p.Version, "-")
+	return strings.TrimSpace(name + " " + number)
+}
+
 // Find returns the installed server of a flavour; the empty flavour means any, MariaDB first.
 func Find(ctx context.Context, want Flavour) (Program, error) {
 	for _, path := range candidates(want) {
@@ -44,11 +54,11 @@ func Find(ctx context.Context, want Flavour) (Program, error) {
 func advice(want Flavour) string {
 	switch want {
 	case MariaDB:
-		return "install MariaDB (on Debian: apt-get install mariadb-server-core) or run scripts/get-mariadb.sh"
+		return "install MariaDB (on Debian: apt-get install mariadb-server-core)"
 	case MySQL:
-		return "install MySQL, or run scripts/get-mysql.sh, which fetches one into your cache folder"
+		return "install MySQL (in a checkout, scripts/get-mysql.sh fetches one into your cache folder), or Docker"
 	default:
-		return "install MariaDB or MySQL (on Debian: apt-get install mariadb-server-core)"
+		return "install MariaDB or MySQL (on Debian: apt-get install mariadb-server-core), or Docker"
 	}
 }
 

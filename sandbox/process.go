@@ -33,7 +33,7 @@ func startProcess(path string, args []string, logPath, remove string) (*process,
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	if p.guard, err = startGuard(cmd.Process.Pid, remove); err != nil {
+	if p.guard, err = startGuard(endProcess, strconv.Itoa(cmd.Process.Pid), remove); err != nil {
 		p.kill()
 		return nil, err
 	}
@@ -55,17 +55,20 @@ func (p *process) supervise(started chan<- error, log io.Closer) {
 	close(p.done)
 }
 
-// guardScript waits for a line, which dismisses it, or for the end of the pipe, which means that we are gone.
-const guardScript = `
-if read -r line; then exit 0; fi
+// guardScript waits for a line, which dismisses it, or for the end of the pipe, which means that we are gone: then it does
+// what follows.
+const guardScript = "if read -r line; then exit 0; fi\n"
+
+// endProcess ends the process $1 and removes the directory $2, if any.
+const endProcess = `
 kill -9 "$1" 2>/dev/null
 while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
 if [ -n "$2" ]; then rm -rf -- "$2"; fi
 `
 
 // startGuard runs outside our process group, so that a Ctrl-C meant for us does not end it.
-func startGuard(pid int, remove string) (io.WriteCloser, error) {
-	cmd := exec.Command("/bin/sh", "-c", guardScript, "ttlproxy-guard", strconv.Itoa(pid), remove) //nolint:noctx // must outlive us
+func startGuard(script string, args ...string) (io.WriteCloser, error) {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", guardScript + script, "ttlproxy-guard"}, args...)...) //nolint:noctx // must outlive us
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
@@ -93,9 +96,14 @@ func (p *process) stop(grace time.Duration) {
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // an error means that it has ended
 	<-p.done
-	if p.guard != nil {
-		_, _ = io.WriteString(p.guard, "done\n")
-		_ = p.guard.Close()
-		p.guard = nil
+	dismiss(p.guard)
+	p.guard = nil
+}
+
+// dismiss ends a guard that is not needed any more.
+func dismiss(guard io.WriteCloser) {
+	if guard != nil {
+		_, _ = io.WriteString(guard, "done\n")
+		_ = guard.Close()
 	}
 }

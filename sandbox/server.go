@@ -35,7 +35,11 @@ type Server struct {
 
 // Start finds a server program, prepares its data and returns once the server answers queries.
 func Start(ctx context.Context, c Config) (*Server, error) {
-	program, err := Find(ctx, c.Flavour)
+	want, err := c.flavour()
+	if err != nil {
+		return nil, err
+	}
+	program, err := Find(ctx, want)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +51,24 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// flavour is the one that is asked for, or that the kept data belongs to: neither server reads the other's.
+func (c Config) flavour() (Flavour, error) {
+	if c.Dir == "" {
+		return c.Flavour, nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "data", "ibdata1")); err != nil {
+		return c.Flavour, nil //nolint:nilerr // no data yet
+	}
+	kept := MariaDB
+	if _, err := os.Stat(filepath.Join(c.Dir, "data", "mysql.ibd")); err == nil {
+		kept = MySQL
+	}
+	if c.Flavour != "" && c.Flavour != kept {
+		return "", fmt.Errorf("%s holds the data of a %s, and a %s was asked for", c.Dir, Program{Flavour: kept}, Program{Flavour: c.Flavour})
+	}
+	return kept, nil
 }
 
 // prepare makes the directory, and fills it unless it holds data already.
@@ -73,10 +95,22 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.remove())
 	}
-	if err := copyTree(from, s.data()); err != nil {
+	if err := copyTemplate(from, s.data()); err != nil {
 		return errors.Join(fmt.Errorf("copy the data template %s: %w", from, err), s.remove())
 	}
 	return nil
+}
+
+// copyTemplate copies a data directory as a whole or not at all: half of one would be taken for data that is kept.
+func copyTemplate(from, to string) error {
+	half := to + ".half"
+	if err := os.RemoveAll(half); err != nil {
+		return err
+	}
+	if err := copyTree(from, half); err != nil {
+		return err
+	}
+	return os.Rename(half, to)
 }
 
 // temporaryRoot is the system's temporary folder, unless a socket in it would have too long a path for the
@@ -175,9 +209,11 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) Socket() string { return filepath.Join(s.dir, "s.sock") }
 
 // Config returns how root connects to a schema of the server by TCP.
-func (s *Server) Config(schema string) *mysql.Config {
+func (s *Server) Config(schema string) *mysql.Config { return rootAt(s.Addr(), schema) }
+
+func rootAt(address, schema string) *mysql.Config {
 	c := mysql.NewConfig()
-	c.User, c.Net, c.Addr, c.DBName = "root", "tcp", s.Addr(), schema
+	c.User, c.Net, c.Addr, c.DBName = "root", "tcp", address, schema
 	c.Logger = &mysql.NopLogger{} // connection errors are returned; the driver's own log line would only repeat them
 	return c
 }

@@ -32,7 +32,11 @@ func template(ctx context.Context, p Program) (string, error) {
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
 	}
-	work, err := os.MkdirTemp(parent, "making-")
+	making := "making-" + filepath.Base(final) + "-"
+	if err := removeAll(filepath.Join(parent, making+"*")); err != nil { // of a maker that was killed
+		return "", err
+	}
+	work, err := os.MkdirTemp(parent, making)
 	if err != nil {
 		return "", err
 	}
@@ -111,6 +115,15 @@ func beside(server string, names ...string) (string, error) {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// removeAll removes what matches a pattern.
+func removeAll(pattern string) error {
+	found, err := filepath.Glob(pattern)
+	for _, path := range found {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
 }
 
 func lockFile(path string) (unlock func(), err error) {

@@ -17,6 +17,11 @@ func commands() []command {
 		},
 		statusCommand(),
 		{
+			name: "ready", summary: "ask a running proxy whether clients should come to it",
+			text: "Asks /readyz at --status, prints the answer, and ends with 1 when clients should go elsewhere: a health check for containers, whose image holds no other program.",
+			run:  ready,
+		},
+		{
 			name: "init", args: "[SCHEMA...]", summary: "print the statements that make the engine's account, and make the catalog",
 			text: "Prints the GRANTs of an account with the least rights that do, for tables in the given schemas or in all. With the account's password it then makes the catalog.",
 			run:  initialize,

@@ -27,14 +27,28 @@ const (
 )
 
 // demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills four tables.
-func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
+func demo(ctx context.Context, w world, o *options, _ []string) error {
 	o.Status = cmp.Or(o.Status, "127.0.0.1:4080")
-	fmt.Fprintln(w.stdout, "Starting a private server…")
-	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
-	if err != nil {
+	if err := o.chooseAddresses(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.Close()) }()
+	server, err := provideServer(ctx, w, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
+	if err != nil {
+		return whileRunning(ctx, err)
+	}
+	if err := errors.Join(o.perform(ctx, w, server), server.Close()); err != nil {
+		return err
+	}
+	if o.Demo.Keep != "" {
+		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s: the same --keep goes on with it.\n", o.Demo.Keep)
+	} else {
+		fmt.Fprintln(w.stdout, "\nStopped, and everything removed.")
+	}
+	return nil
+}
+
+// perform runs the proxy and the application until ctx ends.
+func (o *options) perform(ctx context.Context, w world, server demoServer) error {
 	logPath := filepath.Join(server.Dir(), "ttlproxy.log")
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -42,7 +56,7 @@ func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
 	}
 	defer log.Close()
 	if err := o.introduce(ctx, server); err != nil {
-		return err
+		return whileRunning(ctx, err)
 	}
 
 	g, ctx := errgroup.WithContext(ctx)
@@ -58,19 +72,11 @@ func demo(ctx context.Context, w world, o *options, _ []string) (err error) {
 			return o.show(ctx, w.stdout, server, address, logPath)
 		}
 	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if o.Demo.Keep != "" {
-		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s.\n", o.Demo.Keep)
-	} else {
-		fmt.Fprintln(w.stdout, "\nStopped, and everything removed.")
-	}
-	return nil
+	return g.Wait()
 }
 
 // introduce makes the accounts and tells the proxy where its server is.
-func (o *options) introduce(ctx context.Context, server *sandbox.Server) error {
+func (o *options) introduce(ctx context.Context, server demoServer) error {
 	o.Backends.Addresses = []string{server.Addr()}
 	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they are content with any certificate.
 	o.Proxy.TLS.SelfSigned, o.Backends.TLS.Mode = true, proxy.TLSNever
@@ -81,7 +87,7 @@ func (o *options) introduce(ctx context.Context, server *sandbox.Server) error {
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	for _, statement := range append(o.accounts(server.Flavour == sandbox.MariaDB), demoAccounts...) {
+	for _, statement := range append(o.accounts(server.Kind().Flavour == sandbox.MariaDB), demoAccounts...) {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("prepare the server: %w", err)
 		}
@@ -96,7 +102,7 @@ var demoAccounts = []string{
 }
 
 // show fills the tables through the proxy, says what to try, and goes on as a busy application until ctx ends.
-func (o *options) show(ctx context.Context, out io.Writer, server *sandbox.Server, address, logPath string) error {
+func (o *options) show(ctx context.Context, out io.Writer, server demoServer, address, logPath string) error {
 	application, err := openDemo(address)
 	if err != nil {
 		return err
@@ -106,7 +112,7 @@ func (o *options) show(ctx context.Context, out io.Writer, server *sandbox.Serve
 		return whileRunning(ctx, err)
 	}
 	printInvitation(out, invitation{
-		Server: fmt.Sprintf("%s %s", server.Flavour, server.Version), Address: address, Status: o.Status, Log: logPath,
+		Server: server.Kind().String(), Address: address, Status: o.Status, Log: logPath,
 	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return application.insert(ctx) })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
 	"strings"
 )
 
@@ -23,9 +24,9 @@ var tries = []struct{ statement, shows string }{
 }
 
 func printInvitation(out io.Writer, i invitation) {
-	connect := "mysql --protocol=tcp"
+	connect := clientProgram() + " --socket=" + i.Address
 	if host, port, err := net.SplitHostPort(i.Address); err == nil {
-		connect = fmt.Sprintf("mysql --host=%s --port=%s", host, port)
+		connect = fmt.Sprintf("%s --host=%s --port=%s", clientProgram(), host, port)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "A private %s is running, with ttlproxy in front of it and an application that fills four tables.\n\n", i.Server)
@@ -37,6 +38,16 @@ func printInvitation(out io.Writer, i invitation) {
 	for n, t := range tries {
 		fmt.Fprintf(&b, "  %d.  %s\n       -- %s\n", n+1, t.statement, t.shows)
 	}
-	fmt.Fprintf(&b, "\nThe log is in %s. Ctrl-C ends the demo.\n\n", i.Log)
+	fmt.Fprintf(&b, "\nThe log is in %s. Ctrl-C ends the demo.\n\nRows in each table, and how many have been deleted:\n\n", i.Log)
 	_, _ = io.WriteString(out, b.String())
+}
+
+// clientProgram is the name of the command-line client that is installed.
+func clientProgram() string {
+	for _, name := range []string{"mysql", "mariadb"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return "mysql"
 }

@@ -67,7 +67,7 @@ var (
 func table() []option {
 	return slices.Concat([]option{
 		{
-			name: "config", arg: "FILE", group: "General", on: append([]string{"config"}, onCatalog...), from: fromFlag | fromEnvironment,
+			name: "config", arg: "FILE", group: "General", on: append([]string{"config", "ready"}, onCatalog...), from: fromFlag | fromEnvironment,
 			bind: func(o *options) value { return text{&o.File} },
 			text: "Configuration file in TOML. `ttlproxy config` prints an example with every key.",
 		},
@@ -117,7 +117,7 @@ func table() []option {
 			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced by an old copy of itself. Without it, it remembers only while it runs.",
 		},
 		{
-			name: "status", arg: "ADDRESS", group: "Watching", on: onClients,
+			name: "status", arg: "ADDRESS", group: "Watching", on: append([]string{"ready"}, onClients...),
 			bind: func(o *options) value { return text{&o.Status} },
 			text: "Where the status page, its API, the metrics and the health checks are served by HTTP: HOST:PORT or unix:PATH. Empty: nowhere.",
 		},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writeReference writes docs/reference/options.md. `make docs` runs it, and a test compares.
+// writeReference writes docs/reference/options.md. `make docs` runs these, and a test compares.
 func writeReference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Options\n\n" +
@@ -53,3 +53,17 @@ func code(s string) string {
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
+
+// writeConfigReference writes docs/reference/config.md.
+func writeConfigReference(w io.Writer) error {
+	var example strings.Builder
+	if err := writeExample(&example); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Configuration file\n\n"+
+		"TOML, read by `ttlproxy COMMAND --config=FILE`. One file does for all commands. A key that does not exist is an error, and so is a secret\n"+
+		"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and on SIGHUP: certificates, limits, servers and the log's level are\n"+
+		"taken over while it runs, everything else with the next start. Flags and the environment win; [options.md](options.md) has them all.\n\n"+
+		"`ttlproxy config` prints what follows.\n\n```toml\n%s```\n", example.String())
+	return err
+}

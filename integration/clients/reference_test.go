@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/integration/transcript"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -96,10 +97,8 @@ func answer(t *testing.T, db *sql.DB, schema, statement string) string {
 		text = strings.ReplaceAll(err.Error(), schema, "shop")
 	case len(names) == 0:
 		return ""
-	case vertical:
-		text = upright(names, rows)
 	default:
-		text = boxed(names, rows)
+		text = transcript.Print(names, rows, vertical)
 	}
 	return "-- " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n-- ") + "\n"
 }
@@ -167,55 +166,4 @@ func steadyMoment(s string) string {
 		return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(distance).Format(time.DateTime)
 	}
 	return s
-}
-
-// upright prints rows as clients do behind \G.
-func upright(names []string, rows [][]string) string {
-	width := 0
-	for _, n := range names {
-		width = max(width, len(n))
-	}
-	var b strings.Builder
-	for i, row := range rows {
-		fmt.Fprintf(&b, "%s %d. row %s\n", strings.Repeat("*", 27), i+1, strings.Repeat("*", 27))
-		for k, v := range row {
-			fmt.Fprintf(&b, "%*s: %s\n", width, names[k], v)
-		}
-	}
-	if len(rows) == 0 {
-		return "Empty set\n"
-	}
-	return b.String()
-}
-
-// boxed prints rows as clients do.
-func boxed(names []string, rows [][]string) string {
-	if len(rows) == 0 {
-		return "Empty set\n"
-	}
-	widths := make([]int, len(names))
-	for _, row := range append([][]string{names}, rows...) {
-		for i, v := range row {
-			widths[i] = max(widths[i], len([]rune(v)))
-		}
-	}
-	var rule, b strings.Builder
-	for _, w := range widths {
-		rule.WriteString("+" + strings.Repeat("-", w+2))
-	}
-	rule.WriteString("+\n")
-	line := func(row []string) {
-		for i, v := range row {
-			b.WriteString("| " + v + strings.Repeat(" ", widths[i]-len([]rune(v))+1))
-		}
-		b.WriteString("|\n")
-	}
-	b.WriteString(rule.String())
-	line(names)
-	b.WriteString(rule.String())
-	for _, row := range rows {
-		line(row)
-	}
-	b.WriteString(rule.String())
-	return b.String()
 }

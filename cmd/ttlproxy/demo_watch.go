@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watch prints how many rows there are and how many have been deleted: on a terminal in one line that is written over and
+// over, elsewhere a line now and then.
+func (a *application) watch(ctx context.Context, out io.Writer) error {
+	every, live := 10*time.Second, isTerminal(out)
+	if live {
+		every = time.Second
+	}
+	beat := time.NewTicker(every)
+	defer beat.Stop()
+	for {
+		line := a.progress(ctx)
+		if live {
+			fmt.Fprintf(out, "\r%s\x1b[K", fit(line, width(out)))
+		} else {
+			fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), line)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		}
+	}
+}
+
+// progress fits in a terminal of 80 columns: rows of each table, and behind a minus those that are gone.
+func (a *application) progress(ctx context.Context) string {
+	for i, t := range demoTables {
+		inserted := a.inserted[i].Load() // before counting: what is inserted meanwhile must not look deleted
+		var rows int64
+		if err := a.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.name).Scan(&rows); err != nil {
+			if ctx.Err() == nil {
+				a.shown[i] = t.name + " ?"
+			}
+			continue
+		}
+		a.deleted[i] = max(a.deleted[i], inserted-rows)
+		a.shown[i] = fmt.Sprintf("%s %d −%d", t.name, rows, a.deleted[i])
+	}
+	return strings.Join(a.shown[:], " │ ")
+}
+
+// fit cuts a line so that it does not wrap: a wrapped one could not be written over.
+func fit(line string, columns int) string {
+	if r := []rune(line); columns > 0 && len(r) >= columns {
+		return string(r[:columns-1])
+	}
+	return line
+}
+
+// width is the number of columns of a terminal; 0 if it does not tell.
+func width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
+}

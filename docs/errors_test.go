@@ -1,0 +1,84 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// recognized are numbers that the code has a name for only in order to recognize a server's answer.
+var recognized = []int{1049, 1142, 1146, 1175}
+
+// TestErrorsArePage: docs/reference/errors.md has the numbers of errors that the code raises, and no others.
+func TestErrorsArePage(t *testing.T) {
+	t.Parallel()
+	raised := map[int]bool{}
+	for _, dir := range []string{"ddl", "proxy", "catalog"} {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if !strings.HasSuffix(path, "_test.go") {
+				collectCodes(t, path, raised)
+			}
+		}
+	}
+	page, err := os.ReadFile("reference/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[int]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d{4}) \|`).FindAllStringSubmatch(string(page), -1) {
+		number, _ := strconv.Atoi(m[1])
+		listed[number] = true
+	}
+	for number := range raised {
+		if !listed[number] && !slices.Contains(recognized, number) {
+			t.Errorf("errors.md does not list %d", number)
+		}
+	}
+	for number := range listed {
+		if !raised[number] {
+			t.Errorf("errors.md lists %d, which the code does not raise", number)
+		}
+	}
+}
+
+// collectCodes finds constants that are called code…, and numbers given to a field Code.
+func collectCodes(t *testing.T, path string, into map[int]bool) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(value ast.Expr) {
+		if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.INT {
+			if number, err := strconv.Atoi(literal.Value); err == nil {
+				into[number] = true
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if strings.HasPrefix(strings.ToLower(name.Name), "code") && i < len(n.Values) {
+					add(n.Values[i])
+				}
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" {
+				add(n.Value)
+			}
+		}
+		return true
+	})
+}
