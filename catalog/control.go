@@ -63,11 +63,7 @@ func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs [
 		if err := s.bar(ctx, tx, policy); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, s.sql(selectPolicyJobs), policy)
-		if err != nil {
-			return err
-		}
-		if jobs, err = collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) }); err != nil {
+		if jobs, err = s.openJobs(ctx, tx, policy); err != nil {
 			return err
 		}
 		if err := s.endJobs(ctx, tx, policy, JobCancelled, "cancelled by "+actor); err != nil {

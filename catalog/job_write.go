@@ -57,6 +57,9 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 		if err = s.inForce(ctx, tx, n.Policy.ID, n.Policy.Version); err != nil {
 			return err
 		}
+		if err = s.enabled(ctx, tx); err != nil {
+			return err
+		}
 		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, n.Policy.ID, n.Partition)
 		return err
 	})
@@ -101,6 +104,19 @@ func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64)
 	err := tx.QueryRowContext(ctx, selectPolicyGuard+s.Guard(policy, version)).Scan(&one)
 	if isNoRows(err) {
 		return ErrStopped
+	}
+	return err
+}
+
+// enabled reports ErrStopped when ttl_job_enable is OFF. Whoever switches it off writes the schedules first, as the caller has.
+func (s *Store) enabled(ctx context.Context, tx *sql.Tx) error {
+	var value string
+	err := tx.QueryRowContext(ctx, s.sql(selectSetting), JobEnable).Scan(&value)
+	if err == nil && value == "OFF" {
+		return ErrStopped
+	}
+	if isNoRows(err) {
+		return nil
 	}
 	return err
 }
@@ -194,13 +210,17 @@ func orNoJob(err error) error {
 	return err
 }
 
-// endJobs ends all open jobs of a policy. The caller has written the bar.
-func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, policy uint64, end JobState, reason string) error {
-	rows, err := tx.QueryContext(ctx, s.sql(selectPolicyJobs), policy)
-	if err != nil {
+// endAllJobs ends the open jobs of all policies, and bars them first.
+func (s *Store) endAllJobs(ctx context.Context, tx *sql.Tx, end JobState, reason string) error {
+	if err := s.barAll(ctx, tx); err != nil {
 		return err
 	}
-	ids, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
+	return s.endJobs(ctx, tx, PauseAll, end, reason)
+}
+
+// endJobs ends all open jobs of a policy, or of all (PauseAll). The caller has written the bar.
+func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, policy uint64, end JobState, reason string) error {
+	ids, err := s.openJobs(ctx, tx, policy)
 	if err != nil {
 		return err
 	}
@@ -210,6 +230,15 @@ func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, policy uint64, end JobS
 		}
 	}
 	return nil
+}
+
+// openJobs are the ids of the open jobs of a policy, or of all (PauseAll).
+func (s *Store) openJobs(ctx context.Context, tx *sql.Tx, policy uint64) ([]uint64, error) {
+	rows, err := tx.QueryContext(ctx, s.sql(selectPolicyJobs), policy, policy)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
 }
 
 // endJob moves a job to the history. It locks the tasks before it counts, so that no batch commits in between.

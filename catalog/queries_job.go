@@ -11,7 +11,7 @@ const (
 
 	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id ORDER BY j.schema_name, j.table_name, j.partition_name`
 	selectJob        = `SELECT ` + jobColumns + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
-	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE j.policy_id = ? ORDER BY j.id`
+	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE (? = 0 OR j.policy_id = ?) ORDER BY j.id`
 
 	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES (?, ?, 1)
  ON DUPLICATE KEY UPDATE revision = revision + 1`

@@ -63,9 +63,15 @@ func (s *Store) Values(ctx context.Context) (Values, error) {
 	return out, err
 }
 
-// Set stores values that Check has returned, by name, all or none of them.
+// Set stores values that Check has returned, by name, all or none of them. When ttl_job_enable was switched off, no further
+// row goes once this has answered.
 func (s *Store) Set(ctx context.Context, actor string, values map[string]string) error {
 	return s.tx(ctx, "set", func(tx *sql.Tx) error {
+		if values[JobEnable] == "OFF" {
+			if err := s.endAllJobs(ctx, tx, JobCancelled, JobEnable+" is OFF"); err != nil {
+				return err
+			}
+		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if _, err := s.exec(ctx, tx, upsertSetting, name, values[name], actor); err != nil {
 				return err

@@ -100,14 +100,41 @@ func (c Cron) Next(t time.Time) time.Time {
 				continue
 			}
 			for minutes := c.minute; minutes != 0; minutes &= minutes - 1 {
-				at := time.Date(date.Year(), date.Month(), date.Day(), hour, bits.TrailingZeros64(minutes), 0, 0, zone)
-				if at.After(t) {
+				if at := moment(date, hour, bits.TrailingZeros64(minutes), zone); at.After(t) {
 					return at
 				}
 			}
 		}
 	}
 	return time.Time{}
+}
+
+// moment is when the clocks of a zone show a time for the first time on that day; right after the change of the clocks for a
+// time that they skip.
+func moment(day time.Time, hour, minute int, zone *time.Location) time.Time {
+	at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, zone)
+	start, end := at.ZoneBounds()
+	switch {
+	case at.Hour() == hour && at.Minute() == minute:
+		return first(at, start)
+	case at.Hour()*60+at.Minute() < hour*60+minute:
+		return end.In(zone)
+	default:
+		return start.In(zone)
+	}
+}
+
+// first is the first time that the clocks show what they show at a moment after their change at start.
+func first(at, start time.Time) time.Time {
+	if start.IsZero() {
+		return at
+	}
+	_, now := at.Zone()
+	_, before := start.Add(-1).In(at.Location()).Zone()
+	if earlier := at.Add(time.Duration(now-before) * time.Second); now < before && earlier.Before(start) {
+		return earlier
+	}
+	return at
 }
 
 func (c Cron) matchesDay(t time.Time) bool {

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestCronNext(t *testing.T) {
 		{"0 0 1 * 1", "2026-05-10 00:00", "2026-05-11 00:00"}, // either day
 		{"0 22-23/1 * * 1-5", "2026-05-08 23:30", "2026-05-11 22:00"},
 		{"5/20 * * * *", "2026-05-10 03:06", "2026-05-10 03:25"},
-		{"30 2 * * *", "2026-03-28 12:00", "2026-03-29 03:30"}, // 02:30 is skipped that night
+		{"30 2 * * *", "2026-03-28 12:00", "2026-03-29 03:00"}, // 02:30 is skipped that night
 		{"30 2 * * *", "2026-10-24 12:00", "2026-10-25 02:30"}, // and occurs twice on this one
 	} {
 		parsed, err := ParseCron(c.cron)
@@ -41,21 +42,36 @@ func TestCronNext(t *testing.T) {
 	}
 }
 
-// TestCronOccursOnceInARepeatedHour walks over the night on which clocks go back.
-func TestCronOccursOnceInARepeatedHour(t *testing.T) {
+// TestCronWhenClocksChange walks over nights on which clocks go forward, by an hour or half of one, and back.
+func TestCronWhenClocksChange(t *testing.T) {
 	t.Parallel()
-	prague, err := time.LoadLocation("Europe/Prague")
-	if err != nil {
-		t.Skip(err)
-	}
-	c, err := ParseCron("30 2 * * *")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := time.Date(2026, 10, 24, 0, 0, 0, 0, prague)
-	for _, want := range []string{"24", "25", "26"} {
-		if at = c.Next(at); at.Format("02") != want {
-			t.Errorf("got %s, want day %s", at, want)
+	for _, c := range []struct{ zone, cron, after, want string }{
+		{"Europe/Prague", "30 2 * * *", "2026-03-28T00:00:00Z", "03-28T01:30 03-29T01:00 03-30T00:30"},
+		{"Europe/Prague", "30 2 * * *", "2026-10-24T00:00:00Z", "10-24T00:30 10-25T00:30 10-26T01:30"},
+		{"America/New_York", "30 2 * * *", "2026-03-07T00:00:00Z", "03-07T07:30 03-08T07:00 03-09T06:30"},
+		{"America/New_York", "30 1 * * *", "2026-10-31T00:00:00Z", "10-31T05:30 11-01T05:30 11-02T06:30"},
+		{"Australia/Lord_Howe", "15 2 * * *", "2026-10-02T12:00:00Z", "10-02T15:45 10-03T15:30 10-04T15:15"},
+		{"Australia/Lord_Howe", "45 1 * * *", "2026-04-03T12:00:00Z", "04-03T14:45 04-04T14:45 04-05T15:15"},
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		if err != nil {
+			t.Skip(err)
+		}
+		cron, err := ParseCron(c.cron)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, c.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for range 3 {
+			at = cron.Next(at.In(zone))
+			got = append(got, at.UTC().Format("01-02T15:04"))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s '%s': got %v, want %s", c.zone, c.cron, got, c.want)
 		}
 	}
 }

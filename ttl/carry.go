@@ -85,7 +85,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		return nil, job, err
 	}
 	return &serverTable{
-		policy: policy, session: w.session, statements: statements, batch: task.Batch, beforePacket: w.cfg.beforePacket,
+		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped, beforePacket: w.cfg.beforePacket,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
 			guard: w.store.Guard(policy.ID, job.Version), identity: identity,
@@ -176,6 +176,9 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		walk.limits(l)
 		done, err = walk.step(ctx)
 		w.gang.done(walk.took)
+		if errors.Is(err, errHalted) {
+			return false, nil
+		}
 		if err == nil {
 			if done {
 				return true, nil

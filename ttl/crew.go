@@ -48,7 +48,7 @@ type worker struct {
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
-	w := &worker{Engine: e, session: &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}}
+	w := &worker{Engine: e, session: e.newSession()}
 	defer w.session.close()
 	for ctx.Err() == nil && e.stopped() == "" && len(seats) <= e.gang.wanted() {
 		task, err := w.claim(ctx)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,12 +16,17 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// declare makes a policy on table t as the proxy would.
+// declare makes a policy on a table as the proxy would, with a job every second.
 func (f *fixture) declare(table string) catalog.Policy {
+	f.t.Helper()
+	return f.declareEvery(table, "1s")
+}
+
+func (f *fixture) declareEvery(table, interval string) catalog.Policy {
 	f.t.Helper()
 	p, err := f.store.Declare(f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 		Table: catalog.Table{Schema: f.schema, Name: table},
-		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1s", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
+		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval, TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -434,26 +437,4 @@ func (f *fixture) rowsRead() int {
 		f.t.Skipf("the server does not count rows read: %v", err)
 	}
 	return n
-}
-
-// TestStopFile works without the catalog.
-func TestStopFile(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		f.declare("t")
-		stopFile := filepath.Join(t.TempDir(), "stop")
-		if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		defer f.run(func(c *Config) { c.StopFile = stopFile })()
-		f.wait("a while", elapsed(1500*time.Millisecond))
-		if left := f.rows("t"); left != "100" {
-			t.Fatalf("%s rows are left while the stop file exists", left)
-		}
-		if err := os.Remove(stopFile); err != nil {
-			t.Fatal(err)
-		}
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
-	})
 }

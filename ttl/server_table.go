@@ -16,6 +16,8 @@ type serverTable struct {
 	barrier    *barrier
 	batch      uint64 // the task's batch number as we last knew it
 
+	halted func() string // asked before each packet: a switch that needs no catalog
+
 	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
 	beforePacket func()
 }
@@ -114,6 +116,9 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 	if t.beforePacket != nil {
 		t.beforePacket()
 	}
+	if t.halted != nil && t.halted() != "" {
+		return 0, errHalted
+	}
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
 		return 0, err
@@ -143,6 +148,9 @@ func (t *serverTable) judge(found []int64) (int64, error) {
 func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, err
+	}
+	if t.halted != nil && t.halted() != "" {
+		return 0, errHalted
 	}
 	lock, err := t.statements.UnlockedKeys(keys)
 	if err != nil {

@@ -34,10 +34,22 @@ type ticker struct {
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
 }
 
+func newTicker(e *Engine) *ticker {
+	return &ticker{
+		Engine: e, session: e.newSession(), clock: clockWatch{skew: e.cfg.mostSkew},
+		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
+	}
+}
+
+// newSession is a session that is not open yet.
+func (e *Engine) newSession() *session {
+	return &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}
+}
+
 // ticks looks after jobs: the leader of the cluster starts those that are due, every node leads those it owns, and
 // wakes its crew when there is work.
 func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
-	t := &ticker{Engine: e, session: &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}, retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{}}
+	t := newTicker(e)
 	defer t.session.close()
 	failing := false
 	for ctx.Err() == nil {

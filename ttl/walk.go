@@ -16,6 +16,8 @@ var (
 	errRefused = errors.New("the policy or the task changed")
 	// errChanged: the table is not the one the policy was declared on.
 	errChanged = errors.New("the table changed")
+	// errHalted: the stop file is there, or this node is on its own.
+	errHalted = errors.New("this node must not delete now")
 	// errStuck: the cursor did not move, which would walk the same rows for ever.
 	errStuck = errors.New("the cursor does not advance")
 	// errKeyless: a row refuses to go, and nothing names it.

@@ -1,0 +1,125 @@
+package ttl
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running job is chosen and about
+// to be sent: once the switch has answered no row goes any more, and what was counted is what went.
+func TestSwitchesHoldAtOnce(t *testing.T) {
+	switches := map[string]func(context.Context, *fixture, catalog.Policy, string) error{
+		"ttl_job_enable": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			return f.store.Set(ctx, "test", map[string]string{catalog.JobEnable: "OFF"})
+		},
+		"TTL_ENABLE": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			p.Rule.Enabled = false
+			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+			return err
+		},
+		"REMOVE TTL": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			return f.store.Remove(ctx, catalog.Client{Account: "test"}, p.Table)
+		},
+		"PAUSE TTL": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			return f.store.Pause(ctx, "test", catalog.PauseAll, "", time.Time{})
+		},
+		"PAUSE TTL FOR": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			return f.store.Pause(ctx, "test", p.ID, "", time.Time{})
+		},
+		"CANCEL TTL JOB FOR": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			_, err := f.store.Cancel(ctx, "test", p.ID)
+			return err
+		},
+		"disarmed": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			return f.store.Disarm(ctx, "test", p.ID, p.Version, "for the test")
+		},
+		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
+			return os.WriteFile(stopFile, nil, 0o600)
+		},
+	}
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, turn := range switches {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.fill("t", 20_000)
+				p := f.declareEvery("t", "1h")
+				stopFile := filepath.Join(t.TempDir(), "stop")
+				var packets atomic.Int64
+				var left atomic.Value
+				stop := f.run(func(c *Config) {
+					c.StopFile = stopFile
+					c.beforePacket = func() {
+						if packets.Add(1) != 3 {
+							return
+						}
+						if err := turn(t.Context(), f, p, stopFile); err != nil {
+							t.Error(err)
+						}
+						left.Store(f.rows("t"))
+					}
+				})
+				f.wait("the switch to be turned", func() bool { return left.Load() != nil })
+				f.wait("a while", elapsed(2*time.Second))
+				stop()
+				now := f.rows("t")
+				if now != left.Load() {
+					t.Errorf("%s rows when the switch had answered, %s later", left.Load(), now)
+				}
+				if now == "20000" || now == "10000" {
+					t.Errorf("%s rows are left: the switch was not turned in the middle", now)
+				}
+				counted := f.text("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task) + (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.job_history)")
+				if gone := f.text("SELECT 20000 - " + now); counted != gone {
+					t.Errorf("%s rows are counted as deleted, %s are gone", counted, gone)
+				}
+			})
+		}
+	})
+}
+
+// TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a job any more.
+func TestDisabledStartsNothing(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		p := f.declare("t")
+		f.set(catalog.JobEnable, "OFF")
+		if _, err := f.store.CreateJob(t.Context(), catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !settled(err) {
+			t.Errorf("got %v, want ErrStopped", err)
+		}
+		f.set(catalog.JobEnable, "ON")
+		defer f.run(nil)()
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+	})
+}
+
+// TestStopFileEndsByItself: when the file is gone, work goes on where it was.
+func TestStopFileEndsByItself(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		f.declare("t")
+		stopFile := filepath.Join(t.TempDir(), "stop")
+		if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer f.run(func(c *Config) { c.StopFile = stopFile })()
+		f.wait("a while", elapsed(1500*time.Millisecond))
+		if left := f.rows("t"); left != "100" {
+			t.Fatalf("%s rows are left while the stop file exists", left)
+		}
+		if err := os.Remove(stopFile); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+	})
+}
