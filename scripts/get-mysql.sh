@@ -43,7 +43,7 @@ mirror=${TTLPROXY_APT_MIRROR:-$(
 [ -n "$mirror" ] || die "no Debian mirror in this machine's apt configuration; set TTLPROXY_APT_MIRROR"
 
 # A private apt: own lists, own cache, and an empty list of installed packages, so that every library comes along,
-# the C library included. Nothing of it is installed.
+# the C library included. Nothing of it is installed. Signatures are checked, dates are not: an old copy of the suite will do.
 work=$(mktemp -d "$cache/fetching-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{lists/partial,archives/partial,root}
@@ -56,7 +56,7 @@ private_apt() {
     -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
     -o Dir::State::Lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::State::extended_states="$work/extended" \
     -o Dir::Cache="$work" -o Dir::Cache::Archives="$work/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-    -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true \
+    -o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true \
     -o APT::Install-Recommends=false -o Binary::apt-get::APT::Keep-Downloaded-Packages=true "$@"
 }
 say "fetching MySQL from $suite of $mirror into $prefix"

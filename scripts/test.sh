@@ -49,6 +49,22 @@ provide mysql TTLPROXY_TEST_MYSQL mysql:9 MYSQL_ROOT_PASSWORD
 scripts/get-promtool.sh || true
 PATH=$PATH:${XDG_CACHE_HOME:-$HOME/.cache}/ttlproxy/bin
 
+# The race detector needs a C compiler.
+has_compiler() { command -v "$(go env CC)" >/dev/null; }
+if [[ " $* " == *" -race "* ]] && ! has_compiler; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "test: installing gcc, for the race detector"
+    DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends gcc libc6-dev </dev/null >/dev/null || true
+  fi
+  if ! has_compiler; then
+    echo "test: without a C compiler (install gcc), the race detector is left out"
+    for argument; do
+      shift
+      [ "$argument" = -race ] || set -- "$@" "$argument"
+    done
+  fi
+fi
+
 # Fewer packages at once than cores would be wasteful, more would make tests with deadlines unfair.
 status=0
 go test -json -timeout 15m "$@" | go run ./scripts/testsum "${missing[@]}" || status=$?

@@ -18,8 +18,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		s.failed++
 	}
+	if s.passed == 0 && s.failed == 0 {
+		fmt.Fprintln(os.Stdout, "nothing was tested: go test did not come so far")
+		s.failed++
+	}
 	s.report(os.Args[1:], os.Getenv("CI") == "true")
-	if s.failed > 0 || s.passed == 0 {
+	if s.failed > 0 {
 		os.Exit(1)
 	}
 }
