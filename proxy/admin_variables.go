@@ -33,9 +33,12 @@ func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *
 	return sendWithRows(x, r, ours)
 }
 
+// namesSettings reports whether a filter may let some of our settings through.
+func namesSettings(f ddl.Filter) bool { return f.MayName("ttl_", "tidb_ttl_") }
+
 // matchingSettings lets the server pick those of our settings that a filter lets through.
 func (a *admin) matchingSettings(ctx context.Context, x *exchange, f ddl.Filter) ([][]any, error) {
-	if !f.MayName("ttl_", "tidb_ttl_") {
+	if !namesSettings(f) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, settingsWait)

@@ -65,6 +65,10 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 		return noConcern
 	case *ddl.CreateTable, *ddl.AlterTable, *ddl.DropTables, *ddl.RenameTables, *ddl.TruncateTable, *ddl.ChangeTables, *ddl.ShowCreateTable:
 		return follows
+	case *ddl.ShowVariables:
+		if !namesSettings(a.Filter) {
+			return noConcern
+		}
 	case *ddl.Prepare:
 		if x.Recall(a.Name) == nil && (a.Inner == nil || concernOfOne(a.Inner, x) == noConcern) {
 			return noConcern
