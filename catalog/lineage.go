@@ -80,7 +80,7 @@ func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by 
 }
 
 // ErrOtherServer says that the catalog is not on the server that was meant.
-var ErrOtherServer = errors.New("another server was meant")
+var ErrOtherServer = errors.New("the catalog is on another server")
 
 // Trust lets the policies of this catalog delete on the server with that key, which must be the one it is on now. The catalog gets a
 // new identity, so that what proxies remember about its other copy does not hold it again.
@@ -90,7 +90,7 @@ func (s *Store) Trust(ctx context.Context, actor, server string) error {
 		return err
 	}
 	if v.Key() != server {
-		return fmt.Errorf("%w: the catalog is on '%s', not on '%s'", ErrOtherServer, v.Key(), server)
+		return fmt.Errorf("%w: '%s', not '%s'", ErrOtherServer, v.Key(), server)
 	}
 	err = s.tx(ctx, "trust server", func(tx *sql.Tx) error {
 		if err := s.barAll(ctx, tx); err != nil {

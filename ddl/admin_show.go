@@ -17,7 +17,7 @@ func (r *reader) showTTL() bool {
 	}
 	if ok {
 		a.Filter = r.filter()
-		ok = r.limit(&a.Limit)
+		ok = !r.peek(0, "WHERE") && r.limit(&a.Limit)
 	}
 	r.close(a, ok, usageShow)
 	return true
@@ -37,9 +37,10 @@ func (r *reader) filter() Filter {
 		r.at += 2
 		return Filter{Like: r.spelling(r.tokens[r.at-1])}
 	}
-	if !r.take("WHERE") || r.done() {
+	if !r.peek(0, "WHERE") || r.at+1 == len(r.tokens) || r.peek(1, "LIMIT") {
 		return Filter{}
 	}
+	r.at++
 	start := r.current().start
 	for !r.done() && !r.peek(0, "LIMIT") {
 		r.skip()

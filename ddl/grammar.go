@@ -22,12 +22,18 @@ func Grammar() []string {
 	return []string{usageShow, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove, usageTrust}
 }
 
+// WrongCondition is a syntax error in the condition of a SHOW TTL.
+func WrongCondition(where string) *Error { return wrongNear(where, 1, usageShow) }
+
 // usageError is a syntax error at the current token.
 func (r *reader) usageError(usage string) *Error {
-	near := r.text[r.current().start:r.st.end]
+	line := 1 + strings.Count(r.text[r.st.start:r.current().start], "\n")
+	return wrongNear(r.text[r.current().start:r.st.end], line, usage)
+}
+
+func wrongNear(near string, line int, usage string) *Error {
 	if len(near) > nearLength {
 		near = near[:nearLength]
 	}
-	line := 1 + strings.Count(r.text[r.st.start:r.current().start], "\n")
 	return &Error{CodeSyntax, stateSyntax, fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s", near, line, usage)}
 }

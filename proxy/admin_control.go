@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -28,29 +29,53 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 	if err := a.Store.Pause(ctx, a.account, id, "", until); err != nil {
 		return nil, err
 	}
-	info := "Paused until RESUME TTL"
-	if !until.IsZero() {
-		info = "Paused until " + until.Format(time.DateTime) + " UTC"
+	what, end := "everything", "RESUME TTL"
+	if s.Table != nil {
+		what, end = s.Table.Text, "RESUME TTL FOR "+s.Table.Text
 	}
-	return &reply{info: info}, nil
+	if !until.IsZero() {
+		end = until.Format(time.DateTime) + " UTC"
+	}
+	return &reply{info: "Paused: " + what + ", until " + end}, nil
 }
 
 // resume answers RESUME TTL: whoever may pause may resume.
 func (a *admin) resume(ctx context.Context, x *exchange, s *ddl.ResumeTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+	id := catalog.PauseAll
 	if s.Table != nil {
 		p, err := a.allowed(ctx, x, *s.Table)
 		if err != nil {
 			return nil, err
 		}
-		return &reply{info: "Resumed"}, a.Store.Resume(ctx, a.account, p.ID)
-	}
-	id, err := a.stopping(ctx, x, nil)
-	if err != nil {
+		id = p.ID
+	} else if err := a.maySet(x); err != nil {
 		return nil, err
 	}
-	return &reply{info: "Resumed"}, a.Store.Resume(ctx, a.account, id)
+	if err := a.Store.Resume(ctx, a.account, id); err != nil {
+		return nil, err
+	}
+	why, err := a.stillHeld(ctx, id)
+	if why != "" {
+		return &reply{info: "Resumed, but still " + why}, err
+	}
+	return &reply{info: "Resumed"}, err
+}
+
+// stillHeld says why nothing is deleted for a policy, or for all, although it is not paused any more; empty when it is.
+func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
+	s, err := report.Read(ctx, a.Store)
+	if err != nil {
+		return "", err
+	}
+	if halt := s.Halt(); policy == catalog.PauseAll && halt != "" {
+		return string(report.Paused) + " (" + halt + ")", nil
+	}
+	if v, found := holding(s, policy); found {
+		return v.String(), nil
+	}
+	return "", nil
 }
 
 // cancel answers CANCEL TTL JOB. When it has answered, the jobs delete nothing more.
@@ -103,30 +128,4 @@ func (a *admin) allowed(ctx context.Context, x *exchange, name ddl.Name) (p cata
 		return p, err
 	}
 	return p, mayDelete(x, name.Text, p.Rule.Column)
-}
-
-// until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day is the next one.
-func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	r, err := x.Ask("SELECT CONVERT_TZ(CAST(" + literal(text) + " AS DATETIME), @@session.time_zone, '+00:00')")
-	if err != nil {
-		return time.Time{}, err
-	}
-	if len(r.Rows) == 0 || r.Rows[0][0] == nil {
-		return time.Time{}, refuse("Incorrect DATETIME value: '%s' in PAUSE TTL UNTIL", text)
-	}
-	at, err := time.Parse(time.DateTime, string(r.Rows[0][0]))
-	if err != nil {
-		return time.Time{}, err
-	}
-	now, err := a.Store.Clock(ctx)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if !at.After(now) {
-		return time.Time{}, refuse("PAUSE TTL UNTIL '%s' lies in the past", text)
-	}
-	return at, nil
 }

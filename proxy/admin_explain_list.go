@@ -20,11 +20,14 @@ func emptyExplain(asJSON bool) report.List {
 
 func explainJSON(p *plan.Preview) report.List {
 	l := emptyExplain(true)
-	text, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		text = []byte("{}") // not reached: numbers and texts
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // statements hold < and >
+	e.SetIndent("", "  ")
+	if err := e.Encode(p); err != nil {
+		text.WriteString("{}") // not reached: numbers and texts
 	}
-	l.Rows = append(l.Rows, report.Row{Values: []any{string(text)}})
+	l.Rows = append(l.Rows, report.Row{Values: []any{strings.TrimSpace(text.String())}})
 	return l
 }
 

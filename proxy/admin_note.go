@@ -25,10 +25,14 @@ func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catal
 	t.notes = append(t.notes, previewNotes(p)...)
 }
 
-// noteIntents does the same for the tables of an ALTER that changes more than the TTL. A new table has no rows.
+// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new table, which has no rows, it tells the zone.
 func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	for _, i := range intents {
-		if i.Rule == nil || i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
+		if i.Rule == nil {
+			continue
+		}
+		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
+			t.notes = append(t.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
 			continue
 		}
 		table := i.Table
@@ -46,11 +50,17 @@ func previewNotes(p *plan.Preview) []Note {
 		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}
 	notes := []Note{{Level: "Note", Code: codeNote, Message: due}}
-	if p.TimeZone != "" {
-		notes = append(notes, Note{Level: "Note", Code: codeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", p.TimeZone, p.ZoneFrom)})
-	}
+	notes = append(notes, zoneNotes(p.TimeZone, p.ZoneFrom)...)
 	for _, w := range p.Warnings {
 		notes = append(notes, Note{Level: "Warning", Code: codeNote, Message: w})
 	}
 	return notes
+}
+
+// zoneNotes name the zone in which dates are read; none for a TIMESTAMP, which needs none.
+func zoneNotes(zone, from string) []Note {
+	if zone == "" {
+		return nil
+	}
+	return []Note{{Level: "Note", Code: codeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from)}}
 }

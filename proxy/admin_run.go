@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -33,6 +34,11 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 	if err != nil {
 		return nil, err
 	}
+	if stands(jobs) {
+		if err := a.mayRun(ctx, p); err != nil {
+			return nil, err
+		}
+	}
 	if s.Wait {
 		if jobs, err = w.ended(ctx, jobs); err != nil {
 			return nil, err
@@ -50,20 +56,28 @@ func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Work() {
-		if w.Policy.ID != p.ID {
-			continue
-		}
-		switch v := report.Judge(w); v.Word {
-		case report.Disarmed, report.Off, report.Paused, report.NeedsApproval:
-			return refuse("The TTL job of %s can not run now: %s", p.Table, v)
-		default:
-		}
+	if v, held := holding(s, p.ID); held {
+		return refuse("The TTL job of %s can not run now: %s", p.Table, v)
 	}
 	if !s.HasEngine() {
 		return refuse("The TTL job of %s can not run now: no engine is running (see SHOW TTL NODES)", p.Table)
 	}
 	return nil
+}
+
+// holding is the verdict that keeps the jobs of a policy from running, if there is one.
+func holding(s *report.Snapshot, policy uint64) (report.Verdict, bool) {
+	for _, w := range s.Work() {
+		if w.Policy.ID != policy {
+			continue
+		}
+		switch v := report.Judge(w); v.Word {
+		case report.Disarmed, report.Off, report.Paused, report.NeedsApproval:
+			return v, true
+		default:
+		}
+	}
+	return report.Verdict{}, false
 }
 
 // jobWait follows the jobs of one policy.
@@ -133,13 +147,13 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 	return jobs, err
 }
 
+// stands reports whether jobs have begun and none of them goes on by itself.
+func stands(jobs []catalog.EndedJob) bool {
+	return !anyRunning(jobs) && slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State.Open() })
+}
+
 func anyRunning(jobs []catalog.EndedJob) bool {
-	for i := range jobs {
-		if jobs[i].State == catalog.JobRunning {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State == catalog.JobRunning })
 }
 
 // refresh reads a job again, from where it is now.

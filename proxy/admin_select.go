@@ -72,7 +72,7 @@ func literalRows(l *report.List) string {
 	for i, r := range l.Rows {
 		rows[i] = make([]any, len(r.Values))
 		for k, v := range r.Values {
-			rows[i][k] = jsonValue(v)
+			rows[i][k] = jsonValue(l.Columns[k].Type, v)
 		}
 	}
 	document, err := json.Marshal(rows)
@@ -82,9 +82,15 @@ func literalRows(l *report.List) string {
 	return literal(string(document))
 }
 
-func jsonValue(v any) any {
-	if t, ok := v.(time.Time); ok {
-		return t.UTC().Format("2006-01-02 15:04:05.000000")
+// jsonValue writes a value such that the server reads it into its column without a warning.
+func jsonValue(t report.Type, v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UTC().Format("2006-01-02 15:04:05.000000")
+	case float64:
+		if t == report.Decimal {
+			return json.Number(strconv.FormatFloat(v, 'f', 1, 64))
+		}
 	}
 	return v
 }

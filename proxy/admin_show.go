@@ -2,10 +2,12 @@ package proxy
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // longList bounds lists that grow with time. LIMIT may ask for more, up to what fits in a packet of the server.
@@ -18,6 +20,9 @@ const (
 func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+	if err := a.checkCondition(x, s); err != nil {
+		return nil, err
+	}
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
 		t, err := a.resolveTable(x, *s.Table)
@@ -38,4 +43,18 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 		return nil, err
 	}
 	return &reply{list: &l, filter: s.Filter, limit: s.Limit}, nil
+}
+
+// checkCondition lets the server judge a WHERE by itself, so that what is wrong with it is not told about the statement around it. A
+// prepared one was judged when it was prepared.
+func (a *admin) checkCondition(x *exchange, s *ddl.ShowTTL) error {
+	if s.Filter.Where == "" || a.prepared {
+		return nil
+	}
+	none := report.Empty(s.List)
+	_, err := x.Ask((&reply{list: &none, filter: s.Filter}).query(literalRows(&none)))
+	if e, refused := errors.AsType[*wire.Error](err); refused && e.Code == ddl.CodeSyntax {
+		return asWireError(ddl.WrongCondition(s.Filter.Where))
+	}
+	return err
 }

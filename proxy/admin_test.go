@@ -145,6 +145,11 @@ func TestPauseAndResume(t *testing.T) {
 		if got := verdict(); !strings.Contains(got, "WAITING") {
 			t.Errorf("after RESUME: %s", got)
 		}
+		run(t, db, "SET time_zone = '+00:00'")
+		run(t, db, "PAUSE TTL FOR orders UNTIL '23:59:59'")
+		if got := verdict(); !strings.Contains(got, "PAUSED (PAUSE TTL by ") || !strings.Contains(got, "23:59:59 UTC") {
+			t.Errorf("after PAUSE … UNTIL a time of day: %s", got)
+		}
 		run(t, db, "PAUSE TTL")
 		if got := verdict(); !strings.Contains(got, "PAUSED (everything") {
 			t.Errorf("after PAUSE of everything: %s", got)
@@ -153,7 +158,7 @@ func TestPauseAndResume(t *testing.T) {
 		for query, want := range map[string]uint16{
 			"PAUSE TTL FOR nothing":                   1146,
 			"PAUSE TTL FOR orders UNTIL '1999-01-01'": codeUnknown,
-			"PAUSE TTL FOR orders UNTIL 'tomorrow'":   codeUnknown,
+			"PAUSE TTL FOR orders UNTIL 'tomorrow'":   codeWrongTime,
 		} {
 			if code, message := refused(t, db, query); code != want {
 				t.Errorf("%s: error %d (%s), want %d", query, code, message, want)
@@ -267,7 +272,7 @@ func TestTrust(t *testing.T) {
 		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Deleting'"); !slices.Equal(got, []string{"Deleting|OFF"}) {
 			t.Errorf("after looking: %q", got)
 		}
-		if code, message := refused(t, db, "TRUST TTL SERVER 'another'"); code != codeUnknown || !strings.Contains(message, "not on 'another'") {
+		if code, message := refused(t, db, "TRUST TTL SERVER 'another'"); code != codeUnknown || !strings.Contains(message, "not 'another'") {
 			t.Errorf("another server: error %d (%s)", code, message)
 		}
 		if got := rows(t, db, statement); !slices.Contains(got, "Policies held|no") || !slices.Contains(got, "Server trusted|yes") {

@@ -20,7 +20,7 @@ func (a *admin) trust(ctx context.Context, x *exchange, s *ddl.TrustServer) (*re
 	if s.Server != "" {
 		err := a.Store.Trust(ctx, a.account, s.Server)
 		if errors.Is(err, catalog.ErrOtherServer) {
-			return nil, refuse("Nothing was trusted: %v; TRUST TTL SERVER shows which it is", err)
+			return nil, refuse("Nothing was trusted: %v", err)
 		}
 		if err != nil {
 			return nil, err

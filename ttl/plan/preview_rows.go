@@ -57,7 +57,7 @@ func (v *preview) sampleKeys(ctx context.Context) ([]Key, error) {
 	return QueryKeys(ctx, v.q, block+" LIMIT "+strconv.Itoa(previewKeys), len(v.now.Key))
 }
 
-// statements are the ones that a job would run, with the first and the last of the sample keys as bounds.
+// statements are the ones that a job would begin with, as far as the sample keys.
 func (v *preview) statements(keys []Key) ([]string, error) {
 	if len(keys) == 0 || v.choice.Way == Refuse {
 		return nil, nil
@@ -71,12 +71,10 @@ func (v *preview) statements(keys []Key) ([]string, error) {
 		}
 		remove, err = v.now.DeleteKeys(keys[:min(2, len(keys))], "")
 	case WalkRange:
-		to := Range{From: keys[0]}
-		if find, err = v.now.BlockEnd(to, previewRows); err != nil {
+		if find, err = v.now.BlockEnd(Range{}, previewRows); err != nil {
 			return nil, err
 		}
-		to.To = keys[len(keys)-1]
-		remove, err = v.now.DeleteRange(to, "")
+		remove, err = v.now.DeleteRange(Range{To: keys[len(keys)-1]}, "")
 	default:
 		return []string{v.now.DeleteSome(previewRows, "")}, nil
 	}
