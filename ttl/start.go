@@ -122,11 +122,11 @@ func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts,
 
 // together sums the estimates of all partitions: the brake judges tables.
 func together(all []prospect) plan.Estimate {
-	sum := plan.Estimate{Exact: true}
+	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
 		sum.Rows += x.estimate.Rows
 		sum.Expired += x.estimate.Expired
-		sum.Exact = sum.Exact && x.estimate.Exact
+		sum.Exact, sum.DueExact = sum.Exact && x.estimate.Exact, sum.DueExact && x.estimate.DueExact
 	}
 	return sum
 }
