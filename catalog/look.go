@@ -131,13 +131,13 @@ func (s *Store) partitions(ctx context.Context, conn *sql.Conn, t Table) ([]Iden
 }
 
 // tableIDs returns InnoDB's ids by partition, in lower case and in the spelling of file names; "" is a table without partitions.
-// Of subpartitions the highest counts. Without PROCESS, or for names we can not spell, there are none.
+// Of subpartitions the highest counts. Without PROCESS there are none.
 func (s *Store) tableIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string]uint64, error) {
 	query := selectTableIDsMySQL
 	if s.Server().MariaDB {
 		query = selectTableIDsMariaDB
 	}
-	name := fileName(t.Schema) + "/" + fileName(t.Name)
+	name := fileName(t.Schema) + "/" + fileName(t.Name) // stored tells its case, which the query does not look at
 	rows, err := conn.QueryContext(ctx, query, name, name+"#p#", name+"#p#")
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
@@ -150,27 +150,14 @@ func (s *Store) tableIDs(ctx context.Context, conn *sql.Conn, t Table) (map[stri
 		var id uint64
 		var full string
 		err := r.Scan(&id, &full)
-		_, part, _ := strings.Cut(strings.ToLower(full), "#p#")
-		part, _, _ = strings.Cut(part, "#sp#")
-		ids[part] = max(ids[part], id)
+		if part, same := strings.CutPrefix(full, name); same {
+			part, _, _ = strings.Cut(strings.TrimPrefix(strings.ToLower(part), "#p#"), "#sp#")
+			ids[part] = max(ids[part], id)
+		}
 		return struct{}{}, err
 	})
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
 	}
 	return ids, err
-}
-
-// fileName spells an identifier the way InnoDB names files. Letters beyond ASCII have shorter codes that we do not know;
-// such a table has no id for us, and its CREATE_TIME alone decides.
-func fileName(name string) string {
-	var b strings.Builder
-	for _, c := range name {
-		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			b.WriteRune(c)
-			continue
-		}
-		fmt.Fprintf(&b, "@%04x", c)
-	}
-	return b.String()
 }
