@@ -114,3 +114,39 @@ func TestGaleraMemberIsTrustedWhileItsClusterIsAtWork(t *testing.T) {
 		t.Errorf("another member of the cluster: held because %s", why)
 	}
 }
+
+// A client on another member is looked for there: the proxy that forwarded its statement may be gone, too.
+func TestGaleraMemberTellsThatAClientIsGone(t *testing.T) {
+	t.Parallel()
+	a, b := galera(t)
+	p := a.declare(t, a.table(t, "a"))
+	client := openDB(t, b.cfg)
+	who := Client{Account: "ann@%", Server: Server{Host: b.Server().Host, Port: b.Server().Port}.Key()}
+	if err := client.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Stage(t.Context(), who, []Intent{{Kind: IntentAlter, Table: p.Table}}); err != nil {
+		t.Fatal(err)
+	}
+	sweep := func() int {
+		t.Helper()
+		n, err := a.SweepMember(t.Context(), b.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := sweep(); n != 0 {
+		t.Errorf("swept %d stages while the client was there", n)
+	}
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; sweep() == 0; n++ {
+		if n == 200 {
+			t.Fatal("the stage was never settled")
+		}
+		a.scalar(t, "SELECT SLEEP(0.02)")
+	}
+	a.wantState(t, "a", PolicyArmed)
+}

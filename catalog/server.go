@@ -26,6 +26,11 @@ func (s Server) Key() string {
 	return fmt.Sprintf("%s@%s:%d", s.UUID, s.Host, s.Port)
 }
 
+// is reports whether key names this server. A server that was known only as the one in front of a client has no UUID in its key.
+func (s Server) is(key string) bool {
+	return key == s.Key() || key == Server{Host: s.Host, Port: s.Port}.Key()
+}
+
 // keySQL returns the SQL that gives Key on the server it runs on, so that a connection which has failed over names the right one.
 func (s Server) keySQL() string {
 	uuid := "@@server_uuid"

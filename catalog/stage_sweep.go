@@ -69,12 +69,32 @@ func sameIncarnation(a, b []Identity) bool {
 	})
 }
 
-// abandonedAfter is how long a stage on another server waits for its proxy to come back.
+// abandonedAfter is how long a stage on another server, which nobody can ask, waits for its proxy to come back.
 const abandonedAfter = time.Hour
 
 // Sweep settles the stages whose client is gone, by looking at the tables. It returns how many policies it has settled.
 // Housekeeping calls it; so does Stage when it meets one.
 func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
+	return s.sweep(ctx, s.gone)
+}
+
+// SweepMember settles the stages of clients of another server in front of the same data, by asking it who is there. Where nobody
+// calls it, such a stage waits for its proxy.
+func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, err error) {
+	there, err := readServer(ctx, member)
+	if err != nil || there.Key() == s.Server().Key() {
+		return 0, err
+	}
+	return s.sweep(ctx, func(ctx context.Context, who Client, _ uint64) (bool, error) {
+		if !there.is(who.Server) {
+			return false, nil
+		}
+		return goneFrom(ctx, member, there, who)
+	})
+}
+
+// sweep settles the stages whose client is gone, as it is told.
+func (s *Store) sweep(ctx context.Context, gone func(context.Context, Client, uint64) (bool, error)) (settled int, err error) {
 	staged, err := s.policies(ctx, s.db, selectStagedPolicies)
 	if err != nil {
 		return 0, err
@@ -85,11 +105,11 @@ func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
 		groups[who] = append(groups[who], p.ID)
 	}
 	for who, ids := range groups {
-		gone, err := s.gone(ctx, who, ids[0])
+		ended, err := gone(ctx, who, ids[0])
 		if err != nil {
 			return settled, err
 		}
-		if !gone {
+		if !ended {
 			continue
 		}
 		err = s.conclude(ctx, ids, judge)
@@ -107,17 +127,22 @@ func (s *Store) gone(ctx context.Context, who Client, policy uint64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if who.Server != now.Key() {
+	if !now.is(who.Server) {
 		return s.abandoned(ctx, policy)
 	}
-	if now.Boot.Sub(who.Boot).Abs() > 2*time.Second {
+	return goneFrom(ctx, s.db, now, who)
+}
+
+// goneFrom asks a client's own server.
+func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, error) {
+	if !who.Boot.IsZero() && server.Boot.Sub(who.Boot).Abs() > 2*time.Second {
 		return true, nil
 	}
-	if ok, err := seesProcesses(ctx, s.db, now.MariaDB); err != nil || !ok {
+	if ok, err := seesProcesses(ctx, db, server.MariaDB); err != nil || !ok {
 		return false, err
 	}
 	var n int
-	if err := s.db.QueryRowContext(ctx, selectConnection, who.Connection).Scan(&n); err != nil {
+	if err := db.QueryRowContext(ctx, selectConnection, who.Connection).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for connection %d: %w", who.Connection, err)
 	}
 	return n == 0, nil

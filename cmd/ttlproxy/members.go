@@ -12,7 +12,7 @@ import (
 )
 
 // introduceMembers makes the other members of the backend list known to the catalog, now and then, so that a planned fail-over to one
-// of them keeps policies armed.
+// of them keeps policies armed. It also asks each who of its clients has vanished in the middle of a statement.
 func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) error {
 	const interval = time.Minute
 	tick := time.NewTicker(interval)
@@ -41,6 +41,9 @@ func introduceOne(ctx context.Context, store *catalog.Store, m proxy.Member) err
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if _, err := store.SweepMember(ctx, db); err != nil {
+		return err
+	}
 	return store.Introduce(ctx, db)
 }
 
