@@ -73,6 +73,11 @@ func holdReplaced(known, now []Identity) []Identity {
 	return out
 }
 
+// anyHeld reports whether a partition is held on its own.
+func anyHeld(all []Identity) bool {
+	return slices.ContainsFunc(all, func(i Identity) bool { return i.Held != "" })
+}
+
 // difference says what distinguishes two shapes; "" for nothing.
 func (a Shape) difference(b Shape) string {
 	if a.Columns == b.Columns && a.PrimaryKey == b.PrimaryKey {

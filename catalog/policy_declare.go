@@ -25,7 +25,8 @@ type Declaration struct {
 }
 
 // Declare gives a table a policy, or changes the one it has, in one transaction: when it returns nil no row is deleted
-// under the old rule any more, by any proxy. A rule that changes nothing keeps version, jobs and approval.
+// under the old rule any more, by any proxy. A rule that changes nothing keeps version, jobs and approval, as long as the
+// table is the one it was; otherwise Arm takes the new table for the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
 	d.Table = s.stored(d.Table)
 	seen, err := s.Look(ctx, d.Table)
@@ -36,7 +37,7 @@ func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy,
 		return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, ErrNoTable)
 	}
 	var out Policy
-	err = s.tx(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
+	err = s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
 		old, err := s.policy(ctx, tx, d.Table)
 		switch {
 		case errors.Is(err, ErrNoPolicy):
@@ -47,54 +48,85 @@ func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy,
 		case old.Stage != nil:
 			return ErrTableInDDL
 		}
-		if old.Rule.Equal(d.Rule) && old.State == PolicyArmed && !d.Hold {
-			out = old
-			return nil
-		}
-		out, err = s.change(ctx, tx, who, old, d, seen)
+		out, err = s.redeclare(ctx, tx, who, old, d, seen)
 		return err
 	})
 	return out, err
 }
 
-// change writes a new rule over a known policy and ends the jobs of the old one.
-func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen) (Policy, error) {
+// redeclare changes a known policy, unless there is nothing to change.
+func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen) (Policy, error) {
+	known, err := s.identities(ctx, tx, selectIdentities, old.ID, seen.Server)
+	if err != nil {
+		return old, err
+	}
+	how, now, stranger := Compare(old.Shape, known, seen)
+	if how == Stranger || d.Hold || d.Arm && anyHeld(now) || old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
+		if !d.Arm && how != Stranger {
+			seen.Identities = now // a partition that is held stays so
+		}
+		return s.change(ctx, tx, who, old, d, seen, stranger)
+	}
+	if how == Changed {
+		err = s.learnIdentity(ctx, tx, old.ID, seen.Server, now)
+	}
+	return old, err
+}
+
+// change writes a new rule over a known policy and ends the jobs of the old one. stranger says why the table is not the one
+// that the policy was declared on; it is empty if it is.
+func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen, stranger string) (Policy, error) {
 	if err := s.bar(ctx, tx, old.ID); err != nil {
 		return old, err
 	}
 	state, reason, kind := old.State, old.Reason, EventChanged
-	if d.Arm && state != PolicyArmed {
+	switch {
+	case d.Arm && (state != PolicyArmed || stranger != ""):
 		state, reason, kind = PolicyArmed, "", EventArmed
+	case state == PolicyArmed && stranger != "":
+		state, reason, kind = PolicyDisarmed, stranger, EventDisarmed
+	}
+	shape := seen.Shape
+	if state == PolicyDisarmed {
+		shape = old.Shape // what it was armed on
 	}
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
-		rule: d.Rule, state: state, reason: reason, shape: seen.Shape, hold: d.Hold,
-		keepApproval: state == old.State && old.Rule.sameExpiry(d.Rule) && old.Approved(),
+		rule: d.Rule, state: state, reason: reason, shape: shape, hold: d.Hold,
+		keepApproval: state == old.State && stranger == "" && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
 	}
 	if err := s.endJobs(ctx, tx, old.ID, JobCancelled, "the policy was changed"); err != nil {
 		return old, err
 	}
-	if err := s.rememberIdentity(ctx, tx, old.ID, seen); err != nil {
-		return old, err
+	if state != PolicyDisarmed {
+		if err := s.rememberIdentity(ctx, tx, old.ID, seen); err != nil {
+			return old, err
+		}
 	}
 	p, err := s.policy(ctx, tx, d.Table)
 	if err != nil {
 		return old, err
 	}
-	return p, s.record(ctx, tx, p.event(kind, who.Account, p.Rule.String()))
+	text := p.Rule.String()
+	if kind == EventDisarmed {
+		text = reason
+	}
+	return p, s.record(ctx, tx, p.event(kind, who.Account, text))
 }
 
 // Remove takes a table's policy away. A table without one is no error, as in TiDB.
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	t = s.stored(t)
-	return s.tx(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
+	return s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
 		p, err := s.policy(ctx, tx, t)
-		if errors.Is(err, ErrNoPolicy) {
+		switch {
+		case errors.Is(err, ErrNoPolicy):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		case p.Stage != nil:
+			return ErrTableInDDL
 		}
 		return s.remove(ctx, tx, who.Account, p, EventRemoved, "REMOVE TTL")
 	})

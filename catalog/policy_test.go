@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,103 @@ func TestDeclareTheSameChangesNothing(t *testing.T) {
 		if again.Version != p.Version || !again.Approved() {
 			t.Errorf("got version %d approved %v, want version %d still approved", again.Version, again.Approved(), p.Version)
 		}
+	})
+}
+
+// A table that was altered or replaced on another connection is noticed by a declaration that says nothing new.
+func TestDeclareTheSameOnAnotherTable(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		approve := func(p Policy) {
+			t.Helper()
+			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		declare := func(d Declaration) Policy {
+			t.Helper()
+			d.Table = p.Table
+			got, err := b.Declare(t.Context(), b.client(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		approve(p)
+
+		b.settleClock(t)
+		b.exec(t, "ALTER TABLE user.a COMMENT 'an index or a comment does not matter'")
+		got := declare(Declaration{Rule: p.Rule, Arm: true})
+		if got.Version != p.Version || !got.Approved() {
+			t.Errorf("altered: got version %d approved %v, want version %d still approved", got.Version, got.Approved(), p.Version)
+		}
+		if known, why, err := b.Recognize(t.Context(), "node", got); err != nil || why != "" || len(known) == 0 {
+			t.Errorf("altered: got %v, %q, %v, want the table recognized", known, why, err)
+		}
+
+		b.exec(t, "ALTER TABLE user.a ADD COLUMN note TEXT")
+		got = declare(Declaration{Rule: p.Rule})
+		if got.State != PolicyDisarmed || !strings.Contains(got.Reason, "`note` text") {
+			t.Errorf("a new column, not armed: got %s %q, want it disarmed for the column", got.State, got.Reason)
+		}
+		got = declare(Declaration{Rule: p.Rule, Arm: true})
+		if !got.Armed() || got.Approved() || !strings.Contains(got.Shape.Columns, "`note`") {
+			t.Errorf("a new column, armed: got %+v, want it armed on the new columns, not approved", got)
+		}
+
+		approve(got)
+		b.exec(t, "DROP TABLE user.a")
+		b.exec(t, "CREATE TABLE user.a (id BIGINT PRIMARY KEY, at DATETIME, note TEXT)")
+		got = declare(Declaration{Rule: p.Rule, Arm: true})
+		if !got.Armed() || got.Approved() {
+			t.Errorf("replaced: got armed %v approved %v, want it armed and not approved", got.Armed(), got.Approved())
+		}
+		if _, why, err := b.Recognize(t.Context(), "node", got); err != nil || why != "" {
+			t.Errorf("replaced: got %q, %v, want the new table recognized", why, err)
+		}
+	})
+}
+
+// A partition that was replaced on another connection is held until the policy is armed again, whatever the state of the rest.
+func TestArmingReleasesHeldPartitions(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "CREATE TABLE user.a (id BIGINT, at DATETIME) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))")
+		p := b.declare(t, b.named("a"))
+		b.exec(t, "ALTER TABLE user.a TRUNCATE PARTITION p0")
+		b.exec(t, "ALTER TABLE user.a REBUILD PARTITION p0")
+		known, why, err := b.Recognize(t.Context(), "node", p)
+		if err != nil || why != "" || !anyHeld(known) {
+			t.Fatalf("got %+v, %q, %v, want p0 held", known, why, err)
+		}
+		held := func(when string, want bool) {
+			t.Helper()
+			if known, err := b.Identities(t.Context(), p.ID); err != nil || anyHeld(known) != want {
+				t.Errorf("%s: got %+v, %v, want held %v", when, known, err, want)
+			}
+		}
+		declare := func(d Declaration) {
+			t.Helper()
+			d.Table = p.Table
+			if _, err := b.Declare(t.Context(), b.client(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		declare(Declaration{Rule: p.Rule})
+		held("declared again", true)
+		often := p.Rule
+		often.JobInterval = "5m"
+		declare(Declaration{Rule: often})
+		held("another job interval", true)
+		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+		b.exec(t, "ALTER TABLE user.a ADD PARTITION (PARTITION p2 VALUES LESS THAN MAXVALUE)")
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		held("another partition", true)
+		declare(Declaration{Rule: often, Arm: true})
+		held("armed", false)
 	})
 }
 

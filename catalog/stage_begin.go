@@ -29,20 +29,8 @@ func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Stage
 			return nil, err
 		}
 	}
-	staged, err := s.stageAll(ctx, who, intents, before)
-	if !errors.Is(err, ErrTableInDDL) {
-		return staged, err
-	}
-	// The other statement's client may be gone for good.
-	if _, err := s.Sweep(ctx); err != nil {
-		return nil, err
-	}
-	return s.stageAll(ctx, who, intents, before)
-}
-
-func (s *Store) stageAll(ctx context.Context, who Client, intents []Intent, before []Seen) (*Staged, error) {
 	staged := &Staged{store: s}
-	err := s.tx(ctx, "stage", func(tx *sql.Tx) error {
+	err := s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
 		staged.ids = nil
 		for i, in := range intents {
 			id, err := s.stageOne(ctx, tx, who, in, before[i])
@@ -56,6 +44,19 @@ func (s *Store) stageAll(ctx context.Context, who Client, intents []Intent, befo
 		return nil
 	})
 	return staged, err
+}
+
+// txAlone is tx for a change that cannot be made while another statement is changing the table. When one is in the way its client
+// may be gone for good, so it looks, and tries once more.
+func (s *Store) txAlone(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
+	err := s.tx(ctx, doing, fn)
+	if !errors.Is(err, ErrTableInDDL) {
+		return err
+	}
+	if _, err := s.Sweep(ctx); err != nil {
+		return err
+	}
+	return s.tx(ctx, doing, fn)
 }
 
 // compose gives each table one intent: a chain of renames becomes one from the first name to the last.

@@ -80,6 +80,8 @@ type ending struct {
 	kind   EventKind
 	text   string
 	moved  bool // the DDL renamed its table
+	// swapped says that another table has taken the name, and the policy stays with the name.
+	swapped bool
 }
 
 // endingOf decides what becomes of a policy, without looking at the others.
@@ -155,7 +157,7 @@ func keepNames(ends []ending, after looks) {
 		}
 		in := &ends[j]
 		name, gone := out.policy.Table, out.table
-		out.table, out.seen, out.moved = name, after[name], false
+		out.table, out.seen, out.moved, out.swapped = name, after[name], false, true
 		out.state, out.reason = out.policy.Stage.Before, out.policy.Stage.BeforeReason
 		out.kind, out.text = EventFollowed, fmt.Sprintf("the table was replaced by %s, which holds a copy of the policy", in.policy.Table)
 		in.table, in.seen = gone, after[gone]

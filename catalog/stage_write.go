@@ -81,6 +81,9 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 		return err
 	}
 	if e.seen.Exists && e.state != PolicyDisarmed {
+		if err := s.keepHolds(ctx, tx, &e); err != nil {
+			return err
+		}
 		if err := s.rememberIdentity(ctx, tx, e.policy.ID, e.seen); err != nil {
 			return err
 		}
@@ -88,6 +91,25 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	now := e.policy
 	now.Version, now.Table = now.Version+1, e.table
 	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
+}
+
+// keepHolds lets partitions that were held before the DDL stay so, unless it arms the policy or the table is another one now.
+func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
+	if e.policy.Stage.Arm || e.swapped {
+		return nil
+	}
+	known, err := s.identities(ctx, tx, selectIdentities, e.policy.ID, e.seen.Server)
+	if err != nil {
+		return err
+	}
+	e.seen.Identities = slices.Clone(e.seen.Identities)
+	for i, n := range e.seen.Identities {
+		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
+		if k >= 0 {
+			e.seen.Identities[i].Held = known[k].Held
+		}
+	}
+	return nil
 }
 
 // writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before, and ends the others.

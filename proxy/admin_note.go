@@ -12,6 +12,13 @@ import (
 // codeNote is ER_YES, under which MySQL sends its own notes.
 const codeNote = 1003
 
+// noteState tells the client when the policy that a statement has changed is disarmed, and so deletes nothing.
+func (t *turn) noteState(p catalog.Policy) {
+	if p.State == catalog.PolicyDisarmed {
+		t.note("Warning", "the TTL policy of "+p.Table.String()+" is disarmed: "+p.Reason+"; ALTER TABLE … TTL_ENABLE='ON' arms it again")
+	}
+}
+
 // noteDeclared tells the client what its declaration does to the rows that are there. The policy is in force already, so trouble
 // here is logged and the notes are left out.
 func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
@@ -38,6 +45,9 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		table := i.Table
 		if i.To != nil {
 			table = *i.To
+		}
+		if p, err := t.Store.Policy(ctx, table); err == nil {
+			t.noteState(p)
 		}
 		t.noteDeclared(ctx, table, *i.Rule)
 	}
