@@ -34,10 +34,10 @@ func opens(text []byte) bool {
 	for end < len(text) && isNameByte(text[end]) {
 		end++
 	}
-	if end == i || end-i > 9 {
+	var upper [10]byte
+	if end == i || end-i > len(upper) {
 		return false
 	}
-	var upper [9]byte
 	for n, c := range text[i:end] {
 		if isLetter(c) {
 			c &^= 0x20
@@ -50,7 +50,7 @@ func opens(text []byte) bool {
 func opening(first string, rest []byte) bool {
 	switch first {
 	case "ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "OPTIMIZE", "REPAIR",
-		"SHOW", "EXPLAIN", "DESC", "DESCRIBE", "PREPARE", "EXECUTE",
+		"SHOW", "EXPLAIN", "DESC", "DESCRIBE", "PREPARE", "EXECUTE", "DEALLOCATE",
 		"RUN", "CANCEL", "PAUSE", "RESUME", "APPROVE", "TRUST":
 		return true
 	case "SET":

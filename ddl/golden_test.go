@@ -123,13 +123,7 @@ func (m Mode) print(v reflect.Value) string {
 			}
 			return m.print(reflect.ValueOf(s.Action))
 		}
-		var fields []string
-		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() && v.Type().Field(i).IsExported() {
-				fields = append(fields, v.Type().Field(i).Name+":"+m.print(f))
-			}
-		}
-		return v.Type().Name() + "{" + strings.Join(fields, " ") + "}"
+		return v.Type().Name() + "{" + strings.Join(m.fields(v), " ") + "}"
 	case reflect.Slice:
 		var items []string
 		for i := range v.Len() {
@@ -139,4 +133,20 @@ func (m Mode) print(v reflect.Value) string {
 	default:
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+// fields prints the fields of a struct; those of an embedded one as its own.
+func (m Mode) fields(v reflect.Value) []string {
+	var fields []string
+	for i := range v.NumField() {
+		f, at := v.Field(i), v.Type().Field(i)
+		switch {
+		case f.IsZero() || !at.IsExported():
+		case at.Anonymous:
+			fields = append(fields, m.fields(f)...)
+		default:
+			fields = append(fields, at.Name+":"+m.print(f))
+		}
+	}
+	return fields
 }

@@ -2,22 +2,35 @@ package ddl
 
 import "strings"
 
-// Prepare is PREPARE name FROM 'text'. Its text is read like a statement of its own. A text in a user variable is
-// not looked at, and the server refuses a TTL in it.
+// Prepare is PREPARE name FROM text.
 type Prepare struct {
-	Name  string
-	Inner *Statement // nil when it does not concern us
+	Name string
+	Dynamic
 }
 
 // Execute is EXECUTE name.
 type Execute struct{ Name string }
 
-// Immediate is MariaDB's EXECUTE IMMEDIATE 'text'.
-type Immediate struct{ Inner *Statement }
+// Deallocate is DEALLOCATE PREPARE name.
+type Deallocate struct{ Name string }
 
-func (*Prepare) action()   {}
-func (*Execute) action()   {}
-func (*Immediate) action() {}
+// Immediate is MariaDB's EXECUTE IMMEDIATE text.
+type Immediate struct{ Dynamic }
+
+// Dynamic is a statement inside a statement. It is read like one of its own.
+type Dynamic struct {
+	Inner *Statement // nil when it does not concern us, or is not known yet
+	// Expression computes the text: a user variable, or on MariaDB any expression. It is empty when the text is a literal.
+	// Ask the session for its value, and give that to Resolve.
+	Expression string
+
+	start, end int // of the literal or the expression
+}
+
+func (*Prepare) action()    {}
+func (*Execute) action()    {}
+func (*Deallocate) action() {}
+func (*Immediate) action()  {}
 
 // prepare reads what follows PREPARE.
 func (r *reader) prepare() {
@@ -25,14 +38,14 @@ func (r *reader) prepare() {
 	if !ok || !r.take("FROM") {
 		return
 	}
-	r.st.Action = &Prepare{Name: strings.ToLower(name), Inner: r.inner()}
+	r.st.Action = &Prepare{Name: strings.ToLower(name), Dynamic: r.dynamic()}
 }
 
 // execute reads what follows EXECUTE.
 func (r *reader) execute() {
 	if r.take("IMMEDIATE") {
-		if inner := r.inner(); inner != nil {
-			r.st.Action = &Immediate{Inner: inner}
+		if d := r.dynamic(); d.Inner != nil || d.Expression != "" {
+			r.st.Action = &Immediate{d}
 		}
 		return
 	}
@@ -41,33 +54,62 @@ func (r *reader) execute() {
 	}
 }
 
-// inner reads the statement inside a string literal. When something is cut from it, the literal is replaced.
-func (r *reader) inner() *Statement {
-	if r.current().kind != text {
-		return nil
+// deallocate reads the name of a statement to be forgotten.
+func (r *reader) deallocate() {
+	if name, ok := r.ident(); ok {
+		r.st.Action = &Deallocate{Name: strings.ToLower(name)}
 	}
-	first := r.current()
-	var sql strings.Builder
+}
+
+// dynamic reads the text of a statement up to USING or the end. When something is cut from a literal, it is replaced.
+func (r *reader) dynamic() Dynamic {
+	d := Dynamic{start: r.current().start}
+	var literal strings.Builder
+	from := r.at
 	for r.current().kind == text {
-		sql.WriteString(r.unquote(r.spelling(r.current())))
+		literal.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}
-	statements := Parse(sql.String(), r.mode)
+	constant := r.at > from && (r.done() || r.peek(0, "USING"))
+	for !r.done() && !r.peek(0, "USING") {
+		r.skip()
+	}
+	if r.at == from {
+		return d
+	}
+	d.end = r.tokens[r.at-1].end
+	if !constant {
+		d.Expression = r.text[d.start:d.end]
+		return d
+	}
+	d.Inner = r.st.dynamic(d, literal.String(), r.mode)
+	return d
+}
+
+// Resolve reads the text that the expression of a PREPARE or EXECUTE IMMEDIATE stands for, in UTF-8. It returns nil if that
+// does not concern us. If something is cut from it, Forward has the rest in place of the expression.
+func (s *Statement) Resolve(d Dynamic, text string) *Statement {
+	mode := s.source.mode
+	return s.dynamic(d, Encode(text, mode.Charset), mode)
+}
+
+func (s *Statement) dynamic(d Dynamic, text string, mode Mode) *Statement {
+	statements := Parse(text, mode)
 	if len(statements) != 1 || statements[0].Action == nil {
 		return nil
 	}
 	inner := statements[0]
-	if inner.Err != nil {
-		r.reject(inner.Err)
+	if inner.Err != nil && s.Err == nil {
+		s.Err = inner.Err
 	}
 	if inner.Changed() {
-		r.st.cuts = append(r.st.cuts, cut{first.start, r.tokens[r.at-1].end, r.mode.quote(inner.Forward())})
+		s.Replace(d.start, d.end, mode.Literal(inner.Forward()))
 	}
 	return inner
 }
 
-// quote writes a string literal in the client's character set.
-func (m Mode) quote(value string) string {
+// Literal writes a text in the client's character set as a string literal.
+func (m Mode) Literal(value string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
 	for i := 0; i < len(value); {

@@ -22,8 +22,6 @@ func (r *reader) read() {
 		r.create()
 	case r.take("ALTER"):
 		r.alter()
-	case r.take("DROP"):
-		r.drop()
 	case r.take("RENAME", "TABLE"), r.take("RENAME", "TABLES"):
 		r.rename()
 	case r.take("TRUNCATE"):
@@ -36,6 +34,10 @@ func (r *reader) read() {
 		r.prepare()
 	case r.take("EXECUTE"):
 		r.execute()
+	case r.take("DEALLOCATE", "PREPARE"), r.take("DROP", "PREPARE"):
+		r.deallocate()
+	case r.take("DROP"):
+		r.drop()
 	case r.take("SHOW"):
 		r.show()
 	case r.take("EXPLAIN"), r.take("DESCRIBE"), r.take("DESC"):

@@ -41,7 +41,7 @@ func (s *Statement) Clause() *Clause {
 
 // Action is what a statement asks for, as one of the pointers to the structs of this package:
 // CreateTable, AlterTable, DropTables, RenameTables, TruncateTable, ChangeTables, DropDatabase, ShowCreateTable,
-// SetVariables, ReadNames, ShowVariables, Prepare, Execute, and the admin statements.
+// SetVariables, ReadNames, ShowVariables, Prepare, Execute, Immediate, Deallocate, and the admin statements.
 type Action interface{ action() }
 
 // Name is a table's name as a statement spells it.

@@ -58,7 +58,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 	if !ok {
 		return false, nil
 	}
-	if x.Command == wire.Prepare {
+	if x.Preparing() {
 		_, err := x.Prepare(shape.prepared(), a.memo(st))
 		return true, err
 	}
@@ -75,7 +75,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 
 // answerForServer answers the statements that are the server's but for a part of ours.
 func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statement) (handled bool, err error) {
-	prepare := x.Command == wire.Prepare
+	prepare := x.Preparing()
 	switch s := st.Action.(type) {
 	case *ddl.SetVariables:
 		if prepare {
@@ -130,8 +130,7 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 	if _, err := x.Ask("SET " + rowsVariable + " = " + literalRows(r.list)); err != nil {
 		return err
 	}
-	_, err = x.Pass()
-	return err
+	return a.pass()
 }
 
 // run does what a statement asks for.

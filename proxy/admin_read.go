@@ -22,11 +22,15 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 	if err != nil {
 		return err
 	}
-	if len(refs) == 0 {
+	prepare := x.Preparing()
+	switch {
+	case len(refs) == 0 && prepare:
+		_, err := x.Prepare(st.Text(), nil)
+		return err
+	case len(refs) == 0:
 		_, err := x.Forward(st.Text())
 		return err
 	}
-	prepare := x.Command == wire.Prepare
 	values, err := a.valuesOf(ctx, x, refs)
 	if err != nil {
 		return err
@@ -63,8 +67,7 @@ func (a *admin) executeRead(ctx context.Context, x *exchange, s *ddl.ReadNames) 
 	if err := setVariables(x, values); err != nil {
 		return err
 	}
-	_, err = x.Pass()
-	return err
+	return a.pass()
 }
 
 // setVariables puts what a prepared statement reads into user variables.

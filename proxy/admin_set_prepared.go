@@ -30,7 +30,7 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 	if err := a.maySetAll(x, s); err != nil {
 		return err
 	}
-	h, err := x.HoldSame()
+	h, err := a.hold()
 	if err != nil {
 		return err
 	}

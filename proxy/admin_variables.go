@@ -23,8 +23,7 @@ func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *
 		return err
 	}
 	if len(ours) == 0 {
-		_, err := x.Pass()
-		return err
+		return a.pass()
 	}
 	r, err := x.Ask(text)
 	if err != nil {

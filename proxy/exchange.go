@@ -22,7 +22,8 @@ type exchange struct {
 	more    bool   // the answer to come is not the last
 	open    bool   // the client still waits
 	notes   []Note
-	broken  error // the session cannot go on
+	naming  *naming // while PREPARE name FROM is carried out
+	broken  error   // the session cannot go on
 
 	begun   int64  // when the command could have gone to the server
 	servers int64  // how long the server took for the command itself

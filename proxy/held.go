@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -86,9 +87,21 @@ func (x *exchange) renumber(packets []byte, change func([]byte) []byte) error {
 	return x.answer(out)
 }
 
+// naming is what PREPARE name FROM makes of Prepare.
+type naming struct {
+	name string
+	mode ddl.Mode
+}
+
+// Preparing reports whether the held command prepares a statement: COM_STMT_PREPARE, or PREPARE name FROM.
+func (x *exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
+
 // Prepare prepares another text in place of the held one. When the server has accepted it, memo is what Memo
-// returns at each EXECUTE until the client closes the statement.
+// returns at each EXECUTE until the client closes the statement. Under a name, Recall returns it.
 func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
+	if x.naming != nil {
+		return x.prepareName(sql, memo)
+	}
 	h, err := x.Hold(sql)
 	if err != nil {
 		return wire.Report{}, err
@@ -97,6 +110,24 @@ func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
 		if id, ok := wire.PreparedID(payload); ok {
 			x.s.memory.prepared(id, memo)
 		}
+	}
+	return h.Report, x.Send(h)
+}
+
+// prepareName is Prepare for PREPARE name FROM. The text goes through a variable: MySQL reads a literal in another character set than
+// the client's.
+func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
+	const text = "@`ttlproxy text`"
+	n := x.naming
+	if _, err := x.Ask("SET " + text + " = " + n.mode.Literal(sql)); err != nil {
+		return wire.Report{}, err
+	}
+	h, err := x.Hold("PREPARE " + ddl.Encode(ddl.Quote(n.name), n.mode.Charset) + " FROM " + text)
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if !h.Failed() {
+		x.Remember(n.name, memo)
 	}
 	return h.Report, x.Send(h)
 }

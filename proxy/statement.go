@@ -50,7 +50,11 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	if asksForWarnings(text) {
 		return warnings(x, text)
 	}
-	if !h.concerned(ctx, x, text) {
+	concerned, err := h.concerned(ctx, x, text)
+	if err != nil {
+		return h.withoutCatalog(ctx, x, text, err)
+	}
+	if !concerned {
 		_, err := x.Pass()
 		return err
 	}
@@ -71,6 +75,18 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		return err
 	}
 	return h.each(ctx, x, s, parts)
+}
+
+// withoutCatalog lets a packet through that only follows tables.
+func (h *statements) withoutCatalog(ctx context.Context, x *exchange, text string, why error) error {
+	parts := ddl.Parse(text, ddl.Mode{MariaDB: x.MariaDB()})
+	t := &turn{statements: h, x: x, st: parts[len(parts)-1], prepared: true}
+	if len(parts) == 1 {
+		return t.withoutCatalog(ctx, why)
+	}
+	t.noteWithoutCatalog(ctx, why)
+	x.Leave(t.notes...)
+	return t.pass()
 }
 
 // each carries out the statements of a packet one by one. Behind one that may change the session it is asked again, and

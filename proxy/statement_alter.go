@@ -105,9 +105,7 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 }
 
 func (t *turn) remove(ctx context.Context, table catalog.Table) error {
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
-	defer cancel()
-	return t.Store.Remove(ctx, t.client(), table)
+	return insist(ctx, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
 }
 
 // write checks the clause against the table as it is and makes it the policy.
@@ -120,10 +118,13 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 	if err != nil {
 		return err
 	}
-	writing, cancel := context.WithTimeout(ctx, catalogWait)
-	defer cancel()
-	_, err = t.Store.Declare(writing, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+	var declared catalog.Policy
+	err = insist(ctx, func(ctx context.Context) error {
+		declared, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+		return err
+	})
 	if err == nil {
+		t.noteState(declared)
 		t.noteDeclared(ctx, table, rule)
 	}
 	return err

@@ -33,11 +33,11 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return err
 	}
 	staged, err := t.stage(ctx, c)
-	if err != nil && c.declares {
-		return inCatalogTrouble(err)
+	if err != nil && !c.declares {
+		staged, err = t.stageBehindLocks(ctx, c)
 	}
 	if err != nil {
-		return t.notStopped(c, err)
+		return declaredWithout(err)
 	}
 	if err := t.passed(stopped); err != nil {
 		return err
@@ -95,17 +95,18 @@ func (t *turn) passed(s step) error {
 	return nil
 }
 
-// notStopped refuses a DDL on a table whose policy is known and cannot be stopped: the old rule must not meet the new
-// table. If the server would refuse the statement for locks of the client's own, its word counts.
-func (t *turn) notStopped(c change, why error) error {
+// stageBehindLocks tries once more to stop the policies when that took too long: it may be a global read lock that the catalog waits
+// for, and the DDL would, too. If it is the client's own the server says so, and its word counts. A DDL whose policy
+// is known and cannot be stopped is refused: the old rule must not meet the new table.
+func (t *turn) stageBehindLocks(ctx context.Context, c change) (*catalog.Staged, error) {
 	for _, i := range c.intents {
 		_, err := t.x.Ask("ALTER TABLE " + ddl.Encode(i.Table.String(), t.mode.Charset))
 		refused, ok := errors.AsType[*wire.Error](err)
 		if err != nil && !ok || ok && refused.Code != codeTableDenied && refused.Code != codeNoSuchTable {
-			return err
+			return nil, err
 		}
 	}
-	return inCatalogTrouble(why)
+	return t.stage(ctx, c)
 }
 
 // idle asks unless.
@@ -116,28 +117,45 @@ func (c change) idle() (bool, error) {
 	return c.unless()
 }
 
-// stage waits for a while when another statement is changing the table.
-func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
+// stage stops the policies of the tables, or of none if the DDL has nothing to do any more.
+func (t *turn) stage(ctx context.Context, c change) (staged *catalog.Staged, err error) {
+	err = insist(ctx, func(ctx context.Context) error {
+		var err error
+		if staged, err = t.Store.Stage(ctx, t.client(), c.intents); !inTheWay(err) {
+			return err
+		}
+		if idle, failed := c.idle(); failed != nil {
+			return failed
+		} else if idle {
+			staged = &catalog.Staged{}
+			return nil
+		}
+		return err
+	})
+	return staged, err
+}
+
+// insist tries a change of the catalog for a while as long as another statement is changing the table.
+func insist(ctx context.Context, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
-		s, err := t.Store.Stage(ctx, t.client(), c.intents)
-		if !errors.Is(err, catalog.ErrTableInDDL) && !errors.Is(err, catalog.ErrPolicyChanged) {
-			return s, err
+		err := change(ctx)
+		if !inTheWay(err) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return err
 		case <-again.C:
 		}
-		if idle, failed := c.idle(); failed != nil {
-			return nil, failed
-		} else if idle {
-			return &catalog.Staged{}, nil
-		}
 	}
+}
+
+func inTheWay(err error) bool {
+	return errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
 // commit is not ended by a client that leaves: the DDL has happened.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -19,26 +18,28 @@ const (
 
 // concerned is the second test, of a text that may be ours. Only one that passes it may bring a question to its own
 // connection, since that changes what FOUND_ROWS() and the like say there. So it does without the session's
-// settings, and errs towards true.
-func (h *statements) concerned(ctx context.Context, x *exchange, text string) bool {
+// settings, and errs towards true. An error says that the catalog cannot be asked.
+func (h *statements) concerned(ctx context.Context, x *exchange, text string) (bool, error) {
 	c := concernOf(text, x)
 	if c == noConcern {
-		return false
+		return false, nil
 	}
 	h.Store = h.Catalog()
-	return c == ours || x.Command == wire.Prepare || h.mentioned(ctx, text)
+	if c == ours || x.Command == wire.Prepare {
+		return true, nil
+	}
+	return h.mentioned(ctx, text)
 }
 
-// mentioned reports whether a table with a policy may be named in the text. If the catalog cannot be asked, what only
-// follows a table passes, and the identity check catches up later.
-func (h *statements) mentioned(ctx context.Context, text string) bool {
+// mentioned reports whether a table with a policy may be named in the text.
+func (h *statements) mentioned(ctx context.Context, text string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
 	found, err := h.Store.Mentioned(ctx, text)
 	if err != nil {
-		h.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
+		return false, unavailable(err)
 	}
-	return found
+	return found, nil
 }
 
 // concernOf reads a text in each way that a session's settings could make the server read it.
@@ -70,15 +71,30 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 			return noConcern
 		}
 	case *ddl.Prepare:
-		if x.Recall(a.Name) == nil && (a.Inner == nil || concernOfOne(a.Inner, x) == noConcern) {
+		if x.Recall(a.Name) == nil && concernOfDynamic(a.Dynamic, x) == noConcern {
 			return noConcern
 		}
 	case *ddl.Immediate:
-		return concernOfOne(a.Inner, x)
+		return concernOfDynamic(a.Dynamic, x)
 	case *ddl.Execute:
+		if x.Recall(a.Name) == nil {
+			return noConcern
+		}
+	case *ddl.Deallocate:
 		if x.Recall(a.Name) == nil {
 			return noConcern
 		}
 	}
 	return ours
+}
+
+// concernOfDynamic looks into a statement that holds another. What a text that is computed says, only the session knows.
+func concernOfDynamic(d ddl.Dynamic, x *exchange) concern {
+	switch {
+	case d.Expression != "":
+		return ours
+	case d.Inner == nil:
+		return noConcern
+	}
+	return concernOfOne(d.Inner, x)
 }

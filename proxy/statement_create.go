@@ -161,14 +161,7 @@ func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table cat
 	if len(t.notes) == 0 {
 		return t.pass()
 	}
-	h, err := t.hold()
-	if err != nil {
-		return err
-	}
-	if h.Failed() {
-		return t.x.Send(h)
-	}
-	return t.send(h)
+	return t.passWithNotes()
 }
 
 // appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited for the catalog. From

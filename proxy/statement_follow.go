@@ -32,7 +32,9 @@ func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
 
 // dropDatabase takes away the policies of all its tables.
 func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
-	policies, err := t.Store.PoliciesIn(ctx, a.Schema)
+	asking, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	policies, err := t.Store.PoliciesIn(asking, a.Schema)
 	if err != nil {
 		return t.withoutCatalog(ctx, unavailable(err))
 	}

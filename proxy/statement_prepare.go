@@ -2,6 +2,10 @@ package proxy
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -40,9 +44,15 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 		return err
 	}
 	h.Store = h.Catalog()
-	if d, ok := x.Memo().(*deferred); ok && concernOfOne(d.st, x) == follows && !h.mentioned(ctx, d.st.Text()) {
-		_, err := x.Pass()
-		return err
+	if d, ok := x.Memo().(*deferred); ok && concernOfOne(d.st, x) == follows {
+		mentioned, err := h.mentioned(ctx, d.st.Text())
+		if err != nil {
+			return (&turn{statements: h, x: x, st: d.st, prepared: true}).withoutCatalog(ctx, err)
+		}
+		if !mentioned {
+			_, err := x.Pass()
+			return err
+		}
 	}
 	s, err := readSituation(x)
 	if err != nil {
@@ -66,30 +76,89 @@ func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situa
 	return t.act(ctx, action)
 }
 
-// prepareNamed is PREPARE name FROM 'text'. Whatever had the name before is gone, also if this one fails.
-func (t *turn) prepareNamed(a *ddl.Prepare) error {
+// prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one fails.
+func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
 	t.x.Forget(a.Name)
-	if a.Inner == nil {
-		return t.pass()
-	}
-	h, err := t.hold()
+	inner, err := t.inner(a.Dynamic)
 	if err != nil {
 		return err
 	}
-	if !h.Failed() {
-		t.x.Remember(a.Name, &deferred{st: a.Inner, schema: t.schema})
+	if inner != nil && inner.Err != nil {
+		_, _ = t.x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(a.Name), t.mode.Charset))
+		return refusal(inner.Err)
 	}
-	return t.x.Send(h)
+	if _, warnings := actionOf(inner).(*ddl.ShowWarnings); inner == nil || warnings {
+		return t.pass() // EXECUTE asks the session first, so that warnings would be those of our question
+	}
+	t.x.naming = &naming{name: a.Name, mode: t.mode}
+	defer func() { t.x.naming = nil }()
+	return t.prepare(ctx, t.x, inner, t.situation)
+}
+
+// immediate is EXECUTE IMMEDIATE text.
+func (t *turn) immediate(ctx context.Context, a *ddl.Immediate) error {
+	inner, err := t.inner(a.Dynamic)
+	switch {
+	case err != nil:
+		return err
+	case inner == nil:
+		return t.pass()
+	case inner.Err != nil:
+		return refusal(inner.Err)
+	}
+	if done, err := (&admin{t}).answer(ctx, t.x, inner); done || err != nil {
+		return err
+	}
+	return t.act(ctx, inner.Action)
+}
+
+// inner reads the statement inside one. For a text that is computed the session is asked, and asked once more by the server if
+// the statement does not concern us, so that an expression which assigns is left alone.
+func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
+	switch {
+	case d.Expression == "":
+		return d.Inner, nil
+	case !t.x.MariaDB() && d.Expression[0] != '@', strings.Contains(d.Expression, ":="):
+		return nil, nil //nolint:nilnil // the server refuses it, or has the last word
+	}
+	r, err := t.x.Ask("SELECT HEX(CONVERT((" + d.Expression + ") USING utf8mb4))")
+	if refused := (*wire.Error)(nil); errors.As(err, &refused) {
+		return nil, nil //nolint:nilnil // the server says why
+	}
+	if err != nil || len(r.Rows) != 1 || len(r.Rows[0]) != 1 {
+		return nil, err
+	}
+	text, err := hex.DecodeString(string(r.Rows[0][0]))
+	if err != nil {
+		return nil, fmt.Errorf("text of a prepared statement: %w", err)
+	}
+	return t.st.Resolve(d, string(text)), nil
+}
+
+func actionOf(st *ddl.Statement) ddl.Action {
+	if st == nil {
+		return nil
+	}
+	return st.Action
 }
 
 // executeNamed is EXECUTE name.
 func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
-	d, ok := t.x.Recall(a.Name).(*deferred)
-	if !ok {
-		return t.pass()
-	}
 	s := *t.situation
-	s.schema = d.schema
 	run := &turn{statements: t.statements, x: t.x, st: t.st, situation: &s, alone: t.alone}
-	return run.act(ctx, d.st.Action)
+	switch m := t.x.Recall(a.Name).(type) {
+	case *deferred:
+		s.schema = m.schema
+		return run.act(ctx, m.st.Action)
+	case *adminMemo:
+		s.schema = m.schema
+		return (&admin{run}).execute(ctx, t.x, m)
+	}
+	return t.pass()
+}
+
+// deallocate is DEALLOCATE PREPARE name.
+func (t *turn) deallocate(a *ddl.Deallocate) error {
+	t.x.Forget(a.Name)
+	return t.pass()
 }

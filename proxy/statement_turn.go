@@ -26,7 +26,7 @@ type turn struct {
 
 // take decides what becomes of the statement and does it.
 func (t *turn) take(ctx context.Context) error {
-	if t.st.Err != nil {
+	if _, named := t.st.Action.(*ddl.Prepare); t.st.Err != nil && !named {
 		return refusal(t.st.Err)
 	}
 	return t.act(ctx, t.st.Action)
@@ -51,14 +51,13 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.ShowCreateTable:
 		return t.showCreate(ctx, a)
 	case *ddl.Immediate:
-		if done, err := (&admin{t}).answer(ctx, t.x, a.Inner); done || err != nil {
-			return err
-		}
-		return t.act(ctx, a.Inner.Action)
+		return t.immediate(ctx, a)
 	case *ddl.Prepare:
-		return t.prepareNamed(a)
+		return t.prepareNamed(ctx, a)
 	case *ddl.Execute:
 		return t.executeNamed(ctx, a)
+	case *ddl.Deallocate:
+		return t.deallocate(a)
 	}
 	if done, err := (&admin{t}).answer(ctx, t.x, t.st); done || err != nil {
 		return err
@@ -102,8 +101,8 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	return &p, nil
 }
 
-// catalogWait bounds how long a statement waits for the catalog.
-const catalogWait = 2 * time.Second
+// catalogWait bounds how long a statement waits for the catalog: for each lock two seconds, and the rest for a server that is slow.
+const catalogWait = 5 * time.Second
 
 // errCatalog marks errors of the catalog, which stop TTL statements and nothing else.
 var errCatalog = errors.New("catalog")
@@ -112,19 +111,41 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", errCatalog, err)
 }
 
-// withoutCatalog decides about a statement that only follows a table: when the catalog cannot be asked it passes, and
-// the identity check catches up later. Every other error is the answer.
+// withoutCatalog decides about a statement that only follows a table: when the catalog cannot be asked it passes with a warning,
+// and the identity check catches up later. Every other error is the answer.
 func (t *turn) withoutCatalog(ctx context.Context, err error) error {
 	if !errors.Is(err, errCatalog) {
 		return err
 	}
+	t.noteWithoutCatalog(ctx, err)
+	if _, rows := t.st.Action.(*ddl.ShowCreateTable); rows {
+		t.x.Leave(t.notes...)
+		return t.pass()
+	}
+	return t.passWithNotes()
+}
+
+func (t *turn) noteWithoutCatalog(ctx context.Context, err error) {
 	t.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
-	return t.pass()
+	t.note("Warning", "the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its tables "+
+		"is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
+}
+
+// passWithNotes lets the statement through and counts our notes as warnings.
+func (t *turn) passWithNotes() error {
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	if h.Failed() {
+		return t.x.Send(h)
+	}
+	return t.send(h)
 }
 
 // inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked or written.
 func inCatalogTrouble(err error) error {
-	if errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged) {
+	if inTheWay(err) {
 		return &wire.Error{Code: 1205, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
 	}
 	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
