@@ -137,7 +137,7 @@ func (c *checkup) ownSchema(ctx context.Context) error {
 }
 
 func (c *checkup) process(ctx context.Context) error {
-	sees, err := seesProcesses(ctx, c.db, c.server.MariaDB)
+	sees, err := seesProcesses(ctx, c.db)
 	if err != nil {
 		return err
 	}

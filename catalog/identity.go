@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -18,7 +17,7 @@ type Shape struct {
 // ALTER, the InnoDB id with everything that rebuilds the table; RENAME keeps both.
 type Identity struct {
 	Partition  string    `json:"partition,omitempty"` // empty for the table as a whole
-	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's; 0 when it is not to be had
+	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's, on MySQL of the tablespace; 0 when it is not to be had
 	CreateTime time.Time `json:"create_time"`
 	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
 }
@@ -75,21 +74,4 @@ func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64,
 // keeps MySQL from turning it into a join.
 func IdentityCondition(t Table, created time.Time) string {
 	return fmt.Sprintf(identityCondition, literal(t.Schema), literal(t.Name), created.UTC().Format(time.DateTime))
-}
-
-// TableIDCondition returns the condition that the table, or partition, still has InnoDB's id. It costs more than
-// IdentityCondition, and tells apart what was created within one second. ok is false where the id is not known.
-func (s *Store) TableIDCondition(t Table, i Identity) (condition string, ok bool) {
-	if i.TableID == 0 {
-		return "", false
-	}
-	view := "innodb_tables"
-	if s.Server().MariaDB {
-		view = "innodb_sys_tables"
-	}
-	name := strings.ToLower(fileName(t.Schema) + "/" + fileName(t.Name))
-	if i.Partition != "" {
-		name += "#p#" + strings.ToLower(fileName(i.Partition))
-	}
-	return fmt.Sprintf(tableIDCondition, view, i.TableID, literal(name), len(name)+len("#sp#"), literal(name+"#sp#")), true
 }

@@ -61,21 +61,14 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error)
 	if seen.Shape, err = s.shape(ctx, conn, t); err != nil {
 		return seen, err
 	}
-	parts, err := s.partitions(ctx, conn, t)
-	if err != nil {
-		return seen, err
-	}
-	ids, err := s.tableIDs(ctx, conn, t)
+	ids, err := s.innodbIDs(ctx, conn, t)
 	if err != nil {
 		return seen, err
 	}
 	whole.TableID = ids[""]
-	seen.Identities = append(seen.Identities, whole)
-	for _, p := range parts {
-		p.TableID = ids[strings.ToLower(fileName(p.Partition))]
-		seen.Identities = append(seen.Identities, p)
-	}
-	return seen, nil
+	parts, err := s.partitions(ctx, conn, t, ids)
+	seen.Identities = append([]Identity{whole}, parts...)
+	return seen, err
 }
 
 // outside is what information_schema.tables says.
@@ -115,49 +108,4 @@ func lines(ctx context.Context, conn *sql.Conn, query string, t Table) ([]string
 		return nil, err
 	}
 	return collect(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
-}
-
-func (s *Store) partitions(ctx context.Context, conn *sql.Conn, t Table) ([]Identity, error) {
-	rows, err := conn.QueryContext(ctx, selectPartitions, t.Schema, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, func(r *sql.Rows) (i Identity, err error) {
-		var created sql.Null[time.Time]
-		err = r.Scan(&i.Partition, &created)
-		i.CreateTime = created.V
-		return i, err
-	})
-}
-
-// tableIDs returns InnoDB's ids by partition, in lower case and in the spelling of file names; "" is a table without partitions.
-// Of subpartitions the highest counts. Without PROCESS there are none.
-func (s *Store) tableIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string]uint64, error) {
-	query := selectTableIDsMySQL
-	if s.Server().MariaDB {
-		query = selectTableIDsMariaDB
-	}
-	name := fileName(t.Schema) + "/" + fileName(t.Name) // stored tells its case, which the query does not look at
-	rows, err := conn.QueryContext(ctx, query, name, name+"#p#", name+"#p#")
-	if isServerError(err, errSpecificAccess) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]uint64{}
-	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
-		var id uint64
-		var full string
-		err := r.Scan(&id, &full)
-		if part, same := strings.CutPrefix(full, name); same {
-			part, _, _ = strings.Cut(strings.TrimPrefix(strings.ToLower(part), "#p#"), "#sp#")
-			ids[part] = max(ids[part], id)
-		}
-		return struct{}{}, err
-	})
-	if isServerError(err, errSpecificAccess) {
-		return nil, nil
-	}
-	return ids, err
 }

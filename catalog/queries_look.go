@@ -9,23 +9,31 @@ const (
  FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position`
 	selectShapeKey = `SELECT column_name FROM information_schema.statistics
  WHERE table_schema = ? AND table_name = ? AND index_name = 'PRIMARY' ORDER BY seq_in_index`
-	selectPartitions = `SELECT partition_name, MAX(create_time) FROM information_schema.partitions
+	selectPartitions = `SELECT partition_name, %s, MAX(create_time) FROM information_schema.partitions
  WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL GROUP BY partition_name ORDER BY MIN(partition_ordinal_position)`
-	selectTableIDsMySQL   = `SELECT table_id, name FROM information_schema.innodb_tables` + whereFile
-	selectTableIDsMariaDB = `SELECT table_id, name FROM information_schema.innodb_sys_tables` + whereFile
-	whereFile             = ` WHERE name = ? OR LEFT(name, CHAR_LENGTH(?)) = ?`
 
-	tableIDCondition = `(SELECT COUNT(*) FROM information_schema.%s
- WHERE table_id = %d AND (LOWER(name) = %s OR LEFT(LOWER(name), %d) = %s)) = 1`
 	identityCondition = `(SELECT COUNT(*) FROM information_schema.tables
  WHERE table_schema = %s AND table_name = %s AND create_time = '%s') = 1`
 )
 
+// InnoDB's ids. On MySQL they are those of tablespaces: to read its table of tables it waits for the metadata lock of every table there
+// is, behind any ALTER that waits itself. Names there are as people write them; MariaDB's are those of files.
+const (
+	selectIDsMySQL = `SELECT space, SUBSTRING(name, CHAR_LENGTH(%[2]s) + 1) FROM information_schema.innodb_tablespaces_brief
+ WHERE name = %[1]s OR name >= %[2]s AND name < %[3]s`
+	selectIDsMariaDB = `SELECT table_id, SUBSTRING(CAST(name AS BINARY), LENGTH(%[2]s) + 1) FROM information_schema.innodb_sys_tables
+ WHERE name = %[1]s OR LEFT(CAST(name AS BINARY), LENGTH(%[2]s)) = %[2]s`
+	idConditionMySQL = `(SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief
+ WHERE space = %[1]d AND (name = %[2]s OR LEFT(name, CHAR_LENGTH(%[3]s)) = %[3]s)) = 1`
+	idConditionMariaDB = `(SELECT COUNT(*) FROM information_schema.innodb_sys_tables
+ WHERE table_id = %[1]d AND (name = %[2]s OR LEFT(CAST(name AS BINARY), LENGTH(%[3]s)) = %[3]s)) = 1`
+	fileNameMariaDB = `CAST(CONVERT(%s USING filename) AS BINARY)`
+)
+
 // Other connections.
 const (
-	selectConnection    = `SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?`
-	probeProcessMySQL   = `SELECT 1 FROM information_schema.innodb_tables LIMIT 1`
-	probeProcessMariaDB = `SELECT 1 FROM information_schema.innodb_sys_tables LIMIT 1`
-	selectAbandoned     = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ? AND p.stage_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
+	selectConnection = `SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?`
+	probeProcess     = `SELECT 1 FROM information_schema.innodb_trx LIMIT 1`
+	selectAbandoned  = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ? AND p.stage_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
  AND NOT EXISTS (` + liveOwner + ` n.id = p.stage_node)`
 )

@@ -69,8 +69,9 @@ type stageIntent struct {
 	Before       PolicyState `json:"before,omitempty"`
 	BeforeReason string      `json:"before_reason,omitempty"`
 	Approved     bool        `json:"approved,omitempty"`
-	// Identity is what the table was before the DDL; empty when it did not exist.
+	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
+	Shape    *Shape     `json:"shape,omitempty"`
 }
 
 // stageColumns are NULL together while no DDL is in flight.

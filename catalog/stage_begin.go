@@ -81,6 +81,9 @@ func (s *Store) compose(intents []Intent) []Intent {
 // stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither.
 func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen) (uint64, error) {
 	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities}
+	if seen.Exists {
+		intent.Shape = &seen.Shape
+	}
 	old, err := s.policy(ctx, tx, in.Table)
 	switch {
 	case errors.Is(err, ErrNoPolicy) && in.Rule == nil:

@@ -34,8 +34,11 @@ func judge(p Policy, after looks) outcome {
 	if !sameIncarnation(g.Identity, old.Identities) {
 		return happened
 	}
+	if g.Shape != nil && g.Shape.difference(old.Shape) != "" {
+		return happened
+	}
 	// Within one second CREATE_TIME does not tell two incarnations apart.
-	if g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)) || g.Rule == nil && !g.Remove {
+	if g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)) || !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule)) {
 		return refused
 	}
 	return unclear
@@ -138,7 +141,7 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 	if !who.Boot.IsZero() && server.Boot.Sub(who.Boot).Abs() > 2*time.Second {
 		return true, nil
 	}
-	if ok, err := seesProcesses(ctx, db, server.MariaDB); err != nil || !ok {
+	if ok, err := seesProcesses(ctx, db); err != nil || !ok {
 		return false, err
 	}
 	var n int
@@ -159,13 +162,9 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 }
 
 // seesProcesses reports whether the account sees other accounts' connections.
-func seesProcesses(ctx context.Context, db execer, mariadb bool) (bool, error) {
-	query := probeProcessMySQL
-	if mariadb {
-		query = probeProcessMariaDB
-	}
+func seesProcesses(ctx context.Context, db execer) (bool, error) {
 	var one sql.Null[int]
-	err := db.QueryRowContext(ctx, query).Scan(&one)
+	err := db.QueryRowContext(ctx, probeProcess).Scan(&one)
 	if isServerError(err, errSpecificAccess) {
 		return false, nil
 	}

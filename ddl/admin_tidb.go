@@ -51,7 +51,7 @@ func (r *reader) describeTiDB() bool {
 		if !named {
 			column, _ = r.stringValue()
 		}
-		a.Filter.Like = Mode{}.quote(column)
+		a.Filter.Like = Mode{}.Literal(column)
 	}
 	return r.describe(at, a)
 }
