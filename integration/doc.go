@@ -9,12 +9,16 @@
 //	proxy log NAME PATTERN         wait until its log matches; the name without one is proxy
 //	sql [FLAGS] STATEMENT…         run statements in one session through the proxy, print their rows; with ! expect an error
 //	direct [FLAGS] STATEMENT…      the same on the server itself, with all rights
+//	session NAME [FLAGS] STATEMENT…  run statements in a session that stays open; -direct for one on the server itself
+//	start NAME [FLAGS] STATEMENT…  the same without waiting for the answer, which comes by
+//	finish NAME                    with ! expect an error
+//	leave NAME                     the client is gone, in the middle of a statement or not
 //	await [FLAGS] QUERY PATTERN    repeat the query until what it prints matches the regular expression
 //	server own [ARGUMENTS]         give this story a server of its own, which it may then
 //	server restart|crash|freeze|thaw
 //
 // The flags are -as=USER ($APP is the default, and owns the database; root is the administrator), -db=NAME, -v for one
-// column per line, -t=DURATION for await (30s), and for sql also -tls, -at=ADDRESS (host:port or unix:path of a proxy) and
+// column per line, -t=DURATION (30s) and -direct for await, and for sql also -tls, -at=ADDRESS (host:port or unix:path of a proxy) and
 // -from=IP for a PROXY header. A file of the story can stand for a statement: its name must end in .sql. Conditions:
 // [mariadb] and [mysql]. Variables: $DB, $CATALOG, $SERVER (host:port of the server), $SOCKET (its socket), $PROXY
 // (host:port of the proxy), $APP and $ENGINE

@@ -22,6 +22,7 @@ type flags struct {
 	user, db string
 	vertical bool
 	encrypt  bool
+	direct   bool
 	at, from string
 	patience time.Duration
 	rest     []string
@@ -33,6 +34,7 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	set.SetOutput(io.Discard)
 	set.StringVar(&f.user, "as", ts.Getenv("APP"), "")
 	set.StringVar(&f.db, "db", ts.Getenv("DB"), "")
+	set.BoolVar(&f.direct, "direct", false, "")
 	set.BoolVar(&f.encrypt, "tls", false, "")
 	set.StringVar(&f.at, "at", ts.Getenv("PROXY"), "")
 	set.StringVar(&f.from, "from", "", "")
@@ -107,7 +109,7 @@ func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags) error
 	return err
 }
 
-// await is the command `await`: a query through the proxy, until what it prints matches.
+// await is the command `await`: a query through the proxy, or with -direct on the server itself, until what it prints matches.
 func (s *story) await(ts *testscript.TestScript, args []string) error {
 	f, err := parse(ts, args)
 	if err != nil {
@@ -121,6 +123,9 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 		return err
 	}
 	c := s.client(f)
+	if f.direct {
+		c = s.server.Config(f.db)
+	}
 	for deadline := time.Now().Add(f.patience); ; {
 		var b strings.Builder
 		results, err := query(context.Background(), c, f.rest[:1])

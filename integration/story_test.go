@@ -27,7 +27,7 @@ func TestStories(t *testing.T) {
 			Deadline: time.Now().Add(6 * time.Minute), // a command that hangs is then named, with all its goroutines
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
-				return setup(env, &story{server: s, binary: binary, proxies: map[string]*program.Process{}})
+				return setup(env, &story{server: s, binary: binary, proxies: map[string]*program.Process{}, sessions: map[string]*session{}})
 			},
 			Condition: func(name string) (bool, error) {
 				switch name {
@@ -37,11 +37,15 @@ func TestStories(t *testing.T) {
 				return false, fmt.Errorf("unknown condition %q", name)
 			},
 			Cmds: map[string]func(*testscript.TestScript, bool, []string){
-				"proxy":  command((*story).proxy),
-				"server": command((*story).serverCommand),
-				"sql":    run((*story).sql),
-				"direct": run((*story).direct),
-				"await":  command((*story).await),
+				"proxy":   command((*story).proxy),
+				"server":  command((*story).serverCommand),
+				"sql":     run((*story).sql),
+				"direct":  run((*story).direct),
+				"await":   command((*story).await),
+				"session": run((*story).session),
+				"start":   command((*story).start),
+				"finish":  run((*story).finish),
+				"leave":   command((*story).leave),
 			},
 		})
 	})
@@ -49,11 +53,12 @@ func TestStories(t *testing.T) {
 
 // story is what one script works with.
 type story struct {
-	server  *mysqltest.Server
-	own     *sandbox.Server // set by `server own`
-	binary  string
-	work    string
-	proxies map[string]*program.Process
+	server   *mysqltest.Server
+	own      *sandbox.Server // set by `server own`
+	binary   string
+	work     string
+	proxies  map[string]*program.Process
+	sessions map[string]*session
 }
 
 // number makes the names of each story's database and accounts its own.
@@ -105,6 +110,9 @@ func (s *story) populate(getenv func(string) string, setenv func(string, string)
 func (s *story) close() {
 	for _, p := range s.proxies {
 		p.Kill()
+	}
+	for _, o := range s.sessions {
+		_ = o.close()
 	}
 	if s.own != nil {
 		_ = s.own.Close()
