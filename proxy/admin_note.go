@@ -15,7 +15,7 @@ const codeNote = 1003
 // noteState tells the client when the policy that a statement has changed is disarmed, and so deletes nothing.
 func (t *turn) noteState(p catalog.Policy) {
 	if p.State == catalog.PolicyDisarmed {
-		t.note("Warning", "the TTL policy of "+p.Table.String()+" is disarmed: "+p.Reason+"; ALTER TABLE … TTL_ENABLE='ON' arms it again")
+		t.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason + "; ALTER TABLE … TTL_ENABLE='ON' arms it again")
 	}
 }
 

@@ -65,7 +65,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 			return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
 		}
-		t.note("Warning", "the TTL policies of this statement's tables are stopped until the catalog can be written again")
+		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
 	} else if c.declares {
 		t.noteIntents(ctx, c.intents)
 	}
@@ -178,9 +178,9 @@ func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 	}
 }
 
-// note leaves a line for SHOW WARNINGS after this statement.
-func (t *turn) note(level, message string) {
-	t.notes = append(t.notes, Note{Level: level, Code: codeUnknown, Message: message})
+// warn leaves a line for SHOW WARNINGS after this statement.
+func (t *turn) warn(message string) {
+	t.notes = append(t.notes, Note{Level: "Warning", Code: codeUnknown, Message: message})
 }
 
 // send answers with what the server said, and counts our notes as warnings.

@@ -134,7 +134,7 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 		if !errors.As(err, &denied) {
 			return err
 		}
-		t.note("Warning", "the TTL of "+p.Table.String()+" was not copied, because you may not delete from the new table: "+denied.Message)
+		t.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " + denied.Message)
 		return t.replaceWithout(ctx, a, table)
 	}
 	kind := catalog.IntentCreate

@@ -127,7 +127,7 @@ func (t *turn) withoutCatalog(ctx context.Context, err error) error {
 
 func (t *turn) noteWithoutCatalog(ctx context.Context, err error) {
 	t.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
-	t.note("Warning", "the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its tables "+
+	t.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its tables " +
 		"is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
 }
 
