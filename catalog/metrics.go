@@ -3,7 +3,10 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -55,8 +58,9 @@ func (m *Metrics) failed(err error) {
 // failure is why a statement failed, in one word; empty when nobody needs to know.
 func failure(err error) string {
 	_, server := errors.AsType[*mysql.MySQLError](err)
+	_, network := errors.AsType[net.Error](err)
 	switch {
-	case err == nil, isNoRows(err), errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, context.Canceled):
 		return ""
 	case isServerError(err, errDeadlock, errSnapshot, errLockWait):
 		return "conflict"
@@ -64,8 +68,10 @@ func failure(err error) string {
 		return "timeout"
 	case server:
 		return "server"
-	default:
+	case network, errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection"
+	default:
+		return "" // an answer: no such row, a lease that another node holds, a fence
 	}
 }
 

@@ -84,9 +84,11 @@ func TestBackendComesBack(t *testing.T) {
 	t.Parallel()
 	greets := wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()}
 	first, second := wiretest.Serve(t, greets), wiretest.Serve(t, greets)
-	p := startEdge(t, BackendsConfig{Addresses: []string{first, second}, CheckInterval: 10 * time.Millisecond}, Config{})
-	p.backends.set(p.backends.list[0], Health{State: Down, Reason: "a test"})
-	await(t, func() bool { return p.backends.Health()[0].Current && p.backends.Health()[0].State != Down })
+	for _, addresses := range [][]string{{first, second}, {first}} {
+		p := startEdge(t, BackendsConfig{Addresses: addresses, CheckInterval: 10 * time.Millisecond}, Config{})
+		p.backends.set(p.backends.list[0], Health{State: Down, Reason: "a test"})
+		await(t, func() bool { return p.backends.Health()[0].Current && p.backends.Health()[0].State != Down && p.backends.ready() == nil })
+	}
 }
 
 // await waits until something holds.

@@ -46,7 +46,7 @@ const failuresToDown = 2
 //	            │                                  │               │
 //	            └─────── @@read_only ────► read-only ◄── it answers ┘
 //
-// A single backend is not looked at, because there is nothing to choose. Without an account only those that are down are looked at: a look
+// A single backend is looked at like several: there is nothing to choose, but readiness and metrics tell of it. Without an account only those that are down are looked at: a look
 // that ends at the greeting is a failed login to the server, which blocks hosts that have too many in a row (max_connect_errors).
 func (b *Backends) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
@@ -67,7 +67,7 @@ func (b *Backends) check(ctx context.Context) time.Duration {
 	list, config := b.list, b.config
 	var due []*backend
 	for _, k := range list {
-		if len(list) > 1 && (config.CheckUser != "" || k.health.State == Down) {
+		if config.CheckUser != "" || k.health.State == Down {
 			due = append(due, k)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // Answers of the lists. Each is an object, so that more can be said later.
@@ -165,7 +164,7 @@ func (a *api) getTable(w http.ResponseWriter, r *http.Request) {
 		}
 		out.Tables = append(out.Tables, viewTable(work))
 		if work.Job != nil {
-			out.Jobs = append(out.Jobs, viewJob(&l.Snapshot, work.Job, report.ProgressOf(work.Job, l.Now)))
+			out.Jobs = append(out.Jobs, viewOpen(&l.Snapshot, work))
 		}
 	}
 	a.answer(w, r, out, nil)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // overview is the answer of /api/v1/status: everything the first page needs but its charts.
@@ -51,7 +50,7 @@ func (a *api) overview(l *look) overview {
 	for _, w := range l.Work() {
 		o.Tables = append(o.Tables, viewTable(w))
 		if w.Job != nil {
-			o.Jobs = append(o.Jobs, viewJob(&l.Snapshot, w.Job, report.ProgressOf(w.Job, l.Now)))
+			o.Jobs = append(o.Jobs, viewOpen(&l.Snapshot, w))
 		}
 	}
 	for _, n := range l.Nodes {

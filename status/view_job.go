@@ -15,6 +15,8 @@ type jobView struct {
 	Partition     string           `json:"partition"`
 	State         catalog.JobState `json:"state"`
 	Reason        string           `json:"reason"`
+	Verdict       *verdictView     `json:"verdict"` // of an open job: PAUSED also when its policy is, or everything
+	Note          string           `json:"note"`
 	Percent       *float64         `json:"percent"`
 	Rows          rowsView         `json:"rows"`
 	RowsPerSecond float64          `json:"rows_per_second"`
@@ -49,13 +51,24 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: string(j.Trigger),
 		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined},
 		Cutoff: j.Cutoff, Inflow: j.Inflow, Tasks: j.Tasks, TasksFinished: j.TasksFinished,
-		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner),
+		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note,
 	}
 	if j.Trigger == catalog.TriggerManual && j.TriggeredBy != "" {
 		v.StartedBy = j.TriggeredBy
 	}
 	if p.LeftKnown {
 		v.ExpectedEnd = moment(s.Now.Add(p.Left))
+	}
+	return v
+}
+
+// viewOpen is the open job of a table. One that is held up has no expected end, whatever its own state says.
+func viewOpen(s *report.Snapshot, w *report.Work) jobView {
+	v := viewJob(s, w.Job, report.ProgressOf(w.Job, s.Now))
+	verdict := report.Judge(w)
+	v.Verdict = &verdictView{verdict.Word, verdict.Detail}
+	if verdict.Word != report.KeepingUp && verdict.Word != report.FallingBehind {
+		v.ExpectedEnd = nil
 	}
 	return v
 }

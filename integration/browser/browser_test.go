@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,17 +32,21 @@ const (
 	cartDue, cartKept       = 20_000, 5000
 )
 
+// longName is as long as a name may be.
+const longName = "raw_events_of_the_payment_gateway_before_they_are_aggregated_v2_"
+
 // plan is what page.mjs is told.
 type plan struct {
-	Checks   []string `json:"checks"`
-	Page     string   `json:"page"`  // of the proxy with a token
-	Other    string   `json:"other"` // of the one without
-	Token    string   `json:"token"`
-	Schema   string   `json:"schema"`
-	Tables   int      `json:"tables"`
-	Deleted  int      `json:"deleted"` // from table session
-	Held     int      `json:"held"`    // rows due in table cart
-	Pictures string   `json:"pictures"`
+	Checks   []string          `json:"checks"`
+	Page     string            `json:"page"`  // of the proxy with a token
+	Other    string            `json:"other"` // of the one without
+	Token    string            `json:"token"`
+	Schema   string            `json:"schema"`
+	Tables   int               `json:"tables"`
+	Deleted  int               `json:"deleted"`  // from table session
+	Verdicts map[string]string `json:"verdicts"` // by table
+	Held     int               `json:"held"`     // rows due in table cart
+	Pictures string            `json:"pictures"`
 }
 
 func TestStatusPage(t *testing.T) {
@@ -58,8 +63,12 @@ func TestStatusPage(t *testing.T) {
 
 		b.fill()
 		b.restart()
-		b.p.Deleted, b.p.Held, b.p.Tables = sessionDue, cartDue, 4
-		b.check("charts", "live", "layout", "accessibility", "keyboard", "readonly", "signals")
+		b.p.Deleted, b.p.Held, b.p.Tables = sessionDue, cartDue, 6
+		b.p.Verdicts = map[string]string{
+			"session": "keeping up", "cart": "needs approval", "outbox": "off", "replaced": "disarmed", longName: "paused",
+		}
+		b.sameCharts()
+		b.check("charts", "live", "states", "layout", "accessibility", "keyboard", "outages", "readonly", "signals")
 		if *update && s.MariaDB() {
 			b.check("pictures")
 		}
@@ -144,6 +153,32 @@ func (b *bench) restart() {
 	b.p.Page = statusOf(b.T, b.proxy)
 }
 
+// sameCharts asks both proxies for the last day: they show the same, although one of them has just started and the other runs no engine.
+func (b *bench) sameCharts() {
+	b.Helper()
+	deleted := func(page string) float64 {
+		var got struct {
+			Totals struct{ Deleted float64 }
+		}
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, page+"api/v1/series?hours=24&schema="+b.p.Schema+"&table=session", nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+			b.Fatal(err)
+		}
+		return math.Round(got.Totals.Deleted)
+	}
+	if one, other := deleted(b.p.Page), deleted(b.p.Other); one != sessionDue || other != sessionDue {
+		b.Errorf("deleted from session in the last day: got %v and %v, want %d from either proxy", one, other, sessionDue)
+	}
+}
+
 // statusOf reads the address of the page from the log.
 func statusOf(t *testing.T, p *program.Process) string {
 	t.Helper()
@@ -171,6 +206,18 @@ func (b *bench) fill() {
 	b.exec(`ALTER TABLE outbox TTL = at + INTERVAL 1 DAY TTL_ENABLE = 'OFF'`)
 	b.table("audit_log", auditRows/3, auditRows*2/3)
 	b.exec(`ALTER TABLE audit_log TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1h'`)
+	b.table(longName, 10, 10)
+	b.exec(`ALTER TABLE ` + longName + ` TTL = at + INTERVAL 1 DAY`)
+	b.exec(`PAUSE TTL FOR ` + longName)
+	b.table("replaced", 10, 10)
+	b.exec(`ALTER TABLE replaced TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1h'`)
+	b.await("replaced is clean", `SELECT COUNT(*) FROM {job_history} WHERE table_name = 'replaced' AND state = 'finished'`)
+	b.direct(fmt.Sprintf(`DROP TABLE %s.replaced`, b.p.Schema))
+	b.direct(fmt.Sprintf(`CREATE TABLE %s.replaced (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)`, b.p.Schema))
+	if code := b.post(b.p.Page, b.p.Token, "tables/"+b.p.Schema+"/replaced/run"); code != http.StatusOK {
+		b.Fatalf("run a job for replaced: got %d", code)
+	}
+	b.await("replaced is disarmed", `SELECT COUNT(*) FROM {policy} WHERE table_name = 'replaced' AND state = 'disarmed'`)
 	b.await("cart waits", `SELECT COUNT(*) FROM {job} WHERE table_name = 'cart' AND state = 'needs approval'`)
 	b.exec(`APPROVE TTL JOB FOR audit_log`)
 	b.await("audit_log runs", `SELECT SUM(deleted) FROM {task} JOIN {job} ON job.id = task.job_id WHERE table_name = 'audit_log'`)
@@ -276,19 +323,25 @@ func (b *bench) refusals() {
 		{b.p.Other, b.p.Token, http.StatusForbidden},
 	} {
 		for _, path := range []string{"pause", "resume", "tables/" + b.p.Schema + "/cart/run", "tables/" + b.p.Schema + "/cart/cancel"} {
-			r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, c.base+"api/v1/"+path, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			r.Header.Set("Authorization", "Bearer "+c.token)
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				b.Fatal(err)
-			}
-			answer.Body.Close()
-			if answer.StatusCode != c.want {
-				b.Errorf("POST %s with token %q: got %d, want %d", path, c.token, answer.StatusCode, c.want)
+			if got := b.post(c.base, c.token, path); got != c.want {
+				b.Errorf("POST %s with token %q: got %d, want %d", path, c.token, got, c.want)
 			}
 		}
 	}
+}
+
+// post asks for an action, past the page.
+func (b *bench) post(base, token, path string) int {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, base+"api/v1/"+path, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
 }

@@ -51,7 +51,7 @@ export const checks = {
 
   /** Nothing sticks out, on a phone and on a wide screen. */
   async layout(browser, plan) {
-    for (const width of [390, 1600]) {
+    for (const width of [390, 768, 1600]) {
       for (const url of [overview(plan), table(plan, 'audit_log')]) {
         await visit(browser, url, { viewport: { width, height: 900 } }, async page => {
           await charted(page);
@@ -83,9 +83,43 @@ export const checks = {
       assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
       await page.getByRole('button', { name: 'Lag' }).focus();
       await page.keyboard.press('Enter');
-      await page.waitForFunction(() => document.querySelector('[aria-sort="ascending"]')?.textContent === 'Lag');
+      await page.waitForFunction(() => document.querySelector('[aria-sort="descending"]')?.textContent === 'Lag');
       await page.waitForTimeout(3_000); // more than one update
       assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Lag', 'focus after an update');
+    });
+  },
+
+  /** What is old is said to be old, why, and no longer than it is so. */
+  async outages(browser, plan) {
+    await visit(browser, overview(plan), { expected: /ERR_INTERNET_DISCONNECTED|502/ }, async page => {
+      await charted(page);
+      const problem = page.locator('[data-key="problem"]');
+      await page.context().setOffline(true);
+      await problem.getByText('ttlproxy does not answer').waitFor();
+      await page.getByText(/ old$/).waitFor({ timeout: 60_000 });
+      await page.context().setOffline(false);
+      await problem.waitFor({ state: 'detached' });
+      await page.route('**/api/v1/status', route => route.fulfill({ status: 502, json: { error: 'the catalog does not answer' } }));
+      await problem.getByText('the catalog does not answer').waitFor();
+      await page.getByRole('link', { name: `${plan.schema}.audit_log` }).first().waitFor();
+      await page.unroute('**/api/v1/status');
+      await problem.waitFor({ state: 'detached' });
+      await page.getByText('Live', { exact: true }).waitFor();
+    });
+  },
+
+  /** A table in each state, with the reason. */
+  async states(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      for (const [name, word] of Object.entries(plan.verdicts)) {
+        const line = page.getByRole('row').filter({ has: page.getByRole('link', { name: `${plan.schema}.${name}`, exact: true }) });
+        await line.locator('.chip', { hasText: word }).waitFor();
+      }
+      await page.getByRole('button', { name: 'Verdict' }).click();
+      const words = await page.locator('.tables .chip').allInnerTexts();
+      assert.deepEqual(words.slice(0, 2), ['disarmed', 'needs approval'], 'what wants a person comes first');
+      await page.getByLabel('Filter by name or verdict').fill('disarmed');
+      assert.equal(await page.locator('.tables tbody tr').count(), 1);
     });
   },
 
@@ -110,7 +144,7 @@ export const checks = {
       await page.getByRole('button', { name: 'Unlock', exact: true }).last().click();
       const dialog = page.getByRole('dialog');
       await dialog.getByRole('heading', { name: `Pause ${plan.schema}.audit_log` }).waitFor();
-      assert.match(await dialog.innerText(), /[\d,]+ deleted of about/);
+      assert.match(await dialog.innerText(), /Deleted so far\n[\d,]+\n.*about\n[\d,]+/);
       await dialog.getByLabel('Reason').fill('the browser wants it');
       await dialog.getByRole('button', { name: 'Pause' }).click();
       await dialog.getByText('Nothing more is deleted').waitFor();
@@ -154,7 +188,7 @@ export const checks = {
     await visit(browser, overview(plan), {}, async page => {
       const chart = page.locator('[data-key="chart-signal-deleted_rows_per_second"]');
       await chart.locator('canvas').waitFor({ timeout: 90_000 });
-      assert.match(await chart.innerText(), /held back from 500/);
+      assert.match(await chart.innerText(), /limit 500\/s/);
     });
   },
 

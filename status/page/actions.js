@@ -2,7 +2,8 @@
 
 import { forgetToken, get, post, token, useToken } from './api.js';
 import { h } from './dom.js';
-import { brief, count, tableName, tablePath } from './format.js';
+import { count, plural, tableName, tablePath } from './format.js';
+import { stateOf } from './view/jobs.js';
 import { cutoff, due, share } from './view/preview.js';
 
 let app;
@@ -30,6 +31,11 @@ const actions = {
   unlock: () => askToken(),
   sort({ sort }) {
     app.state.sort = sort;
+    app.draw();
+  },
+  more({ list }) {
+    const { all } = app.state;
+    if (!all.delete(list)) all.add(list);
     app.draw();
   },
   lock() {
@@ -80,12 +86,19 @@ function pause(place) {
   const reason = h('input', { id: 'reason', type: 'text', maxlength: 200 });
   const minutes = h('select', { id: 'minutes' }, [[0, 'until somebody resumes'], [15, '15 minutes'], [60, '1 hour'], [480, '8 hours'], [1440, '1 day']].map(([n, text]) => h('option', { value: n }, text)));
   show(place.table ? `Pause ${tableName(place)}` : 'Pause everything', [
-    h('p', {}, jobs.length ? jobs.map(j => `${tableName(j)}: ${count(j.rows.deleted)} deleted${j.rows.due === null ? '' : ` of about ${brief(j.rows.due)}`}`).join('; ') + '. ' : 'No job is running. ',
+    jobs.length > 0 && numbers([
+      [plural(jobs.length, 'open job'), jobs.length === 1 ? stateOf(jobs[0]) : `${jobs.filter(j => stateOf(j) === 'running').length} running`],
+      ['Deleted so far', count(sum(jobs, j => j.rows.deleted))],
+      ['Due when they began, about', count(sum(jobs, j => j.rows.due))],
+    ]),
+    h('p', {}, jobs.length ? '' : 'No job is running. ',
       'When the answer is there, nothing more is deleted, by any node. A job goes on later where it stopped.'),
     h('label', { for: 'minutes' }, 'For'), minutes,
     h('label', { for: 'reason' }, 'Reason (others see it)'), reason,
   ], 'Pause', () => act(place, 'pause', { reason: reason.value, minutes: Number(minutes.value) }));
 }
+
+const sum = (list, of) => list.reduce((total, one) => total + (of(one) ?? 0), 0);
 
 function cancel(place) {
   const job = jobOf(place);

@@ -4,15 +4,16 @@ import { get } from './api.js';
 import { morph } from './dom.js';
 import { listen } from './actions.js';
 import { announce, frame } from './view/frame.js';
-import { overview } from './view/overview.js';
+import { overview, waiting } from './view/overview.js';
 import { tablePage } from './view/table.js';
+import { errorLimit } from './view/activity.js';
 import { drawCharts } from './view/charts.js';
 import { tablePath } from './format.js';
 
 const state = {
   status: null, series: null, events: [], errors: [], history: [], preview: null, previewError: '',
   hours: Number(localStorage.getItem('ttlproxy.hours')) || 6,
-  filter: '', sort: 'verdict', problem: '', seen: 0, place: null,
+  filter: '', sort: 'verdict', all: new Set(), problem: '', seen: 0, place: null,
 };
 
 /** What is read, how often in milliseconds, and where it goes. */
@@ -20,7 +21,7 @@ const sources = [
   { every: 2_000, path: () => 'status', take: v => { state.status = v; } },
   { every: 10_000, path: () => `series?hours=${state.hours}${inTable('&')}`, take: v => { state.series = v; } },
   { every: 5_000, path: () => `events?limit=40${inTable('&')}`, take: v => { state.events = v.events; } },
-  { every: 10_000, path: () => `errors?limit=40${inTable('&')}`, take: v => { state.errors = v.errors; } },
+  { every: 10_000, path: () => `errors?limit=${errorLimit}${inTable('&')}`, take: v => { state.errors = v.errors; } },
   { every: 5_000, path: () => state.place && `history?limit=40${inTable('&')}`, take: v => { state.history = v.jobs; } },
 ];
 
@@ -67,8 +68,12 @@ async function readPreview() {
 
 function draw() {
   frame(state);
-  if (!state.status) return;
-  morph(document.getElementById('main'), state.place ? tablePage(state) : overview(state));
+  const main = document.getElementById('main');
+  if (!state.status) {
+    morph(main, waiting(state));
+    return;
+  }
+  morph(main, state.place ? tablePage(state) : overview(state));
   drawCharts(state);
   announce(state);
 }

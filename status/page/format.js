@@ -17,6 +17,9 @@ export function brief(n) {
 /** rate writes rows per second. */
 export const rate = n => n === null || n === undefined ? '–' : `${brief(n)}/s`;
 
+/** took writes how long something took that takes less than a minute: 14 ms. */
+export const took = seconds => seconds === null || seconds === undefined ? '–' : seconds < 1 ? `${brief(seconds * 1000)} ms` : `${brief(seconds)} s`;
+
 const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
 
 /** span writes seconds in the two largest units that matter: 3 h 12 min. */
@@ -44,6 +47,9 @@ export function moment(instant) {
   if (!instant) return '–';
   return new Date(instant).toLocaleString('sv', { dateStyle: 'short', timeStyle: 'medium' });
 }
+
+/** zone is the time zone that moments are written in. */
+export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** plural puts a number and the word for it together. */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

@@ -2,17 +2,32 @@
 // them alone (data-keep); they are found by name, made once, and fed with new data.
 
 import { h } from '../dom.js';
-import { brief, plural, rate } from '../format.js';
+import { brief, plural, rate, took } from '../format.js';
 import { layers, lines, makeChart } from './plot.js';
 
 const ranges = [[1, '1 h'], [6, '6 h'], [24, '24 h'], [48, '2 days']];
+/** readings puts the signals of the throttle in words: title, how values are written, what the threshold is. */
+const readings = {
+  deleted_rows_per_second: ['Rows deleted per second, by node', rate, 'limit'],
+  delete_statements_per_second: ['Deletes per second, by node', rate, 'limit'],
+  examined_rows_per_second: ['Rows examined per second, by node', rate, 'limit'],
+  delete_statement_seconds: ['Time of one delete', took, 'target'],
+};
+const reading = name => readings[name] ?? [name.replaceAll('_', ' '), brief, 'threshold'];
+
 const made = new Map(); // name to {figure, chart, look}
 
-/** phaseNames puts what workers do in words, busiest first in the pile. */
-const phaseNames = {
-  delete: 'deleting', scan: 'scanning', checkpoint: 'moving on',
-  wait_throttle: 'held back', wait_retry: 'retrying', prepare: 'preparing', claim: 'looking for work',
+/** phases puts what workers do in words and colours, in the order of the pile. */
+const phases = {
+  delete: ['deleting', '--line-1'],
+  scan: ['scanning', '--line-3'],
+  checkpoint: ['moving on', '--line-5'],
+  prepare: ['preparing', '--line-4'],
+  claim: ['looking for work', '--line-6'],
+  wait_retry: ['retrying', '--bad'],
+  wait_throttle: ['held back', '--line-2'],
 };
+const phase = name => phases[name] ?? [name.replaceAll('_', ' '), '--line-idle'];
 
 /** chartSection is the section with the charts of the installation, or of one table. */
 export function chartSection({ series, hours, place }) {
@@ -26,7 +41,7 @@ export function chartSection({ series, hours, place }) {
     h('div', { class: 'charts' },
       figure('flow', 'Rows per second', flowText(series), !series?.times.length),
       !place && figure('phases', 'What the workers do', phaseText(series), !Object.keys(series?.phases ?? {}).length),
-      signals.map(name => figure(`signal-${name}`, `Signal: ${name.replaceAll('_', ' ')}`, signalText(series.signals[name]), false))));
+      signals.map(name => figure(`signal-${name}`, reading(name)[0], signalText(name, series.signals[name]), false))));
 }
 
 function figure(name, title, text, empty) {
@@ -47,13 +62,14 @@ function phaseText(series) {
   const times = Object.entries(series.phases).map(([name, values]) => [name, sum(values)]).sort((a, b) => b[1] - a[1]);
   const all = sum(times.map(([, v]) => v));
   if (!all) return 'No worker was busy.';
-  return `Workers busy at a time. Of that ${times.slice(0, 3).map(([name, v]) => `${Math.round(100 * v / all)} % ${phaseNames[name] ?? name}`).join(', ')}.`;
+  return `Workers busy at a time. Of that ${times.slice(0, 3).map(([name, v]) => `${Math.round(100 * v / all)} % ${phase(name)[0]}`).join(', ')}.`;
 }
 
-function signalText(signal) {
-  const last = signal.value.findLast(v => v !== null);
-  const limit = signal.threshold.findLast(v => v !== null);
-  return `Now ${brief(last)}${limit ? `, held back from ${brief(limit)}` : ', no threshold set'}.`;
+function signalText(name, { value, threshold }) {
+  const [, format, word] = reading(name);
+  const now = value.findLast(v => v !== null);
+  const limit = threshold.findLast(v => v !== null);
+  return `Highest of any node: ${format(now)} now, ${limit ? `${word} ${format(limit)}` : `no ${word} is set`}.`;
 }
 
 const sum = values => values.reduce((a, b) => a + (b ?? 0), 0);
@@ -84,13 +100,19 @@ function recorded(series) {
 }
 
 function content(name, series) {
-  if (name === 'phases') return layers(series.times, series.phases, phaseNames);
+  if (name === 'phases') {
+    const known = Object.keys(phases);
+    const keys = Object.keys(series.phases).sort((a, b) => known.indexOf(a) - known.indexOf(b));
+    return layers(series.times, keys.map(k => ({ label: phase(k)[0], color: phase(k)[1], values: series.phases[k] })));
+  }
   if (name.startsWith('signal-')) {
-    const signal = series.signals[name.slice('signal-'.length)];
+    const key = name.slice('signal-'.length);
+    const [, format, word] = reading(key);
+    const signal = series.signals[key];
     return signal && lines(series.times, [
-      { label: 'reading', values: signal.value, color: '--line-1', fill: true },
-      { label: 'threshold', values: signal.threshold, color: '--bad', dash: true },
-    ], brief);
+      { label: 'highest', values: signal.value, color: '--line-1', fill: true },
+      { label: word, values: signal.threshold, color: '--bad', dash: true },
+    ], format);
   }
   return lines(series.times, [
     { label: 'deleted', values: series.deleted, color: '--line-1', fill: true },

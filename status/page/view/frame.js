@@ -2,7 +2,7 @@
 
 import { token } from '../api.js';
 import { h, morph } from '../dom.js';
-import { ago, moment, span } from '../format.js';
+import { ago, moment, span, zone } from '../format.js';
 import { icon } from '../icons.js';
 
 const staleAfter = 10_000;
@@ -58,7 +58,7 @@ export function pausedBy(pause, now) {
 }
 
 function foot(status) {
-  return status && h('p', {}, `ttlproxy ${status.version} · times in your time zone · `,
+  return status && h('p', {}, `ttlproxy ${status.version} · times are in your zone, ${zone} · `,
     h('a', { href: 'api/v1/openapi.json' }, 'API'), ' · ', h('a', { href: 'metrics' }, 'metrics'));
 }
 
@@ -67,6 +67,7 @@ let told = '';
 /** announce tells a screen reader when the state of health changes, and only then. */
 export function announce({ status }) {
   const bad = status.tables.filter(t => ['DISARMED', 'NEEDS APPROVAL', 'FALLING BEHIND'].includes(t.verdict.word));
-  const text = bad.map(t => `${t.schema}.${t.table}: ${t.verdict.word.toLowerCase()}`).join('. ') || 'All tables are keeping up.';
+  const rest = bad.length > 3 ? ` And ${bad.length - 3} more.` : '';
+  const text = bad.slice(0, 3).map(t => `${t.schema}.${t.table}: ${t.verdict.word.toLowerCase()}.`).join(' ') + rest || 'All tables are keeping up.';
   if (text !== told) document.getElementById('live').textContent = told = text;
 }

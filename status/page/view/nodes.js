@@ -16,7 +16,7 @@ function line(node, now) {
     h('span', { class: `dot ${node.live ? 'good' : 'rest'}`, 'aria-hidden': 'true' }),
     h('div', {},
       h('strong', {}, node.name),
-      h('small', {}, [node.address, node.version, node.engine ? plural(node.workers, 'worker') : 'engine off'].filter(Boolean).join(' · ')),
+      h('small', {}, [node.address, node.version, node.engine ? `${node.tasks} of ${plural(node.workers, 'worker')} busy` : 'relays only, engine off', node.leader && 'starts the jobs'].filter(Boolean).join(' · ')),
       node.status && h('small', { class: 'reason' }, node.status)),
     h('span', { class: 'push' }),
     h('small', { class: 'end' }, node.live

@@ -3,7 +3,7 @@
 import { h } from '../dom.js';
 import { brief, plural, rate, span, tableName } from '../format.js';
 import { chartSection } from './charts.js';
-import { jobCards } from './jobs.js';
+import { jobCards, stateOf } from './jobs.js';
 import { nodeList } from './nodes.js';
 import { activity } from './activity.js';
 import { tableList } from './tables.js';
@@ -12,22 +12,28 @@ import { wantsPerson } from './verdict.js';
 /** overview is the page of the whole installation. */
 export function overview(state) {
   const { status } = state;
-  if (status.tables.length === 0) return [h('h1', { class: 'away' }, 'Overview'), welcome(), h('div', { class: 'columns' }, activity(state), nodeList(status))];
+  if (status.tables.length === 0) return [h('h1', { class: 'away' }, 'Overview'), welcome(status), h('div', { class: 'columns' }, activity(state), nodeList(status))];
   return [
     h('h1', { class: 'away' }, 'Overview'),
     tiles(state),
-    jobCards(status, status.jobs),
+    jobCards(state, status.jobs),
     tableList(state),
     chartSection(state),
     h('div', { class: 'columns', 'data-key': 'columns' }, activity(state), nodeList(status)),
   ];
 }
 
+/** waiting is the page before the server has answered. */
+export const waiting = ({ problem }) => h('section', { class: 'card welcome', 'data-key': 'waiting' },
+  h('h1', {}, problem ? 'Nothing to show yet' : 'Loading…'),
+  problem && h('p', {}, `This page is drawn from the catalog on the database server, and ${problem}. Clients are served all the same where the server answers; nothing is deleted meanwhile.`),
+  problem && h('p', { class: 'hint' }, 'The log of ttlproxy says more, and ', h('code', {}, 'ttlproxy check'), ' looks for causes.'));
+
 function tiles({ status, series, hours }) {
   const { tables } = status;
   const look = tables.filter(t => wantsPerson(t.verdict.word));
   const oldest = tables.reduce((worst, t) => (t.behind_seconds ?? -1) > (worst?.behind_seconds ?? -1) ? t : worst, null);
-  const running = status.jobs.filter(j => j.state === 'running');
+  const running = status.jobs.filter(j => stateOf(j) === 'running');
   return h('dl', { class: 'tiles', 'data-key': 'tiles' },
     tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
     tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
@@ -37,10 +43,11 @@ function tiles({ status, series, hours }) {
 
 const tile = (name, value, more, look) => h('div', { class: `tile ${look ?? ''}` }, h('dt', {}, name), h('dd', {}, h('strong', {}, value), h('span', {}, more)));
 
-function welcome() {
+function welcome({ nodes }) {
+  const [host, port] = nodes.find(n => n.live)?.address.split(/:(?=\d+$)/) ?? [];
   return h('section', { class: 'card welcome' },
     h('h2', {}, 'No table has a policy yet'),
-    h('p', {}, 'Connect through the proxy with any MySQL client and give a table one:'),
+    h('p', {}, 'Connect through the proxy with any MySQL client', port && [': ', h('code', {}, `mysql -h ${host} -P ${port} -u … -p`), ','], ' and give a table one:'),
     h('pre', { tabindex: 0 }, 'ALTER TABLE session\n  TTL = created_at + INTERVAL 10 HOUR\n  TTL_JOB_INTERVAL = \'1h\';'),
     h('p', {}, 'It appears here within seconds. ', h('code', {}, 'EXPLAIN TTL ALTER TABLE …'), ' shows beforehand what would be deleted.'));
 }

@@ -3,7 +3,6 @@
 import { brief } from '../format.js';
 
 const height = 190;
-const layerColors = ['--line-1', '--line-2', '--line-3', '--line-4', '--line-5', '--line-6'];
 
 /** lines describes lines over time. A gap in the data is a gap in the line. */
 export const lines = (times, series, format) => ({
@@ -16,31 +15,27 @@ export const lines = (times, series, format) => ({
 });
 
 /** layers describes amounts that add up, drawn on top of each other. */
-export function layers(times, amounts, names) {
-  const keys = Object.keys(amounts).sort((a, b) => rank(names, a) - rank(names, b));
+export function layers(times, amounts) {
   const sums = [];
-  keys.forEach((key, i) => {
-    sums.push(amounts[key].map((v, at) => v === null ? null : v + (i ? sums[i - 1][at] ?? 0 : 0)));
-  });
+  for (const { values } of amounts) {
+    const below = sums.at(-1);
+    sums.push(values.map((v, at) => v === null ? null : v + (below?.[at] ?? 0)));
+  }
   // Painted from the highest down, so that each layer covers all but its own share.
-  const down = keys.map((_, i) => i).reverse();
+  const down = amounts.map((_, i) => i).reverse();
   return {
-    labels: keys, format: brief,
+    labels: amounts.map(a => a.label), format: brief,
     data: [times, ...down.map(i => sums[i])],
     series: down.map(i => {
-      const paint = color(keys[i] === 'idle' ? '--line-idle' : layerColors[i % layerColors.length]);
+      const { label, values } = amounts[i];
+      const paint = color(amounts[i].color);
       return {
-        label: names[keys[i]] ?? keys[i], stroke: paint, width: 1, fill: paint, points: { show: false },
-        value: (_, __, ___, at) => at === null || amounts[keys[i]][at] === null ? '–' : amounts[keys[i]][at].toFixed(2),
+        label, stroke: paint, width: 1, fill: paint, points: { show: false },
+        value: (_, __, ___, at) => values[at]?.toFixed(2) ?? '–',
       };
     }),
   };
 }
-
-const rank = (names, key) => {
-  const at = Object.keys(names).indexOf(key);
-  return at < 0 ? 99 : at;
-};
 
 /** makeChart draws into host. */
 export function makeChart(host, { data, series, format }) {
@@ -51,6 +46,7 @@ export function makeChart(host, { data, series, format }) {
     padding: [12, 8, 0, 0],
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     legend: { live: true },
+    hooks: { ready: [showLatest], setData: [showLatest], setCursor: [showLatest] },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       { ...axis, values: '{HH}:{mm}', space: 70, size: 30 },
@@ -58,6 +54,13 @@ export function makeChart(host, { data, series, format }) {
     ],
     series: [{ label: 'time', value: (_, v) => v ? new Date(v * 1000).toLocaleString('sv', { dateStyle: 'short', timeStyle: 'short' }) : '–' }, ...series],
   }, data, host);
+}
+
+/** showLatest puts the latest values into the legend while nobody points at others. */
+function showLatest(chart) {
+  if (chart.cursor.idx !== null && chart.cursor.idx !== undefined) return;
+  const last = chart.data[0].findLastIndex((_, i) => chart.data.slice(1).some(values => values[i] !== null));
+  if (last >= 0) chart.setLegend({ idx: last }, false);
 }
 
 let probe;

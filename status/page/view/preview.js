@@ -1,7 +1,7 @@
 // What a job would find now: EXPLAIN TTL on the page.
 
 import { h } from '../dom.js';
-import { brief, count, span } from '../format.js';
+import { brief, count, moment, span } from '../format.js';
 import { fact } from './jobs.js';
 
 /** preview shows the answer of EXPLAIN TTL, or that it is being asked. */
@@ -42,15 +42,15 @@ function content(p) {
 /** due, share and cutoff are the answers that the dialogs of the actions show too. */
 export const due = p => `${p.exact ? '' : 'about '}${count(p.rows_due)}`;
 export const share = p => `${p.percent_due.toFixed(1)} % of ${p.rows_exact ? '' : 'about '}${brief(p.rows)}`;
-export const cutoff = p => p.cutoff.replace(/^'|'$/g, '');
+export const cutoff = p => p.cutoff.replace(/^'|'$/g, '') + (p.time_zone ? ` ${p.time_zone}` : '');
 
 /** days shows how many rows become due on each of the next days, as bars with their numbers. */
 function days(list) {
   const most = Math.max(1, ...list.map(d => d.rows));
   return h('table', { class: 'days' },
-    h('caption', {}, 'Rows that become due in the day before'),
+    h('caption', {}, 'Rows that become due on the next days'),
     h('tbody', {}, list.map(d => h('tr', {},
-      h('th', { scope: 'row' }, `${d.until.slice(0, 16)} UTC`),
+      h('th', { scope: 'row' }, `until ${moment(`${d.until.replace(' ', 'T')}Z`).slice(0, 16)}`),
       h('td', { class: 'number' }, `${d.exact ? '' : '~'}${count(d.rows)}`),
       h('td', { class: 'bar', 'aria-hidden': 'true' }, d.rows > 0 && h('div', { style: { '--share': `${100 * d.rows / most}%` } }))))));
 }
