@@ -87,7 +87,9 @@ func TestBackendComesBack(t *testing.T) {
 	for _, addresses := range [][]string{{first, second}, {first}} {
 		p := startEdge(t, BackendsConfig{Addresses: addresses, CheckInterval: 10 * time.Millisecond}, Config{})
 		p.backends.set(p.backends.list[0], Health{State: Down, Reason: "a test"})
-		await(t, func() bool { return p.backends.Health()[0].Current && p.backends.Health()[0].State != Down && p.backends.ready() == nil })
+		await(t, func() bool {
+			return p.backends.Health()[0].Current && p.backends.Health()[0].State != Down && p.backends.ready() == nil
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ export const checks = {
       const caption = await flow.locator('figcaption').innerText();
       assert.ok(number(caption.match(/([\d,]+) rows? deleted/)[1]) >= plan.deleted, caption);
       assert.equal(number(await page.locator('.tile', { hasText: 'Tables' }).locator('strong').innerText()), plan.tables);
-      assert.match(await page.locator('[data-key="chart-phases"] figcaption').innerText(), /deleting/);
+      assert.match(await page.locator('[data-key="chart-phases"] .u-legend').innerText(), /deleting/);
     });
     await visit(browser, table(plan, 'session'), {}, async page => {
       await charted(page);

@@ -3,11 +3,17 @@
 import { h } from '../dom.js';
 import { ago, plural, span } from '../format.js';
 
-/** nodeList shows live nodes, and those that left or vanished within the last day. */
+const goneShown = 3;
+
+/** nodeList shows live nodes, and the last of those that left or vanished within the last day. */
 export function nodeList(status) {
+  const gone = status.nodes.filter(n => !n.live).toSorted((a, b) => b.id - a.id);
+  const shown = [...status.nodes.filter(n => n.live), ...gone.slice(0, goneShown)];
+  const hidden = gone.length - goneShown;
   return h('section', { class: 'card', 'data-key': 'nodes', 'aria-labelledby': 'nodes-title' },
     h('h2', { id: 'nodes-title' }, 'Nodes'),
-    h('ul', { class: 'plain' }, status.nodes.map(n => line(n, status.now))),
+    h('ul', { class: 'plain' }, shown.map(n => line(n, status.now))),
+    hidden > 0 && h('p', { class: 'hint' }, `And ${plural(hidden, 'node')} that went before, all within a day.`),
     status.nodes.length === 0 && h('p', { class: 'empty' }, 'No node has joined.'));
 }
 
