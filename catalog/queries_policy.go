@@ -86,6 +86,7 @@ const insertEvent = `INSERT INTO {event} (at, kind, policy_id, policy_version, s
 // Settings.
 const (
 	selectSettings = `SELECT name, value FROM {setting}`
+	selectPulse    = `SELECT UTC_TIMESTAMP(6), COALESCE(MAX(id), 0) FROM {event}`
 	selectSetting  = `SELECT value FROM {setting} WHERE name = ?`
 	upsertSetting  = `INSERT INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))
  ON DUPLICATE KEY UPDATE value = VALUES(value), changed_by = VALUES(changed_by), changed_at = VALUES(changed_at)`

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// retryFailed is how long a table waits after a job that failed, if its interval is longer.
-	retryFailed = time.Minute
+	// A table whose job failed waits for a tenth of its interval, but neither too short nor too long.
+	leastRetry, mostRetry = time.Minute, time.Hour
 	// leastInterval keeps TTL_JOB_INTERVAL='0' from starting jobs without end.
 	leastInterval = time.Second
 )
@@ -70,7 +70,8 @@ func (t Timing) Due(p Policy, last Schedule) time.Time {
 	if last.LastState != JobFailed || last.LastFinishedAt.IsZero() {
 		return next
 	}
-	if retry := last.LastFinishedAt.Add(retryFailed); next.IsZero() || retry.Before(next) {
+	pause := min(max(t.Interval/10, leastRetry), mostRetry)
+	if retry := last.LastFinishedAt.Add(pause); next.IsZero() || retry.Before(next) {
 		return retry
 	}
 	return next

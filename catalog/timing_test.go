@@ -82,10 +82,10 @@ func TestTimingDue(t *testing.T) {
 	}{
 		"never ran":               {nil, Schedule{}, 0},
 		"ran":                     {nil, Schedule{LastStartedAt: noon}, 24 * time.Hour},
-		"failed":                  {nil, Schedule{LastStartedAt: noon, LastFinishedAt: noon.Add(time.Hour), LastState: JobFailed}, time.Hour + time.Minute},
+		"failed":                  {nil, Schedule{LastStartedAt: noon, LastFinishedAt: noon.Add(time.Hour), LastState: JobFailed}, 2 * time.Hour},
 		"first cron in the zone":  {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{}, time.Hour}, // 13:00 UTC
 		"next cron":               {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{LastStartedAt: noon.Add(time.Hour)}, 25 * time.Hour},
-		"cron after a failed job": {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{LastStartedAt: noon, LastFinishedAt: noon, LastState: JobFailed}, time.Minute},
+		"cron after a failed job": {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{LastStartedAt: noon, LastFinishedAt: noon, LastState: JobFailed}, time.Hour},
 		"twice within the goal":   {map[string]string{"TTL_MAX_LAG": "2h"}, Schedule{LastStartedAt: noon}, time.Hour},
 		"a goal does not hurry":   {map[string]string{"TTL_MAX_LAG": "90d"}, Schedule{LastStartedAt: noon}, 24 * time.Hour},
 	} {

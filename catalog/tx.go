@@ -100,6 +100,15 @@ func (s *Store) execAll(ctx context.Context, on execer, args []any, queries ...s
 	return nil
 }
 
+// Pulse returns the backend's time and the number of the last event: while that stays the same, nobody has changed a policy
+// or asked for anything.
+func (s *Store) Pulse(ctx context.Context) (now time.Time, event uint64, err error) {
+	if err = s.db.QueryRowContext(ctx, s.sql(selectPulse)).Scan(&now, &event); err != nil {
+		return now, 0, fmt.Errorf("read clock and events: %w", err)
+	}
+	return now, event, nil
+}
+
 // Clock returns the backend's time, which decides everything.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	var now time.Time

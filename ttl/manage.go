@@ -68,21 +68,17 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 // reconsider lets a job wait for its window, pauses it for a reason that has come up, and resumes it when nothing is left
 // in its way.
 func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
-	p, known := v.policies[job.PolicyID]
-	if !known || job.State == catalog.JobNeedsApproval {
-		return nil
+	s, known := v.schedule[job.PolicyID]
+	if !known || s.err != nil || job.State == catalog.JobNeedsApproval {
+		return s.err
 	}
-	timing, err := catalog.TimingOf(p)
-	if err != nil {
-		return err
-	}
-	if closed := timing.Closed(v.now, t.limits.Load().window); closed != "" {
+	if closed := s.timing.Closed(v.now, t.limits.Load().window); closed != "" {
 		return t.turn(ctx, job, catalog.JobWaitingWindow, closed)
 	}
 	if !t.looksAt(job) {
 		return nil
 	}
-	why, err := t.heldNow(ctx, p, job)
+	why, err := t.heldNow(ctx, s.Policy, job)
 	switch {
 	case err != nil:
 		return err

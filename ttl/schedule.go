@@ -19,10 +19,10 @@ type turn struct {
 
 // dueNow lists the policies whose next job should start at now, the most overdue first; those a person asked for before
 // all others. The database's clock decides; intervals run from start to start.
-func dueNow(now time.Time, policies map[uint64]catalog.Policy, ran map[uint64][]catalog.Schedule, l limits) []turn {
+func dueNow(now time.Time, all schedule, l limits) []turn {
 	var turns []turn
-	for _, p := range policies {
-		if t, ok := due(now, p, ran[p.ID], l); ok {
+	for _, s := range all {
+		if t, ok := due(now, s, l); ok {
 			turns = append(turns, t)
 		}
 	}
@@ -38,20 +38,17 @@ func dueNow(now time.Time, policies map[uint64]catalog.Policy, ran map[uint64][]
 	return turns
 }
 
-func due(now time.Time, p catalog.Policy, ran []catalog.Schedule, l limits) (turn, bool) {
-	if !p.Armed() || p.Paused.Holds(now) {
+func due(now time.Time, s scheduled, l limits) (turn, bool) {
+	if s.err != nil || !s.Armed() || s.Paused.Holds(now) {
 		return turn{}, false
 	}
-	timing, err := catalog.TimingOf(p)
-	if err != nil || timing.Closed(now, l.window) != "" {
+	t, last := turn{policy: s.Policy, trigger: catalog.TriggerSchedule, ran: s.ran}, lastRun(s.ran)
+	if r := requested(s.ran); r.RequestedAt.After(last.LastStartedAt) {
+		t.trigger, t.by, t.since = catalog.TriggerManual, r.RequestedBy, r.RequestedAt
+	} else if t.since = s.timing.Due(s.Policy, last); t.since.IsZero() || now.Before(t.since) {
 		return turn{}, false
 	}
-	last := lastRun(ran)
-	if r := requested(ran); r.RequestedAt.After(last.LastStartedAt) {
-		return turn{p, catalog.TriggerManual, r.RequestedBy, r.RequestedAt, ran}, true
-	}
-	since := timing.Due(p, last)
-	return turn{p, catalog.TriggerSchedule, "", since, ran}, !since.IsZero() && !now.Before(since)
+	return t, s.timing.Closed(now, l.window) == ""
 }
 
 // lastRun is the latest of a policy's runs, over its partitions.

@@ -20,6 +20,11 @@ func policyOf(id uint64, interval string, options map[string]string) catalog.Pol
 	}
 }
 
+func scheduledOf(p catalog.Policy, ran []catalog.Schedule) scheduled {
+	timing, err := catalog.TimingOf(p)
+	return scheduled{p, timing, err, ran}
+}
+
 func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{LastStartedAt: at}} }
 
 // windowOf are limits with a global window.
@@ -39,7 +44,7 @@ func TestDue(t *testing.T) {
 	stopped.Paused = catalog.Pause{Paused: true}
 	lapsed := policyOf(1, "1h", nil)
 	lapsed.Paused = catalog.Pause{Paused: true, Until: noon}
-	failed := []catalog.Schedule{{LastStartedAt: noon.Add(-2 * time.Minute), LastFinishedAt: noon.Add(-time.Minute), LastState: catalog.JobFailed}}
+	failed := []catalog.Schedule{{LastStartedAt: noon.Add(-7 * time.Minute), LastFinishedAt: noon.Add(-6 * time.Minute), LastState: catalog.JobFailed}}
 	for _, c := range []struct {
 		name   string
 		policy catalog.Policy
@@ -58,7 +63,8 @@ func TestDue(t *testing.T) {
 		{"paused", stopped, nil, open, false},
 		{"pause has ended by itself", lapsed, nil, open, true},
 		{"asked for", policyOf(1, "24h", nil), requested, open, true},
-		{"failed a minute ago", policyOf(1, "24h", nil), failed, open, true},
+		{"failed, and a tenth of its interval is over", policyOf(1, "1h", nil), failed, open, true},
+		{"failed, and it is not", policyOf(1, "2h", nil), failed, open, false},
 		{"outside the global window", policyOf(1, "1h", nil), nil, night, false},
 		{"asked for outside the window", policyOf(1, "1h", nil), requested, night, false},
 		{"inside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "14:00-14:30"}), nil, open, true},
@@ -70,7 +76,7 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, got := due(noon, c.policy, c.ran, c.limits); got != c.want {
+			if _, got := due(noon, scheduledOf(c.policy, c.ran), c.limits); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
@@ -79,13 +85,13 @@ func TestDue(t *testing.T) {
 
 func TestTheMostOverdueComesFirst(t *testing.T) {
 	t.Parallel()
-	policies := map[uint64]catalog.Policy{1: policyOf(1, "1h", nil), 2: policyOf(2, "1h", nil), 3: policyOf(3, "24h", nil)}
-	ran := map[uint64][]catalog.Schedule{
-		1: startedAt(noon.Add(-2 * time.Hour)), 2: startedAt(noon.Add(-3 * time.Hour)),
-		3: {{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}},
+	all := schedule{
+		1: scheduledOf(policyOf(1, "1h", nil), startedAt(noon.Add(-2*time.Hour))),
+		2: scheduledOf(policyOf(2, "1h", nil), startedAt(noon.Add(-3*time.Hour))),
+		3: scheduledOf(policyOf(3, "24h", nil), []catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}}),
 	}
 	var order []uint64
-	for _, d := range dueNow(noon, policies, ran, limits{}) {
+	for _, d := range dueNow(noon, all, limits{}) {
 		order = append(order, d.policy.ID)
 	}
 	if got, want := fmt.Sprint(order), "[3 2 1]"; got != want {

@@ -26,6 +26,7 @@ type ticker struct {
 	lease      catalog.Lease
 	leaseAt    time.Time
 	tickAt     time.Time // when this tick began
+	known      known
 	limitsAt   time.Time
 	keptAt     time.Time
 	sweptAt    time.Time
@@ -122,49 +123,6 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	return nil
 }
 
-// view is what a tick decides by: read once for all tables, so that a tick costs the same few statements whether there
-// is one or a thousand.
-type view struct {
-	now      time.Time // the database's clock
-	jobs     []catalog.Job
-	policies map[uint64]catalog.Policy
-}
-
-// view reads it. A node that neither leads nor has jobs to work on needs no more than the jobs.
-func (t *ticker) view(ctx context.Context, jobs []catalog.Job) (v view, err error) {
-	v.jobs = jobs
-	if !t.leads && len(jobs) == 0 {
-		return v, nil
-	}
-	if v.now, err = t.store.Clock(ctx); err != nil {
-		return v, err
-	}
-	policies, err := t.store.Policies(ctx)
-	if err != nil {
-		return v, err
-	}
-	v.policies = make(map[uint64]catalog.Policy, len(policies))
-	for _, p := range policies {
-		v.policies[p.ID] = p
-	}
-	return v, nil
-}
-
-// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
-func (v view) late() map[uint64]bool {
-	late := map[uint64]bool{}
-	for _, job := range v.jobs {
-		if job.State != catalog.JobRunning || job.OldestExpiry.IsZero() {
-			continue
-		}
-		timing, err := catalog.TimingOf(v.policies[job.PolicyID])
-		if err == nil && timing.MaxLag > 0 && v.now.Sub(job.OldestExpiry) > timing.MaxLag {
-			late[job.PolicyID] = true
-		}
-	}
-	return late
-}
-
 // settled are errors that say somebody else has dealt with the thing.
 func settled(err error) bool {
 	return errors.Is(err, catalog.ErrFence) || errors.Is(err, catalog.ErrNoJob) || errors.Is(err, catalog.ErrMove) ||
@@ -211,16 +169,12 @@ func (t *ticker) schedule(ctx context.Context, v view) error {
 	if pause.Held || pause.Holds(v.now) || t.clockDoubted(ctx, v.now) {
 		return nil
 	}
-	ran, err := t.runs(ctx)
-	if err != nil {
-		return err
-	}
 	open := map[uint64]bool{}
 	for _, job := range v.jobs {
 		open[job.PolicyID] = true
 	}
 	began := time.Now()
-	for _, d := range dueNow(v.now, v.policies, ran, *t.limits.Load()) {
+	for _, d := range dueNow(v.now, v.schedule, *t.limits.Load()) {
 		if open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID]) {
 			continue
 		}
@@ -244,6 +198,7 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 // begin starts a job, or says why it could not be and leaves the table alone for a while.
 func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
 	err := t.start(ctx, now, d)
+	t.known.forget() // it has run now
 	wake(t.look)
 	if err == nil || settled(err) || ctx.Err() != nil {
 		return
@@ -251,19 +206,6 @@ func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
 	t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
 	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
 		slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name), slog.Any("err", err))
-}
-
-// runs are the schedules by policy.
-func (t *ticker) runs(ctx context.Context) (map[uint64][]catalog.Schedule, error) {
-	all, err := t.store.Schedules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ran := map[uint64][]catalog.Schedule{}
-	for _, s := range all {
-		ran[s.PolicyID] = append(ran[s.PolicyID], s)
-	}
-	return ran, nil
 }
 
 // sweepEvery is how soon the policies of a statement whose client has vanished are looked after.

@@ -62,12 +62,20 @@ func TestVerdict(t *testing.T) {
 			w.Job = running(time.Minute, 10, 1)
 			w.Job.OldestExpiry = noon.Add(-3 * time.Hour)
 		}, "FALLING BEHIND (rows may have been due for 3h0m0s, TTL_MAX_LAG is 2h0m0s)"},
-		"from a dump":    {func(w *Work) { w.Policy.Approval.Required = true }, "NEEDS APPROVAL (APPROVE TTL JOB FOR `shop`.`orders`)"},
-		"braked":         {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
-		"throttled":      {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
-		"never ran":      {func(*Work) {}, "WAITING (the first job has not started)"},
-		"ran":            {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
-		"failed":         {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
+		"from a dump": {func(w *Work) { w.Policy.Approval.Required = true }, "NEEDS APPROVAL (APPROVE TTL JOB FOR `shop`.`orders`)"},
+		"braked":      {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
+		"throttled":   {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
+		"never ran":   {func(*Work) {}, "WAITING (the first job has not started)"},
+		"ran":         {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
+		"failed":      {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
+		"failing again": {func(w *Work) {
+			w.Last = ended(catalog.JobFailed, time.Minute, 5)
+			w.Job = running(time.Second, 1000, 0)
+		}, "FALLING BEHIND (the last job ended as failed: because)"},
+		"mended": {func(w *Work) {
+			w.Last = ended(catalog.JobFailed, time.Minute, 5)
+			w.Job = running(time.Second, 1000, 500)
+		}, "KEEPING UP"},
 		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); w.LastStarted = w.Last.CreatedAt }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00 UTC: is an engine running?)"},
 		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
 		"too slow":       {func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) }, "FALLING BEHIND (needs 190 rows/s, has 10)"},

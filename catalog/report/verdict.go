@@ -116,11 +116,11 @@ func judgeSpeed(w *Work) Verdict {
 		return Verdict{FallingBehind, fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v", w.lag().Round(time.Second), goal)}
 	}
 	switch {
-	case w.Job != nil:
+	case w.Job != nil && w.Job.Counts.Deleted > 0, w.Job != nil && !w.lastFailed():
 		return judgeRunning(w, interval)
 	case w.Last == nil:
 		return Verdict{Waiting, "the first job has not started"}
-	case w.Last.State == catalog.JobFailed, w.Last.State == catalog.JobTimedOut:
+	case w.lastFailed():
 		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
 	case w.Now.Sub(w.NextRun()) > max(min(interval, overdue), minInterval) && !w.NextRun().IsZero():
 		return Verdict{FallingBehind, "no job has started since " + w.LastStarted.UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}

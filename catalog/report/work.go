@@ -76,7 +76,11 @@ func (w *Work) due() time.Time {
 	case w.LastStarted.IsZero() && w.timing().Cron == nil:
 		return w.Now
 	default:
-		return w.timing().Due(w.Policy, catalog.Schedule{LastStartedAt: w.LastStarted})
+		last := catalog.Schedule{LastStartedAt: w.LastStarted}
+		if w.Job == nil && w.Last != nil {
+			last.LastState, last.LastFinishedAt = w.Last.State, w.Last.FinishedAt
+		}
+		return w.timing().Due(w.Policy, last)
 	}
 }
 
@@ -123,4 +127,9 @@ func (w *Work) lag() time.Duration {
 	default:
 		return 0
 	}
+}
+
+// lastFailed reports whether the job that ended last did not come to its end.
+func (w *Work) lastFailed() bool {
+	return w.Last != nil && (w.Last.State == catalog.JobFailed || w.Last.State == catalog.JobTimedOut)
 }

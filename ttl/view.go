@@ -1,0 +1,92 @@
+package ttl
+
+import (
+	"context"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// view is what a tick decides by.
+type view struct {
+	now  time.Time // the database's clock
+	jobs []catalog.Job
+	schedule
+}
+
+// schedule are all policies with what is known about their jobs so far, by policy.
+type schedule map[uint64]scheduled
+
+type scheduled struct {
+	catalog.Policy
+	timing catalog.Timing
+	err    error // of the timing: another version wrote the policy
+	ran    []catalog.Schedule
+}
+
+// known keeps the schedule from tick to tick, so that tables which are not due cost nothing: one question tells that
+// nobody has changed anything. What is not told by events (a job that another node has ended) is read after readAgain.
+type known struct {
+	schedule
+	event uint64 // the last one when it was read
+	at    time.Time
+}
+
+const readAgain = 10 * time.Second
+
+// forget makes the next tick read the schedule again.
+func (k *known) forget() { k.schedule = nil }
+
+// view reads what is needed. A node that neither leads nor has jobs to work on needs no more than the jobs.
+func (t *ticker) view(ctx context.Context, jobs []catalog.Job) (v view, err error) {
+	v.jobs = jobs
+	if !t.leads && len(jobs) == 0 {
+		t.known.forget()
+		return v, nil
+	}
+	now, event, err := t.store.Pulse(ctx)
+	if err != nil {
+		return v, err
+	}
+	if k := &t.known; k.schedule == nil || k.event != event || time.Since(k.at) > readAgain {
+		if k.schedule, err = t.readSchedule(ctx); err != nil {
+			return v, err
+		}
+		k.event, k.at = event, time.Now()
+	}
+	v.now, v.schedule = now, t.known.schedule
+	return v, nil
+}
+
+func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
+	policies, err := t.store.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := t.store.Schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ran := map[uint64][]catalog.Schedule{}
+	for _, r := range runs {
+		ran[r.PolicyID] = append(ran[r.PolicyID], r)
+	}
+	all := make(schedule, len(policies))
+	for _, p := range policies {
+		timing, err := catalog.TimingOf(p)
+		all[p.ID] = scheduled{p, timing, err, ran[p.ID]}
+	}
+	return all, nil
+}
+
+// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
+func (v view) late() map[uint64]bool {
+	late := map[uint64]bool{}
+	for _, job := range v.jobs {
+		goal := v.schedule[job.PolicyID].timing.MaxLag
+		if job.State == catalog.JobRunning && goal > 0 && !job.OldestExpiry.IsZero() && v.now.Sub(job.OldestExpiry) > goal {
+			late[job.PolicyID] = true
+		}
+	}
+	return late
+}
