@@ -55,7 +55,8 @@ func (w *worker) sizeFor(policy uint64) *batchSize {
 	return w.size
 }
 
-// prepare reads everything a task needs anew: what was true when its job was planned may not be any more.
+// prepare reads what a task is carried out by. On a busy server each question waits its turn, so they are few: whether the
+// table still is the remembered one is left to the barrier, which must ask anyway.
 func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, catalog.Job, error) {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
@@ -65,19 +66,23 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err != nil {
 		return nil, job, err
 	}
-	known, err := w.recognize(ctx, policy)
+	now, err := w.store.Clock(ctx)
+	if err != nil {
+		return nil, job, err
+	}
+	known, err := w.remembered(ctx, policy)
 	if err != nil {
 		return nil, job, err
 	}
 	if known == nil {
 		return nil, job, errRefused // disarmed, which ended the job
 	}
-	facts, err := plan.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
+	layout, err := w.layout(ctx, now, job.Table, known)
 	if err != nil {
 		return nil, job, errors.Join(err, errChanged)
 	}
-	statements := plan.StatementsOf(facts, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
-	identity, err := w.identityOf(ctx, statements.Target, known)
+	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	identity, err := w.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
 		return nil, job, err
 	}
@@ -167,10 +172,13 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, ca
 // steps walks block by block. Errors that say nothing happened are tried again, with growing pauses; an answer that
 // never came is looked up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
-	began, tries := time.Now(), 0
-	for ctx.Err() == nil && !sliceOver(began, walk.deleted) {
-		if w.stopped() != "" {
-			return false, nil
+	slice, tries := newSlice(walk), 0
+	for ctx.Err() == nil && w.stopped() == "" {
+		if slice.over(walk) {
+			if w.spare() || w.turns.others(task.JobID) {
+				return false, nil
+			}
+			slice = newSlice(walk)
 		}
 		l := w.limits.Load()
 		walk.limits(l)
@@ -261,7 +269,7 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, task)
 	case errors.Is(cause, errReplan):
-		return w.failed(ctx, task, "the table changed so that the plan does not fit: "+cause.Error())
+		return w.replan(ctx, task, cause)
 	case errors.As(cause, &doubt):
 		return w.held(ctx, task, doubt.reason)
 	case classify(cause) == hold:
@@ -283,7 +291,28 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	return err
 }
 
-// failed ends a job that cannot go on. The next one is planned anew.
+// planAnew signs the request for a job in the place of one whose plan does not fit any more.
+const planAnew = "engine, to plan anew"
+
+// replan ends a job whose index was dropped and asks for another one. When that does not fit either the table is left to
+// people.
+func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) error {
+	w.layouts.known.Purge() // nothing that was remembered may have a part in it
+	job, err := w.store.Job(ctx, task.JobID)
+	if err != nil {
+		return err
+	}
+	if job.TriggeredBy == planAnew {
+		return w.failed(ctx, task, cause.Error())
+	}
+	w.log.LogAttrs(ctx, slog.LevelInfo, "job is planned anew", append(jobAttrs(job), slog.Any("cause", cause))...)
+	if err := w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobCancelled, cause.Error()+"; another job is planned"); err != nil {
+		return err
+	}
+	return w.store.RequestRun(ctx, planAnew, job.PolicyID)
+}
+
+// failed ends a job that cannot go on.
 func (w *worker) failed(ctx context.Context, task catalog.Task, reason string) error {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {

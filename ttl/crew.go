@@ -44,13 +44,17 @@ type worker struct {
 	sizeOf  uint64
 	rests   *resting // of the job worked on last
 	restsOf uint64
+	seats   <-chan struct{} // taken by this node's workers
 }
+
+// spare reports that this node has more workers at work than it wants.
+func (w *worker) spare() bool { return len(w.seats) > w.gang.wanted() }
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
-	w := &worker{Engine: e, session: e.newSession()}
+	w := &worker{Engine: e, session: e.newSession(), seats: seats}
 	defer w.session.close()
-	for ctx.Err() == nil && e.stopped() == "" && len(seats) <= e.gang.wanted() {
+	for ctx.Err() == nil && e.stopped() == "" && !w.spare() {
 		task, err := w.claim(ctx)
 		if err != nil {
 			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {

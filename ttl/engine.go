@@ -41,7 +41,8 @@ type Engine struct {
 	tables  *tableRates
 	turns   *turns
 	gang    *gang
-	twins   *twins
+	twins   twins
+	layouts layouts
 	look    chan struct{} // wakes the ticker before its time
 	metrics *Metrics
 
@@ -68,7 +69,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(), look: make(chan struct{}, 1),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(), layouts: newLayouts(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	return e, nil

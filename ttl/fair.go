@@ -8,7 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// A worker stays with a task for one slice at most; then the task goes back and the turn to whoever waited longest.
+// A worker stays with a task for one slice; then, if another job has work, the task goes back and the turn to whoever
+// waited longest.
 const (
 	sliceTime = time.Second
 	sliceRows = 50_000
@@ -62,7 +63,7 @@ func (t *turns) order() []uint64 {
 	}
 	var claims []claim
 	for _, j := range t.jobs {
-		if j.State != catalog.JobRunning || j.TasksFinished == j.Tasks {
+		if !hasWork(j) {
 			continue
 		}
 		since, served := t.served[j.ID]
@@ -90,7 +91,25 @@ func (t *turns) serve(job uint64) {
 	t.served[job] = time.Now()
 }
 
-// sliceOver says that a worker has stayed with a task for its slice.
-func sliceOver(began time.Time, deleted int64) bool {
-	return time.Since(began) > sliceTime || deleted > sliceRows
+// others reports whether a job other than this one waits for workers.
+func (t *turns) others(job uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.jobs, func(j catalog.Job) bool { return j.ID != job && hasWork(j) })
+}
+
+func hasWork(j catalog.Job) bool {
+	return j.State == catalog.JobRunning && j.TasksFinished < j.Tasks
+}
+
+// slice is a worker's turn at a task.
+type slice struct {
+	began   time.Time
+	deleted int64 // by the walk before it
+}
+
+func newSlice(w *walk) slice { return slice{time.Now(), w.deleted} }
+
+func (s slice) over(w *walk) bool {
+	return time.Since(s.began) > sliceTime || w.deleted-s.deleted > sliceRows
 }

@@ -21,7 +21,7 @@ type gang struct {
 }
 
 const (
-	gangInterval = time.Second
+	gangInterval = 5 * time.Second
 	gangRest     = 30 * time.Second
 	gainWorth    = 1.1
 	lossWorth    = 1.03

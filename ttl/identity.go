@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -21,6 +22,15 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 	return known, err
 }
 
+// remembered is what this server's table was when it was last recognized; on first sight that is done now.
+func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
+	known, err := w.store.Identities(ctx, p.ID)
+	if err != nil || len(known) > 0 {
+		return known, err
+	}
+	return w.recognize(ctx, p)
+}
+
 // doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from is not certain.
 type doubtError struct{ reason string }
 
@@ -33,12 +43,12 @@ const settleTime = 1100 * time.Millisecond
 // identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
 // ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,
 // InnoDB's table id, which is dearer to ask for, goes in too.
-func (w *worker) identityOf(ctx context.Context, t plan.Target, all []catalog.Identity) (string, error) {
+func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, all []catalog.Identity) (string, error) {
 	table, found := identified(all, "")
 	if !found {
 		return "", errChanged
 	}
-	if err := w.settle(ctx, table.CreateTime); err != nil {
+	if err := settle(ctx, now, table.CreateTime); err != nil {
 		return "", err
 	}
 	name := catalog.Table{Schema: t.Schema, Name: t.Table}
@@ -68,11 +78,7 @@ func (w *worker) identityOf(ctx context.Context, t plan.Target, all []catalog.Id
 }
 
 // settle waits until nothing can look like the table any more that is not.
-func (w *worker) settle(ctx context.Context, created time.Time) error {
-	now, err := w.store.Clock(ctx)
-	if err != nil {
-		return err
-	}
+func settle(ctx context.Context, now, created time.Time) error {
 	switch left := settleTime - now.Sub(created); {
 	case left > 2*settleTime:
 		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it was turned back", created.Format(time.DateTime))}
@@ -100,30 +106,28 @@ func identified(all []catalog.Identity, partition string) (catalog.Identity, boo
 // twins remembers which tables share their second of creation with another one. Once that second is over no more can
 // be made, so each incarnation is asked about once.
 type twins struct {
-	mu  sync.Mutex
-	all map[string]bool
+	known *lru.Cache[string, bool]
 }
 
-const maxTwins = 10_000 // remembered; beyond that they are asked for again
+const twinsKept = 10_000
 
-func newTwins() *twins { return &twins{all: map[string]bool{}} }
+func newTwins() twins {
+	known, err := lru.New[string, bool](twinsKept)
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	return twins{known}
+}
 
-func (t *twins) of(ctx context.Context, q plan.Querier, table catalog.Table, created time.Time) (bool, error) {
+func (t twins) of(ctx context.Context, q plan.Querier, table catalog.Table, created time.Time) (bool, error) {
 	key := table.String() + " " + created.Format(time.DateTime)
-	t.mu.Lock()
-	has, known := t.all[key]
-	t.mu.Unlock()
-	if known {
+	if has, known := t.known.Get(key); known {
 		return has, nil
 	}
+	var has bool
 	if err := q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), table.Schema, table.Name).Scan(&has); err != nil {
 		return false, fmt.Errorf("look for tables created in the same second: %w", err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.all) >= maxTwins {
-		clear(t.all)
-	}
-	t.all[key] = has
+	t.known.Add(key, has)
 	return has, nil
 }

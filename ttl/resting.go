@@ -89,11 +89,11 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 	if err != nil {
 		return nil, err
 	}
-	facts, err := plan.ReadFacts(ctx, t.session, job.Table.Schema, job.Table.Name)
+	layout, err := plan.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return nil, err
 	}
-	table := &serverTable{session: t.session, statements: plan.StatementsOf(facts, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)}
+	table := &serverTable{session: t.session, statements: plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)}
 	keys, err := decodeKeys(texts, table.statements.Key)
 	if err != nil {
 		return nil, err

@@ -35,6 +35,9 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
+	if err := t.prime(ctx, now, p.Table, identities, facts); err != nil {
+		return err
+	}
 	held, err := t.holds(ctx, p, facts)
 	if errors.Is(err, errColumn) {
 		return t.store.Disarm(ctx, t.actor(), p.ID, p.Version, err.Error())
@@ -66,6 +69,18 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 		}
 	}
 	return nil
+}
+
+// prime asks once what each worker would ask at the same moment otherwise.
+func (t *ticker) prime(ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, facts *plan.Facts) error {
+	key, ok := incarnationOf(t.store.Server().Key(), now, table, known)
+	if !ok {
+		return nil
+	}
+	if _, err := t.twins.of(ctx, t.session, table, known[0].CreateTime); err != nil {
+		return err
+	}
+	return t.layouts.keep(ctx, t.session, key, &facts.Layout)
 }
 
 // actor is how the engine signs events.
@@ -103,7 +118,7 @@ func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts,
 	l := t.limits.Load()
 	all := make([]prospect, 0, len(partitions))
 	for _, part := range partitions {
-		s, err := plan.NewStatements(f, part.Name, p.Rule.Column, cutoff, l.floor)
+		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor)
 		if err != nil {
 			return nil, err
 		}
@@ -191,17 +206,16 @@ const (
 	maxTasks = 64
 )
 
-// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut evenly.
+// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut evenly. Where nothing is
+// due there are none, and the job ends as it began.
 func (t *ticker) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
-	switch x.choice.Way {
-	case plan.Refuse:
+	switch {
+	case x.choice.Way == plan.Refuse, x.estimate.Nothing:
 		return nil, nil
-	case plan.WalkRange:
-	default:
+	case x.choice.Way != plan.WalkRange:
 		return []catalog.TaskRange{{}}, nil
 	}
-	n := min(max(int(x.estimate.Rows/taskRows), 1), maxTasks)
-	ranges, err := x.statements.Split(ctx, t.session, n)
+	ranges, err := x.statements.Split(ctx, t.session, x.estimate, taskCount(x.estimate.Rows, t.limits.Load().runningTasks))
 	if err != nil {
 		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
 	}
@@ -210,6 +224,17 @@ func (t *ticker) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, er
 		tasks[i] = catalog.TaskRange{Start: r.From.Encode(), End: r.To.Encode()}
 	}
 	return tasks, nil
+}
+
+// taskCount is one task per taskRows. Several are a multiple of those that run at a time, so that no worker is left without
+// one while the others still have theirs; they are not cut below half for that.
+func taskCount(rows int64, running int) int {
+	n := int(min(rows/taskRows, maxTasks))
+	running = min(max(running, 1), 2*n)
+	if n <= 1 {
+		return 1
+	}
+	return min((n+running-1)/running*running, maxTasks)
 }
 
 func jobAttrs(j catalog.Job) []slog.Attr {

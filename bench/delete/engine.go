@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl"
@@ -32,7 +35,8 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 	}); err != nil {
 		return 0, 0, err
 	}
-	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 20 * time.Millisecond}, store, b.log, nil)
+	registry := prometheus.NewRegistry()
+	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 100 * time.Millisecond}, store, b.log, ttl.NewMetrics(registry))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -44,6 +48,7 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 	if err := errors.Join(err, <-ended); err != nil {
 		return 0, 0, err
 	}
+	b.logPhases(ctx, registry)
 	left, err := b.left(context.WithoutCancel(ctx))
 	if left > 0 {
 		err = fmt.Errorf("%d expired rows are left", left)
@@ -67,8 +72,25 @@ func (b *bench) finished(ctx context.Context, store *catalog.Store) error {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return err
+}
+
+// logPhases tells what the workers spent their time on.
+func (b *bench) logPhases(ctx context.Context, metrics prometheus.Gatherer) {
+	families, err := metrics.Gather()
+	if err != nil {
+		b.log.LogAttrs(ctx, slog.LevelWarn, "no metrics", slog.Any("err", err))
+		return
+	}
+	for _, family := range families {
+		if family.GetName() != "ttlproxy_worker_phase_seconds_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			b.log.LogAttrs(ctx, slog.LevelInfo, "workers' time", slog.String("phase", m.GetLabel()[0].GetValue()), slog.Float64("seconds", m.GetCounter().GetValue()))
+		}
+	}
 }

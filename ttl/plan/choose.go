@@ -40,18 +40,22 @@ func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
 	if !indexScan {
 		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: ttl_enable_index_scan is OFF", s.KeyIndex)}
 	}
-	cost, order := int64(randomCost), "unordered"
-	if e.Correlated {
-		cost, order = orderedCost, "in step"
-	}
-	share := fmt.Sprintf("%.2g %%", 100*e.Share())
+	due := fmt.Sprintf("%.2g %% of the rows are due", 100*e.Share())
 	if !e.Exact {
-		share = "about " + share
+		due = "about " + due
 	}
-	if e.Expired*cost <= e.Rows {
-		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s of the rows are due, time and key are %s", s.TimeIndex, share, order)}
+	order := "unordered"
+	if e.Correlated {
+		order = "in step"
 	}
-	return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %s of the rows are due, time and key are %s, cheaper than index %s", s.KeyIndex, share, order, s.TimeIndex)}
+	switch {
+	case e.Expired*randomCost <= e.Rows:
+		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s", s.TimeIndex, due)}
+	case e.Correlated && e.Expired*orderedCost <= e.Rows:
+		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s, time and key are in step", s.TimeIndex, due)}
+	default:
+		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %s, time and key are %s, cheaper than index %s", s.KeyIndex, due, order, s.TimeIndex)}
+	}
 }
 
 func (s *Statements) chooseKeyless(e Estimate) Choice {

@@ -87,8 +87,8 @@ func word(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// enumerated is how many values of an Ordinal a comparison may list.
-const enumerated = 256
+// enumerated is how many values of an Ordinal a comparison may list: all ENUMs but the very largest, SETs of twelve names.
+const enumerated = 4096
 
 // compare writes `column op value`. ENUM and SET are listed value by value where they have few: neither server
 // uses an index for < and > on their numbers, both do for IN.

@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"context"
-)
+import "context"
 
 // Estimate is what is known about a table before a job, by a bounded number of cheap questions.
 type Estimate struct {
@@ -15,8 +13,11 @@ type Estimate struct {
 	Head        string // the oldest value there is, by the index on time; empty when nothing is due or nobody knows
 	Exact       bool   // every row was counted, nothing is estimated
 	DueExact    bool   // the rows due were counted
+	Nothing     bool   // the index on time has no entry that is due
 	Correlated  bool   // time runs with the key
 	Edge        Key    // a key of the table, for EXPLAIN; nil when there is none
+
+	segments []segment // that were sampled; Split goes on with them
 }
 
 // Share is the expired part of the table, from 0 to 1.
@@ -33,15 +34,46 @@ const (
 )
 
 // Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an index on time when
-// there is one. rows is the server's own idea of the table's size.
+// there is one; where that speaks of few rows it is asked alone, and a single row is read. rows is the server's own idea of
+// the table's size.
 func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
 	head, err := s.head(ctx, q)
 	if err != nil || s.TimeIndex != "" && head == "" {
-		return Estimate{Rows: rows}, err // nothing is due: one entry of the index tells
+		return Estimate{Rows: rows, Nothing: true}, err
 	}
-	e, err := s.look(ctx, q, rows)
-	e.Head = head
+	e, few, err := s.few(ctx, q, rows)
+	if err == nil && !few {
+		e, err = s.look(ctx, q, rows)
+	}
+	if e.Head = head; e.Exact {
+		e.Head = e.Oldest
+	}
 	return e, err
+}
+
+// few asks the index on time how many rows of a large table are due. When they are so few that the index is the way to
+// them whatever their order, nothing else needs to be known.
+func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate, few bool, err error) {
+	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows {
+		return e, false, nil
+	}
+	e.Rows = rows
+	if e.Expired, err = s.timeRows(ctx, q, s.Expired.Sargable()); err != nil || e.Expired*randomCost > rows {
+		return e, false, err
+	}
+	if e.Implausible, err = s.timeRows(ctx, q, s.Expired.Implausible()); err != nil {
+		return e, false, err
+	}
+	if s.Walk[0].Nullable {
+		e.Null, err = s.timeRows(ctx, q, s.Expired.Column+" IS NULL")
+	}
+	return e, true, err
+}
+
+// timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read.
+func (s *Statements) timeRows(ctx context.Context, q Querier, where string) (int64, error) {
+	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+where)
+	return a.Rows, err
 }
 
 // head reads the oldest due value from the index on time.
@@ -95,19 +127,23 @@ func (s *Statements) scale(ctx context.Context, q Querier, e Estimate, rows int6
 func times(n int64, factor float64) int64 { return int64(float64(n) * factor) }
 
 func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int64) (Estimate, error) {
-	segments, err := s.segments(ctx, q, samples)
+	segments, err := s.segments(ctx, q, nil, samples)
 	if err != nil || len(segments) == 0 {
 		return Estimate{Exact: err == nil, DueExact: err == nil}, err
 	}
-	e := Estimate{Rows: rows, Edge: segments[0].To}
+	e := Estimate{Rows: rows, Edge: segments[0].To, segments: segments}
 	if guess := total(segments); rows < guess/4 || rows > 4*guess {
 		e.Rows = guess // the statistics are stale; the index itself knows better, though not well
 	}
 	weight := float64(max(total(segments), 1))
 	var expired, null, implausible float64
 	var times []string
-	for _, seg := range segments {
-		m, err := s.sampleRange(ctx, q, seg.Range, sampleRows)
+	for i, seg := range segments {
+		r := seg.Range
+		if i == 0 {
+			r.From = nil // with the first key
+		}
+		m, err := s.sampleRange(ctx, q, r, sampleRows)
 		if err != nil {
 			return Estimate{}, err
 		}
@@ -137,15 +173,12 @@ func (s *Statements) askTimeIndex(ctx context.Context, q Querier, e *Estimate) e
 	if s.TimeIndex == "" {
 		return nil
 	}
-	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+s.Expired.Sargable())
-	if err != nil {
-		return err
-	}
+	due, err := s.timeRows(ctx, q, s.Expired.Sargable())
 	// InnoDB never estimates a range above half of the table: believe it only below a third.
-	if a.Rows < e.Rows/3 {
-		e.Expired = a.Rows
+	if err == nil && due < e.Rows/3 {
+		e.Expired = due
 	}
-	return nil
+	return err
 }
 
 // correlated reports whether times taken along the key mostly rise, or mostly fall.

@@ -16,6 +16,15 @@ type access struct {
 
 // explain asks for the plan of a statement and returns its first table's line. An impossible WHERE has no rows.
 func explain(ctx context.Context, q Querier, statement string) (access, error) {
+	lines, err := explainAll(ctx, q, statement)
+	if err != nil || len(lines) == 0 {
+		return access{}, err
+	}
+	return lines[0], nil
+}
+
+// explainAll returns all lines of a statement's plan.
+func explainAll(ctx context.Context, q Querier, statement string) ([]access, error) {
 	var lines []access
 	err := eachRow(ctx, q, "EXPLAIN FORMAT=TRADITIONAL "+statement, nil, func(rows *sql.Rows) error {
 		line, err := namedStrings(rows)
@@ -27,12 +36,9 @@ func explain(ctx context.Context, q Querier, statement string) (access, error) {
 		return nil
 	})
 	if err != nil {
-		return access{}, fmt.Errorf("explain: %w", err)
+		return nil, fmt.Errorf("explain: %w", err)
 	}
-	if len(lines) == 0 {
-		return access{}, nil
-	}
-	return lines[0], nil
+	return lines, nil
 }
 
 // Verify asks the server once per job how it would run the statements of the plan, and objects when it would not use
@@ -71,12 +77,27 @@ func verify(ctx context.Context, q Querier, statement, index string) error {
 	return nil
 }
 
-// rangeRows is the optimizer's estimate of the rows in a range of keys: two dives into the index, whatever its size.
-func (s *Statements) rangeRows(ctx context.Context, q Querier, r Range) (int64, error) {
-	where, err := s.within(r)
-	if err != nil {
-		return 0, err
+// weigh asks for the optimizer's estimate of the rows in ranges of keys, all with one question: two dives into the index
+// for each, whatever its size.
+func (s *Statements) weigh(ctx context.Context, q Querier, ranges ...Range) ([]segment, error) {
+	parts := make([]string, len(ranges))
+	for i, r := range ranges {
+		where, err := s.within(r)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = "SELECT 1" + s.preferring(s.KeyIndex) + " WHERE " + where
 	}
-	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.KeyIndex)+" WHERE "+where)
-	return a.Rows, err
+	lines, err := explainAll(ctx, q, strings.Join(parts, " UNION ALL "))
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) < len(ranges) {
+		return nil, fmt.Errorf("explain: %d lines for %d ranges", len(lines), len(ranges))
+	}
+	segments := make([]segment, len(ranges))
+	for i, r := range ranges {
+		segments[i] = segment{Range: r, rows: lines[i].Rows}
+	}
+	return segments, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Querier is the connection a question is put to: *sql.DB, *sql.Conn or *sql.Tx.
@@ -19,16 +20,21 @@ var ErrNoTable = errors.New("table does not exist")
 
 // Facts is what one table is like now. Read again at the start of every job.
 type Facts struct {
+	Layout
+	Type        string // BASE TABLE, SYSTEM VERSIONED, VIEW …
+	Engine      string
+	Created     string // CREATE_TIME to the second, in UTC; empty when the server does not tell
+	Rows, Bytes int64  // the server's estimates
+	Partitions  []Partition
+	Children    []string // foreign keys of other tables that point here
+	Triggers    []string // triggers that fire on DELETE
+}
+
+// Layout is what statements on a table are written from. It stays the same as long as CREATE_TIME does: every ALTER moves that.
+type Layout struct {
 	Schema, Table string
-	Type          string // BASE TABLE, SYSTEM VERSIONED, VIEW …
-	Engine        string
-	Created       string // CREATE_TIME to the second, in UTC; empty when the server does not tell
-	Rows, Bytes   int64  // the server's estimates
 	Columns       Columns
 	Indexes       []Index
-	Partitions    []Partition
-	Children      []string // foreign keys of other tables that point here
-	Triggers      []string // triggers that fire on DELETE
 }
 
 // Index is one index, its parts in order.
@@ -49,7 +55,7 @@ type Partition struct {
 
 // ReadFacts reads information_schema. It takes no lock and never opens a transaction.
 func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, error) {
-	f := &Facts{Schema: schema, Table: table}
+	f := &Facts{Layout: Layout{Schema: schema, Table: table}}
 	err := q.QueryRowContext(ctx, selectTable, schema, table).
 		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -59,7 +65,7 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 		return nil, fmt.Errorf("read table %s.%s: %w", schema, table, err)
 	}
 	for _, read := range []func(context.Context, Querier) error{
-		f.readColumns, f.readIndexes, f.readPartitions, f.readChildren, f.readTriggers,
+		f.readLayout, f.readPartitions, f.readChildren, f.readTriggers,
 	} {
 		if err := read(ctx, q); err != nil {
 			return nil, fmt.Errorf("read facts of %s.%s: %w", schema, table, err)
@@ -68,8 +74,37 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 	return f, nil
 }
 
-func (f *Facts) readColumns(ctx context.Context, q Querier) error {
-	return f.each(ctx, q, selectColumns, func(rows *sql.Rows) error {
+// Created is a table's CREATE_TIME now; zero when there is no such table.
+func Created(ctx context.Context, q Querier, schema, table string) (time.Time, error) {
+	var at int64
+	err := q.QueryRowContext(ctx, selectCreated, schema, table).Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, fmt.Errorf("read creation time of %s.%s: %w", schema, table, err)
+	}
+	if at == 0 {
+		return time.Time{}, nil
+	}
+	return time.Unix(at, 0), nil
+}
+
+// ReadLayout reads columns and indexes only.
+func ReadLayout(ctx context.Context, q Querier, schema, table string) (*Layout, error) {
+	l := &Layout{Schema: schema, Table: table}
+	if err := l.readLayout(ctx, q); err != nil {
+		return nil, fmt.Errorf("read layout of %s.%s: %w", schema, table, err)
+	}
+	return l, nil
+}
+
+func (l *Layout) readLayout(ctx context.Context, q Querier) error {
+	if err := l.readColumns(ctx, q); err != nil {
+		return err
+	}
+	return l.readIndexes(ctx, q)
+}
+
+func (l *Layout) readColumns(ctx context.Context, q Querier) error {
+	return l.each(ctx, q, selectColumns, func(rows *sql.Rows) error {
 		var c Column
 		var dataType, columnType, nullable, extra string
 		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra); err != nil {
@@ -83,7 +118,7 @@ func (f *Facts) readColumns(ctx context.Context, q Querier) error {
 		if c.Kind == Ordinal {
 			c.Values = ordinals(dataType, columnType)
 		}
-		f.Columns = append(f.Columns, c)
+		l.Columns = append(l.Columns, c)
 		return nil
 	})
 }
@@ -144,8 +179,8 @@ func (f *Facts) names(ctx context.Context, q Querier, query string, into *[]stri
 }
 
 // each runs a query whose parameters are the schema and the table.
-func (f *Facts) each(ctx context.Context, q Querier, query string, row func(*sql.Rows) error) error {
-	return eachRow(ctx, q, query, []any{f.Schema, f.Table}, row)
+func (l *Layout) each(ctx context.Context, q Querier, query string, row func(*sql.Rows) error) error {
+	return eachRow(ctx, q, query, []any{l.Schema, l.Table}, row)
 }
 
 func eachRow(ctx context.Context, q Querier, query string, args []any, row func(*sql.Rows) error) error {
@@ -163,8 +198,8 @@ func eachRow(ctx context.Context, q Querier, query string, args []any, row func(
 }
 
 // Column finds a column by name, as the servers do: without regard to case.
-func (f *Facts) Column(name string) (Column, bool) {
-	for _, c := range f.Columns {
+func (l *Layout) Column(name string) (Column, bool) {
+	for _, c := range l.Columns {
 		if strings.EqualFold(c.Name, name) {
 			return c, true
 		}

@@ -9,24 +9,24 @@ import (
 )
 
 // readIndexes reads SHOW INDEX, whose columns differ by server: MySQL says Visible, MariaDB says Ignored.
-func (f *Facts) readIndexes(ctx context.Context, q Querier) error {
-	query := "SHOW INDEX FROM " + f.Target("").Name()
+func (l *Layout) readIndexes(ctx context.Context, q Querier) error {
+	query := "SHOW INDEX FROM " + l.Target("").Name()
 	return eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
 		part, err := namedStrings(rows)
 		if err != nil {
 			return err
 		}
-		f.addIndexPart(part)
+		l.addIndexPart(part)
 		return nil
 	})
 }
 
-func (f *Facts) addIndexPart(part map[string]string) {
+func (l *Layout) addIndexPart(part map[string]string) {
 	name := part["key_name"]
-	if len(f.Indexes) == 0 || f.Indexes[len(f.Indexes)-1].Name != name {
-		f.Indexes = append(f.Indexes, Index{Name: name, Unique: part["non_unique"] == "0", Usable: true})
+	if len(l.Indexes) == 0 || l.Indexes[len(l.Indexes)-1].Name != name {
+		l.Indexes = append(l.Indexes, Index{Name: name, Unique: part["non_unique"] == "0", Usable: true})
 	}
-	ix := &f.Indexes[len(f.Indexes)-1]
+	ix := &l.Indexes[len(l.Indexes)-1]
 	ix.Columns = append(ix.Columns, part["column_name"])
 	whole := part["sub_part"] == "" && part["column_name"] != "" // no prefix, no expression
 	ix.Usable = ix.Usable && whole && part["collation"] == "A" && part["index_type"] == "BTREE" &&
@@ -56,22 +56,22 @@ func namedStrings(rows *sql.Rows) (map[string]string, error) {
 
 // PagingKey is the key a table is walked along: the primary key, else the first unique key without NULLs whose
 // columns can all be compared exactly. ok is false when there is none.
-func (f *Facts) PagingKey() (index string, columns Columns, ok bool) {
-	for _, ix := range f.Indexes {
+func (l *Layout) PagingKey() (index string, columns Columns, ok bool) {
+	for _, ix := range l.Indexes {
 		if !ix.Unique || !ix.Usable {
 			continue
 		}
-		if cs, err := f.keyColumns(ix.Columns); err == nil {
+		if cs, err := l.keyColumns(ix.Columns); err == nil {
 			return ix.Name, cs, true
 		}
 	}
 	return "", nil, false
 }
 
-func (f *Facts) keyColumns(names []string) (Columns, error) {
+func (l *Layout) keyColumns(names []string) (Columns, error) {
 	var cs Columns
 	for _, name := range names {
-		c, found := f.Column(name)
+		c, found := l.Column(name)
 		if !found || c.Nullable || c.Kind == Unsupported {
 			return nil, fmt.Errorf("column %s cannot stand in a key", name)
 		}
@@ -82,14 +82,14 @@ func (f *Facts) keyColumns(names []string) (Columns, error) {
 
 // TimeIndex is the index to walk from the old end: led by the TTL column, the fewest columns first. walk is the order
 // of its entries: its own columns, then those of the paging key it does not hold.
-func (f *Facts) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
-	_, key, _ := f.PagingKey()
+func (l *Layout) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
+	_, key, _ := l.PagingKey()
 	best := -1
-	for _, ix := range f.Indexes {
+	for _, ix := range l.Indexes {
 		if !ix.Usable || !strings.EqualFold(ix.Columns[0], ttl) || best >= 0 && len(ix.Columns) >= best {
 			continue
 		}
-		cs, err := f.walkColumns(ix.Columns, key)
+		cs, err := l.walkColumns(ix.Columns, key)
 		if err != nil {
 			continue
 		}
@@ -99,9 +99,9 @@ func (f *Facts) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
 }
 
 // walkColumns allows NULL in the TTL column only: the predicate keeps its NULLs out, and no cursor compares with one.
-func (f *Facts) walkColumns(names []string, key Columns) (Columns, error) {
-	lead, _ := f.Column(names[0])
-	rest, err := f.keyColumns(names[1:])
+func (l *Layout) walkColumns(names []string, key Columns) (Columns, error) {
+	lead, _ := l.Column(names[0])
+	rest, err := l.keyColumns(names[1:])
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,16 @@ package plan
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math/big"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // midpoint guesses a value about half way between two values of a column, strictly above lo where it can be. It
@@ -24,11 +30,16 @@ func (c Column) midpoint(lo, hi Value) (mid Value, ok bool) {
 		return middleTime(lo, hi, time.DateOnly)
 	case Datetime, Timestamp:
 		return middleTime(lo, hi, "2006-01-02 15:04:05.999999")
+	case Time:
+		return middleClock(lo, hi)
 	case Bytes:
 		return middleBytes(lo, hi)
 	case Text:
 		return c.middleText(lo, hi)
 	case Named:
+		if mid, ok := middleAddress(lo, hi); ok {
+			return mid, true
+		}
 		return middleUUID(lo, hi)
 	default:
 		return "", false
@@ -69,6 +80,51 @@ func middleTime(lo, hi Value, layout string) (Value, bool) {
 		mid = mid.Add(24*time.Hour - time.Second).Truncate(24 * time.Hour)
 	}
 	return Value(mid.Format(layout)), mid.After(a)
+}
+
+// middleClock interpolates values of TIME in whole seconds: "-838:59:59" to "838:59:59.999999".
+func middleClock(lo, hi Value) (Value, bool) {
+	a, okA := clockSeconds(lo)
+	b, okB := clockSeconds(hi)
+	mid := a + (b-a+1)/2
+	if !okA || !okB || mid <= a {
+		return "", false
+	}
+	sign, abs := "", mid
+	if mid < 0 {
+		sign, abs = "-", -mid
+	}
+	return Value(fmt.Sprintf("%s%02d:%02d:%02d", sign, abs/3600, abs/60%60, abs%60)), true
+}
+
+// clockSeconds reads a TIME without its fraction.
+func clockSeconds(v Value) (int, bool) {
+	text, negative := strings.CutPrefix(string(v), "-")
+	var h, m, s int
+	if n, err := fmt.Sscanf(text, "%d:%d:%d", &h, &m, &s); n != 3 || err != nil {
+		return 0, false
+	}
+	seconds := h*3600 + m*60 + s
+	if negative {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+// middleAddress interpolates INET4 and INET6, which are ordered by their bytes.
+func middleAddress(lo, hi Value) (Value, bool) {
+	a, errA := netip.ParseAddr(string(lo))
+	b, errB := netip.ParseAddr(string(hi))
+	if errA != nil || errB != nil || a.Is4() != b.Is4() {
+		return "", false
+	}
+	digits, ok := middleDigits(256, byteDigits(Value(a.AsSlice())), byteDigits(Value(b.AsSlice())))
+	bytes := make([]byte, len(a.AsSlice()))
+	for i := range min(len(digits), len(bytes)) {
+		bytes[i] = byte(digits[i])
+	}
+	mid, sized := netip.AddrFromSlice(bytes)
+	return Value(mid.String()), ok && sized
 }
 
 func middleBytes(lo, hi Value) (Value, bool) {
@@ -125,15 +181,26 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 	return append(prefix, digits...), true
 }
 
+// wideCharsets are those in which an ASCII letter takes more than one byte.
+var wideCharsets = map[string]encoding.Encoding{
+	"ucs2": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf16": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"utf16le": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf32": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+}
+
 // caseless is the alphabet of guesses under collations that ignore case: in all of them digits come before letters.
 const caseless = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // middleText interpolates characters: ASCII letters and digits where the collation ignores case, code points
 // elsewhere. A guess that the collation sorts elsewhere costs balance, never rows.
 func (c Column) middleText(lo, hi Value) (Value, bool) {
-	switch c.Charset {
-	case "ucs2", "utf16", "utf16le", "utf32":
-		return "", false // bytes are not characters
+	if encoding, wide := wideCharsets[c.Charset]; wide { // its bytes are not characters
+		lo, errLo := encoding.NewDecoder().String(string(lo))
+		hi, errHi := encoding.NewDecoder().String(string(hi))
+		utf8 := c
+		utf8.Charset = "utf8mb4"
+		mid, ok := utf8.middleText(Value(lo), Value(hi))
+		encoded, err := encoding.NewEncoder().String(string(mid))
+		return Value(encoded), ok && errLo == nil && errHi == nil && err == nil
 	}
 	binary := strings.HasSuffix(c.Collation, "_bin")
 	if !binary {

@@ -132,7 +132,7 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	if err != nil {
 		return cutoff, nil, err
 	}
-	s, err := NewStatements(v.facts, "", v.Rule.Column, cutoff, v.Floor)
+	s, err := NewStatements(&v.facts.Layout, "", v.Rule.Column, cutoff, v.Floor)
 	return cutoff, s, err
 }
 

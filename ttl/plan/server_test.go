@@ -101,7 +101,7 @@ func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*Facts, *Sta
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewStatements(f, "", "made", cutoff, DefaultFloor)
+	s, err := NewStatements(&f.Layout, "", "made", cutoff, DefaultFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func walkInBlocks(t *testing.T, db *sql.DB, s *Statements) {
 func splitEvenly(t *testing.T, db *sql.DB, s *Statements, even bool) {
 	t.Helper()
 	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
-	ranges, err := s.Split(t.Context(), db, 8)
+	ranges, err := s.Split(t.Context(), db, Estimate{}, 8)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,32 +18,28 @@ const finer = 4
 
 // Split divides the table into at most n ranges of about equally many rows, without reading it: the heaviest
 // segment is cut at the existing key nearest to its middle, as long as it outweighs the finest share; then neighbours
-// are joined. Each cut costs at most two probes of one row and two estimates. An empty table has no ranges.
+// are joined. Each cut costs at most two probes of one row and two estimates; those an estimate has made before are taken
+// over. An empty table has no ranges.
 //
 // The last range ends at the last key there is now: rows inserted behind it belong to the next job.
-func (s *Statements) Split(ctx context.Context, q Querier, n int) ([]Range, error) {
-	segments, err := s.segments(ctx, q, n*finer)
+func (s *Statements) Split(ctx context.Context, q Querier, e Estimate, n int) ([]Range, error) {
+	segments, err := s.segments(ctx, q, e.segments, n*finer)
 	if err != nil || len(segments) == 0 {
 		return nil, err
 	}
+	segments[0].From = nil // whatever is in front of the first key
 	return join(segments, n), nil
 }
 
-// segments cuts the table into about n stretches of similar weight, in key order. The first is open at its beginning.
-func (s *Statements) segments(ctx context.Context, q Querier, n int) ([]segment, error) {
-	first, err := s.edge(ctx, q, false)
-	if err != nil || first == nil {
-		return nil, err
+// segments cuts the table into about n stretches of similar weight, in key order, from those that are known already.
+func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n int) ([]segment, error) {
+	segments := slices.Clone(known)
+	if len(segments) == 0 {
+		var err error
+		if segments, err = s.whole(ctx, q); err != nil || segments == nil {
+			return nil, err
+		}
 	}
-	last, err := s.edge(ctx, q, true)
-	if err != nil || last == nil {
-		return nil, err
-	}
-	whole, err := s.weigh(ctx, q, Range{first, last})
-	if err != nil {
-		return nil, err
-	}
-	segments := []segment{whole}
 	for budget := 4*n + 64; budget > 0; budget-- {
 		i := heaviest(segments)
 		if i < 0 || segments[i].rows <= max(total(segments)/int64(n), 1) && len(segments) >= n || n <= 1 {
@@ -55,13 +51,20 @@ func (s *Statements) segments(ctx context.Context, q Querier, n int) ([]segment,
 		}
 		segments = slices.Replace(segments, i, i+1, parts...)
 	}
-	segments[0].From = nil
 	return segments, nil
 }
 
-func (s *Statements) weigh(ctx context.Context, q Querier, r Range) (segment, error) {
-	rows, err := s.rangeRows(ctx, q, r)
-	return segment{Range: r, rows: rows}, err
+// whole is the table from its first key to its last, as one segment; none when it is empty.
+func (s *Statements) whole(ctx context.Context, q Querier) ([]segment, error) {
+	first, err := s.edge(ctx, q, false)
+	if err != nil || first == nil {
+		return nil, err
+	}
+	last, err := s.edge(ctx, q, true)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return s.weigh(ctx, q, Range{first, last})
 }
 
 // cut divides a segment in two at a key near its middle. A segment that cannot be divided comes back marked.
@@ -79,12 +82,7 @@ func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment
 		seg.done = true
 		return []segment{seg}, nil
 	}
-	left, err := s.weigh(ctx, q, Range{seg.From, at})
-	if err != nil {
-		return nil, err
-	}
-	right, err := s.weigh(ctx, q, Range{at, seg.To})
-	return []segment{left, right}, err
+	return s.weigh(ctx, q, Range{seg.From, at}, Range{at, seg.To})
 }
 
 // nearest is the first existing key at or after the guess, or the last one before it when the first is the segment's

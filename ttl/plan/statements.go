@@ -11,7 +11,7 @@ import (
 type Target struct{ Schema, Table, Partition string }
 
 // Target names the table, or one of its partitions.
-func (f *Facts) Target(partition string) Target { return Target{f.Schema, f.Table, partition} }
+func (l *Layout) Target(partition string) Target { return Target{l.Schema, l.Table, partition} }
 
 // Name is the quoted name without the partition.
 func (t Target) Name() string { return ddl.Quote(t.Schema) + "." + ddl.Quote(t.Table) }
@@ -35,30 +35,30 @@ type Statements struct {
 }
 
 // NewStatements prepares the statements for a table, its policy's column and a cutoff.
-func NewStatements(f *Facts, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
-	c, found := f.Column(column)
+func NewStatements(l *Layout, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
+	c, found := l.Column(column)
 	if !found {
-		return nil, fmt.Errorf("column %s is gone from %s.%s", column, f.Schema, f.Table)
+		return nil, fmt.Errorf("column %s is gone from %s.%s", column, l.Schema, l.Table)
 	}
 	if c.Kind != cutoff.Kind {
-		return nil, fmt.Errorf("column %s of %s.%s changed its type", column, f.Schema, f.Table)
+		return nil, fmt.Errorf("column %s of %s.%s changed its type", column, l.Schema, l.Table)
 	}
 	expired, err := NewPredicate(c.Name, cutoff, floor)
 	if err != nil {
 		return nil, err
 	}
-	return statements(f, partition, c.Name, expired), nil
+	return statements(l, partition, c.Name, expired), nil
 }
 
 // StatementsOf prepares the statements of a job from the literals it was created with.
-func StatementsOf(f *Facts, partition, column, cutoff, floor string) *Statements {
-	return statements(f, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff})
+func StatementsOf(l *Layout, partition, column, cutoff, floor string) *Statements {
+	return statements(l, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff})
 }
 
-func statements(f *Facts, partition, column string, expired Predicate) *Statements {
-	s := &Statements{Target: f.Target(partition), Expired: expired}
-	s.KeyIndex, s.Key, _ = f.PagingKey()
-	s.TimeIndex, s.Walk, _ = f.TimeIndex(column)
+func statements(l *Layout, partition, column string, expired Predicate) *Statements {
+	s := &Statements{Target: l.Target(partition), Expired: expired}
+	s.KeyIndex, s.Key, _ = l.PagingKey()
+	s.TimeIndex, s.Walk, _ = l.TimeIndex(column)
 	return s
 }
 

@@ -56,9 +56,11 @@ func (s *Statements) count(ctx context.Context, q Querier, rows int64) (e Estima
 		if err != nil {
 			return e, false, err
 		}
-		if rows, err = s.rangeRows(ctx, q, Range{e.Edge, last}); err != nil {
+		whole, err := s.weigh(ctx, q, Range{e.Edge, last})
+		if err != nil {
 			return e, false, err
 		}
+		rows = whole[0].rows
 	}
 	if rows > countRows {
 		return e, false, nil

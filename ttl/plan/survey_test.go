@@ -42,7 +42,7 @@ func TestSurveyCountsWhatIsCheap(t *testing.T) {
 				if !c.want.Exact {
 					got.Rows = 0 // estimated
 				}
-				got.Edge, got.Correlated, got.Head = nil, false, ""
+				got.Edge, got.segments, got.Correlated, got.Head = nil, nil, false, ""
 				if fmt.Sprint(got) != fmt.Sprint(c.want) {
 					t.Errorf("got %+v, want %+v", got, c.want)
 				}

@@ -1,0 +1,74 @@
+package ttl
+
+import (
+	"context"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// layouts remembers the columns and indexes of tables, so that a task which is taken up again, a second later, need not ask
+// for them. A layout is kept under the incarnation of the table it was read from, and every ALTER makes another one: what is
+// found cannot be stale. Only statements are written from it. What is estimated, what holds a job, and whether the
+// table still is that incarnation, is asked anew each time.
+type layouts struct {
+	known *lru.Cache[incarnation, *plan.Layout]
+}
+
+// incarnation is one state of one table on one server.
+type incarnation struct {
+	server  string
+	table   catalog.Table
+	id      uint64 // InnoDB's
+	created int64  // CREATE_TIME, Unix seconds
+}
+
+const (
+	// layoutsKept bounds the memory: a layout takes some kilobytes.
+	layoutsKept = 1000
+	// layoutAge is how old a table must be. CREATE_TIME has whole seconds: a younger one may yet be altered without
+	// getting another.
+	layoutAge = 3 * time.Second
+)
+
+func newLayouts() layouts {
+	known, err := lru.New[incarnation, *plan.Layout](layoutsKept)
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	return layouts{known}
+}
+
+// layout returns the columns and indexes of a table whose identity is known, at a time before it was looked at.
+func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table, known []catalog.Identity) (*plan.Layout, error) {
+	key, ok := incarnationOf(w.store.Server().Key(), now, t, known)
+	if l, found := w.layouts.known.Get(key); ok && found {
+		return l, nil
+	}
+	l, err := plan.ReadLayout(ctx, w.session, t.Schema, t.Name)
+	if err == nil && ok {
+		err = w.layouts.keep(ctx, w.session, key, l)
+	}
+	return l, err
+}
+
+// keep remembers a layout that was read just now, if its table was not altered meanwhile.
+func (l layouts) keep(ctx context.Context, q plan.Querier, key incarnation, read *plan.Layout) error {
+	created, err := plan.Created(ctx, q, key.table.Schema, key.table.Name)
+	if err == nil && created.Unix() == key.created {
+		l.known.Add(key, read)
+	}
+	return err
+}
+
+// incarnationOf is what a layout may be kept under; not ok when it cannot be told for certain: the table is too young, is
+// partitioned, or its id cannot be seen.
+func incarnationOf(server string, now time.Time, t catalog.Table, known []catalog.Identity) (incarnation, bool) {
+	if len(known) != 1 || known[0].TableID == 0 || known[0].CreateTime.IsZero() || now.Sub(known[0].CreateTime) < layoutAge {
+		return incarnation{}, false
+	}
+	return incarnation{server, t, known[0].TableID, known[0].CreateTime.Unix()}, true
+}
