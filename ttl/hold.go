@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -31,12 +33,16 @@ func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 	return applierHold(ctx, q)
 }
 
-// applierHold looks for replication that is applied here: rows then belong to another server's engine.
+// applierHold looks for replication that is applied here: rows then belong to another server's engine. Where it cannot be
+// seen nobody knows, and nothing is deleted.
 func applierHold(ctx context.Context, q plan.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
+		if my, refused := errors.AsType[*mysql.MySQLError](err); refused && (my.Number == errSyntax || my.Number == errSpecificAccess) {
+			continue // the other server's spelling, or no right to look
+		}
 		if err != nil {
-			continue // the other server's spelling, or no right to look: then the server counts as no replica
+			return "", fmt.Errorf("read the state of replication: %w", err)
 		}
 		running, err := applierRuns(rows)
 		if err != nil {
@@ -47,7 +53,8 @@ func applierHold(ctx context.Context, q plan.Querier) (string, error) {
 		}
 		return "", nil
 	}
-	return "", nil
+	return "the account may not see whether this server applies replication: GRANT REPLICA MONITOR (MariaDB) or REPLICATION CLIENT (MySQL) " +
+		"ON *.*, or SET GLOBAL ttl_allow_replica = ON", nil
 }
 
 func applierRuns(rows *sql.Rows) (string, error) {
@@ -105,6 +112,12 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	}
 	return "", nil
 }
+
+// Errors of the server that answer a question by themselves.
+const (
+	errSyntax         = 1064
+	errSpecificAccess = 1227
+)
 
 // errColumn means that the TTL column is gone or is no date any more.
 var errColumn = errors.New("not there, or not a DATE, DATETIME or TIMESTAMP any more")

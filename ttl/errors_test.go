@@ -1,0 +1,140 @@
+package ttl
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// failing makes deletes of table t fail with an error number of the server until works is called.
+func (f *fixture) failing(number int) (works func()) {
+	f.t.Helper()
+	f.exec("CREATE TABLE "+f.schema+".failing (n INT)", "INSERT INTO "+f.schema+".failing VALUES (1)",
+		fmt.Sprintf("CREATE TRIGGER %[1]s.fail BEFORE DELETE ON %[1]s.t FOR EACH ROW IF EXISTS (SELECT 1 FROM %[1]s.failing) THEN"+
+			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]d, MESSAGE_TEXT = 'as the test wants'; END IF", f.schema, number))
+	return func() { f.exec("DELETE FROM " + f.schema + ".failing") }
+}
+
+// TestErrorsByConsequence lets deletes fail with what servers say in bad times: the job tries again, or waits with the reason
+// and goes on by itself. No row is lost, counted twice, or taken for a bad one.
+func TestErrorsByConsequence(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		number int
+		held   string // the reason the job pauses with; empty when it just tries again
+	}{
+		{"deadlock or Galera certification", 1213, ""},
+		{"record changed since last read", 1020, ""},
+		{"killed query", 1317, ""},
+		{"error during commit", 1180, ""},
+		{"out of the primary component", 1047, "1047"},
+		{"read-only after a fail-over", 1290, "read-only"},
+		{"disk full", 1021, "1021"},
+		{"table full", 1114, "1114"},
+		{"replication group refuses", 3100, "3100"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.fill("t", 1000)
+				works := f.failing(c.number)
+				var packets atomic.Int64
+				f.declare("t")
+				defer f.run(func(cfg *Config) {
+					cfg.beforePacket = func() {
+						if packets.Add(1) == 4 && c.held == "" { // three have failed
+							works()
+						}
+					}
+				})()
+				if c.held != "" {
+					f.wait("the job to be held", func() bool {
+						return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job WHERE state = 'paused'"), c.held)
+					})
+					works()
+				}
+				f.wait("the job to end", func() bool {
+					return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0 0 0"
+				})
+				if left := f.rows("t"); left != "500" {
+					t.Errorf("%s rows are left, want 500", left)
+				}
+				if n := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.row_error"); n != "0" {
+					t.Errorf("%s rows count as bad ones", n)
+				}
+			})
+		})
+	}
+}
+
+// TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it was.
+func TestUnknownErrorEndsTheJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		f.failing(4999)
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("the job to fail", func() bool {
+			reason := f.text("SELECT COALESCE(MAX(reason), '') FROM " + f.schema + "_c.job_history WHERE state = 'failed'")
+			return strings.Contains(reason, "4999") && strings.Contains(reason, "as the test wants")
+		})
+	})
+}
+
+// TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way that is left at once.
+func TestDroppedIndexIsPlannedAnew(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 30_000)
+		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
+		f.set(catalog.DeleteRowsLimit, "50")
+		f.set(catalog.DefaultJobInterval, "24h")
+		f.declare("t")
+		f.exec("UPDATE " + f.schema + "_c.policy SET job_interval = '24h'") // the next job is not due by itself
+		defer f.run(nil)()
+		f.wait("the first rows to go", func() bool { return f.rows("t") != "30000" })
+		f.exec("ALTER TABLE " + f.schema + ".t DROP INDEX made")
+		f.set(catalog.DeleteRowsLimit, "0")
+		f.wait("the rest to go", func() bool { return f.rows("t") == "29000" })
+		f.wait("both jobs to end", func() bool {
+			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==
+				"cancelled index ; finished range "+planAnew
+		})
+		if got := f.text("SELECT SUM(deleted) FROM " + f.schema + "_c.job_history"); got != "1000" {
+			t.Errorf("%s rows are counted, want 1000", got)
+		}
+	})
+}
+
+// TestKilledQueryIsTakenAgain: an administrator's KILL QUERY costs the batch a second try.
+func TestKilledQueryIsTakenAgain(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 1000)
+		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")
+		f.declare("t")
+		defer f.run(nil)()
+		f.wait("a DELETE to sleep", func() bool {
+			id := f.text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.schema + "_c.task t ON t.connection = p.ID WHERE p.STATE = 'User sleep'")
+			if id == "0" {
+				return false
+			}
+			_, err := f.admin.ExecContext(t.Context(), "KILL QUERY "+id)
+			return err == nil
+		})
+		f.wait("the job to end", func() bool {
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0"
+		})
+	})
+}
