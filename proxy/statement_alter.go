@@ -172,6 +172,9 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
 		err = t.mayDelete(a.Table, t.presentColumn(a, rule.Column))
 	}
+	if err == nil && arms(a.Clause) {
+		err = t.serviceMayDelete(ctx, table)
+	}
 	return rule, err
 }
 

@@ -2,9 +2,12 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -87,10 +90,29 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
 	if len(l.columns) == 0 {
-		return nil, &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account cannot see " +
-			table.String() + ": grant it SELECT and DELETE there (ttlproxy init prints the statement)"}
+		return nil, serviceLacks("cannot see", table)
 	}
 	return l, nil
+}
+
+// serviceMayDelete checks that the service account will be able to do what the policy makes it do. In doubt it will; where it will
+// not, the engine says so later.
+func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) error {
+	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	defer cancel()
+	rows, err := h.DB.QueryContext(ctx, "EXPLAIN DELETE FROM "+table.String())
+	if err == nil {
+		return rows.Close()
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeTableDenied {
+		return serviceLacks("may not delete from", table)
+	}
+	return nil
+}
+
+func serviceLacks(what string, table catalog.Table) error {
+	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
+		table.String() + ": GRANT SELECT, DELETE ON " + ddl.Quote(table.Schema) + ".* to it (ttlproxy init prints the statement)"}
 }
 
 // check refuses what TiDB refuses: a primary key of floating point numbers, a column that is missing or holds no time.
