@@ -72,7 +72,7 @@ func (x *exchange) rewrite(text string) []byte {
 // Ask runs a statement of ours in the client's own session and returns its answer, of which the client sees nothing.
 // An error of the server is returned as *wire.Error.
 func (x *exchange) Ask(sql string) (*wire.Result, error) {
-	b, _, err := x.collect(x.query(sql))
+	b, _, err := x.collect(x.query(sql), &toBuffer{})
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +126,7 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 }
 
 // collect sends a command and keeps the answer.
-func (x *exchange) collect(payload []byte) ([]byte, wire.Report, error) {
-	to := &toBuffer{}
+func (x *exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, error) {
 	if err := x.send(payload, to); err != nil {
 		return nil, wire.Report{}, err
 	}

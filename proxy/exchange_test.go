@@ -306,3 +306,37 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 		t.Errorf("got %s, want [true false true]", got)
 	}
 }
+
+// Pitfall 2: what MariaDB says about the progress of a statement that is held comes at once, and the answer behind it
+// goes on counting.
+func TestProgressOfAHeldStatement(t *testing.T) {
+	t.Parallel()
+	report := func(percent byte) []byte { return []byte{0xFF, 0xFF, 0xFF, 1, 1, 2, percent, 0, 0, 4, 'c', 'o', 'p', 'y'} }
+	seen := make(chan struct{})
+	relay(t, func(_ context.Context, x *exchange) error {
+		if _, err := x.Ask("question"); err != nil {
+			return err
+		}
+		h, err := x.HoldSame()
+		if err != nil {
+			return err
+		}
+		return x.SendOK(h, func(o *wire.OK) { o.Warnings = 2 })
+	}, wire.Progress, wiretest.Script{
+		query("ours"), wiretest.Expect(1, report(10)), wiretest.Expect(2, report(50)),
+		wiretest.Receive(func(payload []byte, seq byte) error {
+			if string(payload) != string(report(90)) || seq != 3 {
+				t.Errorf("got %d %q", seq, payload)
+			}
+			close(seen)
+			return nil
+		}),
+		wiretest.Expect(4, wire.OK{Status: auto, Warnings: 2}.Append(nil, 0)),
+		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
+	}, wiretest.Script{
+		expectQuery("question"), wiretest.Send(1, report(20)), wiretest.Send(2, okPacket(auto)),
+		expectQuery("ours"), wiretest.Send(1, report(10)), wiretest.Send(2, report(50)), wiretest.Send(3, report(90)),
+		wiretest.Do(func() { <-seen }), wiretest.Send(4, okPacket(auto)),
+		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
+	})
+}

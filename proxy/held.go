@@ -21,7 +21,7 @@ func (x *exchange) HoldSame() (*held, error) { return x.hold(x.payload) }
 
 func (x *exchange) hold(payload []byte) (*held, error) {
 	defer x.serverTakes(x.s.now())
-	b, r, err := x.collect(payload)
+	b, r, err := x.collect(payload, &toBuffer{client: x})
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,9 @@ func (t *toClient) ended(r wire.Report) { t.report = r }
 // answerLimit is the longest answer that is kept to be looked at.
 const answerLimit = 16 << 20
 
-// toBuffer keeps the answer.
+// toBuffer keeps the answer. Only what MariaDB says about its progress passes, if it is the client's own command.
 type toBuffer struct {
+	client   *exchange // nil for a question of ours
 	report   wire.Report
 	b        []byte
 	overflow bool
@@ -47,7 +48,24 @@ func (t *toBuffer) receive(s *session, b []byte) []byte {
 	if t.overflow = t.overflow || len(t.b)+len(b) > answerLimit; !t.overflow {
 		t.b = append(t.b, b...)
 	}
-	return nil
+	if !s.login.capabilities.Has(wire.Progress) {
+		return nil
+	}
+	return t.progress()
+}
+
+// progress takes reports from the front of the answer, where alone they are, and returns those for the client.
+func (t *toBuffer) progress() (out []byte) {
+	for {
+		payload, rest, err := wire.NextPacket(t.b)
+		if err != nil || !wire.IsProgress(payload) {
+			return out
+		}
+		t.b = rest
+		if t.client != nil {
+			out, t.client.seq = wire.AppendPacket(out, t.client.seq, payload)
+		}
+	}
 }
 
 func (t *toBuffer) ended(r wire.Report) { t.report = r }
