@@ -311,7 +311,9 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 // goes on counting.
 func TestProgressOfAHeldStatement(t *testing.T) {
 	t.Parallel()
-	report := func(percent byte) []byte { return []byte{0xFF, 0xFF, 0xFF, 1, 1, 2, percent, 0, 0, 4, 'c', 'o', 'p', 'y'} }
+	report := func(percent byte) []byte {
+		return []byte{0xFF, 0xFF, 0xFF, 1, 1, 2, percent, 0, 0, 4, 'c', 'o', 'p', 'y'}
+	}
 	seen := make(chan struct{})
 	relay(t, func(_ context.Context, x *exchange) error {
 		if _, err := x.Ask("question"); err != nil {

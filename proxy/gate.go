@@ -92,6 +92,8 @@ type handler interface {
 	// handle decides about a statement that was held back. It must answer the client through the exchange,
 	// or return an error, which then is the answer.
 	handle(ctx context.Context, x *exchange) error
+	// asleep reports whether the server says that it has had nothing to do for a session for a while.
+	asleep(ctx context.Context, connectionID uint32) bool
 }
 
 // intercept hands the command that is pending to the handler, once everything before it is answered.
@@ -100,7 +102,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	packet := append([]byte(nil), s.fromClient.pending()[:size]...)
 	s.fromClient.use(size)
 	s.scanner.Scan(packet[startSize(c):])
-	if err := s.settle(); err != nil {
+	if err := s.settle(ctx); err != nil {
 		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
 			s.begin(c.Command, packet[wire.HeaderSize:])
 			return s.write(s.backend, packet)

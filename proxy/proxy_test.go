@@ -21,6 +21,8 @@ func (f handlerFunc) candidate(text []byte) bool { return bytes.HasPrefix(text, 
 
 func (f handlerFunc) handle(ctx context.Context, x *exchange) error { return f(ctx, x) }
 
+func (handlerFunc) asleep(context.Context, uint32) bool { return false }
+
 // pass is a handler that lets everything pass.
 func pass(_ context.Context, x *exchange) error {
 	_, err := x.Pass()

@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -88,13 +90,46 @@ func (s *session) status() wire.Status {
 }
 
 // settle waits until the server has answered everything and the client has been sent it. That takes as long as it takes: the client
-// gets its answers in order in any case.
-func (s *session) settle() error {
+// gets its answers in order in any case. Only a tracker that has lost its way without noticing must not keep it for ever.
+func (s *session) settle(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	timer := time.AfterFunc(doubtAfter, func() { s.doubt(ctx) })
+	defer timer.Stop()
 	wanted, err := s.await()
 	if err != nil || !wanted {
 		return err
 	}
 	return errOpaque // the client pipelined a command behind one that wants a file: only it can say what it means by that
+}
+
+// doubtAfter is how long a statement waits for those before it until the server is asked whether it is at work on them,
+// and then asked again.
+const doubtAfter = 10 * time.Second
+
+// doubt asks the server whether it has answered everything long ago, until that is so or ctx ends.
+func (s *session) doubt(ctx context.Context) {
+	for !s.server.handler.asleep(ctx, s.login.connectionID) || !s.loseTrack(ctx) {
+		if !rest(ctx, doubtAfter) {
+			return
+		}
+	}
+}
+
+// loseTrack makes the session opaque, so that what waits goes on without us. It returns false while a client that reads slowly
+// explains everything.
+func (s *session) loseTrack(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing {
+		return false
+	}
+	if ctx.Err() == nil {
+		s.log.Warn("the server has answered more than we have understood: this session passes everything from now on")
+		s.tracker.GiveUp()
+		s.changed.Broadcast()
+	}
+	return true
 }
 
 // await waits until the server has answered everything and the answer is delivered,

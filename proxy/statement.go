@@ -89,6 +89,16 @@ func (h *statements) withoutCatalog(ctx context.Context, x *exchange, text strin
 	return t.pass()
 }
 
+// asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
+func (h *statements) asleep(ctx context.Context, connectionID uint32) bool {
+	if h.DB == nil {
+		return false
+	}
+	var n int
+	err := h.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5", connectionID).Scan(&n)
+	return err == nil && n == 1
+}
+
 // each carries out the statements of a packet one by one. Behind one that may change the session it is asked again, and
 // the rest read again if it is to be read differently.
 func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts []*ddl.Statement) error {

@@ -107,7 +107,8 @@ func (t *Tracker) decide() {
 }
 
 // decideError takes an ERR, which ends a response wherever it comes,
-// or a progress report of MariaDB, which looks like one and ends nothing.
+// or a progress report of MariaDB, which looks like one and ends nothing. To a client that has not asked for reports the number is an
+// error's: SIGNAL can set it.
 func (t *Tracker) decideError() {
 	if !t.want(3) {
 		return
@@ -117,11 +118,13 @@ func (t *Tracker) decideError() {
 		t.opaque = true
 		return
 	}
-	if code := binary.LittleEndian.Uint16(t.head[1:]); code != progressCode {
-		t.code = code
-		t.file = false
-		t.ended = true
+	code := binary.LittleEndian.Uint16(t.head[1:])
+	if code == progressCode && t.Capabilities.Has(Progress) {
+		return
 	}
+	t.code = code
+	t.file = false
+	t.ended = true
 }
 
 func (t *Tracker) decideFirst() {

@@ -65,6 +65,9 @@ func (t *Tracker) Begin(c Command, started int64) {
 // Idle reports whether every response has ended, so that a packet of ours would not fall into one.
 func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && !t.opaque }
 
+// GiveUp makes the tracker opaque.
+func (t *Tracker) GiveUp() { t.opaque = true }
+
 // Opaque reports whether the tracker has lost its way, or the session has become a stream of another kind.
 func (t *Tracker) Opaque() bool { return t.opaque }
 

@@ -165,6 +165,11 @@ var conversations = []struct {
 		want:   "query 0 0x2",
 	},
 	{
+		name: "the number of progress, where there is none", commands: []Command{Query, Ping},
+		server: new(stream).at(1).err(progressCode).at(1).ok(2),
+		want:   "query 65535 0x0, ping 0 0x2",
+	},
+	{
 		name: "commands without an answer", commands: []Command{SendLongData, CloseStatement, Ping, Quit},
 		server: new(stream).at(1).ok(2),
 		want:   "ping 0 0x2",
