@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,12 +104,7 @@ func followBlock(t *testing.T, c *mysql.Config, b transcript.Block, usual *strin
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	declared := false
 	for _, step := range transcript.Steps(b) {
-		if declared && step.Statement != "SHOW WARNINGS" { // which are about the declaration
-			awaitFirstJob(ctx, t, conn)
-			declared = false
-		}
 		printed, err := say(ctx, conn, step)
 		if err != nil {
 			t.Errorf("%s: %v", step.Statement, err)
@@ -117,12 +113,13 @@ func followBlock(t *testing.T, c *mysql.Config, b transcript.Block, usual *strin
 		if printed = usual.Replace(printed); len(step.Shown) > 0 && !transcript.Matches(step.Shown, printed) {
 			t.Errorf("%s\nprints\n%s\nand the page shows\n%s", step.Statement, printed, strings.Join(step.Shown, "\n"))
 		}
-		declared = declared || strings.Contains(step.Statement, "TABLE") && strings.Contains(step.Statement, "TTL =")
-	}
-	if declared {
-		awaitFirstJob(ctx, t, conn)
+		if m := declaration.FindStringSubmatch(step.Statement); m != nil && !strings.Contains(step.Statement, "TTL_CRON") {
+			awaitFirstJob(ctx, t, conn, m[1])
+		}
 	}
 }
+
+var declaration = regexp.MustCompile(`(?s)^(?:CREATE|ALTER) TABLE (\w+).*\bTTL =`)
 
 // say runs a statement and prints what a client would. An error that the page shows is part of that.
 func say(ctx context.Context, conn *sql.Conn, step transcript.Step) (string, error) {
@@ -137,10 +134,10 @@ func say(ctx context.Context, conn *sql.Conn, step transcript.Step) (string, err
 }
 
 // awaitFirstJob waits for the job that a table gets when its TTL is declared, so that the next one is the page's.
-func awaitFirstJob(ctx context.Context, t *testing.T, conn *sql.Conn) {
+func awaitFirstJob(ctx context.Context, t *testing.T, conn *sql.Conn, table string) {
 	t.Helper()
 	for {
-		r, err := one(ctx, conn, "SHOW TTL JOBS WHERE Verdict = 'WAITING' OR State IN ('running', 'starting')")
+		r, err := one(ctx, conn, "SHOW TTL JOBS FOR "+table+" WHERE Verdict LIKE 'WAITING%' OR State = 'running'")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestTutorial(t *testing.T) {
 			case "sh":
 				shell.run(t, actual.Replace(b.Text))
 			case "sql":
-				awaitListening(t, proxy)
+				awaitCatalog(t, c)
 				followBlock(t, c, b, strings.NewReplacer())
 			}
 		}
@@ -87,12 +87,12 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func awaitListening(t *testing.T, address string) {
+// awaitCatalog waits until the proxy knows about TTL. A person is slower than that.
+func awaitCatalog(t *testing.T, c *mysql.Config) {
 	t.Helper()
 	for deadline := time.Now().Add(program.Patience); ; {
-		conn, err := net.Dial("tcp", address)
+		err := execute(t.Context(), c, "SHOW TTL NODES")
 		if err == nil {
-			conn.Close()
 			return
 		}
 		if time.Now().After(deadline) {

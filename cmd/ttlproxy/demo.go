@@ -33,10 +33,10 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 	server, err := provideServer(ctx, w, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
-	if err != nil {
-		return whileRunning(ctx, err)
+	if err == nil {
+		err = errors.Join(o.perform(ctx, w, server), server.Close())
 	}
-	if err := errors.Join(o.perform(ctx, w, server), server.Close()); err != nil {
+	if err := whileRunning(ctx, err); err != nil {
 		return err
 	}
 	if o.Demo.Keep != "" {

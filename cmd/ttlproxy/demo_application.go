@@ -36,12 +36,12 @@ var demoTables = []demoTable{
 			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s' TTL_ENABLE = 'OFF'",
 	},
 	{
-		name: "event", column: "at", rows: 20_000, oldest: 9 * 24 * time.Hour, beat: 10,
+		name: "event", column: "at", rows: 12_000, oldest: 9 * 24 * time.Hour, beat: 10,
 		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME(3)) " +
 			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},
 	{
-		name: "audit", column: "at", rows: 30_000, oldest: 90 * 24 * time.Hour, beat: 1,
+		name: "audit", column: "at", rows: 18_000, oldest: 90 * 24 * time.Hour, beat: 1,
 		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME) " +
 			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},

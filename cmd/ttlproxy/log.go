@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // newLogger writes text for people and JSON for machines. The formats and levels have been checked by the table.
@@ -22,11 +24,12 @@ func levelOf(name string) slog.Level {
 	return l
 }
 
+// isTerminal asks for the size, which nothing else has: /dev/null is a character device, too.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	return err == nil
 }
