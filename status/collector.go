@@ -19,19 +19,21 @@ const tableMetrics = 200
 // collectTimeout bounds the look at the catalog for one scrape.
 const collectTimeout = 5 * time.Second
 
-// delayBounds are the steps of the watermark delay, in hours, those of TiDB's panel.
-var delayBounds = []struct {
-	name  string
-	below time.Duration
-}{
-	{"1h", time.Hour},
-	{"2h", 2 * time.Hour},
-	{"6h", 6 * time.Hour},
-	{"12h", 12 * time.Hour},
-	{"24h", 24 * time.Hour},
-	{"72h", 72 * time.Hour},
-	{"1w", 168 * time.Hour},
-	{"more", 1<<63 - 1},
+// delays are the steps of the watermark delay, those of TiDB's panel, and one for tables whose last job did not finish.
+func delays() []string { return []string{"1h", "2h", "6h", "12h", "24h", "72h", "1w", "more", "none"} }
+
+// delayOf is the step that a table belongs to: the first that its delay is below.
+func delayOf(w *report.Work) string {
+	if w.Last == nil || w.Last.State != catalog.JobFinished {
+		return "none"
+	}
+	delay := w.Now.Sub(w.Last.Cutoff)
+	for i, hours := range []time.Duration{1, 2, 6, 12, 24, 72, 168} {
+		if delay < hours*time.Hour {
+			return delays()[i]
+		}
+	}
+	return "more"
 }
 
 // Collector tells Prometheus what the catalog says: the state of the installation, the same from every proxy. (What a node
@@ -75,7 +77,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
 		due:           d("job_due_rows", "Rows that were due when the open job started and are still there, as estimated.", table...),
 		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
-		delay:         d("watermark_delay_tables", "Tables by the age of the last cutoff that a job has finished with.", "delay"),
+		delay:         d("watermark_delay_tables", "Tables by the age of the cutoff that their last job has finished with; none where it did not finish, or there was none yet.", "delay"),
 		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
 		tables:        d("tables", "Tables and partitions with a policy."),
 		tablesOmitted: d("tables_without_metrics", "Tables and partitions past the limit of those with metrics of their own."),
@@ -108,7 +110,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.whole(ch, l)
 	c.nodes(ch, l)
 	work := l.Work()
-	c.delays(ch, work)
+	c.watermarks(ch, work)
 	c.eachTable(ch, work)
 }
 
@@ -173,24 +175,14 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 	}
 }
 
-// delays sends how far behind the schedule tables are.
-func (c *Collector) delays(ch chan<- prometheus.Metric, work []*report.Work) {
-	counts := make([]int, len(delayBounds))
+// watermarks sends how far behind the schedule tables are.
+func (c *Collector) watermarks(ch chan<- prometheus.Metric, work []*report.Work) {
+	counts := map[string]int{}
 	for _, w := range work {
-		if w.Last == nil || w.Last.State != catalog.JobFinished {
-			continue
-		}
-		age := w.Now.Sub(w.Last.Cutoff)
-		counts[slices.IndexFunc(delayBounds, func(b struct {
-			name  string
-			below time.Duration
-		},
-		) bool {
-			return age < b.below
-		})]++
+		counts[delayOf(w)]++
 	}
-	for i, b := range delayBounds {
-		ch <- gauge(c.descs.delay, float64(counts[i]), b.name)
+	for _, name := range delays() {
+		ch <- gauge(c.descs.delay, float64(counts[name]), name)
 	}
 }
 

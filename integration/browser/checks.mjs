@@ -95,12 +95,12 @@ export const checks = {
       await charted(page);
       const problem = page.locator('[data-key="problem"]');
       await page.context().setOffline(true);
-      await problem.getByText('ttlproxy does not answer').waitFor();
+      await problem.getByText('The proxy does not answer').waitFor();
       await page.getByText(/ old$/).waitFor({ timeout: 60_000 });
       await page.context().setOffline(false);
       await problem.waitFor({ state: 'detached' });
       await page.route('**/api/v1/status', route => route.fulfill({ status: 502, json: { error: 'the catalog does not answer' } }));
-      await problem.getByText('the catalog does not answer').waitFor();
+      await problem.getByText('The catalog does not answer').waitFor();
       await page.getByRole('link', { name: `${plan.schema}.audit_log` }).first().waitFor();
       await page.unroute('**/api/v1/status');
       await problem.waitFor({ state: 'detached' });

@@ -2,7 +2,7 @@
 
 import { forgetToken, get, post, token, useToken } from './api.js';
 import { h } from './dom.js';
-import { count, plural, tableName, tablePath } from './format.js';
+import { count, plural, span, tableName, tablePath } from './format.js';
 import { stateOf } from './view/jobs.js';
 import { cutoff, due, share } from './view/preview.js';
 
@@ -115,7 +115,7 @@ function cancel(place) {
 
 /** confirmDue shows what is due before a job is run or a policy approved. */
 async function confirmDue(place, action, title, verb) {
-  const box = h('div', {}, h('p', {}, 'Counting what is due…'));
+  const box = h('div', { class: 'pile' }, h('p', {}, 'Counting what is due…'));
   show(`${title}: ${tableName(place)}`, [box], verb, () => act(place, action, action === 'approve' ? { version: version(place) } : {}));
   try {
     const p = await get(`tables/${tablePath(place)}/preview`);
@@ -124,9 +124,10 @@ async function confirmDue(place, action, title, verb) {
         ['Rows due now', due(p)],
         ['Share of the table', share(p)],
         ['Older than', cutoff(p)],
+        ['Would take', span(p.estimated_seconds)],
         ['Plan', p.plan],
       ]),
-      ...(p.warnings ?? []).map(w => h('p', { class: 'reason' }, w)),
+      ...(p.warnings ?? []).filter(w => action === 'run' || !p.brake || !w.includes(p.brake)).map(w => h('p', { class: 'reason' }, w)),
       h('p', {}, 'These rows will be deleted. That can not be undone.'));
   } catch (error) {
     box.replaceChildren(h('p', { class: 'reason' }, `What is due could not be counted: ${error.message}`));

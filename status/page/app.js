@@ -38,12 +38,13 @@ async function read(source) {
       const value = await get(path);
       if (turn !== source.turn) return; // asked again meanwhile, perhaps for something else
       source.take(value);
-      state.seen = Date.now();
-      state.problem = '';
+      source.problem = '';
+      if (path === 'status') state.seen = Date.now();
     } catch (error) {
       if (turn !== source.turn) return;
-      state.problem = error.name === 'TypeError' || error.name === 'TimeoutError' ? 'ttlproxy does not answer' : error.message;
+      source.problem = error.name === 'TypeError' || error.name === 'TimeoutError' ? 'the proxy does not answer' : error.message;
     }
+    state.problem = sources.find(s => s.problem)?.problem ?? '';
     draw();
   }
   source.timer = setTimeout(read, source.every, source);

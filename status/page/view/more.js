@@ -3,7 +3,7 @@
 import { h } from '../dom.js';
 import { count } from '../format.js';
 
-const beginnings = { tables: 50, jobs: 6 };
+const beginnings = { tables: 20, jobs: 6 };
 
 /** first is the part of a list that is shown; all names the lists that are shown whole. */
 export const first = (list, name, all) => all.has(name) ? list : list.slice(0, beginnings[name]);

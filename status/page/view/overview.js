@@ -38,7 +38,7 @@ function tiles({ status, series, hours }) {
     tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
     tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
     tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(series.totals.due)} became due`),
-    tile('Oldest expired row', oldest?.behind_seconds === null || !oldest ? '–' : span(oldest.behind_seconds), oldest?.behind_seconds === null || !oldest ? 'not known yet' : tableName(oldest)));
+    tile('Oldest expired row', oldest?.behind_seconds === null || !oldest ? '–' : span(oldest.behind_seconds), oldest?.behind_seconds === null || !oldest ? 'not known yet' : oldest.behind_seconds > 0 ? tableName(oldest) : 'none was left behind'));
 }
 
 const tile = (name, value, more, look) => h('div', { class: `tile ${look ?? ''}` }, h('dt', {}, name), h('dd', {}, h('strong', {}, value), h('span', {}, more)));

@@ -1,0 +1,156 @@
+package status
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// gathered are the values of a collector's metrics, by name and values of labels.
+func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := strings.TrimPrefix(f.GetName(), "ttlproxy_")
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetName() + "=" + l.GetValue()
+			}
+			all[name] = m.GetGauge().GetValue()
+		}
+	}
+	return all
+}
+
+func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		c := NewCollector(s.store, slog.New(slog.DiscardHandler))
+		want := func(values map[string]float64) {
+			s.Helper()
+			c.view.forget()
+			got := gathered(s.T, c)
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				if v, ok := got[name]; !ok || v != values[name] {
+					s.Errorf("%s: got %v (there: %v), want %v", name, v, ok, values[name])
+				}
+			}
+		}
+		table := fmt.Sprintf("partition= schema=%s table=session", s.policy.Table.Schema)
+		want(map[string]float64{
+			"catalog_up": 1, "jobs_enabled": 1, "paused": 0, "held": 0, "tables": 1, "policies state=armed": 1, "jobs state=running": 0,
+			"nodes engine=on state=live": 0, "watermark_delay_tables delay=none": 1, "table_verdict " + table + " verdict=WAITING": 1,
+		})
+
+		node, err := s.store.Join(s.Context(), catalog.Node{Name: "n", Engine: true, Workers: 4})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if _, err := s.store.Join(s.Context(), catalog.Node{Name: "edge"}); err != nil {
+			s.Fatal(err)
+		}
+		lease, err := s.store.Acquire(s.Context(), scheduler, node, time.Hour)
+		if err != nil {
+			s.Fatal(err)
+		}
+		job := s.job()
+		if _, err := s.store.ClaimTask(s.Context(), catalog.Claim{Node: node}); err != nil {
+			s.Fatal(err)
+		}
+		want(map[string]float64{
+			"jobs state=running": 1, "tasks state=running": 1, "tasks state=waiting": 0, "job_due_rows " + table: 2,
+			"nodes engine=on state=live": 1, "nodes engine=off state=live": 1, "nodes engine=on state=vanished": 0,
+			"lease_holder lease=scheduler node=n": 1, "lease_fence lease=scheduler": float64(lease.Fence),
+			"task_leases node=n": 1, "task_leases node=edge": 0,
+		})
+
+		job, err = s.store.LeadJob(s.Context(), job.ID, node)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := s.store.FinishJob(s.Context(), job.ID, job.Fence, catalog.JobFinished, ""); err != nil {
+			s.Fatal(err)
+		}
+		if err := s.store.Pause(s.Context(), "test", catalog.PauseAll, "", time.Time{}); err != nil {
+			s.Fatal(err)
+		}
+		want(map[string]float64{
+			"jobs state=running": 0, "paused": 1, "watermark_delay_tables delay=1h": 1, "watermark_delay_tables delay=none": 0,
+			"table_verdict " + table + " verdict=PAUSED": 1,
+		})
+	})
+}
+
+func TestMetricsSayThatTheCatalogIsAway(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		c := NewCollector(s.store, slog.New(slog.DiscardHandler))
+		if err := s.db.Close(); err != nil {
+			s.Fatal(err)
+		}
+		if got := gathered(s.T, c); len(got) != 1 || got["catalog_up"] != 0 {
+			s.Errorf("got %v, want nothing but that it is not up", got)
+		}
+	})
+}
+
+func TestTablesWithMetricsAreThoseFurthestBehind(t *testing.T) {
+	t.Parallel()
+	const all, behind = 3 * tableMetrics, 2*tableMetrics + 1 // one, in the middle, has a row that is late
+	now := time.Now()
+	var work []*report.Work
+	for i := range all {
+		w := &report.Work{Now: now, Policy: catalog.Policy{Table: catalog.Table{Schema: "s", Name: fmt.Sprint("t", i)}}}
+		if i == behind {
+			w.Job = &catalog.Job{State: catalog.JobRunning, CreatedAt: now, JobFacts: catalog.JobFacts{OldestExpiry: now.Add(-time.Hour)}}
+		}
+		work = append(work, w)
+	}
+	ch := make(chan prometheus.Metric, 10*all)
+	c := NewCollector(nil, slog.New(slog.DiscardHandler))
+	c.eachTable(ch, work)
+	close(ch)
+	tables := map[string]bool{}
+	var made sent
+	for m := range ch {
+		made = append(made, m)
+	}
+	got := gathered(t, made)
+	for name := range got {
+		if _, table, ok := strings.Cut(name, "table="); ok {
+			tables[strings.Fields(table)[0]] = true
+		}
+	}
+	if len(tables) != tableMetrics || !tables[fmt.Sprint("t", behind)] {
+		t.Errorf("got metrics of %d tables, the late one among them: %v; want %d", len(tables), tables[fmt.Sprint("t", behind)], tableMetrics)
+	}
+	if n := got["tables_without_metrics"]; n != all-tableMetrics {
+		t.Errorf("got %v tables without, want %d", n, all-tableMetrics)
+	}
+}
+
+// sent is a collector of metrics that have been made already.
+type sent []prometheus.Metric
+
+func (s sent) Describe(chan<- *prometheus.Desc) {}
+
+func (s sent) Collect(ch chan<- prometheus.Metric) {
+	for _, m := range s {
+		ch <- m
+	}
+}
