@@ -199,7 +199,7 @@ func (b *bench) fill() {
 	b.table("session", sessionDue, sessionKept)
 	b.exec(`ALTER TABLE session TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1h'`)
 	b.await("session is clean", `SELECT COUNT(*) FROM {job_history} WHERE table_name = 'session' AND state = 'finished'`)
-	b.exec(`SET GLOBAL ttl_delete_rows_limit = 500`)
+	b.exec(`SET GLOBAL ttl_delete_rows_limit = 100`)
 	b.table("cart", cartDue, cartKept)
 	b.exec(`ALTER TABLE cart TTL = at + INTERVAL 1 DAY`)
 	b.table("outbox", 10, 10)

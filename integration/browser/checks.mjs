@@ -188,7 +188,7 @@ export const checks = {
     await visit(browser, overview(plan), {}, async page => {
       const chart = page.locator('[data-key="chart-signal-deleted_rows_per_second"]');
       await chart.locator('canvas').waitFor({ timeout: 90_000 });
-      assert.match(await chart.innerText(), /limit 500\/s/);
+      assert.match(await chart.innerText(), /limit 100\/s/);
     });
   },
 
