@@ -50,6 +50,32 @@ func (cs Columns) From(k Key) (string, error) { return cs.bound(k, ">", ">=") }
 // UpTo is the condition of keys at or before k.
 func (cs Columns) UpTo(k Key) (string, error) { return cs.bound(k, "<", "<=") }
 
+// between is the condition of keys after one and up to another; a nil key is an open end. What both begin with is compared
+// once: MySQL's estimates are better for it, and the text shorter.
+func (cs Columns) between(from, to Key) (string, error) {
+	same := 0
+	for same < min(len(from), len(to), len(cs))-1 && from[same] == to[same] {
+		same++
+	}
+	var parts []string
+	for i := range same {
+		equal, err := cs[i].compare("=", from[i])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, equal)
+	}
+	after, err := cs[same:].After(from[min(same, len(from)):])
+	if err != nil {
+		return "", err
+	}
+	upTo, err := cs[same:].UpTo(to[min(same, len(to)):])
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(append(parts, "("+after+")", "("+upTo+")"), " AND "), nil
+}
+
 // bound compares all columns but the last with op and the last with lastOp.
 func (cs Columns) bound(k Key, op, lastOp string) (string, error) {
 	if len(k) == 0 {

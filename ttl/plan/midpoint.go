@@ -1,17 +1,10 @@
 package plan
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math/big"
-	"net/netip"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // midpoint guesses a value about half way between two values of a column, strictly above lo where it can be. It
@@ -111,22 +104,6 @@ func clockSeconds(v Value) (int, bool) {
 	return seconds, true
 }
 
-// middleAddress interpolates INET4 and INET6, which are ordered by their bytes.
-func middleAddress(lo, hi Value) (Value, bool) {
-	a, errA := netip.ParseAddr(string(lo))
-	b, errB := netip.ParseAddr(string(hi))
-	if errA != nil || errB != nil || a.Is4() != b.Is4() {
-		return "", false
-	}
-	digits, ok := middleDigits(256, byteDigits(Value(a.AsSlice())), byteDigits(Value(b.AsSlice())))
-	bytes := make([]byte, len(a.AsSlice()))
-	for i := range min(len(digits), len(bytes)) {
-		bytes[i] = byte(digits[i])
-	}
-	mid, sized := netip.AddrFromSlice(bytes)
-	return Value(mid.String()), ok && sized
-}
-
 func middleBytes(lo, hi Value) (Value, bool) {
 	n := 0
 	for n < len(lo) && n < len(hi) && lo[n] == hi[n] {
@@ -179,163 +156,6 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 		digits[i] = digit.Int64()
 	}
 	return append(prefix, digits...), true
-}
-
-// wideCharsets are those in which an ASCII letter takes more than one byte.
-var wideCharsets = map[string]encoding.Encoding{
-	"ucs2": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf16": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
-	"utf16le": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf32": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
-}
-
-// caseless is the alphabet of guesses under collations that ignore case: in all of them digits come before letters.
-const caseless = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// middleText interpolates characters: ASCII letters and digits where the collation ignores case, code points
-// elsewhere. A guess that the collation sorts elsewhere costs balance, never rows.
-func (c Column) middleText(lo, hi Value) (Value, bool) {
-	if encoding, wide := wideCharsets[c.Charset]; wide { // its bytes are not characters
-		lo, errLo := encoding.NewDecoder().String(string(lo))
-		hi, errHi := encoding.NewDecoder().String(string(hi))
-		utf8 := c
-		utf8.Charset = "utf8mb4"
-		mid, ok := utf8.middleText(Value(lo), Value(hi))
-		encoded, err := encoding.NewEncoder().String(string(mid))
-		return Value(encoded), ok && errLo == nil && errHi == nil && err == nil
-	}
-	binary := strings.HasSuffix(c.Collation, "_bin")
-	if !binary {
-		lo, hi = Value(strings.ToUpper(string(lo))), Value(strings.ToUpper(string(hi)))
-	}
-	n := commonRunes(lo, hi)
-	prefix, lo, hi := hi[:n], lo[n:], hi[n:]
-	if !binary && ascii(lo) && ascii(hi) {
-		mid, ok := middleDigits(int64(len(caseless)), letterDigits(lo), letterDigits(hi))
-		return prefix + letters(mid), ok
-	}
-	if !strings.HasPrefix(c.Charset, "utf8") && (!ascii(lo) || !ascii(hi)) {
-		mid, ok := middleBytes(lo, hi)
-		return prefix + mid, ok
-	}
-	mid, ok := middleDigits(utf8.MaxRune+1, runeDigits(lo), runeDigits(hi))
-	return prefix + runes(mid), ok
-}
-
-func ascii(v Value) bool {
-	return !strings.ContainsFunc(string(v), func(r rune) bool { return r >= utf8.RuneSelf })
-}
-
-// commonRunes is the length of the common prefix in bytes, whole characters.
-func commonRunes(a, b Value) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
-		n--
-	}
-	return n
-}
-
-func letterDigits(v Value) []int64 {
-	digits := make([]int64, len(v))
-	for i := range v {
-		// The place of the character, or of the last one of the alphabet before it.
-		digits[i] = int64(max(strings.LastIndexFunc(caseless, func(r rune) bool { return r <= rune(v[i]) }), 0))
-	}
-	return digits
-}
-
-func letters(digits []int64) Value {
-	var b strings.Builder
-	for _, d := range digits {
-		b.WriteByte(caseless[d])
-	}
-	return Value(strings.TrimRight(b.String(), " "))
-}
-
-func runeDigits(v Value) []int64 {
-	var digits []int64
-	for _, r := range string(v) {
-		digits = append(digits, int64(r))
-	}
-	return digits
-}
-
-func runes(digits []int64) Value {
-	var b strings.Builder
-	for _, d := range digits {
-		r := rune(d)
-		switch {
-		case r < ' ':
-			r = ' '
-		case !utf8.ValidRune(r):
-			r = 0xD7FF // the last before the surrogates
-		}
-		b.WriteRune(r)
-	}
-	return Value(strings.TrimRight(b.String(), " "))
-}
-
-// middleUUID interpolates UUIDs in the order MariaDB keeps those of versions 1 to 5 in, groups from last to first, so
-// that the node comes before the time; others it keeps as written. INET types have another shape and are not guessed.
-func middleUUID(lo, hi Value) (Value, bool) {
-	a, okA := hexDigits(lo)
-	b, okB := hexDigits(hi)
-	if !okA || !okB {
-		return "", false
-	}
-	mixed := lo[14] < '6' && hi[14] < '6'
-	if mixed {
-		a, b = reorder(a, uuidStored), reorder(b, uuidStored)
-	}
-	mid, ok := middleDigits(16, a, b)
-	if !ok {
-		return "", false
-	}
-	mid = append(mid, make([]int64, len(a))...)[:len(a)]
-	if mixed {
-		mid = reorder(mid, uuidWritten)
-	}
-	guess := []byte(uuidText(mid))
-	guess[14], guess[19] = hi[14], hi[19] // version and variant decide about the order
-	return Value(guess), true
-}
-
-// uuidStored and uuidWritten cut 32 digits in groups for each direction.
-var (
-	uuidStored  = [][2]int{{20, 32}, {16, 20}, {12, 16}, {8, 12}, {0, 8}}
-	uuidWritten = [][2]int{{24, 32}, {20, 24}, {16, 20}, {12, 16}, {0, 12}}
-)
-
-func reorder(digits []int64, groups [][2]int) []int64 {
-	var ordered []int64
-	for _, g := range groups {
-		ordered = append(ordered, digits[g[0]:g[1]]...)
-	}
-	return ordered
-}
-
-func hexDigits(v Value) ([]int64, bool) {
-	raw, err := hex.DecodeString(strings.ReplaceAll(string(v), "-", ""))
-	if err != nil || len(raw) != 16 || len(v) != 36 {
-		return nil, false
-	}
-	var digits []int64
-	for _, b := range raw {
-		digits = append(digits, int64(b>>4), int64(b&15))
-	}
-	return digits, true
-}
-
-func uuidText(digits []int64) Value {
-	var b strings.Builder
-	for i, d := range digits {
-		if i == 8 || i == 12 || i == 16 || i == 20 {
-			b.WriteByte('-')
-		}
-		b.WriteByte("0123456789abcdef"[d])
-	}
-	return Value(b.String())
 }
 
 // midKey guesses a key between two keys: the prefix they share, and half way in the first column that differs. nil where

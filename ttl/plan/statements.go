@@ -65,17 +65,7 @@ func statements(l *Layout, partition, column string, expired Predicate) *Stateme
 // Range is a stretch of keys: after From (open when nil) up to and including To (open when nil).
 type Range struct{ From, To Key }
 
-func (s *Statements) within(r Range) (string, error) {
-	after, err := s.Key.After(r.From)
-	if err != nil {
-		return "", err
-	}
-	upTo, err := s.Key.UpTo(r.To)
-	if err != nil {
-		return "", err
-	}
-	return "(" + after + ") AND (" + upTo + ")", nil
-}
+func (s *Statements) within(r Range) (string, error) { return s.Key.between(r.From, r.To) }
 
 // BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row means that fewer are left.
 func (s *Statements) BlockEnd(r Range, n int) (string, error) {
