@@ -16,6 +16,7 @@
 //	await [FLAGS] QUERY PATTERN    repeat the query until what it prints matches the regular expression
 //	server own [ARGUMENTS]         give this story a server of its own, which it may then
 //	server restart|crash|freeze|thaw
+//	server replica [ARGUMENTS]     start another one, $REPLICA, that follows it and is read-only
 //
 // The flags are -as=USER ($APP is the default, and owns the database; root is the administrator), -db=NAME, -v for one
 // column per line, -t=DURATION (30s) and -direct for await, and for sql also -tls, -at=ADDRESS (host:port or unix:path of a proxy) and

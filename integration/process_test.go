@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"strings"
 	"syscall"
@@ -83,7 +84,7 @@ func (s *story) startProxy(ts *testscript.TestScript, name string, args []string
 	return err
 }
 
-// serverCommand is the command `server`: own, restart, crash, freeze, thaw.
+// serverCommand is the command `server`: own, replica, restart, crash, freeze, thaw.
 func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
 	if len(args) == 0 {
 		return errors.New("server what?")
@@ -95,6 +96,8 @@ func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
 		return errors.New("the server is shared: begin the story with `server own`")
 	}
 	switch args[0] {
+	case "replica":
+		return s.startReplica(ts, args[1:])
 	case "restart":
 		return s.own.Restart(context.Background())
 	case "crash":
@@ -115,6 +118,30 @@ func (s *story) startServer(ts *testscript.TestScript, args []string) error {
 	}
 	s.own, s.server = own, mysqltest.FromSandbox(own)
 	return s.populate(ts.Getenv, ts.Setenv)
+}
+
+// startReplica starts a server that follows the story's own, and cannot be written to.
+func (s *story) startReplica(ts *testscript.TestScript, args []string) error {
+	ctx := context.Background()
+	replica, err := sandbox.Start(ctx, sandbox.Config{Flavour: s.server.Flavour, Args: args})
+	if err != nil {
+		return err
+	}
+	s.replica = replica
+	host, port, err := net.SplitHostPort(s.server.Addr())
+	if err != nil {
+		return err
+	}
+	if err := execute(ctx, s.server.Config(""), "CREATE USER replica IDENTIFIED BY 'replica'", "GRANT REPLICATION SLAVE ON *.* TO replica"); err != nil {
+		return err
+	}
+	follow := []string{"CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='replica', SOURCE_PASSWORD='replica', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", "START REPLICA"}
+	if s.server.MariaDB() {
+		follow = []string{"CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='replica', MASTER_PASSWORD='replica', MASTER_USE_GTID=slave_pos", "START REPLICA"}
+	}
+	follow[0] = fmt.Sprintf(follow[0], host, port)
+	ts.Setenv("REPLICA", replica.Config("").Addr)
+	return execute(ctx, replica.Config(""), append(follow, "SET GLOBAL read_only=1")...)
 }
 
 // execute runs statements in one session.

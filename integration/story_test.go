@@ -55,6 +55,7 @@ func TestStories(t *testing.T) {
 type story struct {
 	server   *mysqltest.Server
 	own      *sandbox.Server // set by `server own`
+	replica  *sandbox.Server // set by `server replica`
 	binary   string
 	work     string
 	proxies  map[string]*program.Process
@@ -114,8 +115,10 @@ func (s *story) close() {
 	for _, o := range s.sessions {
 		_ = o.close()
 	}
-	if s.own != nil {
-		_ = s.own.Close()
+	for _, started := range []*sandbox.Server{s.replica, s.own} {
+		if started != nil {
+			_ = started.Close()
+		}
 	}
 }
 
