@@ -31,6 +31,8 @@ type Setting struct {
 	Choices []string
 	Scope   string // what a limit counts: node, cluster or table
 	Text    string
+
+	spelled string // the name it was found by, for errors
 }
 
 // The names, for those who read a value.
@@ -164,6 +166,7 @@ func AllSettings() []Setting {
 func FindSetting(name string) (Setting, bool) {
 	for _, s := range AllSettings() {
 		if strings.EqualFold(name, s.Name) || s.Alias != "" && strings.EqualFold(name, s.Alias) {
+			s.spelled = name
 			return s, true
 		}
 	}

@@ -45,12 +45,20 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 	return stored, nil, nil
 }
 
+// spelling is the name that errors call the setting by: the one that was used.
+func (s Setting) spelling() string {
+	if s.spelled != "" {
+		return s.spelled
+	}
+	return s.Name
+}
+
 func (s Setting) wrongValue(value string, why error) *ddl.Error {
-	return &ddl.Error{Code: codeWrongValue, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.Name, value, why)}
+	return &ddl.Error{Code: codeWrongValue, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)}
 }
 
 func (s Setting) truncated(value string) *ddl.Error {
-	return &ddl.Error{Code: codeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.Name, value)}
+	return &ddl.Error{Code: codeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)}
 }
 
 func checkBool(value string) (string, error) {
@@ -66,7 +74,7 @@ func checkBool(value string) (string, error) {
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
 	if !ok {
-		return "", nil, &ddl.Error{Code: codeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.Name)}
+		return "", nil, &ddl.Error{Code: codeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())}
 	}
 	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
 		return "-1", nil, nil

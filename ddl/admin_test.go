@@ -96,15 +96,16 @@ func TestExplainOfAnAlter(t *testing.T) {
 func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
-		"SET GLOBAL ttl_job_enable = OFF":                                      "GLOBAL ttl_job_enable=OFF word",
-		"SET @@global.tidb_ttl_running_tasks = 1 + 1":                          "GLOBAL tidb_ttl_running_tasks=1 + 1",
-		"SET ttl_job_enable = 'ON'":                                            " ttl_job_enable='ON'",
-		"SET SESSION TTL_JOB_ENABLE := 1":                                      "SESSION ttl_job_enable=1",
-		"SET GLOBAL ttl_brake_rows = 1, sort_buffer_size = f(1, 2), max_x=2":   "GLOBAL ttl_brake_rows=1 | SET GLOBAL sort_buffer_size = f(1, 2), GLOBAL max_x=2",
-		"SET @a = 1, @@x.y = 2, PERSIST z = 3, ttl_a = 4, SESSION ttl_b = '5'": "GLOBAL ttl_a=4 | SESSION ttl_b='5' | SET @a = 1, @@x.y = 2, PERSIST z = 3",
-		"SET GLOBAL sort_buffer_size = 4":                                      "",
-		"SET NAMES utf8mb4":                                                    "",
-		"SET @ttl_x = 1":                                                       "",
+		"SET GLOBAL ttl_job_enable = OFF":                                          "GLOBAL ttl_job_enable=OFF word",
+		"SET @@global.tidb_ttl_running_tasks = 1 + 1":                              "GLOBAL tidb_ttl_running_tasks=1 + 1",
+		"SET ttl_job_enable = 'ON'":                                                " ttl_job_enable='ON'",
+		"SET SESSION TTL_JOB_ENABLE := 1":                                          "SESSION ttl_job_enable=1",
+		"SET GLOBAL ttl_brake_rows = 1, sort_buffer_size = f(1, 2), max_x=2":       "GLOBAL ttl_brake_rows=1 | SET GLOBAL sort_buffer_size = f(1, 2), GLOBAL max_x=2",
+		"SET @a = 1, @@x.y = 2, PERSIST z = 3, ttl_a = 4, SESSION ttl_b = '5'":     "GLOBAL ttl_a=4 | SESSION ttl_b='5' | SET @a = 1, @@x.y = 2, PERSIST z = 3",
+		"SET GLOBAL ttl_a = TRUE, NAMES utf8mb4 COLLATE x, @@persist_only.ttl_b=2": "GLOBAL ttl_a=TRUE | GLOBAL ttl_b=2 | SET NAMES utf8mb4 COLLATE x",
+		"SET GLOBAL sort_buffer_size = 4":                                          "",
+		"SET NAMES utf8mb4":                                                        "",
+		"SET @ttl_x = 1":                                                           "",
 	} {
 		var got []string
 		if a, ok := parseOne(t, sql).Action.(*SetVariables); ok {

@@ -1,6 +1,9 @@
 package ddl
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ShowVariables is SHOW [GLOBAL | SESSION] VARIABLES, to which our settings are added.
 type ShowVariables struct{ Filter Filter }
@@ -40,18 +43,20 @@ func (r *reader) showWarnings() bool {
 }
 
 // MayName reports whether a filter might let a name through that begins with one of the prefixes. A condition is not
-// understood here: it has to mention one.
+// understood here: it may unless it compares names and mentions neither a prefix nor a pattern.
 func (f Filter) MayName(prefixes ...string) bool {
 	if f.Like == "" && f.Where == "" {
 		return true
 	}
+	if f.Where != "" {
+		where := strings.ToLower(f.Where)
+		mentions := func(s string) bool { return strings.Contains(where, s) }
+		return !mentions("variable_name") || mentions("like") || mentions("regexp") || slices.ContainsFunc(prefixes, mentions)
+	}
 	pattern := strings.ToLower(strings.Trim(f.Like, `'"`))
 	fixed := pattern[:max(0, strings.IndexAny(pattern+"%", `%_\\`))]
 	for _, p := range prefixes {
-		if f.Where != "" && strings.Contains(strings.ToLower(f.Where), p) {
-			return true
-		}
-		if f.Like != "" && (strings.HasPrefix(p, fixed) || strings.HasPrefix(fixed, p)) {
+		if strings.HasPrefix(p, fixed) || strings.HasPrefix(fixed, p) {
 			return true
 		}
 	}

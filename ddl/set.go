@@ -79,6 +79,9 @@ func (r *reader) assignment(in *scoped) (v Assignment, text string, ok bool) {
 		*in = s
 	}
 	start := r.current().start
+	if r.charsets() {
+		return v, r.text[start:r.tokens[r.at-1].end], true
+	}
 	v.Scope = in.scope
 	prefix, system := in.word, true
 	if r.is(r.current(), '@') { // a user variable, or one that says its scope itself
@@ -115,7 +118,7 @@ func (r *reader) value() (value string, bare bool) {
 		return "", false
 	}
 	first, last := r.tokens[from], r.tokens[r.at-1]
-	return r.text[first.start:last.end], r.at == from+1 && first.kind == word
+	return r.text[first.start:last.end], r.at == from+1 && first.kind == word && !r.oneOf(first, "TRUE", "FALSE")
 }
 
 // scopeWord reads GLOBAL, SESSION, LOCAL or PERSIST: our settings are kept for good anyway.
@@ -133,6 +136,17 @@ func (r *reader) scopeWord() (scoped, bool) {
 	return scoped{}, false
 }
 
+// charsets reads NAMES …, CHARSET … and CHARACTER SET …, which may stand among assignments.
+func (r *reader) charsets() bool {
+	if !r.take("NAMES") && !r.take("CHARSET") && !r.take("CHARACTER", "SET") {
+		return false
+	}
+	for !r.done() && !r.is(r.current(), ',') {
+		r.skip()
+	}
+	return true
+}
+
 // atAt reads @@ and a scope with its dot, or the @ of a user variable.
 func (r *reader) atAt() Scope {
 	r.at++
@@ -141,7 +155,7 @@ func (r *reader) atAt() Scope {
 	}
 	var scope Scope
 	switch {
-	case r.take("GLOBAL"), r.take("PERSIST"):
+	case r.take("GLOBAL"), r.take("PERSIST"), r.take("PERSIST_ONLY"):
 		scope = ScopeGlobal
 	case r.take("SESSION"), r.take("LOCAL"):
 		scope = ScopeSession

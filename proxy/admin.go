@@ -163,6 +163,6 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 
 // ok answers without rows.
 func (x *exchange) ok(r *reply) error {
-	x.Leave(r.notes...)
+	x.LeaveOnly(r.notes...)
 	return x.OK(wire.OK{Affected: r.affected, Info: r.info, Warnings: uint16(len(r.notes))})
 }

@@ -102,13 +102,24 @@ func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 		return nil, err
 	}
 	err = w.poll(ctx, startWait, func(ctx context.Context) (bool, error) {
-		jobs, err = w.after(ctx, last)
-		return len(jobs) > 0, err
+		if jobs, err = w.after(ctx, last); len(jobs) > 0 || err != nil {
+			return true, err
+		}
+		return false, w.stillArmed(ctx)
 	})
 	if errors.Is(err, errWaited) {
 		return nil, refuse("The TTL job of %s was asked for, but no engine has started it within %v: see SHOW TTL NODES", w.policy.Table, startWait)
 	}
 	return jobs, err
+}
+
+// stillArmed says what keeps the job from starting when the engine has found the table to be another one.
+func (w *jobWait) stillArmed(ctx context.Context) error {
+	p, err := w.Store.PolicyByID(ctx, w.policy.ID)
+	if err != nil || p.Armed() {
+		return err
+	}
+	return w.mayRun(ctx, p)
 }
 
 // after lists the jobs of the policy with a higher number, the open ones if there are any, else those that have ended.

@@ -21,6 +21,9 @@ func TestSettings(t *testing.T) {
 			{"SET GLOBAL ttl_delete_batch_size = DEFAULT", "SELECT @@ttl_delete_batch_size", "100"},
 			{"SET GLOBAL ttl_running_tasks = -1", "SELECT @@ttl_running_tasks", "-1"},
 			{"SET GLOBAL ttl_restore = arm, ttl_brake_rows = 7", "SELECT CONCAT(@@ttl_restore, @@ttl_brake_rows)", "arm7"},
+			{"SET GLOBAL tidb_ttl_delete_batch_size = TRUE", "SELECT @@ttl_delete_batch_size", "1"},
+			{"SET GLOBAL ttl_delete_batch_size = @@global.ttl_brake_rows * 2 + 1", "SELECT @@ttl_delete_batch_size", "15"},
+			{"SET SESSION sort_buffer_size = @@ttl_brake_max_rows, NAMES utf8mb4, GLOBAL ttl_delete_batch_size = DEFAULT", "SELECT @@sort_buffer_size", "1000000"},
 			{"SET time_zone = '+02:00'", "SELECT 1", "1"},
 			{"SET GLOBAL ttl_job_schedule_window_start_time = '1:30'", "SELECT @@ttl_job_schedule_window_start_time", "01:30 +0200"},
 			{"SET SESSION sort_buffer_size = 65536, GLOBAL ttl_brake_rows = 9", "SELECT @@sort_buffer_size + @@ttl_brake_rows", "65545"},
@@ -62,8 +65,8 @@ func TestNumbersAreClampedWithAWarning(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		db := newAdminBed(t, s).client(t, nil)
-		run(t, db, "SET GLOBAL ttl_scan_worker_count = 1000")
-		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|Truncated incorrect ttl_scan_worker_count value: '1000'") {
+		run(t, db, "SET GLOBAL tidb_ttl_scan_worker_count = 1000")
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|Truncated incorrect tidb_ttl_scan_worker_count value: '1000'") {
 			t.Errorf("SHOW WARNINGS: %q", got)
 		}
 		if got := rows(t, db, "SELECT @@ttl_scan_worker_count"); !slices.Equal(got, []string{"256"}) {
@@ -111,6 +114,8 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 		for query, want := range map[string]string{
 			"SHOW GLOBAL VARIABLES LIKE '%ttl_brake_rows'":                                         "ttl_brake_rows|10000",
 			"SHOW VARIABLES WHERE Variable_name IN ('port_x', 'tidb_ttl_job_enable')":              "tidb_ttl_job_enable|ON",
+			"SHOW VARIABLES WHERE Variable_name LIKE '%brake_rows'":                                "ttl_brake_rows|10000",
+			"SHOW VARIABLES WHERE Value = 'hold'":                                                  "ttl_restore|hold",
 			"SHOW VARIABLES LIKE 'sort\\_buffer%'":                                                 "sort_buffer_size",
 			"SHOW VARIABLES WHERE Variable_name LIKE 'tidb_ttl_%' AND Variable_name LIKE '%task%'": "tidb_ttl_running_tasks|-1",
 		} {
@@ -119,6 +124,11 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 			}
 		}
 		all := rows(t, db, "SHOW VARIABLES")
+		if !slices.IsSortedFunc(all, func(a, b string) int {
+			return strings.Compare(strings.ToLower(name(a)), strings.ToLower(name(b)))
+		}) {
+			t.Error("SHOW VARIABLES is not in order")
+		}
 		if !slices.Contains(all, "ttl_job_enable|ON") || !slices.Contains(all, "tidb_ttl_job_enable|ON") || len(all) < 200 {
 			t.Errorf("SHOW VARIABLES has %d lines and does not show ours", len(all))
 		}
@@ -133,6 +143,12 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 	})
 }
 
+// name is the first column of a line.
+func name(line string) string {
+	name, _, _ := strings.Cut(line, "|")
+	return name
+}
+
 func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
@@ -140,6 +156,25 @@ func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 		names := columns(t, db, "SELECT @@ttl_job_enable, @@global.ttl_brake_rows, @@ttl_restore AS r")
 		if want := []string{"@@ttl_job_enable", "@@global.ttl_brake_rows", "r"}; !slices.Equal(names, want) {
 			t.Errorf("got %q, want %q", names, want)
+		}
+	})
+}
+
+func TestWarningsAreOfTheLastStatement(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		db := newAdminBed(t, s).client(t, nil)
+		refused(t, db, "SELECT no_such_column")
+		run(t, db, "SET GLOBAL ttl_brake_rows = -1")
+		for range 2 {
+			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
+				t.Errorf("behind a SET of ours: %q", got)
+			}
+		}
+		refused(t, db, "SELECT no_such_column")
+		run(t, db, "SET GLOBAL ttl_brake_rows = DEFAULT")
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 0 {
+			t.Errorf("behind a SET without a warning: %q", got)
 		}
 	})
 }

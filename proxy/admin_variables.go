@@ -2,12 +2,15 @@ package proxy
 
 import (
 	"context"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // settingsWait bounds the wait for our settings in a statement that is not about them alone.
@@ -29,7 +32,15 @@ func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *
 	if err != nil {
 		return err
 	}
-	return sendWithRows(x, r, ours)
+	all := make([][]any, 0, len(r.Rows)+len(ours))
+	for _, row := range r.Rows {
+		all = append(all, values(row))
+	}
+	all = append(all, ours...)
+	slices.SortStableFunc(all, func(a, b []any) int {
+		return strings.Compare(strings.ToLower(a[0].(string)), strings.ToLower(b[0].(string)))
+	})
+	return x.Rows(&wire.ResultSet{Columns: r.Columns, Rows: all}, 0)
 }
 
 // namesSettings reports whether a filter may let some of our settings through.

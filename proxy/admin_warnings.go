@@ -21,7 +21,7 @@ func asksForWarnings(text string) bool {
 // warnings answers SHOW WARNINGS, or prepares it.
 func warnings(x *exchange, text string) error {
 	if x.Command == wire.Prepare {
-		x.Leave(x.Notes()...)
+		x.keepNotes()
 		_, err := x.Prepare(text, warningsMemo(text))
 		return err
 	}
@@ -34,14 +34,17 @@ type warningsMemo string
 // showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The server's own come first.
 func showWarnings(x *exchange, text string) error {
 	notes := x.Notes()
-	if len(notes) == 0 {
+	if len(notes) == 0 && !x.alone {
 		_, err := x.Pass()
 		return err
 	}
-	x.Leave(notes...) // they can be asked for again
+	x.keepNotes()
 	r, err := x.Ask(text)
 	if err != nil {
 		return err
+	}
+	if x.alone {
+		r.Rows = nil
 	}
 	return sendWithRows(x, r, noteRows(notes))
 }

@@ -58,7 +58,13 @@ func (x *exchange) answer(b []byte) error {
 func (x *exchange) Notes() []Note { return x.notes }
 
 // takeNotes makes what the statement before has left the notes of this one.
-func (x *exchange) takeNotes() { x.notes, x.s.memory.notes = x.s.memory.notes, nil }
+func (x *exchange) takeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
+
+// keepNotes lets the notes be asked for again.
+func (x *exchange) keepNotes() { x.s.memory.remarks = x.remarks }
 
 // Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back, or is not given them again.
-func (x *exchange) Leave(notes ...Note) { x.s.memory.notes = notes }
+func (x *exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
+
+// LeaveOnly is Leave behind an answer in which the server had no part: what it would say is about an earlier statement.
+func (x *exchange) LeaveOnly(notes ...Note) { x.s.memory.remarks = remarks{notes, true} }

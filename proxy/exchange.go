@@ -17,13 +17,13 @@ type exchange struct {
 	Command wire.Command
 
 	s       *session
-	payload []byte // begins with the command
-	seq     byte   // of the next packet to the client
-	more    bool   // the answer to come is not the last
-	open    bool   // the client still waits
-	notes   []Note
+	payload []byte  // begins with the command
+	seq     byte    // of the next packet to the client
+	more    bool    // the answer to come is not the last
+	open    bool    // the client still waits
 	naming  *naming // while PREPARE name FROM is carried out
 	broken  error   // the session cannot go on
+	remarks         // of the statement before
 
 	begun   int64  // when the command could have gone to the server
 	servers int64  // how long the server took for the command itself

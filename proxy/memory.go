@@ -8,7 +8,13 @@ type memory struct {
 	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
 	named      map[string]any // those of PREPARE name FROM, by name in lower case
 	multi      bool           // several statements in one packet are allowed
-	notes      []Note         // what SHOW WARNINGS shows of ours about the last statement
+	remarks                   // about the last statement
+}
+
+// remarks are what SHOW WARNINGS shows of ours.
+type remarks struct {
+	notes []Note
+	alone bool // and nothing of the server's
 }
 
 // Note is a row that SHOW WARNINGS shows.
@@ -20,7 +26,7 @@ type Note struct {
 
 // pass takes note of a command that passes without having been held.
 func (m *memory) pass(c wire.Command) {
-	m.notes = nil
+	m.remarks = remarks{}
 	if m.statements == nil && m.named == nil {
 		return
 	}
