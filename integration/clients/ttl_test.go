@@ -3,7 +3,11 @@ package clients
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +46,14 @@ var talks = []talk{
 	{"EXPLAIN TTL ALTER TABLE orders TTL = at + INTERVAL 2 DAY", "INTERVAL 2 DAY"},
 	{"PAUSE TTL FOR orders UNTIL '2999-01-01'", ""},
 	{"SHOW TTL JOBS FOR orders", "PAUSED (PAUSE TTL by"},
+	{"RUN TTL JOB FOR orders", "can not run now: PAUSED"},
 	{"RESUME TTL FOR orders", ""},
+	{"RUN TTL JOB FOR orders", "orders"},
+	{"PAUSE TTL", ""},
+	{"SHOW TTL STATUS LIKE 'Halted_by'", "everything, PAUSE TTL by"},
+	{"RESUME TTL", ""},
+	{"TRUST TTL SERVER", "Last seen at work"},
+	{"TRUST TTL SERVER 'another'", "Nothing was trusted"},
 	{"CANCEL TTL JOB FOR orders", ""},
 	{"APPROVE TTL JOB FOR orders", ""},
 	{"SHOW TTL EVENTS FOR orders WHERE Kind = 'approved'", "approved"},
@@ -50,8 +61,18 @@ var talks = []talk{
 	{"SELECT @@ttl_brake_rows, @@global.tidb_ttl_job_enable", "12345"},
 	{"SHOW VARIABLES LIKE 'ttl_brake_rows'", "12345"},
 	{"SET GLOBAL ttl_brake_rows = DEFAULT", ""},
+	{"SET GLOBAL tidb_ttl_delete_batch_size = @@tidb_ttl_scan_batch_size + 1", ""},
+	{"SHOW GLOBAL VARIABLES WHERE Variable_name LIKE '%delete\\_batch%'", "501"},
+	{"SET GLOBAL tidb_ttl_delete_batch_size = DEFAULT", ""},
+	{"SET SESSION ttl_brake_rows = 1", "should be set with SET GLOBAL"},
 	{"SELECT CONCAT('rows: ', MAX(deleted_rows)) FROM mysql.tidb_ttl_job_history WHERE table_name = 'orders'", "rows: 1"},
 	{"SELECT CONCAT('tables: ', COUNT(s.table_id)) FROM mysql.tidb_ttl_table_status s", "tables: 1"},
+	{"SELECT CONCAT('tasks: ', COUNT(*) >= 0) FROM mysql.tidb_ttl_task", "tasks: 1"},
+	{"DESC mysql.tidb_ttl_task", "scan_range_start"},
+	{"SHOW FULL COLUMNS FROM mysql.tidb_ttl_table_status LIKE 'current_job_id'", "current_job_id"},
+	{"SHOW CREATE TABLE mysql.tidb_ttl_job_history", "summary_text"},
+	{"ALTER TABLE orders TTL = at + INTERVAL 3 DAY", ""},
+	{"SHOW CREATE TABLE orders", "INTERVAL 3 DAY"},
 	{"PAUSE TTL FRO orders", "PAUSE TTL [FOR table] [UNTIL 'time']"},
 	{"SHOW TTL JOBS FOR nowhere", "1146"},
 	{"DROP TABLE orders", ""},
@@ -72,6 +93,9 @@ func TestTTLThroughEveryClient(t *testing.T) {
 		for i, talk := range talks {
 			statements[i] = statement{talk.statement}
 		}
+		config.Addr = net.JoinHostPort(through.host, through.port)
+		t.Run("go-text", func(t *testing.T) { follow(t, speakGo(t, config, false)) })
+		t.Run("go-prepared", func(t *testing.T) { follow(t, speakGo(t, config, true)) })
 		for _, c := range clients {
 			if c.refuses != nil && c.refuses(s) != "" {
 				continue
@@ -84,8 +108,72 @@ func TestTTLThroughEveryClient(t *testing.T) {
 					follow(t, c.run(t, through, mode, statements...))
 				})
 			}
+			if slices.Contains(c.modes, "text") && !slices.Contains(c.modes, "prepared") {
+				t.Run(strings.ReplaceAll(c.name+" prepared by SQL", " ", "-"), func(t *testing.T) {
+					follow(t, c.run(t, through, "text", preparedBySQL(statements)...))
+				})
+			}
 		}
 	})
+}
+
+// preparedBySQL prepares and executes each statement in SQL, for clients that prepare in no other way.
+func preparedBySQL(statements []statement) []statement {
+	var all []statement
+	for _, s := range statements {
+		text := strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s[0])
+		all = append(all, statement{"PREPARE talk FROM '" + text + "'"}, statement{"EXECUTE talk"})
+	}
+	return all
+}
+
+// speakGo runs the statements through the driver that this program has, and prints what they return.
+func speakGo(t *testing.T, config *mysql.Config, prepared bool) string {
+	t.Helper()
+	db := mysqltest.Open(t, config)
+	db.SetMaxOpenConns(1)
+	var b strings.Builder
+	for _, talk := range talks {
+		if err := printRows(t, &b, db, talk.statement, prepared); err != nil {
+			fmt.Fprintln(&b, err)
+		}
+	}
+	return b.String()
+}
+
+func printRows(t *testing.T, w io.Writer, db *sql.DB, query string, prepared bool) (err error) {
+	t.Helper()
+	ask := func() (*sql.Rows, error) { return db.QueryContext(t.Context(), query) }
+	if prepared {
+		st, err := db.PrepareContext(t.Context(), query)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		ask = func() (*sql.Rows, error) { return st.QueryContext(t.Context()) }
+	}
+	rows, err := ask()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			fmt.Fprintf(w, "%s: %s\n", names[i], v.String)
+		}
+	}
+	return rows.Err()
 }
 
 // follow looks for the answers in what a client printed.
