@@ -95,7 +95,7 @@ func (s *Statement) Resolve(d Dynamic, text string) *Statement {
 
 func (s *Statement) dynamic(d Dynamic, text string, mode Mode) *Statement {
 	statements := Parse(text, mode)
-	if len(statements) != 1 || statements[0].Action == nil {
+	if len(statements) != 1 || statements[0].Action == nil && statements[0].Err == nil {
 		return nil
 	}
 	inner := statements[0]

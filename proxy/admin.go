@@ -62,6 +62,9 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 		_, err := x.Prepare(shape.prepared(), a.memo(st))
 		return true, err
 	}
+	if err := checkCondition(x, st.Action); err != nil {
+		return true, err
+	}
 	r, err := a.run(ctx, x, st.Action)
 	if err != nil {
 		return true, err
@@ -79,8 +82,7 @@ func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statem
 	switch s := st.Action.(type) {
 	case *ddl.SetVariables:
 		if prepare {
-			_, err = x.Prepare(preparedSet(s), a.memo(st))
-			return true, err
+			return true, a.prepareSet(x, s, a.memo(st))
 		}
 		return true, a.set(ctx, x, s)
 	case *ddl.ReadNames:

@@ -50,29 +50,6 @@ func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error
 	return a.setBehind(ctx, x, h, c)
 }
 
-// withOurs puts the values of our settings where a text for the server reads them.
-func (a *admin) withOurs(ctx context.Context, x *exchange, text string) (string, error) {
-	parts := ddl.Parse(text, a.mode)
-	if len(parts) != 1 {
-		return text, nil
-	}
-	s, ok := parts[0].Action.(*ddl.ReadNames)
-	if !ok {
-		return text, nil
-	}
-	refs, err := ourReferences(s, a.schema)
-	if err != nil {
-		return "", err
-	}
-	values, err := a.valuesOf(ctx, x, refs)
-	if err != nil {
-		return "", err
-	}
-	return parts[0].Substitute(refs, func(ref ddl.Reference, spelled string) string {
-		return substitute(ref, spelled, values[ref.Variable+ref.Table])
-	}), nil
-}
-
 // setBehind stores our settings when the server has set its own, and passes its answer on with our warnings.
 func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked) error {
 	if h.Failed() {

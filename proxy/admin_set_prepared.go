@@ -21,6 +21,20 @@ func preparedSet(s *ddl.SetVariables) string {
 	return "SET " + strings.Join(assignments, ", ")
 }
 
+// prepareSet prepares a SET. Where it reads our settings it reads user variables, which every EXECUTE sets.
+func (a *admin) prepareSet(x *exchange, s *ddl.SetVariables, memo any) error {
+	text := preparedSet(s)
+	r, err := a.readingOf(text)
+	if err != nil {
+		return err
+	}
+	if len(r.refs) > 0 {
+		text = r.with(readVariable)
+	}
+	_, err = x.Prepare(text, memo)
+	return err
+}
+
 func valueVariable(i int) string { return "@`ttlproxy value " + strconv.Itoa(i) + "`" }
 
 // executeSet runs what preparedSet has prepared and takes our values from the user variables.
@@ -29,6 +43,19 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 	defer cancel()
 	if err := a.maySetAll(x, s); err != nil {
 		return err
+	}
+	r, err := a.readingOf(preparedSet(s))
+	if err != nil {
+		return err
+	}
+	if len(r.refs) > 0 {
+		values, err := a.valuesOf(ctx, x, r.refs)
+		if err != nil {
+			return err
+		}
+		if err := setVariables(x, values); err != nil {
+			return err
+		}
 	}
 	h, err := a.hold()
 	if err != nil {

@@ -82,7 +82,7 @@ func TestPreparedSettings(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		db := newAdminBed(t, s).client(t, nil)
-		set, err := db.PrepareContext(t.Context(), "SET GLOBAL ttl_brake_rows = ?, SESSION sort_buffer_size = ?")
+		set, err := db.PrepareContext(t.Context(), "SET GLOBAL ttl_brake_rows = ? + @@ttl_scan_batch_size * 0, SESSION sort_buffer_size = ?")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,6 @@ const (
 func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	if err := a.checkCondition(x, s); err != nil {
-		return nil, err
-	}
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
 		t, err := a.resolveTable(x, *s.Table)
@@ -45,10 +42,11 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	return &reply{list: &l, filter: s.Filter, limit: s.Limit}, nil
 }
 
-// checkCondition lets the server judge a WHERE by itself, so that what is wrong with it is not told about the statement around it. A
-// prepared one was judged when it was prepared.
-func (a *admin) checkCondition(x *exchange, s *ddl.ShowTTL) error {
-	if s.Filter.Where == "" || a.prepared {
+// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong with it is not told about the
+// statement around it.
+func checkCondition(x *exchange, action ddl.Action) error {
+	s, ok := action.(*ddl.ShowTTL)
+	if !ok || s.Filter.Where == "" {
 		return nil
 	}
 	none := report.Empty(s.List)

@@ -80,6 +80,24 @@ func TestListsAreFiltered(t *testing.T) {
 	})
 }
 
+func TestWrongConditionsAreToldAboutAlone(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		db := newAdminBed(t, s).client(t, nil)
+		if code, message := refused(t, db, "SHOW TTL JOBS WHERE (State"); code != ddl.CodeSyntax || !strings.Contains(message, "near '(State' at line 1; the right syntax is: SHOW TTL {TABLES") {
+			t.Errorf("error %d (%s)", code, message)
+		}
+		if code, message := refused(t, db, "SHOW TTL JOBS WHERE no_such = 1"); code != 1054 {
+			t.Errorf("error %d (%s), want 1054", code, message)
+		}
+		run(t, db, "SET @least = 0")
+		run(t, db, "PREPARE lists FROM 'SHOW TTL VARIABLES WHERE CHAR_LENGTH(Value) >= ? LIMIT 3'")
+		if got := rows(t, db, "EXECUTE lists USING @least"); len(got) != 3 {
+			t.Errorf("with a parameter: got %q", got)
+		}
+	})
+}
+
 func TestOnlyVisibleTablesAreListed(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -191,8 +192,6 @@ func (t *turn) send(h *held) error {
 	t.x.Leave(t.notes...)
 	return t.x.SendOK(h, func(o *wire.OK) {
 		o.Warnings += uint16(len(t.notes))
-		if o.Info == "" {
-			o.Info = t.notes[0].Message
-		}
+		o.Info = strings.TrimSpace(o.Info + "  " + t.notes[0].Message)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/ttl"
@@ -236,4 +237,30 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 	c = c.Clone()
 	c.Addr = p.Addr().String()
 	return accountOf(t, c)
+}
+
+// TestTalksLeaveNothingOut: no statement of the proxy's grammar is missing above, no list, and none of TiDB's tables.
+func TestTalksLeaveNothingOut(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, talk := range talks {
+		all.WriteString(talk.statement + "\n")
+	}
+	var wanted []string
+	for _, usage := range ddl.Grammar() {
+		words, _, _ := strings.Cut(usage, "TTL")
+		verb, _, _ := strings.Cut(words, " ")
+		wanted = append(wanted, verb)
+	}
+	for _, list := range ddl.Lists() {
+		wanted = append(wanted, "SHOW TTL "+string(list))
+	}
+	for _, table := range ddl.TiDBTables() {
+		wanted = append(wanted, "mysql."+table)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(all.String(), w) {
+			t.Errorf("no client says %s", w)
+		}
+	}
 }
