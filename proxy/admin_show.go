@@ -22,7 +22,7 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	defer cancel()
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
-		t, err := a.resolveTable(x, *s.Table)
+		t, err := a.shownTable(x, *s.Table)
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +40,20 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 		return nil, err
 	}
 	return &reply{list: &l, filter: s.Filter, limit: s.Limit}, nil
+}
+
+// shownTable finds the table that a name means to the client, who may see it without the rights for SHOW CREATE TABLE.
+func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
+	t, err := a.resolveTable(x, name)
+	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != codeDenied {
+		return t, err
+	}
+	t, _ = a.table(name)
+	visible, asked := askAll(x, "SELECT 1 FROM information_schema.TABLES WHERE "+anyOf([]catalog.Table{t}))
+	if asked == nil && len(visible.Rows) == 0 {
+		return t, err
+	}
+	return t, asked
 }
 
 // checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong with it is not told about the

@@ -10,6 +10,7 @@ import (
 // The errors of the server on which we decide.
 const (
 	codeNoDatabase = 1049
+	codeDenied     = 1142
 	codeNoTable    = 1146
 	codeLockWait   = 1205
 )

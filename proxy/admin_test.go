@@ -114,6 +114,9 @@ func TestOnlyVisibleTablesAreListed(t *testing.T) {
 		if n := len(rows(t, reader, "SELECT * FROM mysql.tidb_ttl_table_status")); n != 2 {
 			t.Errorf("TiDB's table shows %d lines, want 2", n)
 		}
+		if n := len(rows(t, reader, "SHOW TTL JOBS FOR mine")); n != 1 {
+			t.Errorf("jobs of a table with one column to be seen: %d lines, want 1", n)
+		}
 		if code, _ := refused(t, reader, "SHOW TTL JOBS FOR theirs"); code != 1142 {
 			t.Errorf("jobs of a table that is not visible: error %d, want 1142", code)
 		}
