@@ -37,6 +37,12 @@ func (f *fixture) declareEvery(table, interval string) catalog.Policy {
 // run starts an engine and returns how to stop it.
 func (f *fixture) run(change func(*Config)) (stop func()) {
 	f.t.Helper()
+	_, stop = f.engineOf(change)
+	return stop
+}
+
+func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
+	f.t.Helper()
 	cfg := Config{Backend: f.cfg, Node: catalog.Node{Name: "test"}, Tick: 100 * time.Millisecond}
 	if change != nil {
 		change(&cfg)
@@ -59,7 +65,7 @@ func (f *fixture) run(change func(*Config)) (stop func()) {
 			f.t.Error("the engine does not stop")
 		}
 	}
-	return stop
+	return e, stop
 }
 
 func TestEngineDeletesWhatIsDue(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -344,6 +345,43 @@ func TestRetentionByTheClock(t *testing.T) {
 			if got := f.text(kept); got != c.kept {
 				t.Errorf("after %v: %s jobs, policies and nodes are kept, want %s", c.after, got, c.kept)
 			}
+		}
+	})
+}
+
+// TestTooManyErrorsEndAJob: TiDB's limit is over 40 % of more than 10,000 rows; the counts stay true.
+func TestTooManyErrorsEndAJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, c := range []struct {
+			name            string
+			deleted, failed int
+			want            string
+		}{
+			{"few rows", 0, 10_000, "running"},
+			{"all rows", 0, 10_001, "failed 0 10001"},
+			{"just 40 percent", 6_001, 4_000, "running"},
+			{"a row more", 6_000, 4_001, "failed 6000 4001"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.fill("t", 20)
+				m := f.at(utc("05-10 12:00:00"))
+				m.declare("UTC", "1h", nil)
+				tick := func() {
+					t.Helper()
+					if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tick()
+				f.exec("UPDATE " + f.schema + "_c.task SET deleted = " + strconv.Itoa(c.deleted) + ", failed = " + strconv.Itoa(c.failed))
+				tick()
+				c1 := f.schema + "_c."
+				if got := f.text("SELECT COALESCE((SELECT state FROM " + c1 + "job), (SELECT CONCAT_WS(' ', state, deleted, failed) FROM " + c1 + "job_history))"); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			})
 		}
 	})
 }
