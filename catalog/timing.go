@@ -124,7 +124,7 @@ func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
 
 // Closed says why no job may run at this moment, and until when; empty when one may.
 func (t Timing) Closed(now time.Time, global *ddl.Window) string {
-	why := ""
+	var why string
 	switch {
 	case global != nil && !global.Contains(now.UTC()):
 		why = fmt.Sprintf("outside ttl_job_schedule_window_start_time and _end_time (%s UTC)", global)

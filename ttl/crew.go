@@ -52,8 +52,8 @@ func (w *worker) spare() bool { return len(w.seats) > w.gang.wanted() }
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
-	w := &worker{Engine: e, session: e.newSession(), seats: seats}
-	defer w.session.close()
+	w := &worker{Engine: e, session: e.borrow(), seats: seats}
+	defer func() { e.handBack(w.session) }()
 	for ctx.Err() == nil && e.stopped() == "" && !w.spare() {
 		task, err := w.claim(ctx)
 		if err != nil {

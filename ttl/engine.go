@@ -33,18 +33,20 @@ type Config struct {
 
 // Engine starts jobs when they are due and works on their tasks. Any number of engines share one catalog.
 type Engine struct {
-	cfg     Config
-	store   *catalog.Store
-	log     *slog.Logger
-	db      *sql.DB
-	rates   *rates
-	tables  *tableRates
-	turns   *turns
-	gang    *gang
-	twins   twins
-	layouts layouts
-	look    chan struct{} // wakes the ticker before its time
-	metrics *Metrics
+	cfg      Config
+	store    *catalog.Store
+	log      *slog.Logger
+	db       *sql.DB
+	rates    *rates
+	tables   *tableRates
+	turns    *turns
+	gang     *gang
+	twins    twins
+	layouts  layouts
+	sessions sessions
+	flavour  atomic.Pointer[string] // see session
+	look     chan struct{}          // wakes the ticker before its time
+	metrics  *Metrics
 
 	limits atomic.Pointer[limits]
 	node   atomic.Uint64
@@ -114,6 +116,7 @@ func (e *Engine) session(ctx context.Context) error {
 	g.Go(func() error { return e.beats(ctx) })
 	g.Go(func() error { return e.ticks(ctx, work) })
 	g.Go(func() error { return e.crew(ctx, work) })
+	defer e.trim(0)
 	return g.Wait()
 }
 

@@ -444,3 +444,24 @@ func (f *fixture) rowsRead() int {
 	}
 	return n
 }
+
+// TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions does not stay in use.
+func TestBrokenSessionIsReplaced(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		s := &session{db: f.engine}
+		defer s.close()
+		if err := s.ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.exec("KILL " + strconv.FormatUint(s.id, 10))
+		var one int
+		f.wait("the connection to be gone", func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
+		if err := s.ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
+			t.Errorf("after it was made ready again: %v", err)
+		}
+	})
+}

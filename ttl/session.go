@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -49,9 +51,12 @@ type session struct {
 	conn *sql.Conn
 	id   uint64 // CONNECTION_ID()
 	used time.Time
+	// broken: the connection went away under a question, as when the server was so slow elsewhere that wait_timeout was over.
+	broken bool
 
-	admit func(context.Context, *sql.Conn) error // may refuse the server at the other end
-	setup []string                               // further statements for each connection; tests move the clock with them
+	admit   func(context.Context, *sql.Conn) error // may refuse the server at the other end
+	setup   []string                               // further statements for each connection; tests move the clock with them
+	flavour *atomic.Pointer[string]                // those of flavourVariables that the server accepts; nil to find out each time
 }
 
 // openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
@@ -77,10 +82,11 @@ func openDB(cfg *mysql.Config) (*sql.DB, error) {
 
 // ready opens the session if it is not open, or has been idle for so long that the server may have closed it.
 func (s *session) ready(ctx context.Context) error {
-	if s.conn != nil && time.Since(s.used) < idleLimit {
+	if s.conn != nil && !s.broken && time.Since(s.used) < idleLimit {
 		return nil
 	}
 	s.close()
+	s.broken = false
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -95,20 +101,11 @@ func (s *session) ready(ctx context.Context) error {
 }
 
 func (s *session) prepare(ctx context.Context) error {
-	for _, statement := range sessionVariables {
-		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("prepare session: %s: %w", statement, err)
-		}
+	if _, err := s.conn.ExecContext(ctx, strings.Join(append(slices.Clip(sessionVariables), s.setup...), ";\n")); err != nil {
+		return fmt.Errorf("prepare session: %w", err)
 	}
-	for _, statement := range flavourVariables {
-		if _, err := s.conn.ExecContext(ctx, statement); err != nil && lost(err) {
-			return fmt.Errorf("prepare session: %w", err)
-		}
-	}
-	for _, statement := range s.setup {
-		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("prepare session: %s: %w", statement, err)
-		}
+	if err := s.prepareFlavour(ctx); err != nil {
+		return fmt.Errorf("prepare session: %w", err)
 	}
 	if s.admit != nil {
 		if err := s.admit(ctx, s.conn); err != nil {
@@ -116,6 +113,39 @@ func (s *session) prepare(ctx context.Context) error {
 		}
 	}
 	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
+}
+
+// prepareFlavour sends what the server has accepted before as one packet. The first session, and one on another server, finds
+// out what that is.
+func (s *session) prepareFlavour(ctx context.Context) error {
+	if s.flavour != nil {
+		if known := s.flavour.Load(); known != nil {
+			if _, err := s.conn.ExecContext(ctx, *known); err == nil || lost(err) {
+				return err
+			}
+		}
+	}
+	accepted := []string{"DO 0"}
+	for _, statement := range flavourVariables {
+		_, err := s.conn.ExecContext(ctx, statement)
+		if err != nil && lost(err) {
+			return err
+		}
+		if err == nil {
+			accepted = append(accepted, statement)
+		}
+	}
+	if all := strings.Join(accepted, ";\n"); s.flavour != nil {
+		s.flavour.Store(&all)
+	}
+	return nil
+}
+
+// closeIdle closes the session when it was not used for some time.
+func (s *session) closeIdle() {
+	if time.Since(s.used) >= idleLimit {
+		s.close()
+	}
 }
 
 // reopened makes the session ready and calls announce when it is another connection than before.
@@ -172,14 +202,20 @@ func (s *session) rollback(ctx context.Context) {
 // QueryContext lets the session be asked questions; see plan.Querier.
 func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := s.conn.QueryContext(ctx, query, args...)
-	s.used = time.Now()
+	s.asked(err)
 	return rows, err
 }
 
 // QueryRowContext is QueryContext for one row.
 func (s *session) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := s.conn.QueryRowContext(ctx, query, args...)
+	s.asked(row.Err())
+	return row
+}
+
+func (s *session) asked(err error) {
 	s.used = time.Now()
-	return s.conn.QueryRowContext(ctx, query, args...)
+	s.broken = s.broken || err != nil && lost(err)
 }
 
 // close gives the connection back; the server rolls back what was open.

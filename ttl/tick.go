@@ -42,11 +42,6 @@ func newTicker(e *Engine) *ticker {
 	}
 }
 
-// newSession is a session that is not open yet.
-func (e *Engine) newSession() *session {
-	return &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen}
-}
-
 // ticks looks after jobs: the leader of the cluster starts those that are due, every node leads those it owns, and
 // wakes its crew when there is work.
 func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
@@ -59,6 +54,8 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot look after jobs", slog.Any("err", err))
 		}
 		failing = err != nil
+		t.session.closeIdle()
+		e.trim(idleLimit)
 		e.rest(ctx)
 	}
 	return nil
