@@ -78,7 +78,7 @@ docs: ## write the reference pages that are generated from the code
 chaos: ## proxies killed and frozen, servers killed, for CHAOSTIME (1m); every deleted row judged by the binary log
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -race -count=1 ./integration/chaos
 
-clients: ## drivers in Node, Python, PHP, Java and C, and the command lines; all of them have to be installed
+clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and the command lines; all have to be installed
 	@TTLPROXY_TEST_CLIENTS=all scripts/test.sh -count=1 ./integration/clients
 
 browser: ## the status page in a Chromium without a window, with a real engine behind it

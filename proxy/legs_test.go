@@ -29,14 +29,23 @@ func accounts(s *mysqltest.Server) []account {
 	}
 }
 
-func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) {
+// create makes the account, unless the server was installed without its plugin (Debian's mariadb-server-core has no ed25519).
+func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) bool {
 	t.Helper()
 	how := "IDENTIFIED WITH " + a.plugin + " BY '" + a.password + "'"
 	if mariaDB {
 		how = "IDENTIFIED VIA " + a.plugin + " USING PASSWORD('" + a.password + "')"
 	}
 	if a.plugin == "ed25519" {
-		db.ExecContext(t.Context(), "INSTALL SONAME 'auth_ed25519'") // an error says that it is there
+		db.ExecContext(t.Context(), "INSTALL SONAME 'auth_ed25519'") // an error says that it is there, or no file
+		var plugins int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'ed25519'").Scan(&plugins); err != nil {
+			t.Fatal(err)
+		}
+		if plugins == 0 {
+			t.Logf("%s was not tested: the server has no plugin ed25519", a.name)
+			return false
+		}
 	}
 	for _, q := range []string{
 		"DROP USER IF EXISTS " + a.name + "@'%'", "CREATE USER " + a.name + "@'%' " + how,
@@ -46,6 +55,7 @@ func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) {
 		}
 	}
 	t.Cleanup(func() { db.ExecContext(context.Background(), "DROP USER "+a.name+"@'%'") })
+	return true
 }
 
 // Every combination of TLS on the legs works with every plugin, with the server's cache of passwords cold and warm, over sockets too.
@@ -57,7 +67,9 @@ func TestEveryCombinationOfLegsLogsIn(t *testing.T) {
 			backends["socket"] = "unix:" + s.Sandbox.Socket()
 		}
 		for _, a := range accounts(s) {
-			a.create(t, db, s.MariaDB())
+			if !a.create(t, db, s.MariaDB()) {
+				continue
+			}
 			for over, backend := range backends {
 				for _, mode := range []TLSMode{TLSAsClient, TLSAlways, TLSNever} {
 					p := startEdge(t, BackendsConfig{Addresses: []string{backend}, TLS: BackendTLS{Mode: mode}}, Config{TLS: ClientTLS{SelfSigned: true}})
