@@ -2,14 +2,6 @@
 
 const tokenKey = 'ttlproxy.token';
 
-/** Refused is an answer that is not the one asked for. */
-export class Refused extends Error {
-  constructor(status, text) {
-    super(text);
-    this.status = status;
-  }
-}
-
 export const token = () => sessionStorage.getItem(tokenKey);
 export const forgetToken = () => sessionStorage.removeItem(tokenKey);
 
@@ -32,5 +24,5 @@ async function request(method, path, body, bearer = token()) {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401 && bearer === token()) forgetToken();
-  throw new Refused(response.status, answer.error ?? `the server answered ${response.status}`);
+  throw new Error(answer.error ?? `the server answered ${response.status}`);
 }

@@ -79,12 +79,19 @@ function draw() {
   announce(state);
 }
 
-/** route reads the address: #/ is the overview, #/t/schema/table a table. */
+/** placeOf reads an address: #/ is the overview, #/t/schema/table a table. */
+function placeOf(hash) {
+  try {
+    const [, kind, schema, table] = hash.split('/').map(decodeURIComponent);
+    return kind === 't' && schema && table ? { schema, table } : null;
+  } catch {
+    return null; // not one of ours
+  }
+}
+
 function route() {
-  const [, kind, schema, table] = location.hash.split('/').map(decodeURIComponent);
-  state.place = kind === 't' && schema && table ? { schema, table } : null;
+  state.place = placeOf(location.hash);
   Object.assign(state, { series: null, events: [], errors: [], history: [], preview: null, previewError: '' });
-  document.title = state.place ? `${schema}.${table} · ttlproxy` : 'ttlproxy';
   readAll();
   if (state.place) readPreview();
   draw();
@@ -94,6 +101,10 @@ window.addEventListener('hashchange', () => {
   route();
   document.getElementById('main').focus({ preventScroll: true });
   window.scrollTo(0, 0);
+});
+document.querySelector('.skip').addEventListener('click', event => {
+  event.preventDefault(); // the address says which table is shown
+  document.getElementById('main').focus();
 });
 document.addEventListener('visibilitychange', () => document.hidden || readAll());
 

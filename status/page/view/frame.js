@@ -2,15 +2,24 @@
 
 import { token } from '../api.js';
 import { h, morph } from '../dom.js';
-import { ago, moment, span, zone } from '../format.js';
+import { ago, moment, span, tableName, zone } from '../format.js';
 import { icon } from '../icons.js';
+import { wantsPerson } from './verdict.js';
 
 const staleAfter = 10_000;
 
 /** frame draws the surroundings; it runs every second, so that ages are right. */
 export function frame(state) {
+  document.title = title(state);
   morph(document.getElementById('top'), [bar(state), notices(state)]);
   morph(document.getElementById('foot'), foot(state.status));
+}
+
+/** title tells how many tables want a person, for those who see no more of the page than its tab. */
+function title({ status, place, problem }) {
+  const look = status?.tables.filter(t => wantsPerson(t.verdict.word)).length ?? 0;
+  const sign = problem ? '(!) ' : look ? `(${look}) ` : '';
+  return `${sign}${place ? `${tableName(place)} · ` : ''}ttlproxy`;
 }
 
 function bar(state) {
@@ -66,7 +75,7 @@ let told = '';
 
 /** announce tells a screen reader when the state of health changes, and only then. */
 export function announce({ status }) {
-  const bad = status.tables.filter(t => ['DISARMED', 'NEEDS APPROVAL', 'FALLING BEHIND'].includes(t.verdict.word));
+  const bad = status.tables.filter(t => wantsPerson(t.verdict.word));
   const rest = bad.length > 3 ? ` And ${bad.length - 3} more.` : '';
   const text = bad.slice(0, 3).map(t => `${t.schema}.${t.table}: ${t.verdict.word.toLowerCase()}.`).join(' ') + rest || 'All tables are keeping up.';
   if (text !== told) document.getElementById('live').textContent = told = text;

@@ -65,7 +65,7 @@ const act = (name, job, text, look) => h('button', {
 }, text);
 
 /** meter shows how far a job has come. */
-export function meter(job) {
+function meter(job) {
   const percent = job.percent ?? 0;
   const known = job.percent !== null;
   const running = stateOf(job) === 'running';

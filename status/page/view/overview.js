@@ -32,13 +32,21 @@ export const waiting = ({ problem }) => h('section', { class: 'card welcome', 'd
 function tiles({ status, series, hours }) {
   const { tables } = status;
   const look = tables.filter(t => wantsPerson(t.verdict.word));
-  const oldest = tables.reduce((worst, t) => (t.behind_seconds ?? -1) > (worst?.behind_seconds ?? -1) ? t : worst, null);
   const running = status.jobs.filter(j => stateOf(j) === 'running');
   return h('dl', { class: 'tiles', 'data-key': 'tiles' },
     tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
     tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
     tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(series.totals.due)} became due`),
-    tile('Oldest expired row', oldest?.behind_seconds === null || !oldest ? '–' : span(oldest.behind_seconds), oldest?.behind_seconds === null || !oldest ? 'not known yet' : oldest.behind_seconds > 0 ? tableName(oldest) : 'none was left behind'));
+    oldestTile(tables));
+}
+
+/** oldestTile shows the largest lag there is. That no row is late is said only when it is known of every table. */
+function oldestTile(tables) {
+  const known = tables.filter(t => t.behind_seconds !== null);
+  const worst = known.reduce((a, b) => b.behind_seconds > (a?.behind_seconds ?? 0) ? b : a, null);
+  const unknown = tables.length - known.length;
+  if (worst) return tile('Oldest expired row', span(worst.behind_seconds), tableName(worst));
+  return unknown ? tile('Oldest expired row', '–', `not known of ${plural(unknown, 'table')}`) : tile('Oldest expired row', '0 s', 'none was left behind');
 }
 
 const tile = (name, value, more, look) => h('div', { class: `tile ${look ?? ''}` }, h('dt', {}, name), h('dd', {}, h('strong', {}, value), h('span', {}, more)));

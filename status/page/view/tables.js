@@ -62,7 +62,7 @@ function line(t, status) {
 const number = (name, value, hint) => h('td', { class: 'number', 'data-name': name, title: hint }, value);
 
 /** policyText is the rule in short: created_at + 10 hours. */
-export const policyText = t => h('span', { class: 'policy', title: t.ttl }, `${t.column} + ${interval(t.interval)}`);
+const policyText = t => h('span', { class: 'policy', title: t.ttl }, `${t.column} + ${interval(t.interval)}`);
 
 function lastText(t, now) {
   if (!t.last) return '–';
