@@ -2,7 +2,6 @@ package ttl
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -28,12 +27,8 @@ func eachCountingServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config))
 // fetched is how many rows of table t the server has read so far.
 func (f *fixture) fetched() int {
 	f.t.Helper()
-	n, err := strconv.Atoi(f.text("SELECT COALESCE(SUM(COUNT_FETCH), 0) FROM performance_schema.table_io_waits_summary_by_table" +
-		" WHERE OBJECT_SCHEMA = '" + f.schema + "' AND OBJECT_NAME = 't'"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return n
+	return f.number("SELECT COALESCE(SUM(COUNT_FETCH), 0) FROM performance_schema.table_io_waits_summary_by_table" +
+		" WHERE OBJECT_SCHEMA = '" + f.schema + "' AND OBJECT_NAME = 't'")
 }
 
 // fillIndexed makes a table with an index on time in which one row in a thousand is due, and every 500th has no date.
@@ -83,10 +78,7 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 		})
 		stop()
 		f.exec("SET GLOBAL general_log = OFF")
-		jobs, err := strconv.Atoi(f.text("SELECT COUNT(*) FROM " + f.schema + "_c.job_history"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobs := f.number("SELECT COUNT(*) FROM " + f.schema + "_c.job_history")
 		named := f.statementsNaming("`" + f.schema + "`.`t`")
 		if len(named) == 0 || len(named) > 5*jobs {
 			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s", jobs, len(named), strings.Join(named, "\n"))

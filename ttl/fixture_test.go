@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,15 @@ func (f *fixture) text(query string) (s string) {
 		f.t.Fatalf("%s: %v", query, err)
 	}
 	return s
+}
+
+func (f *fixture) number(query string) int {
+	f.t.Helper()
+	n, err := strconv.Atoi(f.text(query))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return n
 }
 
 func (f *fixture) rows(table string) string {
