@@ -36,14 +36,20 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 		return 0, 0, err
 	}
 	registry := prometheus.NewRegistry()
-	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 100 * time.Millisecond}, store, b.log, ttl.NewMetrics(registry))
+	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 200 * time.Millisecond}, store, b.log, ttl.NewMetrics(registry))
 	if err != nil {
 		return 0, 0, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	took, err := timed(func() error { return b.finished(ctx, store) })
+	took, err := timed(func() error {
+		err := b.declare(ctx, store)
+		go func() { ended <- e.Run(ctx) }()
+		if err != nil {
+			return err
+		}
+		return b.finished(ctx, store)
+	})
 	stop()
 	if err := errors.Join(err, <-ended); err != nil {
 		return 0, 0, err
@@ -56,11 +62,16 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 	return b.rows / 2, took, err
 }
 
-func (b *bench) finished(ctx context.Context, store *catalog.Store) error {
+func (b *bench) declare(ctx context.Context, store *catalog.Store) error {
 	_, err := store.Declare(ctx, catalog.Client{Account: "bench"}, catalog.Declaration{
 		Table: catalog.Table{Schema: schema, Name: "t"},
 		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
 	})
+	return err
+}
+
+// finished waits for the end of the job.
+func (b *bench) finished(ctx context.Context, store *catalog.Store) (err error) {
 	for err == nil {
 		var ended []catalog.EndedJob
 		if ended, err = store.History(ctx, catalog.Filter{Table: catalog.Table{Schema: schema}}); len(ended) > 0 {
@@ -72,7 +83,7 @@ func (b *bench) finished(ctx context.Context, store *catalog.Store) error {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	return err
