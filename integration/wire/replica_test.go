@@ -53,7 +53,7 @@ func TestReplicaReadsThroughTheProxy(t *testing.T) {
 func awaitRow(t *testing.T, s *mysqltest.Server, query, failure string) {
 	t.Helper()
 	db := s.Open(t, "")
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for {
 		var there *bool
 		err := db.QueryRowContext(t.Context(), query).Scan(&there)
