@@ -150,7 +150,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 
 func TestTLSOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, c := range []ClientTLS{{CertFile: "a"}, {KeyFile: "a"}, {Require: true}, {ClientCAFile: "a"}, {CertFile: "a", KeyFile: "b", SelfSigned: true}, {CertFile: "none", KeyFile: "none"}} {
+	for _, c := range []ClientTLS{{CertFile: "a"}, {KeyFile: "a"}, {Require: true}, {ClientCAFile: "a"}, {CertFile: "none", KeyFile: "none", SelfSigned: true}, {CertFile: "none", KeyFile: "none"}} {
 		if _, err := (Config{Listen: []string{"127.0.0.1:0"}, TLS: c}).load(nil); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}

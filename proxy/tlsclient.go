@@ -18,7 +18,7 @@ import (
 type ClientTLS struct {
 	// CertFile and KeyFile are the certificate shown to clients, in PEM. Files that change are read again.
 	CertFile, KeyFile string
-	// SelfSigned makes a certificate at start, for trying out.
+	// SelfSigned makes a certificate at start where no file is named, as servers do when they are set up.
 	SelfSigned bool
 	// Require refuses clients without TLS. A unix socket needs none.
 	Require bool
@@ -36,8 +36,6 @@ func (c ClientTLS) validate() error {
 	switch {
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("a certificate needs its key, and a key its certificate: set both tls-cert and tls-key")
-	case c.CertFile != "" && c.SelfSigned:
-		return errors.New("tls-self-signed makes a certificate, and tls-cert names one: set one of the two")
 	case c.required() && !c.enabled():
 		return errors.New("clients are to use TLS, and there is no certificate to show them: set tls-cert and tls-key")
 	default:
@@ -53,18 +51,18 @@ func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
-	case c.SelfSigned && old != nil:
-		t.Certificates = old.Certificates
-	case c.SelfSigned:
-		cert, err := selfSigned()
-		if err != nil {
-			return nil, fmt.Errorf("make a certificate: %w", err)
-		}
-		t.Certificates = []tls.Certificate{cert}
-	default:
+	case c.CertFile != "":
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("certificate for clients: %w", err)
+		}
+		t.Certificates = []tls.Certificate{cert}
+	case old != nil:
+		t.Certificates = old.Certificates
+	default:
+		cert, err := selfSigned()
+		if err != nil {
+			return nil, fmt.Errorf("make a certificate: %w", err)
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}

@@ -39,7 +39,9 @@ type options struct {
 // defaults are the values where nothing is said.
 func defaults() *options {
 	return &options{
-		Proxy: proxy.Config{Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second},
+		Proxy: proxy.Config{
+			Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second, TLS: proxy.ClientTLS{SelfSigned: true},
+		},
 		Backends: proxy.BackendsConfig{
 			DialTimeout: 10 * time.Second, CheckInterval: 2 * time.Second,
 			TLS: proxy.BackendTLS{Mode: proxy.TLSAsClient, Verify: proxy.VerifyNone},

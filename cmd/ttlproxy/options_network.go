@@ -16,7 +16,7 @@ func clientOptions() []option {
 		{
 			name: "tls-self-signed", arg: "on|off", group: "Clients", on: onServe,
 			bind: func(o *options) value { return onOff{&o.Proxy.TLS.SelfSigned} },
-			text: "Make a certificate at start instead, for trying out. It proves nothing to clients that verify.",
+			text: "Where no certificate is named make one at start, as servers do when they are set up: clients that prefer TLS get it where the server has it too. It proves nothing to clients that verify.",
 		},
 		{
 			name: "require-tls", arg: "on|off", group: "Clients", on: onServe,
