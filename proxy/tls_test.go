@@ -49,6 +49,7 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 	bothWithTLS(t, []string{"127.0.0.1"}, func(t *testing.T, s *mysqltest.Server, a *authority) {
 		other := newAuthority(t)
 		_, port, _ := strings.Cut(s.Addr(), ":")
+		_, unknown := net.LookupHost("localhost") // a machine may have no names at all
 		for _, c := range []struct {
 			name, address string
 			tls           BackendTLS
@@ -62,6 +63,10 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 			{"identity, another authority", s.Addr(), BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: other.file}, "unknown authority"},
 			{"nothing", s.Addr(), BackendTLS{Mode: TLSAlways}, ""},
 		} {
+			if unknown != nil && strings.HasPrefix(c.address, "localhost:") {
+				t.Logf("%s: left out: %v", c.name, unknown)
+				continue
+			}
 			p := startEdge(t, BackendsConfig{Addresses: []string{c.address}, TLS: c.tls}, Config{})
 			_, err := clientOf(t, s, p.address, nil)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
