@@ -20,7 +20,7 @@ import (
 func TestServersAgreeOnStrings(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		for _, charset := range []string{"utf8mb4", "latin1", "gbk", "sjis", "big5", "cp932", "gb18030"} {
+		for _, charset := range []string{"utf8mb4", "latin1", "gbk", "sjis", "big5", "cp932", "gb18030", "gb2312", "euckr", "ujis", "eucjpms", "cp1251", "tis620"} {
 			for _, sqlMode := range []string{"", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"} {
 				if s.MariaDB() && charset == "gb18030" {
 					continue

@@ -100,10 +100,7 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, catalogWait)
 	defer cancel()
-	rows, err := h.DB.QueryContext(ctx, "EXPLAIN DELETE FROM "+table.String())
-	if err == nil {
-		return rows.Close()
-	}
+	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeTableDenied {
 		return serviceLacks("may not delete from", table)
 	}
