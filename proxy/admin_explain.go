@@ -45,7 +45,7 @@ func (a *admin) explain(ctx context.Context, x *exchange, s *ddl.ExplainTTL) (*r
 	if err := mayDelete(x, s.Table.Text, rule.Column); err != nil {
 		return nil, err
 	}
-	p, err := a.preview(ctx, table, rule)
+	p, err := plan.Ask(ctx, a.DB, a.Store, table, rule)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,6 @@ func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table cata
 		return catalog.Rule{}, refuse("The ALTER TABLE declares no TTL, so there is nothing to preview")
 	}
 	return a.ruleFor(ctx, s.Alter, table, p)
-}
-
-// preview finds out what a rule would do to a table now, on the service account's connections.
-func (a *admin) preview(ctx context.Context, table catalog.Table, rule catalog.Rule) (*plan.Preview, error) {
-	return plan.Ask(ctx, a.DB, a.Store, table, rule)
 }
 
 // hideRows takes keys and dates of rows out for a client that may not read them.

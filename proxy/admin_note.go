@@ -20,13 +20,16 @@ func (t *turn) noteState(p catalog.Policy) {
 }
 
 // noteDeclared tells the client what its declaration does to the rows that are there. The policy is in force already, so trouble
-// here is logged and the notes are left out.
+// here is logged, and the client is told how to ask again.
 func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
-	p, err := (&admin{t}).preview(ctx, table, rule)
+	p, err := plan.Glance(ctx, t.DB, t.Store, table, rule)
 	if err != nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated", slog.Any("err", err))
+		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL shows them", table)
+		t.notes = append(t.notes, Note{Level: "Note", Code: codeNote, Message: unknown})
+		t.notes = append(t.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
 		return
 	}
 	t.notes = append(t.notes, previewNotes(p)...)

@@ -16,6 +16,15 @@ type Source interface {
 
 // Ask previews what a rule would do to a table now, under the settings in force.
 func Ask(ctx context.Context, q Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
+	return ask(ctx, q, from, Question{Table: table, Rule: rule})
+}
+
+// Glance is Ask for somebody who cannot wait: what is due now, without days to come and without rows.
+func Glance(ctx context.Context, q Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
+	return ask(ctx, q, from, Question{Table: table, Rule: rule, Brief: true})
+}
+
+func ask(ctx context.Context, q Querier, from Source, question Question) (*Preview, error) {
 	values, err := from.Values(ctx)
 	if err != nil {
 		return nil, err
@@ -24,14 +33,13 @@ func Ask(ctx context.Context, q Querier, from Source, table catalog.Table, rule 
 	if err != nil {
 		return nil, err
 	}
-	speed, err := speedOf(ctx, from, table, values)
+	speed, err := speedOf(ctx, from, question.Table, values)
 	if err != nil {
 		return nil, err
 	}
-	return NewPreview(ctx, q, Question{
-		Table: table, Rule: rule, Now: now, Floor: values[catalog.DateFloor], IndexScan: values.Bool(catalog.EnableIndexScan),
-		Brake: NewBrake(values), Speed: speed,
-	})
+	question.Now, question.Floor, question.IndexScan = now, values[catalog.DateFloor], values.Bool(catalog.EnableIndexScan)
+	question.Brake, question.Speed = NewBrake(values), speed
+	return NewPreview(ctx, q, question)
 }
 
 // assumedSpeed is what a small server does without haste.

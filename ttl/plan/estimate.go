@@ -70,9 +70,13 @@ func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate
 	return e, true, err
 }
 
-// timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read.
+// timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read. It is never less than one, so
+// that one may be none, and is taken for that.
 func (s *Statements) timeRows(ctx context.Context, q Querier, where string) (int64, error) {
 	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+where)
+	if a.Rows == 1 {
+		a.Rows = 0
+	}
 	return a.Rows, err
 }
 

@@ -17,6 +17,7 @@ type Question struct {
 	IndexScan bool      // ttl_enable_index_scan
 	Brake     Brake
 	Speed     Speed
+	Brief     bool // only what is due now, and no rows nor days
 }
 
 // Speed is how fast a job is thought to delete, and how that is known.
@@ -116,6 +117,11 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if err := v.now.Verify(ctx, v.q, v.choice.Way, v.due.Edge); err != nil {
 		v.choice = v.now.Second(v.choice, err)
 	}
+	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
+	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
+	if v.Brief {
+		return nil
+	}
 	if err := v.lookAhead(ctx); err != nil {
 		return err
 	}
@@ -134,25 +140,6 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	}
 	s, err := NewStatements(&v.facts.Layout, "", v.Rule.Column, cutoff, v.Floor)
 	return cutoff, s, err
-}
-
-// lookAhead estimates what becomes due on each of the next days: the rows below that day's cutoff that are not below the
-// one before.
-func (v *preview) lookAhead(ctx context.Context) error {
-	from := v.now.Expired.Cutoff
-	for day := range previewDays {
-		_, s, err := v.after(day + 1)
-		if err != nil {
-			return err
-		}
-		from, s.Expired.Floor = s.Expired.Cutoff, from
-		e, err := s.surveyDue(ctx, v.q, v.facts.Rows)
-		if err != nil {
-			return err
-		}
-		v.days = append(v.days, Day{Until: v.Now.AddDate(0, 0, day+1).UTC().Format(time.DateTime), Rows: e.Expired, Exact: e.DueExact})
-	}
-	return nil
 }
 
 func (v *preview) answer() *Preview {

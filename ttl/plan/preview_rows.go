@@ -9,8 +9,6 @@ import (
 
 // lookAtRows reads a few of the rows that are due, and the statements that would delete them.
 func (v *preview) lookAtRows(ctx context.Context) error {
-	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
-	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
 	if v.now.KeyIndex == "" {
 		v.seen.Statements = []string{v.now.DeleteSome(previewRows, "")}
 		return nil

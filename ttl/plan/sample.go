@@ -19,28 +19,33 @@ type sample struct {
 
 // sampleRange reads up to limit rows of a range from its beginning.
 func (s *Statements) sampleRange(ctx context.Context, q Querier, r Range, limit int) (sample, error) {
-	where := "TRUE"
-	if s.KeyIndex != "" {
-		var err error
-		if where, err = s.within(r); err != nil {
-			return sample{}, err
-		}
-	}
-	inner := "SELECT " + s.Expired.Column + s.byKey() + " WHERE " + where
-	if s.KeyIndex != "" {
-		inner += " ORDER BY " + s.Key.Order()
+	from, err := s.sampled(r, limit)
+	if err != nil {
+		return sample{}, err
 	}
 	p := s.Expired
 	query := "SELECT COUNT(*), COALESCE(SUM(" + p.Opaque() + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
 		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " + p.Column + " END), ''), " +
-		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), '') " +
-		"FROM (" + inner + " LIMIT " + strconv.Itoa(limit) + ") AS sampled"
+		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), '')" + from
 	var m sample
-	err := q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue, &m.newestDue)
+	err = q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue, &m.newestDue)
 	if err != nil {
 		return m, fmt.Errorf("sample rows: %w", err)
 	}
 	return m, nil
+}
+
+// sampled is the FROM clause of a question about the TTL column in up to limit rows of a range, from its beginning.
+func (s *Statements) sampled(r Range, limit int) (string, error) {
+	inner := "SELECT " + s.Expired.Column + s.byKey()
+	if s.KeyIndex != "" {
+		where, err := s.within(r)
+		if err != nil {
+			return "", err
+		}
+		inner += " WHERE " + where + " ORDER BY " + s.Key.Order()
+	}
+	return " FROM (" + inner + " LIMIT " + strconv.Itoa(limit) + ") AS sampled", nil
 }
 
 // edge reads the first or last key of the table; nil when it is empty.

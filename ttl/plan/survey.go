@@ -34,16 +34,6 @@ func (s *Statements) Survey(ctx context.Context, q Querier, rows int64) (Estimat
 	return e, err
 }
 
-// surveyDue is Survey for those who ask for the rows that are due and nothing else.
-func (s *Statements) surveyDue(ctx context.Context, q Querier, rows int64) (Estimate, error) {
-	if s.TimeIndex != "" {
-		if n, all, err := s.countDue(ctx, q); err != nil || all {
-			return Estimate{Expired: n, DueExact: true}, err
-		}
-	}
-	return s.Survey(ctx, q, rows)
-}
-
 // count reads the whole table, if it is small. The statistics may be stale, so the key is asked for its size as well.
 func (s *Statements) count(ctx context.Context, q Querier, rows int64) (e Estimate, counted bool, err error) {
 	if s.KeyIndex != "" {
