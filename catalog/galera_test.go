@@ -53,7 +53,7 @@ func TestGaleraRejectsABatchThatCommitsAfterTheChange(t *testing.T) {
 		p := a.declare(t, a.table(t, fmt.Sprintf("t%d", lastSchema.Add(1))))
 		a.exec(t, "INSERT INTO user."+p.Table.Name+" VALUES (1, NULL)")
 		job := a.job(t, p, 1)
-		task, err := a.ClaimTask(t.Context(), Claim{Node: node, Job: job.ID})
+		task, err := a.ClaimTask(t.Context(), Claim{Node: node, Jobs: []uint64{job.ID}})
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -211,7 +211,7 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 		for name, change := range changes {
 			p := b.declare(t, b.table(t, fmt.Sprintf("t%d", lastSchema.Add(1))))
 			job := b.job(t, p, 1)
-			task, err := b.ClaimTask(t.Context(), Claim{Node: node, Job: job.ID})
+			task, err := b.ClaimTask(t.Context(), Claim{Node: node, Jobs: []uint64{job.ID}})
 			if err != nil {
 				t.Fatal(name, err)
 			}

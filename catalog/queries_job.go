@@ -74,7 +74,10 @@ const (
  JOIN {policy} p ON p.id = t.policy_id AND p.version = j.policy_version AND p.armed
  JOIN {pause} z ON z.policy_id = p.id AND NOT (z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)))
  WHERE (t.state = 'waiting' OR t.state = 'running' AND NOT EXISTS (` + liveOwner + ` n.id = t.owner))
- AND j.state = 'running' AND (? = 0 OR j.id = ?) ORDER BY t.job_id, t.seq LIMIT 1`
+ AND j.state = 'running'`
+	anyJob = ` ORDER BY t.job_id, t.seq LIMIT 1`
+	// Formatted with a list of ids: the task comes from the first of the jobs that has one.
+	theseJobs    = ` AND j.id IN (%[1]s) ORDER BY FIELD(j.id, %[1]s), t.seq LIMIT 1`
 	lockClaims   = `INSERT INTO {lease} (name, fence) VALUES ('claim', 1) ON DUPLICATE KEY UPDATE fence = fence + 1`
 	countRunning = `SELECT COUNT(*) FROM {task} WHERE state = 'running'`
 	claimTask    = `UPDATE {task} SET state = 'running', state_at = UTC_TIMESTAMP(6), owner = ?, fence = fence + 1, connection = ?, server = ?

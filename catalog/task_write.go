@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // ErrNoTask says that there is nothing to claim: no task waits, or as many run as may.
@@ -13,10 +15,10 @@ var ErrNoTask = errors.New("no task to claim")
 // Claim is a worker's wish for a task.
 type Claim struct {
 	Node       uint64
-	Job        uint64 // only a task of this job; 0 for any
-	Connection uint64 // that will run the batches
-	Server     string // of that connection
-	Limit      int    // of running tasks in the whole cluster; 0 for none
+	Jobs       []uint64 // whose tasks are welcome, the most welcome first; nil for all
+	Connection uint64   // that will run the batches
+	Server     string   // of that connection
+	Limit      int      // of running tasks in the whole cluster; 0 for none
 }
 
 // ClaimTask gives the caller a task that waits, or that belongs to a node which has gone. It carries a new fence: what the
@@ -40,7 +42,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c Claim) (uint64, error) 
 		}
 	}
 	var id, fence, policy, version uint64
-	err := tx.QueryRowContext(ctx, s.sql(selectClaimable), s.deadAfter(), c.Job, c.Job).Scan(&id, &fence, &policy, &version)
+	err := tx.QueryRowContext(ctx, s.sql(selectClaimable)+c.wanted(), s.deadAfter()).Scan(&id, &fence, &policy, &version)
 	if isNoRows(err) {
 		return 0, ErrNoTask
 	}
@@ -52,6 +54,18 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c Claim) (uint64, error) 
 		err = ErrNoTask // another worker was faster, or the policy was stopped
 	}
 	return id, err
+}
+
+// wanted narrows and orders the tasks that may be claimed.
+func (c Claim) wanted() string {
+	if c.Jobs == nil {
+		return anyJob
+	}
+	ids := make([]string, len(c.Jobs))
+	for i, id := range c.Jobs {
+		ids[i] = strconv.FormatUint(id, 10)
+	}
+	return fmt.Sprintf(theseJobs, strings.Join(ids, ", "))
 }
 
 // belowLimit counts the running tasks while no other claim can be made.

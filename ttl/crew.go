@@ -82,14 +82,12 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 		return catalog.Task{}, err
 	}
 	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.store.Server().Key(), Limit: w.limits.Load().runningTasks}
-	for _, job := range w.turns.order() {
-		claim.Job = job
-		task, err := w.store.ClaimTask(ctx, claim)
-		if errors.Is(err, catalog.ErrNoTask) {
-			continue // its tasks are in good hands
-		}
-		w.turns.serve(job)
-		return task, err
+	if claim.Jobs = w.turns.order(); len(claim.Jobs) == 0 {
+		return catalog.Task{}, catalog.ErrNoTask
 	}
-	return catalog.Task{}, catalog.ErrNoTask
+	task, err := w.store.ClaimTask(ctx, claim)
+	if err == nil {
+		w.turns.serve(task.JobID)
+	}
+	return task, err
 }

@@ -49,15 +49,15 @@ func tooManyFailed(c catalog.Counts) bool {
 
 func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobState, reason string) error {
 	t.sumUp(ctx, job)
-	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
-		return err
-	}
-	job.State, job.Reason = end, reason
 	if end == catalog.JobFinished {
 		if err := t.forgetMended(ctx, job); err != nil && ctx.Err() == nil {
 			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
 	}
+	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
+		return err
+	}
+	job.State, job.Reason = end, reason
 	t.metrics.jobEnded(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
 		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed), slog.Uint64("skipped", job.Counts.Skipped),
