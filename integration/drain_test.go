@@ -54,6 +54,11 @@ func (p *pair) restart(t *testing.T, i int) {
 	if strings.Contains(old.Log(), "cutting off") {
 		t.Error("a session was cut off although its transaction was short")
 	}
+	for _, line := range []string{"ttlproxy starts", "stopping", "stopped"} {
+		if !strings.Contains(old.Log(), `"msg":"`+line) {
+			t.Errorf("the log does not say %q:\n%s", line, old.Log())
+		}
+	}
 }
 
 // Both proxies are restarted again and again, under load. No committed row is lost, and no session loses its transaction: what

@@ -39,6 +39,10 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 		return err
 	}
 	defer db.Close()
+	log.InfoContext(ctx, "ttlproxy starts", slog.String("version", version()), slog.Int("pid", os.Getpid()))
+	defer context.AfterFunc(ctx, func() {
+		log.InfoContext(ctx, "stopping: sessions may finish what they are at; a second signal ends all at once")
+	})()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), backends)
 
@@ -48,7 +52,11 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	}
 	stopPage := page.serve(ctx)
 	r := &running{options: o, log: log, backends: backends, db: db, registry: registry, page: page}
-	return errors.Join(r.run(ctx, ready), stopPage())
+	if err := errors.Join(r.run(ctx, ready), stopPage()); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "stopped")
+	return nil
 }
 
 // running is what the parts of the program share.
