@@ -55,6 +55,9 @@ func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, 
 			return fmt.Errorf("end stage of %s: %w", p.Table, ErrPolicyChanged)
 		}
 		for _, t := range []Table{p.Table, p.Stage.target()} {
+			if _, looked := after[t]; looked {
+				continue
+			}
 			if after[t], err = s.Look(ctx, t); err != nil {
 				return err
 			}

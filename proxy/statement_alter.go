@@ -105,7 +105,7 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 }
 
 func (t *turn) remove(ctx context.Context, table catalog.Table) error {
-	return insist(ctx, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
+	return insist(ctx, catalogWait, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
 }
 
 // write checks the clause against the table as it is and makes it the policy.
@@ -119,7 +119,7 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 		return err
 	}
 	var declared catalog.Policy
-	err = insist(ctx, func(ctx context.Context) error {
+	err = insist(ctx, catalogWait, func(ctx context.Context) error {
 		declared, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
 		return err
 	})

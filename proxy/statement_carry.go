@@ -34,9 +34,6 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return err
 	}
 	staged, err := t.stage(ctx, c)
-	if err != nil && !c.declares {
-		staged, err = t.stageBehindLocks(ctx, c)
-	}
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -96,10 +93,16 @@ func (t *turn) passed(s step) error {
 	return nil
 }
 
-// stageBehindLocks tries once more to stop the policies when that took too long: it may be a global read lock that the catalog waits
-// for, and the DDL would, too. If it is the client's own the server says so, and its word counts. A DDL whose policy
-// is known and cannot be stopped is refused: the old rule must not meet the new table.
-func (t *turn) stageBehindLocks(ctx context.Context, c change) (*catalog.Staged, error) {
+// stage stops the policies. When that takes long it may be a global read lock that the catalog waits for, and the DDL would, too: if
+// that is the client's own the server says so, and its word counts. A DDL whose policy is known and cannot be stopped is
+// refused: the old rule must not meet the new table.
+func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
+	if c.declares {
+		return t.stageWithin(ctx, c, catalogWait)
+	}
+	if staged, err := t.stageWithin(ctx, c, lockedWait); err == nil {
+		return staged, nil
+	}
 	for _, i := range c.intents {
 		_, err := t.x.Ask("ALTER TABLE " + ddl.Encode(i.Table.String(), t.mode.Charset))
 		refused, ok := errors.AsType[*wire.Error](err)
@@ -107,7 +110,7 @@ func (t *turn) stageBehindLocks(ctx context.Context, c change) (*catalog.Staged,
 			return nil, err
 		}
 	}
-	return t.stage(ctx, c)
+	return t.stageWithin(ctx, c, catalogWait)
 }
 
 // idle asks unless.
@@ -118,9 +121,9 @@ func (c change) idle() (bool, error) {
 	return c.unless()
 }
 
-// stage stops the policies of the tables, or of none if the DDL has nothing to do any more.
-func (t *turn) stage(ctx context.Context, c change) (staged *catalog.Staged, err error) {
-	err = insist(ctx, func(ctx context.Context) error {
+// stageWithin stops the policies of the tables, or of none if the DDL has nothing to do any more.
+func (t *turn) stageWithin(ctx context.Context, c change, patience time.Duration) (staged *catalog.Staged, err error) {
+	err = insist(ctx, patience, func(ctx context.Context) error {
 		var err error
 		if staged, err = t.Store.Stage(ctx, t.client(), c.intents); !inTheWay(err) {
 			return err
@@ -137,8 +140,8 @@ func (t *turn) stage(ctx context.Context, c change) (staged *catalog.Staged, err
 }
 
 // insist tries a change of the catalog for a while as long as another statement is changing the table.
-func insist(ctx context.Context, change func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+func insist(ctx context.Context, patience time.Duration, change func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()

@@ -33,7 +33,7 @@ func (h *statements) concerned(ctx context.Context, x *exchange, text string) (b
 
 // mentioned reports whether a table with a policy may be named in the text.
 func (h *statements) mentioned(ctx context.Context, text string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	found, err := h.Store.Mentioned(ctx, text)
 	if err != nil {

@@ -32,7 +32,7 @@ func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
 
 // dropDatabase takes away the policies of all its tables.
 func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
-	asking, cancel := context.WithTimeout(ctx, catalogWait)
+	asking, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	policies, err := t.Store.PoliciesIn(asking, a.Schema)
 	if err != nil {

@@ -98,7 +98,7 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 // serviceMayDelete checks that the service account will be able to do what the policy makes it do. In doubt it will; where it will
 // not, the engine says so later.
 func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) error {
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeTableDenied {

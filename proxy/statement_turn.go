@@ -89,7 +89,7 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	if !ok {
 		return nil, nil //nolint:nilnil // the server says that there is no schema
 	}
-	ctx, cancel := context.WithTimeout(ctx, catalogWait)
+	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	p, err := t.Store.Policy(ctx, table)
 	if errors.Is(err, catalog.ErrNoPolicy) {
@@ -101,8 +101,15 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	return &p, nil
 }
 
-// catalogWait bounds how long a statement waits for the catalog: for each lock two seconds, and the rest for a server that is slow.
-const catalogWait = 5 * time.Second
+const (
+	// catalogWait bounds how long a statement waits for a change of the catalog that it needs: for each lock two seconds, and the
+	// rest for a server that is slow.
+	catalogWait = 10 * time.Second
+	// askWait bounds how long one waits for what the catalog says about its tables.
+	askWait = 5 * time.Second
+	// lockedWait is how soon it is found out whether the client's own locks are in the way of the catalog.
+	lockedWait = 2 * time.Second
+)
 
 // errCatalog marks errors of the catalog, which stop TTL statements and nothing else.
 var errCatalog = errors.New("catalog")
