@@ -29,6 +29,10 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 	}
 	found, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
 	findings = append(findings, found...)
+	if store, closed := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema}); closed == nil && err == nil {
+		found, err = diagnose(ctx, store)
+		findings = append(findings, found...)
+	}
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.Level == catalog.LevelError

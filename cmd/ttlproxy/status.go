@@ -20,7 +20,7 @@ func statusCommand() command {
 	return command{
 		name: "status", args: "[LIST]", summary: "show what is deleted, how far it is and what holds it up",
 		text: "Shows every table with a TTL: its verdict, the progress of its job, how far it is behind and when it runs next. With a LIST, that list instead: " +
-			listNames() + ". With --format=json the same for scripts; with --watch again every two seconds.",
+			listNames() + ". With --format=vertical a list has each value on a line of its own, with --format=json all is for scripts; with --watch again every two seconds.",
 		run: showStatus,
 	}
 }
@@ -73,23 +73,20 @@ func newStatusView(o *options, args []string) (statusView, error) {
 	}
 	for _, l := range ddl.Lists() {
 		if strings.EqualFold(args[0], string(l)) {
-			return oneList(l, asJSON), nil
+			return oneList(l, listWriter(o.StatusFormat)), nil
 		}
 	}
 	return nil, usagef("there is no list %q%s; there are %s", args[0], suggest(args[0], strings.Split(listNames(), ", ")), listNames())
 }
 
 // oneList shows one of the lists.
-func oneList(name ddl.List, asJSON bool) statusView {
+func oneList(name ddl.List, write func(io.Writer, report.List) error) statusView {
 	return func(ctx context.Context, w io.Writer, store report.Store) error {
 		l, err := report.Load(ctx, store, name, catalog.Filter{})
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return writeJSON(w, objects(l))
-		}
-		return writeTable(w, l)
+		return write(w, l)
 	}
 }
 

@@ -14,6 +14,35 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
+// listWriter prints a list in one of the forms of --format.
+func listWriter(form string) func(io.Writer, report.List) error {
+	switch form {
+	case "json":
+		return func(w io.Writer, l report.List) error { return writeJSON(w, objects(l)) }
+	case "vertical":
+		return writeVertical
+	default:
+		return writeTable
+	}
+}
+
+// writeVertical prints a list with each value on a line of its own.
+func writeVertical(w io.Writer, l report.List) error {
+	width := 0
+	for _, c := range l.Columns {
+		width = max(width, len(c.Name))
+	}
+	for i, r := range l.Rows {
+		fmt.Fprintf(w, "*** %d ***\n", i+1)
+		for k, v := range r.Values {
+			if _, err := fmt.Fprintf(w, "%*s: %s\n", width, l.Columns[k].Name, cellText(v)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // writeTable prints a list in columns.
 func writeTable(w io.Writer, l report.List) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -69,6 +69,7 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 		{"jobs", "json", `"percent": 50`},
 		{"tables", "table", "shop          orders"},
 		{"nodes", "table", "NODE_ID"},
+		{"jobs", "vertical", "      Rows_deleted: 600\n"},
 		{"status", "table", "Tables_waiting"},
 		{"variables", "table", "tidb_ttl_job_enable"},
 	} {

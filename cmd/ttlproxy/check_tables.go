@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+)
+
+// diagnose finds out how the deleting itself is: whether anybody does it, and which tables somebody should look at.
+func diagnose(ctx context.Context, from report.Source) ([]catalog.Finding, error) {
+	s, err := report.Read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	engines := catalog.Finding{Level: catalog.LevelOK, Name: "engines", Text: "jobs have somebody to run them"}
+	if !s.HasEngine() {
+		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
+	}
+	findings := []catalog.Finding{engines}
+	for _, w := range s.Work() {
+		v, table := report.Judge(w), w.Policy.Table
+		if advice := adviceFor(v.Word, table); advice != "" && w.Halt == "" {
+			name := "table " + table.String()
+			if w.Partition != "" {
+				name += " partition " + w.Partition
+			}
+			findings = append(findings, catalog.Finding{Level: catalog.LevelWarning, Name: name, Text: v.String(), Advice: advice})
+		}
+	}
+	return findings, nil
+}
+
+// adviceFor says what to do about a verdict; nothing about a good one, nor about those that the rest of the check tells of.
+func adviceFor(w report.Word, t catalog.Table) string {
+	switch w {
+	case report.NeedsApproval:
+		return fmt.Sprintf("EXPLAIN TTL %s shows what would go, APPROVE TTL JOB FOR %[1]s lets it go", t)
+	case report.FallingBehind:
+		return fmt.Sprintf("SHOW TTL JOBS FOR %s and SHOW TTL ERRORS FOR %[1]s say more", t)
+	case report.Paused:
+		return fmt.Sprintf("RESUME TTL FOR %s, if a person has paused it", t)
+	default:
+		return ""
+	}
+}
