@@ -125,7 +125,7 @@ func (s *session) loseTrack(ctx context.Context) bool {
 		return false
 	}
 	if ctx.Err() == nil {
-		s.log.Warn("the server has answered more than we have understood: this session passes everything from now on")
+		s.log.WarnContext(ctx, "the server has answered more than we have understood: this session passes everything from now on")
 		s.tracker.GiveUp()
 		s.changed.Broadcast()
 	}
