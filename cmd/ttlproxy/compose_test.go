@@ -37,7 +37,7 @@ func TestComposeNamesWhatExists(t *testing.T) {
 		}
 	}
 	getenv := func(name string) (string, bool) { v, ok := environment[name]; return v, ok }
-	if _, err := load(optionsOf("serve"), given{}, getenv); err != nil || len(environment) < 6 {
+	if _, err := load(optionsOf("serve"), given{}, getenv); err != nil || len(environment) < 5 {
 		t.Errorf("the environment of the proxies, %v: %v", environment, err)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\s*- \./([\w./-]+):/`).FindAllStringSubmatch(compose, -1) {
