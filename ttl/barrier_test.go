@@ -190,3 +190,49 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 		}
 	})
 }
+
+// TestRolledBackEntryDeletesNothing: going round locked rows takes two packets. When the server has rolled the first one back
+// in between, as a cluster does whose other member won, the session still remembers that it entered; the task's row does not.
+func TestRolledBackEntryDeletesNothing(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 100)
+		table := f.serverTable()
+		due, err := table.dueKeys(t.Context(), plan.Range{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.beforePacket = func() { table.session.rollback(t.Context()) }
+		if _, err := table.deleteUnlocked(t.Context(), due, checkpoint{cursor: due[0]}); err == nil {
+			t.Error("the batch was carried out outside its transaction")
+		}
+		if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {
+			t.Errorf("the cursor moved to %s although nothing was done", cursor)
+		}
+		if left := f.rows("t"); left != "100" {
+			t.Errorf("%s rows are left, want all 100", left)
+		}
+	})
+}
+
+// TestCheckpointOfALostTaskIsRefused: progress through rows that stay is written without a batch, and belongs to the owner alone.
+func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		t.Parallel()
+		f := newFixture(t, cfg, 10)
+		for _, lost := range []string{"fence = 8", "batch = 4", "state = 'waiting', owner = NULL"} {
+			f.exec("UPDATE " + f.schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")
+			table := f.serverTable()
+			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"1"}}); err != nil {
+				t.Fatal(err)
+			}
+			f.exec("UPDATE " + f.schema + "_c.task SET " + lost)
+			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"9"}}); !errors.Is(err, errRefused) {
+				t.Errorf("%s: got %v, want refused", lost, err)
+			}
+			if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != `["1"]` {
+				t.Errorf("%s: the cursor is %s", lost, cursor)
+			}
+		}
+	})
+}
