@@ -23,6 +23,15 @@ type adminBed struct {
 	addr   string  // of the proxy
 }
 
+// onBed runs a test with a bed on each server, and a session of the account with all rights.
+func onBed(t *testing.T, test func(t *testing.T, b *adminBed, db *sql.DB)) {
+	t.Helper()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		b := newAdminBed(t, s)
+		test(t, b, b.client(t, nil))
+	})
+}
+
 func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 	t.Helper()
 	b := &adminBed{server: s, schema: s.Database(t)}

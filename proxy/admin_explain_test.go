@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -22,11 +22,9 @@ func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
 		b.fill(t, "orders", 50, 30, 26, 20, 1)
-		db := b.client(t, nil)
 		lines := map[string]string{}
 		for _, line := range rows(t, db, "EXPLAIN TTL orders") {
 			property, value, _ := strings.Cut(line, "|")
@@ -48,11 +46,9 @@ func TestExplain(t *testing.T) {
 
 func TestExplainAsJSONOfAnAlter(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
 		b.fill(t, "orders", 50, 30, 26, 20, 1)
-		db := b.client(t, nil)
 		run(t, db, "ALTER TABLE orders REMOVE TTL")
 		query := "EXPLAIN FORMAT=JSON TTL ALTER TABLE orders TTL = at + INTERVAL 2 HOUR TTL_TIME_ZONE = 'UTC'"
 		var p plan.Preview
@@ -78,16 +74,15 @@ func TestExplainAsJSONOfAnAlter(t *testing.T) {
 
 func TestExplainHidesRowsFromThoseWhoMayNotReadThem(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
 		b.declare(t, "orders")
 		b.fill(t, "orders", 50)
-		half := b.client(t, s.Account(t, "half", "SELECT (at), DELETE ON "+b.schema+".orders"))
+		half := b.client(t, b.server.Account(t, "half", "SELECT (at), DELETE ON "+b.schema+".orders"))
 		all := strings.Join(rows(t, half, "EXPLAIN TTL orders"), "\n")
 		if strings.Contains(all, "sample keys") || strings.Contains(all, "statement|") || !strings.Contains(all, "rows due now|1 ") {
 			t.Errorf("got %s", all)
 		}
-		reader := b.client(t, s.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
+		reader := b.client(t, b.server.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
 		if code, _ := refused(t, reader, "EXPLAIN TTL orders"); code != 1142 {
 			t.Errorf("without DELETE: error %d, want 1142", code)
 		}
@@ -96,9 +91,7 @@ func TestExplainHidesRowsFromThoseWhoMayNotReadThem(t *testing.T) {
 
 func TestExplainOfATableNamedTTL(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
-		db := b.client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		if code, _ := refused(t, db, "EXPLAIN ttl id"); code != 1146 {
 			t.Errorf("no such table: error %d, want 1146", code)
 		}
@@ -111,11 +104,9 @@ func TestExplainOfATableNamedTTL(t *testing.T) {
 
 func TestTheNoteOfAnAlter(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
 		b.fill(t, "orders", 50, 30, 1)
-		db := b.client(t, nil)
 		run(t, db, "ALTER TABLE orders TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'Europe/Prague'")
 		got := rows(t, db, "SHOW WARNINGS")
 		if len(got) != 2 || !strings.HasPrefix(got[0], "Note|1003|TTL of `"+b.schema+"`.`orders`: 2 of 3 rows (66.7 %) are due now, the newest of them of ") ||

@@ -2,18 +2,17 @@ package proxy
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // A client that is gone does not wait for its job: its session ends on the server as well, and the job goes on.
 func TestRunEndsWithItsClient(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		p := b.declare(t, "orders")
 		node, err := b.store.Join(t.Context(), catalog.Node{Name: "busy", Engine: true})
 		if err != nil {

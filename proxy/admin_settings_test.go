@@ -1,18 +1,15 @@
 package proxy
 
 import (
+	"database/sql"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
-		db := b.client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		for _, c := range []struct{ set, read, want string }{
 			{"SET GLOBAL ttl_delete_batch_size = 200", "SELECT @@ttl_delete_batch_size", "200"},
 			{"SET GLOBAL ttl_delete_batch_size = 100 + 23", "SELECT @@global.tidb_ttl_delete_batch_size + 1", "124"},
@@ -38,8 +35,7 @@ func TestSettings(t *testing.T) {
 
 func TestSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		for query, want := range map[string]uint16{
 			"SET ttl_job_enable = OFF":                               1229,
 			"SET SESSION tidb_ttl_job_enable = OFF":                  1229,
@@ -63,8 +59,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 
 func TestNumbersAreClampedWithAWarning(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		run(t, db, "SET GLOBAL tidb_ttl_scan_worker_count = 1000")
 		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|Truncated incorrect tidb_ttl_scan_worker_count value: '1000'") {
 			t.Errorf("SHOW WARNINGS: %q", got)
@@ -80,8 +75,7 @@ func TestNumbersAreClampedWithAWarning(t *testing.T) {
 
 func TestPreparedSettings(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		set, err := db.PrepareContext(t.Context(), "SET GLOBAL ttl_brake_rows = ? + @@ttl_scan_batch_size * 0, SESSION sort_buffer_size = ?")
 		if err != nil {
 			t.Fatal(err)
@@ -109,8 +103,7 @@ func TestPreparedSettings(t *testing.T) {
 
 func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		for query, want := range map[string]string{
 			"SHOW GLOBAL VARIABLES LIKE '%ttl_brake_rows'":                                         "ttl_brake_rows|10000",
 			"SHOW VARIABLES WHERE Variable_name IN ('port_x', 'tidb_ttl_job_enable')":              "tidb_ttl_job_enable|ON",
@@ -151,8 +144,7 @@ func name(line string) string {
 
 func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		names := columns(t, db, "SELECT @@ttl_job_enable, @@global.ttl_brake_rows, @@ttl_restore AS r")
 		if want := []string{"@@ttl_job_enable", "@@global.ttl_brake_rows", "r"}; !slices.Equal(names, want) {
 			t.Errorf("got %q, want %q", names, want)
@@ -162,8 +154,7 @@ func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
 
 func TestWarningsAreOfTheLastStatement(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		refused(t, db, "SELECT no_such_column")
 		run(t, db, "SET GLOBAL ttl_brake_rows = -1")
 		for range 2 {
@@ -181,15 +172,14 @@ func TestWarningsAreOfTheLastStatement(t *testing.T) {
 
 func TestWarningsOfTheServerAreItsOwn(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		rows(t, db, "SELECT CAST('x' AS SIGNED)")
 		for range 2 {
 			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
 				t.Errorf("SHOW WARNINGS: %q", got)
 			}
 		}
-		if !s.MariaDB() {
+		if !b.server.MariaDB() {
 			return // MySQL does not prepare it
 		}
 		st, err := db.PrepareContext(t.Context(), "SHOW WARNINGS")

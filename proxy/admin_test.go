@@ -9,15 +9,12 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 func TestEveryListIsShownInBothProtocols(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		db := b.client(t, nil)
 		for _, list := range ddl.Lists() {
 			query := "SHOW TTL " + string(list)
 			text := rows(t, db, query)
@@ -51,11 +48,9 @@ func count(t *testing.T, st *sql.Stmt) (n int) {
 
 func TestListsAreFiltered(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
 		b.declare(t, "visits")
-		db := b.client(t, nil)
 		for query, want := range map[string]int{
 			"SHOW TTL TABLES":                           2,
 			"SHOW TTL TABLES LIKE 'ord%'":               1,
@@ -82,8 +77,7 @@ func TestListsAreFiltered(t *testing.T) {
 
 func TestWrongConditionsAreToldAboutAlone(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		if code, message := refused(t, db, "SHOW TTL JOBS WHERE (State"); code != ddl.CodeSyntax || !strings.Contains(message, "near '(State' at line 1; the right syntax is: SHOW TTL {TABLES") {
 			t.Errorf("error %d (%s)", code, message)
 		}
@@ -100,12 +94,11 @@ func TestWrongConditionsAreToldAboutAlone(t *testing.T) {
 
 func TestOnlyVisibleTablesAreListed(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "mine")
 		b.declare(t, "theirs")
 		gone := b.declare(t, "gone")
-		reader := b.client(t, s.Account(t, "reader", "SELECT (note) ON "+b.schema+".mine", "SELECT ON "+b.schema+".gone"))
+		reader := b.client(t, b.server.Account(t, "reader", "SELECT (note) ON "+b.schema+".mine", "SELECT ON "+b.schema+".gone"))
 		run(t, b.db, "DROP TABLE "+b.schema+".gone")
 		got := rows(t, reader, "SHOW TTL TABLES WHERE Table_schema = '"+b.schema+"'")
 		if len(got) != 2 || !strings.Contains(got[0], "|gone|") || !strings.Contains(got[1], "|mine|") {
@@ -128,8 +121,7 @@ func TestOnlyVisibleTablesAreListed(t *testing.T) {
 
 func TestKeysAreHiddenFromThoseWhoMayNotReadThem(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
 		p := b.declare(t, "mine")
 		if err := b.store.RecordRowError(t.Context(), catalog.RowError{PolicyID: p.ID, Key: `["7"]`, Number: 1451, Reason: "a child"}); err != nil {
 			t.Fatal(err)
@@ -138,11 +130,11 @@ func TestKeysAreHiddenFromThoseWhoMayNotReadThem(t *testing.T) {
 		if got := rows(t, b.client(t, nil), query); len(got) != 1 || !strings.Contains(got[0], `["7"]`) {
 			t.Errorf("with all rights: got %q, want the key", got)
 		}
-		half := b.client(t, s.Account(t, "half", "SELECT (at) ON "+b.schema+".mine"))
+		half := b.client(t, b.server.Account(t, "half", "SELECT (at) ON "+b.schema+".mine"))
 		if got := rows(t, half, query); len(got) != 1 || !strings.Contains(got[0], "|NULL|NULL|1451") {
 			t.Errorf("without the key column: got %q, want the line without its key", got)
 		}
-		whole := b.client(t, s.Account(t, "whole", "SELECT (id, at) ON "+b.schema+".mine"))
+		whole := b.client(t, b.server.Account(t, "whole", "SELECT (id, at) ON "+b.schema+".mine"))
 		if got := rows(t, whole, query); len(got) != 1 || !strings.Contains(got[0], `["7"]`) {
 			t.Errorf("with the key column: got %q, want the key", got)
 		}
@@ -151,10 +143,8 @@ func TestKeysAreHiddenFromThoseWhoMayNotReadThem(t *testing.T) {
 
 func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		db := b.client(t, nil)
 		verdict := func() string {
 			return rows(t, db, "SHOW TTL JOBS FOR orders WHERE Verdict LIKE '%'")[0]
 		}
@@ -190,8 +180,7 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestPauseDoesNotWaitForALockedTable(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
 		conn, err := b.db.Conn(t.Context())
 		if err != nil {
@@ -214,10 +203,9 @@ func TestPauseDoesNotWaitForALockedTable(t *testing.T) {
 
 func TestRightsOfControl(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		reader := b.client(t, s.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
+		reader := b.client(t, b.server.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
 		for _, query := range []string{
 			"RUN TTL JOB FOR orders", "APPROVE TTL JOB FOR orders", "CANCEL TTL JOB FOR orders",
 			"PAUSE TTL FOR orders", "RESUME TTL FOR orders",
@@ -231,7 +219,7 @@ func TestRightsOfControl(t *testing.T) {
 				t.Errorf("%s: error %d (%s), want 1227", query, code, message)
 			}
 		}
-		deleter := b.client(t, s.Account(t, "deleter", "SELECT, DELETE ON "+b.schema+".orders"))
+		deleter := b.client(t, b.server.Account(t, "deleter", "SELECT, DELETE ON "+b.schema+".orders"))
 		for _, query := range []string{"APPROVE TTL JOB FOR orders", "CANCEL TTL JOB FOR orders", "PAUSE TTL FOR orders", "RESUME TTL FOR orders"} {
 			run(t, deleter, query)
 		}
@@ -240,10 +228,8 @@ func TestRightsOfControl(t *testing.T) {
 
 func TestStatementsDoNotEndATransaction(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		db := b.client(t, nil)
 		run(t, db, "BEGIN")
 		run(t, db, "INSERT INTO orders VALUES (1, NOW(), '')")
 		rows(t, db, "SHOW TTL JOBS")
@@ -260,10 +246,8 @@ func TestStatementsDoNotEndATransaction(t *testing.T) {
 
 func TestTemporaryTablesHideNothing(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		db := b.client(t, nil)
 		run(t, db, "CREATE TEMPORARY TABLE orders (id INT, at DATETIME)")
 		if code, _ := refused(t, db, "APPROVE TTL JOB FOR orders"); code != ddl.CodeTemporaryTable {
 			t.Errorf("error %d, want %d", code, ddl.CodeTemporaryTable)
@@ -273,16 +257,14 @@ func TestTemporaryTablesHideNothing(t *testing.T) {
 
 func TestTrust(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		b := newAdminBed(t, s)
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		if err := b.store.Hold(t.Context(), "an unknown server"); err != nil {
 			t.Fatal(err)
 		}
-		db := b.client(t, nil)
 		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Halted_by'"); !slices.Equal(got, []string{"Halted_by|the server is held: an unknown server"}) {
 			t.Errorf("before: %q", got)
 		}
-		if code, _ := refused(t, b.client(t, s.Account(t, "nobody", "SELECT ON "+b.schema+".*")), "TRUST TTL SERVER"); code != 1227 {
+		if code, _ := refused(t, b.client(t, b.server.Account(t, "nobody", "SELECT ON "+b.schema+".*")), "TRUST TTL SERVER"); code != 1227 {
 			t.Errorf("without the right: error %d, want 1227", code)
 		}
 		found := rows(t, db, "TRUST TTL SERVER")

@@ -1,18 +1,17 @@
 package proxy
 
 import (
+	"database/sql"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 func TestTablesOfTiDBAreDescribed(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		for _, table := range ddl.TiDBTables() {
 			selected, described := columns(t, db, "SELECT * FROM mysql."+table), []string{}
 			for _, line := range rows(t, db, "DESC mysql."+table) {
@@ -51,8 +50,7 @@ func TestTablesOfTiDBAreDescribed(t *testing.T) {
 
 func TestOtherTablesWithANameOfTiDBsAreTheServers(t *testing.T) {
 	t.Parallel()
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		db := newAdminBed(t, s).client(t, nil)
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		run(t, db, "CREATE TABLE tidb_ttl_task (mine INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
 		for _, query := range []string{"DESC tidb_ttl_task mine", "SHOW COLUMNS FROM tidb_ttl_task LIKE 'mine'"} {
 			if got := rows(t, db, query); len(got) != 1 || !strings.HasPrefix(got[0], "mine|int") {
