@@ -91,7 +91,7 @@ func (s *scene) job() catalog.Job {
 	}
 	due := uint64(2)
 	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
-		Policy: s.policy, Cutoff: now, CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due},
+		Policy: s.policy, Cutoff: now.AddDate(0, 0, -1), CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due},
 		Tasks: []catalog.TaskRange{{}},
 	})
 	if err != nil {

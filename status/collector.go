@@ -27,7 +27,7 @@ func delayOf(w *report.Work) string {
 	if w.Last == nil || w.Last.State != catalog.JobFinished {
 		return "none"
 	}
-	delay := w.Now.Sub(w.Last.Cutoff)
+	delay := w.Now.Sub(w.Last.CreatedAt)
 	for i, hours := range []time.Duration{1, 2, 6, 12, 24, 72, 168} {
 		if delay < hours*time.Hour {
 			return delays()[i]
@@ -77,7 +77,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
 		due:           d("job_due_rows", "Rows that were due when the open job started and are still there, as estimated.", table...),
 		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
-		delay:         d("watermark_delay_tables", "Tables by the age of the cutoff that their last job has finished with; none where it did not finish, or there was none yet.", "delay"),
+		delay:         d("watermark_delay_tables", "Tables by how long ago their last job started; none where it did not finish, or there was none yet.", "delay"),
 		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
 		tables:        d("tables", "Tables and partitions with a policy."),
 		tablesOmitted: d("tables_without_metrics", "Tables and partitions past the limit of those with metrics of their own."),
