@@ -16,6 +16,8 @@ import (
 const (
 	bigRows  = 10_000
 	bigShare = 0.1
+	// longHistory is from where on unpurged undo is worth a line.
+	longHistory = 10_000
 )
 
 // aftermath is what a big job leaves to the server and to a person.
@@ -68,7 +70,7 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 func (a aftermath) lines() []string {
 	share := float64(a.deleted) / float64(a.before)
 	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s renews the optimizer's statistics", 100*share, a.table)}
-	if a.history >= 0 {
+	if a.history >= longHistory {
 		lines = append(lines, fmt.Sprintf("InnoDB's history list has %d entries: what they hold is read around until purge has worked it off", a.history))
 	}
 	return append(lines, fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would give them back to the disk", bytesText(share*float64(a.bytes)), a.table))
