@@ -33,6 +33,9 @@ func (s *source) hasBody(first int) bool {
 	if s.keyword(s.tokens[first], "BEGIN") {
 		return first+2 < len(s.tokens) && s.keyword(s.tokens[first+1], "NOT") && s.keyword(s.tokens[first+2], "ATOMIC")
 	}
+	if s.oneOf(s.tokens[first], "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE") {
+		return true // MariaDB takes them outside a program, too
+	}
 	if !s.oneOf(s.tokens[first], "CREATE", "ALTER") {
 		return false
 	}
