@@ -29,6 +29,42 @@ func TestOneJobPerTableAndPartition(t *testing.T) {
 	})
 }
 
+// Whoever approves while the engine is still counting what is due has approved the job that comes of it. An approval that the engine
+// knew of and found too old is none.
+func TestApprovalOvertakesTheBrake(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		for _, tt := range []struct {
+			name      string
+			approve   bool
+			partition string
+			want      JobState
+		}{
+			{"not approved", false, "p0", JobNeedsApproval},
+			{"approved meanwhile", true, "p1", JobRunning},
+			{"approved long ago", false, "p2", JobNeedsApproval},
+			{"approved again meanwhile", true, "p3", JobRunning},
+		} {
+			seen, err := b.PolicyByID(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.approve {
+				if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+					t.Fatal(err)
+				}
+			}
+			job, err := b.CreateJob(t.Context(), NewJob{
+				Policy: seen, Partition: tt.partition, State: JobNeedsApproval, Reason: "too many", Cutoff: seen.ChangedAt, CutoffLiteral: "x",
+			})
+			if err != nil || job.State != tt.want || (job.Reason == "") != tt.approve {
+				t.Errorf("%s: got %s %q, %v, want %s", tt.name, job.State, job.Reason, err, tt.want)
+			}
+		}
+	})
+}
+
 func TestTaskIsClaimedByOneAtATime(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

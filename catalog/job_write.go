@@ -46,6 +46,13 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 		if err = s.touch(ctx, tx, n.Policy.ID, n.Partition); err != nil {
 			return err
 		}
+		if n.State == JobNeedsApproval {
+			if approved, err := s.approvedSince(ctx, tx, n.Policy); err != nil {
+				return err
+			} else if approved {
+				n.State, n.Reason = JobRunning, ""
+			}
+		}
 		if id, err = s.insertJob(ctx, tx, n); err != nil {
 			return err
 		}
@@ -81,6 +88,16 @@ func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, er
 		return 0, ErrStopped // the policy is gone
 	}
 	return id, err
+}
+
+// approvedSince reports whether somebody has approved a policy since it was read. The caller has written its schedule, which
+// Approve does first: one of the two sees the other.
+func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, p Policy) (approved bool, err error) {
+	err = tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved)
+	if isNoRows(err) {
+		return false, nil // inForce tells
+	}
+	return approved, err
 }
 
 // touch writes the schedule rows of a job: the policy's own, which everybody writes, and the partition's.

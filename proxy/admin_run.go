@@ -20,7 +20,8 @@ const (
 	pingEvery = 5 * time.Second
 )
 
-// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended.
+// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on by itself is an error, which says
+// what it waits for.
 func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply, error) {
 	p, err := a.allowed(ctx, x, s.Table)
 	if err != nil {
@@ -34,13 +35,13 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 	if err != nil {
 		return nil, err
 	}
-	if stands(jobs) {
-		if err := a.mayRun(ctx, p); err != nil {
+	if s.Wait {
+		if jobs, err = w.ended(ctx, jobs); err != nil {
 			return nil, err
 		}
 	}
-	if s.Wait {
-		if jobs, err = w.ended(ctx, jobs); err != nil {
+	if stands(jobs) { // whether it came to stand before we looked or behind our back
+		if err := a.mayRun(ctx, p); err != nil {
 			return nil, err
 		}
 	}
