@@ -112,7 +112,12 @@ func server(ctx context.Context, flavour sandbox.Flavour, dsn string) (*mysql.Co
 		cfg, err := mysql.ParseDSN(dsn)
 		return cfg, func() {}, err
 	}
-	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: []string{"--innodb-buffer-pool-size=1G"}})
+	// A redo log that is small for the buffer pool would measure how fast pages are flushed.
+	args := []string{"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M"}
+	if flavour == sandbox.MySQL {
+		args[1] = "--innodb-redo-log-capacity=512M"
+	}
+	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: args})
 	if err != nil {
 		return nil, nil, err
 	}
