@@ -17,7 +17,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
-	"github.com/ttlproxy/ttlproxy/integration/program"
 	"github.com/ttlproxy/ttlproxy/integration/transcript"
 )
 
@@ -74,16 +73,7 @@ func sqlOf(t *testing.T, page, flavour string) []transcript.Block {
 
 func runPage(t *testing.T, server *mysqltest.Server, blocks []transcript.Block) {
 	t.Helper()
-	s := &story{server: server, binary: program.Build(t)}
-	vars := names()
-	if err := s.populate(func(name string) string { return vars[name] }, func(name, value string) { vars[name] = value }); err != nil {
-		t.Fatal(err)
-	}
-	var env []string
-	for _, name := range engineVariables {
-		env = append(env, name+"="+vars[name])
-	}
-	p := program.Start(t, program.Config{Env: env})
+	s, vars, p := startStory(t, server)
 	for _, b := range blocks {
 		f := flags{user: vars["APP"], db: vars["DB"], at: p.Addr}
 		if slices.Contains(b.Words, "root") {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
-	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
 // TestPtOnlineSchemaChange runs the tool itself, as the page on online schema changes shows it. What it and gh-ost send is a
@@ -24,16 +23,7 @@ func TestPtOnlineSchemaChange(t *testing.T) {
 	}
 	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
 		t.Parallel()
-		s := &story{server: server, binary: program.Build(t)}
-		vars := names()
-		if err := s.populate(func(name string) string { return vars[name] }, func(name, value string) { vars[name] = value }); err != nil {
-			t.Fatal(err)
-		}
-		var env []string
-		for _, name := range engineVariables {
-			env = append(env, name+"="+vars[name])
-		}
-		p := program.Start(t, program.Config{Env: env})
+		s, vars, p := startStory(t, server)
 		root := s.client(flags{user: "root", db: vars["DB"], at: p.Addr})
 		if err := execute(context.Background(), root,
 			"CREATE TABLE session (id INT PRIMARY KEY, seen_at DATETIME) TTL = seen_at + INTERVAL 1 DAY",

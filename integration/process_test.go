@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -71,12 +72,27 @@ func awaitLog(p *program.Process, text string) error {
 // engineVariables tell ttlproxy where the server is and which account is the engine's.
 var engineVariables = []string{"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD", "TTLPROXY_CATALOG_SCHEMA"}
 
-func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {
-	var env []string
-	for _, v := range engineVariables {
-		env = append(env, v+"="+ts.Getenv(v))
+func engineEnv(getenv func(string) string) []string {
+	env := make([]string, len(engineVariables))
+	for i, v := range engineVariables {
+		env[i] = v + "=" + getenv(v)
 	}
-	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: env})
+	return env
+}
+
+// startStory is the set-up of a story for a test that is written in Go: its names and accounts, and a proxy that uses them.
+func startStory(t *testing.T, server *mysqltest.Server) (*story, map[string]string, *program.Process) {
+	t.Helper()
+	s, vars := &story{server: server, binary: program.Build(t)}, names()
+	get := func(name string) string { return vars[name] }
+	if err := s.populate(get, func(name, value string) { vars[name] = value }); err != nil {
+		t.Fatal(err)
+	}
+	return s, vars, program.Start(t, program.Config{Env: engineEnv(get)})
+}
+
+func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {
+	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: engineEnv(ts.Getenv)})
 	if p != nil {
 		s.proxies[name] = p
 		ts.Setenv("PROXY", p.Addr)

@@ -122,7 +122,7 @@ func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 		return nil, nil //nolint:nilnil // the server refuses it, or has the last word
 	}
 	r, err := t.x.Ask("SELECT HEX(CONVERT((" + d.Expression + ") USING utf8mb4))")
-	if refused := (*wire.Error)(nil); errors.As(err, &refused) {
+	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil, nil //nolint:nilnil // the server says why
 	}
 	if err != nil || len(r.Rows) != 1 || len(r.Rows[0]) != 1 {

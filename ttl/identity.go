@@ -111,13 +111,7 @@ type twins struct {
 
 const twinsKept = 10_000
 
-func newTwins() twins {
-	known, err := lru.New[string, bool](twinsKept)
-	if err != nil {
-		panic(err) // only a size below one is refused
-	}
-	return twins{known}
-}
+func newTwins() twins { return twins{newCache[string, bool](twinsKept)} }
 
 func (t twins) of(ctx context.Context, q plan.Querier, table catalog.Table, created time.Time) (bool, error) {
 	key := table.String() + " " + created.Format(time.DateTime)

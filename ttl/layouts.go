@@ -34,12 +34,15 @@ const (
 	layoutAge = 3 * time.Second
 )
 
-func newLayouts() layouts {
-	known, err := lru.New[incarnation, *plan.Layout](layoutsKept)
+func newLayouts() layouts { return layouts{newCache[incarnation, *plan.Layout](layoutsKept)} }
+
+// newCache is lru.New for sizes that are constants: it refuses only those below one.
+func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
+	c, err := lru.New[K, V](size)
 	if err != nil {
-		panic(err) // only a size below one is refused
+		panic(err)
 	}
-	return layouts{known}
+	return c
 }
 
 // layout returns the columns and indexes of a table whose identity is known, at a time before it was looked at.

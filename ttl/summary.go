@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // A job is big when it has deleted bigRows and a bigShare of its table: then the server has something to do that it
@@ -51,7 +50,7 @@ func big(job catalog.Job) bool {
 
 func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, error) {
 	a := aftermath{
-		table:   ddl.Quote(job.Table.Schema) + "." + ddl.Quote(job.Table.Name),
+		table:   job.Table.String(),
 		deleted: job.Counts.Deleted, before: max(*job.TableRows, job.Counts.Deleted), history: -1,
 	}
 	if err := t.session.ready(ctx); err != nil {

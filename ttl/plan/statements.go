@@ -14,7 +14,7 @@ type Target struct{ Schema, Table, Partition string }
 func (l *Layout) Target(partition string) Target { return Target{l.Schema, l.Table, partition} }
 
 // Name is the quoted name without the partition.
-func (t Target) Name() string { return ddl.Quote(t.Schema) + "." + ddl.Quote(t.Table) }
+func (t Target) Name() string { return ddl.QuoteTable(t.Schema, t.Table) }
 
 // Source is the quoted name as FROM takes it.
 func (t Target) Source() string {
