@@ -115,6 +115,35 @@ func TestSwapInTheSameSecond(t *testing.T) {
 	})
 }
 
+// TestTwinTakesOverMidJob: a twin takes the place of a table in the middle of its job, and the original is dropped, so that nothing
+// looks like it any more. An engine that comes later must not carry the job on there.
+func TestTwinTakesOverMidJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("seed", 20_000)
+		for same := false; !same; {
+			f.exec("DROP TABLE IF EXISTS "+f.schema+".t, "+f.schema+".other",
+				"CREATE TABLE "+f.schema+".t LIKE "+f.schema+".seed", "CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
+			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_NAME <> 'seed' AND TABLE_SCHEMA = '"+f.schema+"'") == "1"
+		}
+		for _, table := range []string{"t", "other"} {
+			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT * FROM " + f.schema + ".seed")
+		}
+		f.set(catalog.DeleteRowsLimit, "1000")
+		f.declare("t")
+		stop := f.run(nil)
+		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+		stop()
+		f.exec("RENAME TABLE "+f.schema+".t TO "+f.schema+".x, "+f.schema+".other TO "+f.schema+".t", "DROP TABLE "+f.schema+".x")
+		f.set(catalog.DeleteRowsLimit, "0")
+		defer f.run(nil)()
+		f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
+		if left := f.rows("t"); left != "20000" {
+			t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
+		}
+	})
+}
+
 // TestPauseHoldsAtOnce: when Pause has answered no further row goes, and Resume goes on at the cursor.
 func TestPauseHoldsAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {

@@ -43,7 +43,7 @@ const settleTime = 1100 * time.Millisecond
 // identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
 // ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,
 // InnoDB's table id, which is dearer to ask for, goes in too.
-func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, all []catalog.Identity) (string, error) {
+func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy, t plan.Target, all []catalog.Identity) (string, error) {
 	table, found := identified(all, "")
 	if !found {
 		return "", errChanged
@@ -64,7 +64,7 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, a
 	if t.Partition != "" && known {
 		return cond + " AND " + byID, nil
 	}
-	twins, err := w.twins.of(ctx, w.session, name, table.CreateTime)
+	twins, err := w.hasTwins(ctx, w.session, p, table.CreateTime)
 	switch {
 	case err != nil:
 		return "", err
@@ -113,15 +113,22 @@ const twinsKept = 10_000
 
 func newTwins() twins { return twins{newCache[string, bool](twinsKept)} }
 
-func (t twins) of(ctx context.Context, q plan.Querier, table catalog.Table, created time.Time) (bool, error) {
-	key := table.String() + " " + created.Format(time.DateTime)
-	if has, known := t.known.Get(key); known {
+// hasTwins looks for twins of a table. A twin that has taken its place, and whose original was dropped, has none any more:
+// so the first look is followed by one at the id.
+func (e *Engine) hasTwins(ctx context.Context, q plan.Querier, p catalog.Policy, created time.Time) (has bool, err error) {
+	key := e.store.Server().Key() + " " + p.Table.String() + " " + created.Format(time.DateTime)
+	if has, known := e.twins.known.Get(key); known {
 		return has, nil
 	}
-	var has bool
-	if err := q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), table.Schema, table.Name).Scan(&has); err != nil {
+	if err := q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), p.Table.Schema, p.Table.Name).Scan(&has); err != nil {
 		return false, fmt.Errorf("look for tables created in the same second: %w", err)
 	}
-	t.known.Add(key, has)
+	switch known, err := e.recognize(ctx, p); {
+	case err != nil:
+		return false, err
+	case known == nil:
+		return false, errRefused // disarmed, which ended the job
+	}
+	e.twins.known.Add(key, has)
 	return has, nil
 }

@@ -35,7 +35,7 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
-	if err := t.prime(ctx, now, p.Table, identities, facts); err != nil {
+	if err := t.prime(ctx, now, p, identities, facts); err != nil {
 		return err
 	}
 	held, err := t.holds(ctx, p, facts)
@@ -72,12 +72,12 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 }
 
 // prime asks once what each worker would ask at the same moment otherwise.
-func (t *ticker) prime(ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, facts *plan.Facts) error {
-	key, ok := incarnationOf(t.store.Server().Key(), now, table, known)
+func (t *ticker) prime(ctx context.Context, now time.Time, p catalog.Policy, known []catalog.Identity, facts *plan.Facts) error {
+	key, ok := incarnationOf(t.store.Server().Key(), now, p.Table, known)
 	if !ok {
 		return nil
 	}
-	if _, err := t.twins.of(ctx, t.session, table, known[0].CreateTime); err != nil {
+	if _, err := t.hasTwins(ctx, t.session, p, known[0].CreateTime); err != nil {
 		return err
 	}
 	return t.layouts.keep(ctx, t.session, key, &facts.Layout)
