@@ -204,16 +204,13 @@ func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone st
 	return nil
 }
 
-const selectReferenced = `SELECT COUNT(*) FROM information_schema.KEY_COLUMN_USAGE
-	WHERE REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?`
-
 // checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or not.
 func (h *statements) checkReferenced(ctx context.Context, table catalog.Table) error {
-	var n int
-	if err := h.DB.QueryRowContext(ctx, selectReferenced, table.Schema, table.Name).Scan(&n); err != nil {
-		return fmt.Errorf("foreign keys to %s: %w", table, err)
+	children, err := plan.Children(ctx, h.DB, table.Schema, table.Name)
+	if err != nil {
+		return err
 	}
-	if n > 0 {
+	if len(children) > 0 {
 		return refusal(ddl.ReferencedTable())
 	}
 	return nil

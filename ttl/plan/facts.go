@@ -161,21 +161,14 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	})
 }
 
-func (f *Facts) readChildren(ctx context.Context, q Querier) error {
-	return f.names(ctx, q, selectChildren, &f.Children)
+func (f *Facts) readChildren(ctx context.Context, q Querier) (err error) {
+	f.Children, err = Children(ctx, q, f.Schema, f.Table)
+	return err
 }
 
-func (f *Facts) readTriggers(ctx context.Context, q Querier) error {
-	return f.names(ctx, q, selectTriggers, &f.Triggers)
-}
-
-func (f *Facts) names(ctx context.Context, q Querier, query string, into *[]string) error {
-	return f.each(ctx, q, query, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		*into = append(*into, name)
-		return err
-	})
+func (f *Facts) readTriggers(ctx context.Context, q Querier) (err error) {
+	f.Triggers, err = names(ctx, q, selectTriggers, f.Schema, f.Table)
+	return err
 }
 
 // each runs a query whose parameters are the schema and the table.

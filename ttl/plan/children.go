@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const errSpecificAccess = 1227
+
+// Children returns the foreign keys that point at a table, wherever the tables that have them are. information_schema
+// only shows those of tables on which the asking account has rights of its own, and a cascade does not ask for any: so
+// InnoDB is asked, which wants PROCESS, and information_schema where that is not granted.
+func Children(ctx context.Context, q Querier, schema, table string) ([]string, error) {
+	var version string
+	if err := q.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
+	}
+	ask := selectChildrenMySQL
+	if strings.Contains(version, "MariaDB") {
+		ask = selectChildrenMariaDB
+	}
+	children, err := names(ctx, q, ask, schema, table)
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == errSpecificAccess {
+		children, err = names(ctx, q, selectVisibleChildren, schema, table)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
+	}
+	return children, nil
+}
+
+func names(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
+	err = eachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		all = append(all, name)
+		return err
+	})
+	return all, err
+}
