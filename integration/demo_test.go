@@ -45,7 +45,7 @@ func TestDemo(t *testing.T) {
 			t.Fatalf("the demo ended after:\n%s\n%s", told, stderr.String())
 		}
 		config := connection(t, told)
-		statements := regexp.MustCompile(`(?m)^  \d\.  ((?s:.*?));$`).FindAllStringSubmatch(told, -1)
+		statements := regexp.MustCompile(`(?m)^  \d\.  ((?s:.*?));\s+-- `).FindAllStringSubmatch(told, -1)
 		if len(statements) != 5 {
 			t.Errorf("the demo suggests %d statements, want 5:\n%s", len(statements), told)
 		}

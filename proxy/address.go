@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -26,8 +27,12 @@ func parseListen(s string) (address, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && path != "" {
 		return address{network: "unix", address: path}, nil
 	}
-	if _, port, err := net.SplitHostPort(s); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil || port == "" {
 		return address{}, fmt.Errorf("address %q: want HOST:PORT or unix:PATH", s)
+	}
+	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
+		return address{}, fmt.Errorf("address %q: ports go from 0 to 65535", s)
 	}
 	return address{network: "tcp", address: s}, nil
 }

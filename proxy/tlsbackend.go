@@ -76,7 +76,7 @@ func (c BackendTLS) load() (*tls.Config, error) {
 	if c.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("certificate for the backend: %w", err)
+			return nil, fmt.Errorf("certificate for the backend, %s and %s: %w", c.CertFile, c.KeyFile, err)
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}

@@ -54,7 +54,7 @@ func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 	case c.CertFile != "":
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("certificate for clients: %w", err)
+			return nil, fmt.Errorf("certificate for clients, %s and %s: %w", c.CertFile, c.KeyFile, err)
 		}
 		t.Certificates = []tls.Certificate{cert}
 	case old != nil:

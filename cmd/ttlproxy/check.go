@@ -24,8 +24,12 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 	}
 	defer db.Close()
 	var findings []catalog.Finding
-	for _, m := range backends.Members(o.login(backends)) {
-		findings = append(findings, inspect(ctx, m))
+	members := backends.Members(o.login(backends))
+	for _, m := range members {
+		f := inspect(ctx, m)
+		if len(members) > 1 || f.Level == catalog.LevelOK {
+			findings = append(findings, f)
+		} // else there is no other: Checkup meets the same trouble, and that is the end
 	}
 	found, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
 	findings = append(findings, found...)

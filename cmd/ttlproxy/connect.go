@@ -25,7 +25,7 @@ func (o *options) prepareBackends() error {
 	}
 	var err error
 	if o.EnginePasswordFile != "" {
-		if o.EnginePassword, err = readSecret(o.EnginePasswordFile); err != nil {
+		if o.EnginePassword, err = readSecret("engine-password-file", o.EnginePasswordFile); err != nil {
 			return err
 		}
 	}
@@ -47,14 +47,18 @@ func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
 	return backends, nil
 }
 
-// readSecret returns the first line of a file.
-func readSecret(path string) (string, error) {
+// readSecret returns the first line of the file that an option names.
+func readSecret(option, path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read a secret: %w", err)
+		return "", fmt.Errorf("--%s: %w", option, err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
-	return strings.TrimSuffix(line, "\r"), nil
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", fmt.Errorf("--%s: the first line of %s is empty", option, path)
+	}
+	return line, nil
 }
 
 // login returns how the engine's account connects.

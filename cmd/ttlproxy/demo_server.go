@@ -124,24 +124,40 @@ func (m *manager) command(ctx context.Context, w world, sudo bool, args []string
 
 // chooseAddresses looks whether the addresses are free before anything is started, and puts a number in the place of port 0.
 func (o *options) chooseAddresses(ctx context.Context) error {
+	var taken, free []string
+	choose := func(option string, address *string) error {
+		err := choose(ctx, address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			taken, free = append(taken, *address), append(free, "--"+option+"=127.0.0.1:0")
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("--%s: %w", option, err)
+		}
+		return nil
+	}
 	for i := range o.Proxy.Listen {
-		if err := choose(ctx, "listen", &o.Proxy.Listen[i]); err != nil {
+		if err := choose("listen", &o.Proxy.Listen[i]); err != nil {
 			return err
 		}
 	}
-	return choose(ctx, "status", &o.Status)
+	if err := choose("status", &o.Status); err != nil {
+		return err
+	}
+	if len(taken) > 0 {
+		return fmt.Errorf("another program listens on %s (another demo?): choose other addresses, or let the demo take free ones with %s",
+			strings.Join(taken, " and "), strings.Join(free, " "))
+	}
+	return nil
 }
 
-func choose(ctx context.Context, option string, address *string) error {
+func choose(ctx context.Context, address *string) error {
 	if strings.HasPrefix(*address, "unix:") {
 		return nil
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("another program listens on %s: choose another address for the demo, or let it take a free one with --%s=127.0.0.1:0", *address, option)
-	}
 	if err != nil {
-		return fmt.Errorf("--%s: %w", option, err)
+		return err
 	}
 	*address = l.Addr().String()
 	return l.Close()

@@ -162,11 +162,19 @@ func knownKey(key string) error {
 			return nil
 		}
 		if o.name == key {
-			return fmt.Errorf("%s cannot be set in a file", key)
+			return fmt.Errorf("%s cannot be set in a file%s", key, instead(o))
 		}
 		names = append(names, o.name)
 	}
 	return fmt.Errorf("there is no key %q%s: `ttlproxy config` prints all of them", key, suggest(key, names))
+}
+
+// instead says how a secret is given.
+func instead(o option) string {
+	if o.accepts(fromFlag) {
+		return ""
+	}
+	return fmt.Sprintf(": set %s-file to one that holds it, or %s in the environment", o.name, o.variable())
 }
 
 // texts turns a value of TOML into the texts that would be given on a command line.

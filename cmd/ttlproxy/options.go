@@ -69,7 +69,7 @@ var (
 func table() []option {
 	return slices.Concat([]option{
 		{
-			name: "config", arg: "FILE", group: "General", on: append([]string{"config", "ready"}, onCatalog...), from: fromFlag | fromEnvironment,
+			name: "config", arg: "FILE", group: "General", on: append([]string{"ready"}, onCatalog...), from: fromFlag | fromEnvironment,
 			bind: func(o *options) value { return text{&o.File} },
 			text: "Configuration file in TOML. `ttlproxy config` prints an example with every key.",
 		},

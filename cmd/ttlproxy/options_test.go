@@ -58,7 +58,7 @@ func TestMistakesSayWhereAndWhat(t *testing.T) {
 	}{
 		{file: "lisen = 'x:1'", want: `there is no key "lisen" \(did you mean listen\?\): .ttlproxy config. prints all of them`},
 		{file: "[proxy]\nlisten = 'x:1'", want: `there is no key "proxy"`},
-		{file: "engine-password = 'secret'", want: "engine-password cannot be set in a file"},
+		{file: "engine-password = 'secret'", want: "engine-password cannot be set in a file: set engine-password-file to one that holds it, or TTLPROXY_ENGINE_PASSWORD in the environment"},
 		{file: "engine = 'maybe'", want: `ttlproxy.toml: engine: "maybe" is neither on nor off`},
 		{file: "listen = [1]", want: "listen: an array must hold texts"},
 		{file: "listen = ", want: "ttlproxy.toml: toml: line 1"},

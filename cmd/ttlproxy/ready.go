@@ -34,7 +34,7 @@ func ready(ctx context.Context, w world, o *options, _ []string) error {
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", o.Status, err)
+		return fmt.Errorf("ask %s: %w", o.Status, errors.Unwrap(err)) // the URL around it is made up
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(w.stdout, answer.Body); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // call runs the program with arguments and an empty environment.
@@ -50,6 +51,22 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		}
 		if !strings.Contains(stdout, "Usage: ttlproxy "+c.name) || c.summary == "" || c.text == "" {
 			t.Errorf("%s: help without usage, summary or text:\n%s", c.name, stdout)
+		}
+	}
+}
+
+func TestInvitationFitsOnASmallTerminal(t *testing.T) {
+	var b strings.Builder
+	printInvitation(&b, invitation{
+		Server: "MariaDB 10.11.19", Address: "127.0.0.1:4000", Status: "127.0.0.1:4080", Log: "/tmp/ttlproxy-1234567890/ttlproxy.log",
+	})
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) > 22 { // of 24: "Starting a private server…" stands before it, and the shell's next line behind it
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log
 	token := o.StatusToken
 	if o.StatusTokenFile != "" {
 		var err error
-		if token, err = readSecret(o.StatusTokenFile); err != nil {
+		if token, err = readSecret("status-token-file", o.StatusTokenFile); err != nil {
 			return nil, err
 		}
 	}
