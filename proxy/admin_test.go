@@ -170,6 +170,8 @@ func TestPauseAndResume(t *testing.T) {
 			"PAUSE TTL FOR nothing":                   1146,
 			"PAUSE TTL FOR orders UNTIL '1999-01-01'": codeUnknown,
 			"PAUSE TTL FOR orders UNTIL 'tomorrow'":   codeWrongTime,
+			"PAUSE TTL FOR orders UNTIL '25:00'":      codeWrongTime,
+			"PAUSE TTL FOR orders UNTIL '31:10:01'":   codeWrongTime,
 		} {
 			if code, message := refused(t, db, query); code != want {
 				t.Errorf("%s: error %d (%s), want %d", query, code, message, want)

@@ -11,7 +11,10 @@ import (
 // codeWrongTime is ER_TRUNCATED_WRONG_VALUE.
 const codeWrongTime = 1292
 
-var timeOfDay = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2})?$`)
+var (
+	clockLike = regexp.MustCompile(`^\d+:\d+(:\d+)?$`)
+	timeOfDay = regexp.MustCompile(`^([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?$`)
+)
 
 // until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day is the next one.
 func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time, error) {
@@ -19,16 +22,19 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 		return time.Time{}, nil
 	}
 	at := "CAST(" + literal(text) + " AS DATETIME)"
-	if timeOfDay.MatchString(text) {
+	switch {
+	case timeOfDay.MatchString(text):
 		at = "TIMESTAMP(CURRENT_DATE, " + literal(text) + ")"
 		at += " + INTERVAL (" + at + " <= NOW()) DAY"
+	case clockLike.MatchString(text): // 25:00 is a TIME to the servers, and 31:10:01 the first of October 2031
+		return time.Time{}, wrongTime(text)
 	}
 	r, err := x.Ask("SELECT CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')")
 	if err != nil {
 		return time.Time{}, err
 	}
 	if len(r.Rows) == 0 || r.Rows[0][0] == nil {
-		return time.Time{}, &wire.Error{Code: codeWrongTime, State: "22007", Message: "Incorrect DATETIME value: '" + text + "'; it is a date and time, or a time of day"}
+		return time.Time{}, wrongTime(text)
 	}
 	until, err := time.Parse(time.DateTime, string(r.Rows[0][0]))
 	if err != nil {
@@ -42,4 +48,8 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 		return time.Time{}, refuse("PAUSE TTL UNTIL '%s' lies in the past", text)
 	}
 	return until, nil
+}
+
+func wrongTime(text string) error {
+	return &wire.Error{Code: codeWrongTime, State: "22007", Message: "Incorrect DATETIME value: '" + text + "'; it is a date and time, or a time of day"}
 }
