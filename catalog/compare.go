@@ -36,7 +36,7 @@ func Compare(declared Shape, known []Identity, seen Seen) (Resemblance, []Identi
 		return Stranger, nil, fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)",
 			before.TableID, now.TableID)
 	case !sameTime && now.TableID == 0 && !sharePartition(known, seen.Identities):
-		return Stranger, nil, fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id can not be compared: "+
+		return Stranger, nil, fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
 			"GRANT PROCESS makes it visible", now.CreateTime.Format("2006-01-02 15:04:05"), before.CreateTime.Format("2006-01-02 15:04:05"))
 	}
 	remember := holdReplaced(known, seen.Identities)

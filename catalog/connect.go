@@ -59,7 +59,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {
-		return nil, errors.Join(errors.New("driver can not run statements"), conn.Close())
+		return nil, errors.Join(errors.New("driver cannot run statements"), conn.Close())
 	}
 	for _, q := range c.setup {
 		if _, err := exec.ExecContext(ctx, q, nil); err != nil && !isServerError(err, errNoVariable) {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Why a job can not be created or changed.
+// Why a job cannot be created or changed.
 var (
 	ErrJobOpen = errors.New("a job is open for this table or partition")
 	ErrStopped = errors.New("the policy is not in force: changed, disarmed, paused or held")
 	ErrFence   = errors.New("another node has taken over")
-	ErrMove    = errors.New("the job can not go from its state to that one")
+	ErrMove    = errors.New("the job cannot go from its state to that one")
 )
 
 // NewJob is a job to be created, with its tasks.

@@ -102,6 +102,24 @@ func TestExplainOfATableNamedTTL(t *testing.T) {
 	})
 }
 
+// A table that nothing can be deleted from says so when it is made, not only when its first job waits.
+func TestTheNoteOfACreate(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		tables := map[string]string{"isam": "ENGINE = MyISAM", "innodb": ""}
+		if b.server.MariaDB() {
+			tables["versioned"] = "WITH SYSTEM VERSIONING"
+		}
+		for name, option := range tables {
+			run(t, db, "CREATE TABLE "+name+" (id INT PRIMARY KEY, at DATETIME) "+option+" TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+			got := strings.Join(rows(t, db, "SHOW WARNINGS"), "\n")
+			if unfit := strings.Contains(got, "Warning|1003|jobs will wait: the table"); unfit == (option == "") {
+				t.Errorf("%s: got %s", name, got)
+			}
+		}
+	})
+}
+
 func TestTheNoteOfAnAlter(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {

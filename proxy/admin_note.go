@@ -35,7 +35,8 @@ func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catal
 	t.notes = append(t.notes, previewNotes(p)...)
 }
 
-// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new table, which has no rows, it tells the zone.
+// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new table, which has no rows, it tells
+// the zone, and whether rows can be deleted from a table of its kind.
 func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	for _, i := range intents {
 		if i.Rule == nil {
@@ -43,6 +44,7 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		}
 		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
 			t.notes = append(t.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
+			t.noteUnfit(ctx, i.Table)
 			continue
 		}
 		table := i.Table
@@ -53,6 +55,16 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 			t.noteState(p)
 		}
 		t.noteDeclared(ctx, table, *i.Rule)
+	}
+}
+
+// noteUnfit tells the client that its policy will delete nothing, because of what the table is. It is said again by SHOW TTL JOBS, so that
+// trouble in finding out is of no consequence.
+func (t *turn) noteUnfit(ctx context.Context, table catalog.Table) {
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	if unfit, err := plan.Unfit(ctx, t.DB, table.Schema, table.Name); err == nil && unfit != "" {
+		t.notes = append(t.notes, Note{Level: "Warning", Code: codeNote, Message: "jobs will wait: " + unfit})
 	}
 }
 

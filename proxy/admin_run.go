@@ -49,7 +49,7 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 	return &reply{list: &l}, nil
 }
 
-// mayRun says why a job can not run now.
+// mayRun says why a job cannot run now.
 func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
@@ -58,10 +58,10 @@ func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 		return err
 	}
 	if v, held := holding(s, p.ID); held {
-		return refuse("The TTL job of %s can not run now: %s", p.Table, v)
+		return refuse("The TTL job of %s cannot run now: %s", p.Table, v)
 	}
 	if !s.HasEngine() {
-		return refuse("The TTL job of %s can not run now: no engine is running (see SHOW TTL NODES)", p.Table)
+		return refuse("The TTL job of %s cannot run now: no engine is running (see SHOW TTL NODES)", p.Table)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 
 func TestAddressesAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]string{{}, {"db"}, {"db:"}, {"unix:"}, {"db:3306", "db:3306"}, {"db:3306?proxy-protocol=v3"}, {"db:3306?weight=2"}} {
+	for _, list := range [][]string{{}, {"db"}, {"db:"}, {"unix:"}, {"db:65536"}, {"db:3306", "db:3306"}, {"db:3306?proxy-protocol=v3"}, {"db:3306?weight=2"}} {
 		if _, err := NewBackends(BackendsConfig{Addresses: list}, testLog()); err == nil {
 			t.Errorf("%q was accepted", list)
 		}

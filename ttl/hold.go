@@ -85,13 +85,11 @@ func applierRuns(rows *sql.Rows) (string, error) {
 
 // tableHold says why this table must wait although its policy is armed; empty when it need not.
 func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Facts) (string, error) {
-	switch {
-	case len(f.Children) > 0:
+	if len(f.Children) > 0 {
 		return "a foreign key points at the table: " + strings.Join(f.Children, ", "), nil
-	case f.Type != "BASE TABLE":
-		return "the table is a " + f.Type + ": deleted rows would stay as history", nil
-	case f.Engine != "InnoDB":
-		return "the table's engine is " + f.Engine + ": its deletes cannot be taken back with their checkpoint", nil
+	}
+	if unfit := f.Unfit(); unfit != "" {
+		return unfit, nil
 	}
 	c, found := f.Column(p.Rule.Column)
 	if !found || !c.Kind.Temporal() {

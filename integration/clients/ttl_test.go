@@ -47,7 +47,7 @@ var talks = []talk{
 	{"EXPLAIN TTL ALTER TABLE orders TTL = at + INTERVAL 2 DAY", "INTERVAL 2 DAY"},
 	{"PAUSE TTL FOR orders UNTIL '2999-01-01'", ""},
 	{"SHOW TTL JOBS FOR orders", "PAUSED (PAUSE TTL by"},
-	{"RUN TTL JOB FOR orders", "can not run now: PAUSED"},
+	{"RUN TTL JOB FOR orders", "cannot run now: PAUSED"},
 	{"RESUME TTL FOR orders", ""},
 	{"RUN TTL JOB FOR orders", "orders"},
 	{"PAUSE TTL", ""},

@@ -56,13 +56,8 @@ type Partition struct {
 // ReadFacts reads information_schema. It takes no lock and never opens a transaction.
 func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, error) {
 	f := &Facts{Layout: Layout{Schema: schema, Table: table}}
-	err := q.QueryRowContext(ctx, selectTable, schema, table).
-		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%s.%s: %w", schema, table, ErrNoTable)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read table %s.%s: %w", schema, table, err)
+	if err := f.readTable(ctx, q); err != nil {
+		return nil, err
 	}
 	for _, read := range []func(context.Context, Querier) error{
 		f.readLayout, f.readPartitions, f.readChildren, f.readTriggers,
@@ -72,6 +67,41 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 		}
 	}
 	return f, nil
+}
+
+func (f *Facts) readTable(ctx context.Context, q Querier) error {
+	err := q.QueryRowContext(ctx, selectTable, f.Schema, f.Table).
+		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s.%s: %w", f.Schema, f.Table, ErrNoTable)
+	}
+	if err != nil {
+		return fmt.Errorf("read table %s.%s: %w", f.Schema, f.Table, err)
+	}
+	return nil
+}
+
+// Unfit says why nothing can be deleted from a table of this kind; empty when it can.
+func (f *Facts) Unfit() string {
+	switch {
+	case f.Type != baseTable:
+		return "the table is a " + strings.ToLower(f.Type) + " one: deleted rows would stay as history"
+	case f.Engine != "InnoDB":
+		return "the table's engine is " + f.Engine + ", not InnoDB: a batch could not be rolled back"
+	}
+	return ""
+}
+
+// baseTable is the TABLE_TYPE of ordinary tables.
+const baseTable = "BASE TABLE"
+
+// Unfit answers [Facts.Unfit] when nothing else is asked about the table.
+func Unfit(ctx context.Context, q Querier, schema, table string) (string, error) {
+	f := &Facts{Layout: Layout{Schema: schema, Table: table}}
+	if err := f.readTable(ctx, q); err != nil {
+		return "", err
+	}
+	return f.Unfit(), nil
 }
 
 // Created is a table's CREATE_TIME now; zero when there is no such table.

@@ -28,7 +28,7 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, "triggers will run for every deleted row: %s", strings.Join(p.Triggers, ", "))
-	warn(v.facts.Type != "BASE TABLE", "the table is a %s: deleted rows would stay as history, so its jobs wait", v.facts.Type)
-	warn(v.facts.Engine != "InnoDB", "the table's engine is %s, so its jobs wait: deletes must be taken back together with their checkpoint", v.facts.Engine)
+	unfit := v.facts.Unfit()
+	warn(unfit != "", "jobs will wait: %s", unfit)
 	return w
 }
