@@ -42,8 +42,8 @@ bench: ## benchmarks into bin/bench.txt, compared with bin/bench.old.txt if ther
 	go test -short -run '^$$' -bench . -benchmem -count 6 ./... | tee $(BIN)/bench.txt
 	@test ! -f $(BIN)/bench.old.txt || go run $(BENCHSTAT) $(BIN)/bench.old.txt $(BIN)/bench.txt
 
-bench-delete: ## rows per second of the engine, of one DELETE, pt-archiver, key lists and a LIMIT loop
-	go run ./bench/delete
+bench-delete: ## rows per second of the engine, one DELETE, pt-archiver and others (ARGS=-busy: and what an application feels)
+	go run ./bench/delete $(ARGS)
 
 bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and no proxy
 	go run ./bench/dataplane

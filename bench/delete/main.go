@@ -6,11 +6,15 @@
 //
 //	go run ./bench/delete -rows 1000000 -runs 5
 //
+// With -busy an application updates other rows of the table meanwhile, and its latencies are told: median, 99th percentile and
+// the longest.
+//
 // Servers are started privately (see package sandbox), or named by -mariadb and -mysql.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,8 +43,13 @@ type options struct {
 	rows, runs, workers int
 	target              int
 	only                string
-	verbose             bool
+	busy, verbose       bool
 	dsn                 map[sandbox.Flavour]*string
+}
+
+func (o options) wants(w way) bool {
+	named := o.only == "" || slices.Contains(strings.Split(o.only, ","), w.name)
+	return named && (o.busy || !w.busyOnly)
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -50,6 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.runs, "runs", 5, "runs of each way; the median counts")
 	flags.IntVar(&o.workers, "workers", 4, "workers of ttlproxy and of the key lists")
 	flags.IntVar(&o.target, "target", 50, "ttl_batch_target_ms")
+	flags.BoolVar(&o.busy, "busy", false, "let an application update other rows of the table meanwhile, and tell how long that takes")
 	flags.BoolVar(&o.verbose, "v", false, "show the engine's log")
 	flags.StringVar(&o.only, "only", "", "names of the ways to run, comma separated; all when empty")
 	o.dsn[sandbox.MariaDB] = flags.String("mariadb", "", "DSN of a MariaDB to use; \"none\" leaves it out")
@@ -81,27 +91,33 @@ func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Wri
 	}
 	defer b.close(context.WithoutCancel(ctx))
 	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired, median of %d runs\n", flavour, b.version, o.rows, o.runs)
-	speeds := map[string][]float64{}
+	speeds, updates := map[string][]float64{}, map[string][]time.Duration{}
 	for run := range o.runs {
 		for i := range ways {
 			w := ways[(run+i)%len(ways)] // nobody always comes after the same one
-			if o.only != "" && !slices.Contains(strings.Split(o.only, ","), w.name) {
+			if !o.wants(w) {
 				continue
 			}
 			if err := b.fill(ctx); err != nil {
 				return err
 			}
+			application := func() ([]time.Duration, error) { return nil, nil }
+			if o.busy {
+				application = b.foreground(ctx)
+			}
 			rows, took, err := w.run(ctx, b)
-			if err != nil {
+			felt, failed := application()
+			if err := errors.Join(err, failed); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			speeds[w.name] = append(speeds[w.name], float64(rows)/took.Seconds())
+			updates[w.name] = append(updates[w.name], felt...)
 		}
 	}
 	for _, w := range ways {
 		if all := speeds[w.name]; len(all) > 0 {
 			slices.Sort(all)
-			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s\n", w.name, all[len(all)/2], w.text)
+			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s%s\n", w.name, all[len(all)/2], latencies(updates[w.name]), w.text)
 		}
 	}
 	return nil

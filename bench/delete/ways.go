@@ -16,14 +16,25 @@ import (
 type way struct {
 	name, text string
 	run        func(ctx context.Context, b *bench) (rows int, took time.Duration, err error)
+	busyOnly   bool // makes sense beside an application only
 }
 
 var ways = []way{
-	{"ttlproxy", "the engine: plan, barrier, identity check and checkpoint in every batch", engine},
-	{"single", "one DELETE without bounds", single},
-	{"pt-archiver", "pt-archiver --purge --bulk-delete --limit 1000 --commit-each", archiver},
-	{"key-lists", "SELECT 500 keys, DELETE 100 by key, as TiDB does", keyLists},
-	{"naive", "DELETE … LIMIT 1000 until nothing is left; stopped after 10 s", naive},
+	{"nothing", "the application alone, for 2 s", nothing, true},
+	{"ttlproxy", "the engine: plan, barrier, identity check and checkpoint in every batch", engine, false},
+	{"single", "one DELETE without bounds", single, false},
+	{"pt-archiver", "pt-archiver --purge --bulk-delete --limit 1000 --commit-each", archiver, false},
+	{"key-lists", "SELECT 500 keys, DELETE 100 by key, as TiDB does", keyLists, false},
+	{"naive", "DELETE … LIMIT 1000 until nothing is left; stopped after 10 s", naive, false},
+}
+
+// nothing is what the others are compared with.
+func nothing(ctx context.Context, _ *bench) (int, time.Duration, error) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(2 * time.Second):
+	}
+	return 0, time.Second, ctx.Err()
 }
 
 func single(ctx context.Context, b *bench) (int, time.Duration, error) {
