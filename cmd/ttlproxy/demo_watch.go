@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // watch prints how many rows there are and how many have been deleted: on a terminal in one line that is written over and
@@ -23,7 +20,7 @@ func (a *application) watch(ctx context.Context, out io.Writer) error {
 	for {
 		line := a.progress(ctx)
 		if live {
-			fmt.Fprintf(out, "\r%s\x1b[K", fit(line, width(out)))
+			fmt.Fprintf(out, "\r%s\x1b[K", fit(line, screenOf(out).columns-1))
 		} else {
 			fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), line)
 		}
@@ -50,25 +47,4 @@ func (a *application) progress(ctx context.Context) string {
 		a.shown[i] = fmt.Sprintf("%s %d −%d", t.name, rows, a.deleted[i])
 	}
 	return strings.Join(a.shown[:], " │ ")
-}
-
-// fit cuts a line so that it does not wrap: a wrapped one could not be written over.
-func fit(line string, columns int) string {
-	if r := []rune(line); columns > 0 && len(r) >= columns {
-		return string(r[:columns-1])
-	}
-	return line
-}
-
-// width is the number of columns of a terminal; 0 if it does not tell.
-func width(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0
-	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
-	}
-	return int(size.Col)
 }

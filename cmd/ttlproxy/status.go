@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
-
-// watchEvery is how often --watch looks again.
-const watchEvery = 2 * time.Second
 
 // statusCommand shows on a terminal what SHOW TTL … shows in SQL.
 func statusCommand() command {
@@ -53,13 +48,13 @@ func showStatus(ctx context.Context, w world, o *options, args []string) error {
 		return o.advise(err)
 	}
 	if !o.Watch {
-		return view(ctx, w.stdout, store)
+		return view(ctx, w.stdout, screenOf(w.stdout), store)
 	}
-	return watch(ctx, w.stdout, store, view)
+	return watchStatus(ctx, w.stdout, store, view)
 }
 
-// statusView prints one picture.
-type statusView func(ctx context.Context, w io.Writer, store report.Store) error
+// statusView prints one picture for a screen.
+type statusView func(ctx context.Context, w io.Writer, s screen, store report.Store) error
 
 func newStatusView(o *options, args []string) (statusView, error) {
 	asJSON := o.StatusFormat == "json"
@@ -81,37 +76,11 @@ func newStatusView(o *options, args []string) (statusView, error) {
 
 // oneList shows one of the lists.
 func oneList(name ddl.List, write func(io.Writer, report.List) error) statusView {
-	return func(ctx context.Context, w io.Writer, store report.Store) error {
+	return func(ctx context.Context, w io.Writer, _ screen, store report.Store) error {
 		l, err := report.Load(ctx, store, name, catalog.Filter{})
 		if err != nil {
 			return err
 		}
 		return write(w, l)
-	}
-}
-
-// watch prints again and again. On a terminal each picture takes the place of the one before.
-func watch(ctx context.Context, w io.Writer, store report.Store, view statusView) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		var picture strings.Builder
-		if err := view(ctx, &picture, store); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
-		if isTerminal(w) {
-			fmt.Fprint(w, "\x1b[H\x1b[2J") // home, and clear
-		}
-		if _, err := io.WriteString(w, picture.String()); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
 }

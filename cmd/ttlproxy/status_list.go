@@ -88,7 +88,7 @@ func objects(l report.List) []map[string]any {
 }
 
 // overviewJSON is everything of the overview for scripts.
-func overviewJSON(ctx context.Context, w io.Writer, store report.Store) error {
+func overviewJSON(ctx context.Context, w io.Writer, _ screen, store report.Store) error {
 	all := map[string]any{}
 	for _, name := range []ddl.List{ddl.ListTables, ddl.ListJobs, ddl.ListNodes} {
 		l, err := report.Load(ctx, store, name, catalog.Filter{})

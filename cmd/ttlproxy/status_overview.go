@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,26 +14,56 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// overview is the picture of everything: one line about the whole, one for each table or partition.
-func overview(ctx context.Context, w io.Writer, store report.Store) error {
+// overview is the picture of everything: one line about the whole, one for each table or partition, those first that somebody should look at.
+func overview(ctx context.Context, w io.Writer, screen screen, store report.Store) error {
 	s, err := report.Read(ctx, store)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(w, headline(s))
 	work := s.Work()
+	slices.SortStableFunc(work, func(a, b *report.Work) int { return cmp.Compare(urgency(a), urgency(b)) })
 	if len(work) == 0 {
 		fmt.Fprintln(w, "No table has a TTL yet: ALTER TABLE t TTL = created_at + INTERVAL 30 DAY, through the proxy.")
 		return nil
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TABLE\tPROGRESS\tDELETED\tROWS/S\tLEFT\tBEHIND\tNEXT RUN\tVERDICT")
+	const narrow = 120
+	layout := layout{done: "PROGRESS", bar: 20}
+	if screen.columns > 0 && screen.columns < narrow {
+		layout = narrowLayout
+	}
+	fmt.Fprintf(t, "TABLE\t%s\tDELETED\tROWS/S\tBEHIND\tNEXT\tVERDICT\n", layout.done)
 	for _, line := range work {
-		fmt.Fprintln(t, strings.Join(overviewLine(line), "\t"))
+		fmt.Fprintln(t, strings.Join(layout.line(line), "\t"))
 	}
 	return t.Flush()
 }
+
+// urgency is smaller the sooner somebody should look: at what waits for a person, then at what is going on.
+func urgency(w *report.Work) int {
+	switch report.Judge(w).Word {
+	case report.Disarmed, report.NeedsApproval:
+		return 0
+	case report.FallingBehind:
+		return 1
+	default:
+		if w.Job != nil {
+			return 2
+		}
+		return 3
+	}
+}
+
+// layout is how much room the lines take.
+type layout struct {
+	done      string // heading of the progress
+	name, bar int    // columns of names, 0 for no bound, and of bars
+}
+
+// narrowLayout leaves room for the word of the verdict in 80 columns.
+var narrowLayout = layout{done: "DONE", name: 24}
 
 // headline says whether anything is deleted at all, and by how many.
 func headline(s *report.Snapshot) string {
@@ -51,29 +83,41 @@ func headline(s *report.Snapshot) string {
 	case engines == 0:
 		state = "NOT DELETING: no engine is running"
 	}
-	return fmt.Sprintf("%s UTC  tables with a TTL: %d, proxies: %d, engines: %d  %s", s.Now.UTC().Format(time.DateTime), len(s.Policies), live, engines, state)
+	return fmt.Sprintf("%s UTC  %s  tables with a TTL: %d, proxies: %d, engines: %d", s.Now.UTC().Format(time.DateTime), state, len(s.Policies), live, engines)
 }
 
-func overviewLine(w *report.Work) []string {
+func (l layout) line(w *report.Work) []string {
 	name := w.Policy.Table.Schema + "." + w.Policy.Table.Name
 	if w.Partition != "" {
 		name += ":" + w.Partition
 	}
 	p, deleted := progressOf(w)
-	line := []string{name, bar(p), deleted, "", "", "", "", report.Judge(w).String()}
+	rate, behind, next := "", "", ""
 	if p.Known || deleted != "" {
-		line[3] = fmt.Sprintf("%.0f", p.RowsPerSecond)
-	}
-	if p.LeftKnown {
-		line[4] = p.Left.Round(time.Second).String()
+		rate = fmt.Sprintf("%.0f", p.RowsPerSecond)
 	}
 	if d, known := w.Behind(); known {
-		line[5] = d.Round(time.Second).String()
+		behind = brief(d)
 	}
-	if at := w.NextRun(); !at.IsZero() && w.Job == nil {
-		line[6] = "in " + max(0, at.Sub(w.Now)).Round(time.Second).String()
+	if at := w.NextRun(); w.Job == nil && !at.IsZero() {
+		next = "in " + brief(max(0, at.Sub(w.Now)))
+	} else if p.LeftKnown {
+		next = brief(p.Left) + " left"
 	}
-	return line
+	return []string{fit(name, l.name), l.progress(p), deleted, rate, behind, next, report.Judge(w).String()}
+}
+
+// brief is a length of time in its two largest units: 4m12s, 1h05m, 39d2h.
+func brief(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch hours := int(d.Hours()); {
+	case hours < 1:
+		return d.String()
+	case hours < 24:
+		return fmt.Sprintf("%dh%02dm", hours, int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%dd%dh", hours/24, hours%24)
+	}
 }
 
 // progressOf is the progress of the open job, or of the last one.
@@ -90,13 +134,15 @@ func progressOf(w *report.Work) (p report.Progress, deleted string) {
 	return p, fmt.Sprint(counts.Deleted)
 }
 
-const barWidth = 20
-
-// bar draws how far a job is.
-func bar(p report.Progress) string {
+// progress draws how far a job is.
+func (l layout) progress(p report.Progress) string {
 	if !p.Known {
 		return ""
 	}
-	full := int(p.Percent * barWidth / 100)
-	return fmt.Sprintf("[%s%s] %3.0f%%", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), p.Percent)
+	percent := fmt.Sprintf("%3.0f%%", p.Percent)
+	if l.bar == 0 {
+		return percent
+	}
+	full := min(int(p.Percent*float64(l.bar)/100), l.bar)
+	return "[" + strings.Repeat("#", full) + strings.Repeat("-", l.bar-full) + "] " + percent
 }

@@ -47,18 +47,56 @@ func (someStore) Nodes(context.Context) ([]catalog.Node, error) {
 
 func TestStatusOverview(t *testing.T) {
 	t.Parallel()
-	var b strings.Builder
-	if err := overview(t.Context(), &b, someStore{}); err != nil {
-		t.Fatal(err)
-	}
-	want := `2026-03-01 12:00:00 UTC  tables with a TTL: 2, proxies: 1, engines: 1  deleting
+	for columns, want := range map[int]string{
+		0: `2026-03-01 12:00:00 UTC  deleting  tables with a TTL: 2, proxies: 1, engines: 1
 
-TABLE        PROGRESS                     DELETED  ROWS/S  LEFT  BEHIND  NEXT RUN  VERDICT
-shop.orders  [##########----------]  50%  600      10      1m0s                    KEEPING UP
-shop.visits                                                              in 0s     WAITING (the first job has not started)
-`
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
+TABLE        PROGRESS                     DELETED  ROWS/S  BEHIND  NEXT       VERDICT
+shop.orders  [##########----------]  50%  600      10              1m0s left  KEEPING UP
+shop.visits                                                        in 0s      WAITING (the first job has not started)
+`,
+		80: `2026-03-01 12:00:00 UTC  deleting  tables with a TTL: 2, proxies: 1, engines: 1
+
+TABLE        DONE  DELETED  ROWS/S  BEHIND  NEXT       VERDICT
+shop.orders   50%  600      10              1m0s left  KEEPING UP
+shop.visits                                 in 0s      WAITING (the first job has not started)
+`,
+	} {
+		var b strings.Builder
+		if err := overview(t.Context(), &b, screen{columns: columns}, someStore{}); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != want {
+			t.Errorf("%d columns: got\n%swant\n%s", columns, b.String(), want)
+		}
+	}
+}
+
+func TestScreenClips(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		screen        screen
+		picture, want string
+	}{
+		{screen{}, "one\ntwo\n", "one\ntwo\n"},
+		{screen{3, 3}, "one\ntwo\n", "one\ntwo\n"},
+		{screen{2, 3}, "−ne\ntwo\n", "−…\nt…\n"},
+		{screen{20, 3}, "one\ntwo\nthree\nfour\n", "one\n… 3 more lines\n"},
+		{screen{20, 1}, "one\ntwo\n", "… 2 more lines\n"},
+	} {
+		if got := c.screen.clip(c.picture); got != c.want {
+			t.Errorf("%v of %q: got %q, want %q", c.screen, c.picture, got, c.want)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0s", 22400 * time.Millisecond: "22s", 252 * time.Second: "4m12s", 65 * time.Minute: "1h05m", 936*time.Hour + 25*time.Second: "39d0h",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("%v: got %s, want %s", d, got, want)
+		}
 	}
 }
 
@@ -82,7 +120,7 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := view(t.Context(), &b, someStore{}); err != nil {
+		if err := view(t.Context(), &b, screen{}, someStore{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), c.want) {
