@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // declare makes a policy on a table as the proxy would, with a job every second.
@@ -85,31 +86,114 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 }
 
 // TestSwapInTheSameSecond: tables created within one second differ in InnoDB's id only; a swap between choosing a batch
-// and sending it must not reach the other one.
+// and sending it must not reach the other one, whatever it is called and whoever may see it.
 func TestSwapInTheSameSecond(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range map[string]struct {
+			other string // behind the schema's name
+			least bool   // the engine has rights on its own schemas only
+		}{
+			"another name":     {".other", false},
+			"an unseen schema": {"_u.other", true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				f := newFixture(t, cfg, 0)
+				f.swapInTheSameSecond(f.schema+c.other, c.least)
+			})
+		}
+	})
+}
+
+func (f *fixture) swapInTheSameSecond(other string, least bool) {
+	f.t.Helper()
+	table, unseen := f.schema+".t", f.schema+"_u"
+	f.exec("DROP DATABASE IF EXISTS "+unseen, "CREATE DATABASE "+unseen)
+	defer f.exec("DROP DATABASE " + unseen)
+	for same := false; !same; {
+		f.exec("DROP TABLE IF EXISTS "+table+", "+other,
+			"CREATE TABLE "+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))", "CREATE TABLE "+other+" LIKE "+table)
+		// The catalog's tables must not be of that second: they would be twins, too, and seen.
+		same = f.text("SELECT GROUP_CONCAT(n ORDER BY CREATE_TIME DESC) LIKE '2,%' FROM (SELECT CREATE_TIME, COUNT(*) AS n FROM information_schema.TABLES"+
+			" WHERE TABLE_SCHEMA IN ('"+f.schema+"', '"+unseen+"', '"+f.schema+"_c') GROUP BY CREATE_TIME) AS seconds") == "1"
+	}
+	for _, name := range []string{table, other} {
+		f.exec("INSERT INTO " + name + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
+	}
+	f.declare("t")
+	engine := f.cfg
+	if least {
+		engine = f.serviceAccount()
+	}
+	var once sync.Once
+	defer f.run(func(c *Config) {
+		c.Backend = engine
+		c.beforePacket = func() {
+			once.Do(func() {
+				f.exec("RENAME TABLE " + table + " TO " + f.schema + ".x, " + other + " TO " + table + ", " + f.schema + ".x TO " + other)
+			})
+		}
+	})()
+	f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
+	for _, name := range []string{table, other} {
+		if left := f.text("SELECT COUNT(*) FROM " + name); left != "3" {
+			f.t.Errorf("%s has %s rows left, want all 3", name, left)
+		}
+	}
+}
+
+// serviceAccount makes the account that `ttlproxy init` does for the fixture's schema.
+func (f *fixture) serviceAccount() *mysql.Config {
+	f.t.Helper()
+	account := catalog.ServiceAccount{User: "engine", Password: "s3cret", Catalog: f.schema + "_c", Schemas: []string{f.schema}}
+	f.exec("DROP USER IF EXISTS engine")
+	for _, g := range account.Grants(f.store.Server().MariaDB) {
+		f.exec(g.SQL)
+	}
+	cfg := f.cfg.Clone()
+	cfg.User, cfg.Passwd = account.User, account.Password
+	return cfg
+}
+
+// TestTwinsAreSeen: whoever may share a table's second of creation counts as a twin of it.
+func TestTwinsAreSeen(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		for same := false; !same; {
-			f.exec("DROP TABLE IF EXISTS "+f.schema+".t, "+f.schema+".other",
-				"CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))", "CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
-			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"'") == "1"
+		least, err := openDB(f.serviceAccount())
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, table := range []string{"t", "other"} {
-			f.exec("INSERT INTO " + f.schema + "." + table + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
-		}
-		f.declare("t")
-		var once sync.Once
-		defer f.run(func(c *Config) {
-			c.beforePacket = func() {
-				once.Do(func() {
-					f.exec("RENAME TABLE " + f.schema + ".t TO " + f.schema + ".x, " + f.schema + ".other TO " + f.schema + ".t, " + f.schema + ".x TO " + f.schema + ".other")
-				})
+		defer least.Close()
+		for name, c := range map[string]struct {
+			tables []string
+			by     plan.Querier
+			want   bool
+		}{
+			"alone":              {[]string{"t"}, f.admin, false},
+			"alone, as it seems": {[]string{"t"}, least, true},
+			"another":            {[]string{"t", "other"}, f.admin, true},
+			"the same but case":  {[]string{"t", "T"}, f.admin, true},
+			"but an accent":      {[]string{"cafe", "café"}, f.admin, true},
+		} {
+			var created time.Time
+			for same := false; !same; {
+				for _, table := range c.tables {
+					f.exec("DROP TABLE IF EXISTS " + f.schema + ".`" + table + "`")
+				}
+				f.wait("a second of their own", elapsed(1100*time.Millisecond))
+				for _, table := range c.tables {
+					f.exec("CREATE TABLE " + f.schema + ".`" + table + "` (id INT PRIMARY KEY)")
+				}
+				created, err = plan.Created(t.Context(), f.admin, f.schema, c.tables[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				same = f.number("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"' AND CREATE_TIME = '"+created.UTC().Format(time.DateTime)+"'") == len(c.tables)
 			}
-		})()
-		f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
-		for _, table := range []string{"t", "other"} {
-			if left := f.rows(table); left != "3" {
-				t.Errorf("%s has %s rows left, want all 3", table, left)
+			if got, err := mayHaveTwins(t.Context(), c.by, catalog.Table{Schema: f.schema, Name: c.tables[0]}, created); err != nil || got != c.want {
+				t.Errorf("%s: got %v, %v, want %v", name, got, err, c.want)
+			}
+			for _, table := range c.tables {
+				f.exec("DROP TABLE " + f.schema + ".`" + table + "`")
 			}
 		}
 	})

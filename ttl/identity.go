@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -71,7 +73,8 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy
 	case !twins:
 		return cond, nil
 	case !known:
-		return "", &doubtError{"another table was created in the same second, and InnoDB's table ids, which tell them apart, cannot be read: GRANT PROCESS makes them visible"}
+		return "", &doubtError{"another table may have been created in the same second, and InnoDB's table ids, which tell them apart, cannot be read: " +
+			"GRANT PROCESS makes them visible, SELECT ON *.* shows whether there is such a table"}
 	default:
 		return cond + " AND " + byID, nil
 	}
@@ -120,7 +123,7 @@ func (e *Engine) hasTwins(ctx context.Context, q plan.Querier, p catalog.Policy,
 	if has, known := e.twins.known.Get(key); known {
 		return has, nil
 	}
-	if err := q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), p.Table.Schema, p.Table.Name).Scan(&has); err != nil {
+	if has, err = mayHaveTwins(ctx, q, p.Table, created); err != nil {
 		return false, fmt.Errorf("look for tables created in the same second: %w", err)
 	}
 	switch known, err := e.recognize(ctx, p); {
@@ -131,4 +134,40 @@ func (e *Engine) hasTwins(ctx context.Context, q plan.Querier, p catalog.Policy,
 	}
 	e.twins.known.Add(key, has)
 	return has, nil
+}
+
+// mayHaveTwins looks for tables created in the same second. The server shows an account only those that it has rights on: one
+// that may not see all takes it that there are some.
+func mayHaveTwins(ctx context.Context, q plan.Querier, t catalog.Table, created time.Time) (has bool, err error) {
+	if all, err := seesAllTables(ctx, q); err != nil || !all {
+		return true, err
+	}
+	return has, q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), t.Schema, t.Name).Scan(&has)
+}
+
+// seesAllTables reports whether the account may SELECT from every table. Rights that come by a role do not count, nor do any once
+// some have been taken back for single schemas.
+func seesAllTables(ctx context.Context, q plan.Querier) (all bool, err error) {
+	rows, err := q.QueryContext(ctx, showGrants)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var grant string
+		if err := rows.Scan(&grant); err != nil {
+			return false, err
+		}
+		if strings.HasPrefix(grant, "REVOKE ") {
+			return false, rows.Err()
+		}
+		all = all || givesSelect(grant)
+	}
+	return all, rows.Err()
+}
+
+// givesSelect reads one line of SHOW GRANTS.
+func givesSelect(grant string) bool {
+	rights, _, everywhere := strings.Cut(strings.TrimPrefix(grant, "GRANT "), " ON *.* TO ")
+	return everywhere && (rights == "ALL PRIVILEGES" || slices.Contains(strings.Split(rights, ", "), "SELECT"))
 }
