@@ -22,10 +22,15 @@ type Identity struct {
 	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
 }
 
-// Identities returns what is remembered about a policy's table on this server: the table first, then its partitions.
-// Nothing is remembered before the first sight.
+// Identities returns what is remembered about a policy's table on the server the catalog is reached at: the table first, then
+// its partitions. Nothing is remembered before the first sight.
 func (s *Store) Identities(ctx context.Context, policy uint64) ([]Identity, error) {
 	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
+}
+
+// IdentitiesOn is Identities for the server with that key: another one, while connections move to another member.
+func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) ([]Identity, error) {
+	return s.identities(ctx, s.db, selectIdentities, policy, server)
 }
 
 func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) ([]Identity, error) {

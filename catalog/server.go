@@ -43,6 +43,9 @@ func (s Server) keySQL() string {
 	return "CONCAT(" + uuid + ", '@', @@hostname, ':', @@port)"
 }
 
+// ServerKey returns the expression that is Server.Key on whichever server it runs.
+func (s *Store) ServerKey() string { return s.sql("{server-key}") }
+
 // readServer asks the server who it is. What a server does not know stays empty.
 func readServer(ctx context.Context, db execer) (Server, error) {
 	var v Server

@@ -19,6 +19,8 @@ var errReplan = errors.New("the plan does not fit the table any more")
 // carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
 // ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
+	w.session.only = w.session.server
+	defer func() { w.session.only = "" }()
 	began := time.Now()
 	table, job, err := w.prepare(ctx, task)
 	w.metrics.spent(phasePrepare, began)
@@ -229,7 +231,7 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 }
 
 func (w *worker) bind(ctx context.Context, task catalog.Task) error {
-	return w.store.BindTask(ctx, task.ID, task.Fence, w.session.id, w.store.Server().Key())
+	return w.store.BindTask(ctx, task.ID, task.Fence, w.session.id, w.session.server)
 }
 
 // reload goes on from the last checkpoint the server has.

@@ -81,7 +81,7 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}
-	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.store.Server().Key(), Limit: w.limits.Load().runningTasks}
+	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Limit: w.limits.Load().runningTasks}
 	if claim.Jobs = w.turns.order(); len(claim.Jobs) == 0 {
 		return catalog.Task{}, catalog.ErrNoTask
 	}

@@ -24,13 +24,19 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 	return known, err
 }
 
-// remembered is what this server's table was when it was last recognized; on first sight that is done now.
+// remembered is what the table was on the worker's server when it was last recognized; on first sight that is done now.
 func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
-	known, err := w.store.Identities(ctx, p.ID)
+	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
 	if err != nil || len(known) > 0 {
 		return known, err
 	}
-	return w.recognize(ctx, p)
+	if known, err = w.recognize(ctx, p); err != nil || known == nil {
+		return nil, err
+	}
+	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
+		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one", w.session.server)}
+	}
+	return known, err
 }
 
 // doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from is not certain.
@@ -118,12 +124,12 @@ func newTwins() twins { return twins{newCache[string, bool](twinsKept)} }
 
 // hasTwins looks for twins of a table. A twin that has taken its place, and whose original was dropped, has none any more:
 // so the first look is followed by one at the id.
-func (e *Engine) hasTwins(ctx context.Context, q plan.Querier, p catalog.Policy, created time.Time) (has bool, err error) {
-	key := e.store.Server().Key() + " " + p.Table.String() + " " + created.Format(time.DateTime)
+func (e *Engine) hasTwins(ctx context.Context, s *session, p catalog.Policy, created time.Time) (has bool, err error) {
+	key := s.server + " " + p.Table.String() + " " + created.Format(time.DateTime)
 	if has, known := e.twins.known.Get(key); known {
 		return has, nil
 	}
-	if has, err = mayHaveTwins(ctx, q, p.Table, created); err != nil {
+	if has, err = mayHaveTwins(ctx, s, p.Table, created); err != nil {
 		return false, fmt.Errorf("look for tables created in the same second: %w", err)
 	}
 	switch known, err := e.recognize(ctx, p); {
@@ -131,6 +137,9 @@ func (e *Engine) hasTwins(ctx context.Context, q plan.Querier, p catalog.Policy,
 		return false, err
 	case known == nil:
 		return false, errRefused // disarmed, which ended the job
+	}
+	if s.server != e.store.Server().Key() {
+		return true, nil // the one that was looked at is another one
 	}
 	e.twins.known.Add(key, has)
 	return has, nil
@@ -142,7 +151,8 @@ func mayHaveTwins(ctx context.Context, q plan.Querier, t catalog.Table, created 
 	if all, err := seesAllTables(ctx, q); err != nil || !all {
 		return true, err
 	}
-	return has, q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), t.Schema, t.Name).Scan(&has)
+	err = q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), t.Schema, t.Name).Scan(&has)
+	return has, err
 }
 
 // seesAllTables reports whether the account may SELECT from every table. Rights that come by a role do not count, nor do any once

@@ -47,7 +47,7 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 
 // layout returns the columns and indexes of a table whose identity is known, at a time before it was looked at.
 func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table, known []catalog.Identity) (*plan.Layout, error) {
-	key, ok := incarnationOf(w.store.Server().Key(), now, t, known)
+	key, ok := incarnationOf(w.session.server, now, t, known)
 	if l, found := w.layouts.known.Get(key); ok && found {
 		return l, nil
 	}

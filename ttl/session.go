@@ -1,9 +1,11 @@
 package ttl
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,9 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // A session that does nothing for idleLimit is reopened before its next use: the server ends it after wait_timeout.
@@ -51,12 +56,17 @@ type session struct {
 	conn *sql.Conn
 	id   uint64 // CONNECTION_ID()
 	used time.Time
+	// server is the one at the other end, by its key. A task stays on the server it was prepared on: tables have other ids and
+	// times on another.
+	server, only string
 	// broken: the connection went away under a question, as when the server was so slow elsewhere that wait_timeout was over.
 	broken bool
 
-	admit   func(context.Context, *sql.Conn) error // may refuse the server at the other end
-	setup   []string                               // further statements for each connection; tests move the clock with them
-	flavour *atomic.Pointer[string]                // those of flavourVariables that the server accepts; nil to find out each time
+	admit   func(context.Context, *sql.Conn) error              // may refuse the server at the other end
+	holds   func(context.Context, plan.Querier) (string, error) // may have reasons to wait there; nil for none
+	key     string                                              // the expression that is server; empty when nobody needs to know
+	setup   []string                                            // further statements for each connection; tests move the clock with them
+	flavour *atomic.Pointer[string]                             // those of flavourVariables that the server accepts; nil to find out each time
 }
 
 // openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
@@ -107,12 +117,36 @@ func (s *session) prepare(ctx context.Context) error {
 	if err := s.prepareFlavour(ctx); err != nil {
 		return fmt.Errorf("prepare session: %w", err)
 	}
+	if err := s.meet(ctx); err != nil {
+		return err
+	}
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), "+cmp.Or(s.key, "''")).Scan(&s.id, &s.server); err != nil {
+		return err
+	}
+	if s.only != "" && s.server != s.only {
+		return &doubtError{fmt.Sprintf("connections lead to server %s now, and led to %s when the task was begun", s.server, s.only)}
+	}
+	return nil
+}
+
+// meet looks at the server at the other end, which after a fail-over is another one than before.
+func (s *session) meet(ctx context.Context) error {
 	if s.admit != nil {
-		if err := s.admit(ctx, s.conn); err != nil {
+		if err := s.admit(ctx, s.conn); errors.Is(err, catalog.ErrUnknownServer) {
+			return &doubtError{err.Error()}
+		} else if err != nil {
 			return err
 		}
 	}
-	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
+	if s.holds != nil {
+		switch why, err := s.holds(ctx, s.conn); {
+		case err != nil:
+			return err
+		case why != "":
+			return &doubtError{why}
+		}
+	}
+	return nil
 }
 
 // prepareFlavour sends what the server has accepted before as one packet. The first session, and one on another server, finds

@@ -1,8 +1,11 @@
 package ttl
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // sessions keeps those that are between two tasks: opening one takes as long as a small job.
@@ -13,7 +16,14 @@ type sessions struct {
 
 // newSession is a session that is not open yet.
 func (e *Engine) newSession() *session {
-	return &session{db: e.db, admit: e.cfg.Admit, setup: e.cfg.afterOpen, flavour: &e.flavour}
+	return &session{db: e.db, admit: e.cfg.Admit, key: e.store.ServerKey(), setup: e.cfg.afterOpen, flavour: &e.flavour}
+}
+
+// newDeleter is a session that deletes: a server with reasons to wait is not even asked.
+func (e *Engine) newDeleter() *session {
+	s := e.newSession()
+	s.holds = func(ctx context.Context, q plan.Querier) (string, error) { return serverHold(ctx, q, *e.limits.Load()) }
+	return s
 }
 
 // borrow gives a worker a session, the last one used if it is still good.
@@ -25,7 +35,7 @@ func (e *Engine) borrow() *session {
 		e.sessions.idle = e.sessions.idle[:n-1]
 		return s
 	}
-	return e.newSession()
+	return e.newDeleter()
 }
 
 // handBack keeps a worker's session for the next one.

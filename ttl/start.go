@@ -73,7 +73,7 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 
 // prime asks once what each worker would ask at the same moment otherwise.
 func (t *ticker) prime(ctx context.Context, now time.Time, p catalog.Policy, known []catalog.Identity, facts *plan.Facts) error {
-	key, ok := incarnationOf(t.store.Server().Key(), now, p.Table, known)
+	key, ok := incarnationOf(t.session.server, now, p.Table, known)
 	if !ok {
 		return nil
 	}
