@@ -4,7 +4,8 @@
 //	workload ──► proxies (killed, frozen) ──► server (killed) ──► binlog ──► judge
 //
 // The workload is an application: it inserts, refreshes and deletes rows through several proxies, changes policies,
-// switches them off and on, pauses and resumes, renames tables, and swaps tables and columns behind the proxies' back.
+// switches them off and on, pauses and resumes, renames tables, and swaps tables and columns behind the proxies' back; tables
+// that were swapped out are dropped, and others made in the same second take their place.
 // Meanwhile proxies are killed and frozen, and the server is killed. All of it follows from one seed, which is logged.
 //
 // The judge knows nothing of what the engine says it did. It reads the server's binary log from the beginning, in

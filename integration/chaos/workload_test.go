@@ -102,15 +102,31 @@ func (w *workload) policies(ctx context.Context, random *rand.Rand) {
 }
 
 // behind swaps a table that has a policy for one that has not, as a migration that bypasses the proxies does, and swaps its
-// time column for one with other times.
+// time column for one with other times. Some tables are dropped when another has taken their place, and some begin their lives in the
+// same second, so that nothing but InnoDB's id tells them apart.
 func (w *workload) behind(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Duration(500+random.IntN(2000))*time.Millisecond)
+		pause(ctx, time.Duration(300+random.IntN(1500))*time.Millisecond)
 		a, x := policied[random.IntN(len(policied))], plain[random.IntN(len(plain))]
-		if random.IntN(3) == 0 {
+		switch random.IntN(6) {
+		case 0:
 			w.exec(ctx, w.direct, fmt.Sprintf("ALTER TABLE %s CHANGE at other DATETIME(3) NULL, CHANGE other at DATETIME(3) NULL", a))
-		} else {
+		case 1, 2:
 			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %s TO swap_tmp, %s TO %s, swap_tmp TO %s", a, x, a, x))
+		case 3, 4:
+			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %s TO %s_gone, %s TO %s", a, a, x, a))
+			w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE %s_gone", a))
+			w.exec(ctx, w.direct, fmt.Sprintf(createTable, x))
+		case 5:
+			for _, twin := range []string{a, x} {
+				w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE IF EXISTS %s_twin", twin)) // from a time that ended half way
+			}
+			for _, twin := range []string{a, x} {
+				w.exec(ctx, w.direct, fmt.Sprintf(createTable, twin+"_twin"))
+			}
+			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %[1]s TO %[1]s_gone, %[1]s_twin TO %[1]s", a))
+			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %[1]s TO %[1]s_gone, %[1]s_twin TO %[1]s", x))
+			w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE IF EXISTS %s_gone, %s_gone", a, x))
 		}
 	}
 }
