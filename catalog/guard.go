@@ -7,10 +7,21 @@ import (
 )
 
 // Guard returns the condition under which a batch may delete for a policy: it is armed in this version and neither
-// it nor everything is paused or held. It takes shared locks on the three rows it reads, which a change waits for.
+// it nor everything is paused or held. It takes shared locks on the three rows it reads, which a change waits for. Where a Witness
+// watches, the catalog has lived as long as that remembers, too: one that was restored a moment ago knows policies that are gone.
 // The text holds literals, so that the engine can send a batch as one packet.
 func (s *Store) Guard(policyID, version uint64) string {
-	return fmt.Sprintf(guardText, s.schema, policyID, version)
+	text := fmt.Sprintf(guardText, s.schema, policyID, version)
+	if r := s.reached.Load(); r != nil {
+		text += fmt.Sprintf(reachedText, s.schema, literal(r.catalog), r.generation)
+	}
+	return text
+}
+
+// reached is how far a catalog is known to have lived.
+type reached struct {
+	catalog    string
+	generation uint64
 }
 
 // Name returns the quoted, qualified name of one of the catalog's tables.

@@ -5,6 +5,10 @@ const guardText = `EXISTS (SELECT 1 FROM %[1]s.policy WHERE id = %[2]d AND versi
  AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = %[2]d AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)
  AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = 0 AND NOT held AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)`
 
+// reachedText is formatted with the quoted schema, the catalog's id and a generation. It locks nothing: the generation moves all the time.
+const reachedText = `
+ AND EXISTS (SELECT 1 FROM %s.generation WHERE id = 1 AND catalog_id = %s AND value >= %d)`
+
 // The server.
 const (
 	selectServer          = `SELECT VERSION(), @@hostname, @@port, @@lower_case_table_names`

@@ -32,6 +32,8 @@ type Store struct {
 	schema string            // quoted
 	tables *strings.Replacer // {name} to schema.name
 	server atomic.Pointer[Server]
+	// reached is what the Witness remembers; nil without one.
+	reached atomic.Pointer[reached]
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED

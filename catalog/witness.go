@@ -79,6 +79,7 @@ func (w *Witness) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.store.reached.Store(&reached{l.CatalogID, generation})
 	return w.memory.remember(l.CatalogID, generation)
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"database/sql"
 	"errors"
 	"log/slog"
 	"strings"
@@ -45,6 +46,49 @@ func TestRestartHoldsNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRestoredCatalogDeletesNothing: also before the next check, no batch goes by a catalog that is older than it was.
+func TestRestoredCatalogDeletesNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.exec(t, "UPDATE {generation} SET value = 100")
+		w := b.witness(t, "")
+		b.check(t, w)
+		opens := func() bool {
+			t.Helper()
+			err := b.inForceNow(t, p)
+			if err != nil && !errors.Is(err, ErrStopped) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		if !opens() {
+			t.Error("the barrier does not open for the catalog that was checked")
+		}
+		b.exec(t, "UPDATE {generation} SET value = value + 1")
+		if !opens() {
+			t.Error("the barrier does not open when another node has advanced the generation")
+		}
+		b.exec(t, "UPDATE {generation} SET value = 40")
+		if opens() {
+			t.Error("the barrier opens for an older catalog")
+		}
+		b.exec(t, "UPDATE {generation} SET value = 200, catalog_id = 'another'")
+		if opens() {
+			t.Error("the barrier opens for another catalog")
+		}
+		if b.check(t, w); !opens() {
+			t.Error("the barrier does not open for a catalog that was trusted elsewhere and checked")
+		}
+	})
+}
+
+// inForceNow asks for what a batch asks for.
+func (b *bench) inForceNow(t *testing.T, p Policy) error {
+	t.Helper()
+	return b.tx(t.Context(), "test", func(tx *sql.Tx) error { return b.inForce(t.Context(), tx, p.ID, p.Version) })
 }
 
 func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
