@@ -8,16 +8,20 @@ GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+PREFIX      ?= /usr/local
 FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 
-.PHONY: help build demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs chaos clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs chaos clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program into bin/
 	go build -trimpath -o $(BIN)/ ./cmd/...
+
+install: build ## put the program into PREFIX/bin (PREFIX=/usr/local)
+	install -D -m 755 $(BIN)/ttlproxy $(DESTDIR)$(PREFIX)/bin/ttlproxy
 
 demo: build ## a private server, the proxy and a few tables that expire (options: make demo ARGS=--server=mysql)
 	@$(BIN)/ttlproxy demo $(ARGS)

@@ -182,6 +182,6 @@ func (c *checkup) policies(ctx context.Context) error {
 		case PolicyStaged, PolicyStopped, PolicyDormant:
 		}
 	}
-	c.ok("policies", "%d of %d armed", armed, len(all))
+	c.ok("policies", "armed: %d of %d", armed, len(all))
 	return nil
 }
