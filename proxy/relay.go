@@ -24,6 +24,9 @@ func (s *session) up(ctx context.Context) error {
 		for scanned < len(in.pending()) {
 			n, start, found := s.scanner.Scan(in.pending()[scanned:])
 			scanned += n
+			if s.scanner.RunEnded() {
+				s.forgetFile()
+			}
 			if !found {
 				break
 			}

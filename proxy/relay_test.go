@@ -87,6 +87,26 @@ func TestPipelinedCommands(t *testing.T) {
 	})
 }
 
+// A client that sends its file and goes on without waiting for the answer has what is ours held back all the same.
+func TestPipelinedBehindAFile(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"1,2", ""} {
+		client := wiretest.Script{query("LOAD DATA LOCAL"), wiretest.Expect(1, []byte("\xFBf"))}
+		server := wiretest.Script{expectQuery("LOAD DATA LOCAL"), wiretest.Send(1, []byte("\xFBf"))}
+		end := byte(2)
+		if content != "" {
+			client = append(client, wiretest.Send(2, []byte(content)))
+			server = append(server, wiretest.Expect(2, []byte(content)))
+			end = 3
+		}
+		client = append(client, wiretest.Send(end, nil), query("ours"), query("SELECT 2"),
+			wiretest.Expect(end+1, okPacket(auto)), wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)), wiretest.Expect(1, okPacket(auto)))
+		server = append(server, wiretest.Expect(end, nil), wiretest.Send(end+1, okPacket(auto)),
+			expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)))
+		relay(t, func(_ context.Context, x *exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, client, server)
+	}
+}
+
 func TestStatementsOfAllSizes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{10, glance - 100, glance + 100, heldLimit - 1, heldLimit + 1, wire.MaxPayload - 1, wire.MaxPayload + 50} {

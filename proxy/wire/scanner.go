@@ -26,6 +26,7 @@ type Scanner struct {
 	continues bool // the last packet was full, so this one belongs to it
 	starting  bool // the next byte is a command
 	run       bool // inside a run
+	ended     bool // a run has ended that RunEnded has not told yet
 	next      byte // the sequence number with which the run goes on
 }
 
@@ -43,6 +44,13 @@ func (s *Scanner) Undecided() int {
 
 // Between reports whether the scanner stands between two packets and outside a run: what comes next is a command.
 func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues && !s.run }
+
+// RunEnded reports whether a run has ended, with an empty packet, since it was asked last: a file is complete.
+func (s *Scanner) RunEnded() bool {
+	ended := s.ended
+	s.ended = false
+	return ended
+}
 
 // Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found one,
 // the last byte read was the command's, or the last of the header if the packet is empty.
@@ -98,11 +106,11 @@ func (s *Scanner) readHeader(b []byte) int {
 		}
 	case s.run && seq == s.next:
 		s.next++
-		s.run = length > 0
+		s.run, s.ended = length > 0, length == 0
 	case seq == 0:
 		s.run, s.starting = false, true
 	default:
-		s.run, s.next = length > 0, seq+1
+		s.run, s.next, s.ended = length > 0, seq+1, length == 0
 	}
 	return n
 }

@@ -53,6 +53,35 @@ var clientStreams = []struct {
 	},
 }
 
+// The end of a file is told once, and only when an empty packet ends it.
+func TestScannerTellsTheEndOfAFile(t *testing.T) {
+	t.Parallel()
+	var s Scanner
+	for n, step := range []struct {
+		bytes *stream
+		want  bool
+	}{
+		{new(stream).command(Query, "LOA"), false},
+		{new(stream).at(2).packet(1, 2, 3).packet(4), false},
+		{new(stream).at(4).packet(), true},
+		{new(stream).command(Ping, ""), false},
+		{new(stream).command(Query, "LOA").at(2).packet(), true},
+		{new(stream).command(Query, "LOA").at(2).physical(MaxPayload).physical(0), false},
+		{new(stream).at(4).packet(), true},
+	} {
+		for b := step.bytes.Bytes(); len(b) > 0; {
+			read, _, _ := s.Scan(b)
+			b = b[read:]
+		}
+		if got := s.RunEnded(); got != step.want {
+			t.Errorf("step %d: got %v, want %v", n, got, step.want)
+		}
+		if s.RunEnded() {
+			t.Errorf("step %d: told twice", n)
+		}
+	}
+}
+
 // wrappingFile sends a file in so many packets that one of them carries the number 0 and reads like a command.
 func wrappingFile() *stream {
 	s := new(stream).command(Query, "LOA").at(2)
