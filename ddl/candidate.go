@@ -7,25 +7,28 @@ import "bytes"
 //
 //   - the first keyword, behind blanks and comments, or one behind a semicolon, begins a statement we read, or an
 //     executable comment stands there; or
-//   - a word begins with ttl_ or tidb_ttl_, the names of our settings and of TiDB's tables.
+//   - a word begins with tidb_ttl_, as the names of TiDB's tables do; or
+//   - one begins with ttl_, as the names of our settings do, in a SET or where a variable is read. Columns may be called so, too.
 func Candidate(text []byte) bool {
-	if opens(text) || names(text) {
+	setting, table := names(text)
+	if table || setting && bytes.Contains(text, []byte("@@")) {
 		return true
 	}
 	for {
+		if opens(text, setting) {
+			return true
+		}
 		i := bytes.IndexByte(text, ';')
 		if i < 0 {
 			return false
 		}
 		text = text[i+1:]
-		if opens(text) {
-			return true
-		}
 	}
 }
 
-// opens reports whether text begins with a keyword of ours, or with an executable comment, which may hold one.
-func opens(text []byte) bool {
+// opens reports whether text begins with a keyword of ours, or with an executable comment, which may hold one. A SET is ours if it may
+// name a setting.
+func opens(text []byte, setting bool) bool {
 	i := skipBlanks(text)
 	if executable(text[i:]) {
 		return true
@@ -44,10 +47,10 @@ func opens(text []byte) bool {
 		}
 		upper[n] = c
 	}
-	return opening(string(upper[:end-i]), text[end:])
+	return opening(string(upper[:end-i]), text[end:], setting)
 }
 
-func opening(first string, rest []byte) bool {
+func opening(first string, rest []byte, setting bool) bool {
 	switch first {
 	case "ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "OPTIMIZE", "REPAIR",
 		"SHOW", "EXPLAIN", "DESC", "DESCRIBE", "PREPARE", "EXECUTE", "DEALLOCATE",
@@ -56,7 +59,7 @@ func opening(first string, rest []byte) bool {
 	case "SET":
 		const statement = "STATEMENT"
 		rest = rest[skipBlanks(rest):]
-		return len(rest) >= len(statement) && bytes.EqualFold(rest[:len(statement)], []byte(statement))
+		return setting || len(rest) >= len(statement) && bytes.EqualFold(rest[:len(statement)], []byte(statement))
 	}
 	return false
 }
@@ -92,36 +95,39 @@ func executable(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("/*!")) || bytes.HasPrefix(text, []byte("/*M!")) || bytes.HasPrefix(text, []byte("/*T!"))
 }
 
-// names reports whether a word of the text begins with ttl_ or tidb_ttl_. Of four neighbouring bytes one is looked
-// at: whichever letter of ttl_ it is says where the word would begin.
-func names(text []byte) bool {
+// names reports whether a word of the text begins with ttl_, and whether one begins with tidb_ttl_. Of four neighbouring bytes one
+// is looked at: whichever letter of ttl_ it is says where the word would begin.
+func names(text []byte) (setting, table bool) {
 	for i := 3; i < len(text); i += 4 {
+		at := i
 		switch text[i] {
 		case '_':
-			if named(text, i-3) {
-				return true
-			}
+			at = i - 3
 		case 'l', 'L':
-			if named(text, i-2) {
-				return true
-			}
+			at = i - 2
 		case 't', 'T':
-			if named(text, i-1) || named(text, i) {
-				return true
+			if at = i - 1; !named(text, at) {
+				at = i
 			}
+		default:
+			continue
 		}
+		if !named(text, at) {
+			continue
+		}
+		const tidb = "tidb_"
+		if at >= len(tidb) && bytes.EqualFold(text[at-len(tidb):at], []byte(tidb)) {
+			at, table = at-len(tidb), table || begins(text, at-len(tidb))
+		}
+		setting = setting || begins(text, at)
 	}
-	return false
+	return setting, table
 }
 
-// named reports whether ttl_ stands at i, at the start of a word or behind tidb_.
+// named reports whether ttl_ stands at i.
 func named(text []byte, i int) bool {
-	if i+4 > len(text) || text[i]|0x20 != 't' || text[i+1]|0x20 != 't' || text[i+2]|0x20 != 'l' || text[i+3] != '_' {
-		return false
-	}
-	const tidb = "tidb_"
-	if i >= len(tidb) && text[i-1] == '_' && bytes.EqualFold(text[i-len(tidb):i], []byte(tidb)) {
-		i -= len(tidb)
-	}
-	return i == 0 || !isNameByte(text[i-1])
+	return i+4 <= len(text) && text[i]|0x20 == 't' && text[i+1]|0x20 == 't' && text[i+2]|0x20 == 'l' && text[i+3] == '_'
 }
+
+// begins reports whether no word reaches to i from the left.
+func begins(text []byte, i int) bool { return i == 0 || !isNameByte(text[i-1]) }

@@ -32,6 +32,11 @@ func TestCandidate(t *testing.T) {
 		"SELECT 1, @@global.TiDB_TTL_x":       true,
 		"SELECT * FROM mysql.tidb_ttl_task":   true,
 		"SELECT nottl_x":                      false,
+		"SELECT ttl_x FROM t":                 false,
+		"UPDATE t SET ttl_x = 1; SELECT 1":    false,
+		"SET @a = 1; SET GLOBAL ttl_x = 1":    true,
+		"SELECT 1; /* x */ SET ttl_x = 1":     true,
+		"SELECT TTL_x, @@ttl_job_enable":      true,
 		"SELECT x_ttl_y FROM t":               false,
 		"EXECUTE IMMEDIATE 'ALTER TABLE t'":   true,
 		"PREPARE s FROM 'ALTER TABLE t'":      true,
@@ -54,7 +59,7 @@ func TestCandidateEverywhere(t *testing.T) {
 	t.Parallel()
 	for n := range 32 {
 		for _, name := range []string{"ttl_a", "TTL_a", "tidb_ttl_a", "`ttl_a"} {
-			text := "SELECT" + strings.Repeat(" ", n+1) + name
+			text := "SET" + strings.Repeat(" ", n+1) + name
 			if !Candidate([]byte(text)) {
 				t.Errorf("Candidate(%q): got false, want true", text)
 			}

@@ -30,25 +30,36 @@ func (s *source) statementEnd(first int) int {
 
 // hasBody reports whether the statement at first creates or changes a stored program, or is a block of one.
 func (s *source) hasBody(first int) bool {
-	if s.keyword(s.tokens[first], "BEGIN") {
-		return first+2 < len(s.tokens) && s.keyword(s.tokens[first+1], "NOT") && s.keyword(s.tokens[first+2], "ATOMIC")
-	}
-	if s.oneOf(s.tokens[first], "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE") {
-		return true // MariaDB takes them outside a program, too
-	}
 	if !s.oneOf(s.tokens[first], "CREATE", "ALTER") {
-		return false
+		return s.isBlock(first)
 	}
 	for n := first + 1; n < len(s.tokens) && !s.is(s.tokens[n], ';'); n++ {
 		t := s.tokens[n]
-		if s.oneOf(t, "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE") {
+		switch {
+		case s.oneOf(t, "PROCEDURE", "FUNCTION"):
+			return s.keyword(s.tokens[first], "CREATE") // ALTER changes what is said about them, not what they do
+		case s.oneOf(t, "TRIGGER", "EVENT", "PACKAGE", "LIBRARY"):
 			return true
-		}
-		if s.oneOf(t, "TABLE", "INDEX", "VIEW", "DATABASE", "SCHEMA", "USER", "SEQUENCE", "SERVER", "ROLE") || s.is(t, '(') {
+		case s.oneOf(t, "TABLE", "INDEX", "VIEW", "DATABASE", "SCHEMA", "USER", "SEQUENCE", "SERVER", "ROLE"):
+			return false
+		case s.is(t, '(') && !s.oneOf(s.tokens[n-1], "CURRENT_USER", "CURRENT_ROLE"): // DEFINER=CURRENT_USER()
 			return false
 		}
 	}
 	return false
+}
+
+// isBlock reports whether a block of a stored program begins at first. MariaDB takes them outside a program, too; with sql_mode ORACLE
+// also without NOT ATOMIC, with declarations in front and with labels. No other statement begins like one of these.
+func (s *source) isBlock(first int) bool {
+	t, next := s.tokens[first], token{}
+	if first+1 < len(s.tokens) {
+		next = s.tokens[first+1]
+	}
+	if s.keyword(t, "BEGIN") {
+		return next.end > 0 && !next.hidden && !s.is(next, ';') && !s.keyword(next, "WORK")
+	}
+	return s.oneOf(t, "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE", "DECLARE") || s.is(t, '<') || s.named(t) && s.is(next, ':')
 }
 
 // statement reads the tokens from first up to last as one statement.

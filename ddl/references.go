@@ -81,7 +81,7 @@ func (w *referenceWalk) step() {
 		w.levels[len(w.levels)-1] = true
 	case w.oneOf(t, "FROM", "INTO", "WHERE", "LIMIT", "UNION", "ORDER"):
 		w.levels[len(w.levels)-1] = false
-	case w.is(t, '@') && w.is(w.ahead(1), '@'):
+	case strings.HasPrefix(w.text[t.start:], "@@"):
 		w.variable()
 		return
 	case w.named(t) && !w.is(w.behind(), '.'):
