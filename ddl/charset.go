@@ -7,7 +7,19 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
+
+// Wide reports whether even ASCII takes more than a byte in a character set. Statements cannot come in such a set, but results can be
+// wanted in one.
+func Wide(charset string) bool {
+	switch charset {
+	case "utf16", "utf16le", "ucs2", "utf32":
+		return true
+	}
+	return false
+}
 
 // encodingOf returns how a client character set of the server is written, or nil for those that are UTF-8 already.
 func encodingOf(charset string) encoding.Encoding {
@@ -58,13 +70,19 @@ func encodingOf(charset string) encoding.Encoding {
 		return japanese.EUCJP
 	case "euckr":
 		return korean.EUCKR
+	case "utf16", "ucs2":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	case "utf16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case "utf32":
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
 	}
 	return nil
 }
 
 // Decode turns bytes of the client's character set into UTF-8.
 func Decode(s, charset string) string {
-	if isASCII(s) {
+	if isASCII(s) && !Wide(charset) {
 		return s
 	}
 	if e := encodingOf(charset); e != nil {
@@ -78,7 +96,7 @@ func Decode(s, charset string) string {
 // Encode turns UTF-8 into a client's character set. What the set does not have becomes a question mark,
 // as the server writes it.
 func Encode(s, charset string) string {
-	if isASCII(s) {
+	if isASCII(s) && !Wide(charset) {
 		return s
 	}
 	if e := encodingOf(charset); e != nil {

@@ -20,8 +20,8 @@ type Immediate struct{ Dynamic }
 // Dynamic is a statement inside a statement. It is read like one of its own.
 type Dynamic struct {
 	Inner *Statement // nil when it does not concern us, or is not known yet
-	// Expression computes the text: a user variable, or on MariaDB any expression. It is empty when the text is a literal.
-	// Ask the session for its value, and give that to Resolve.
+	// Expression computes the text: a user variable, or on MariaDB an expression that changes nothing. It is empty when the text is a
+	// literal, or computed in a way that must not happen twice. Ask the session for its value, and give that to Resolve.
 	Expression string
 
 	start, end int // of the literal or the expression
@@ -79,11 +79,50 @@ func (r *reader) dynamic() Dynamic {
 	}
 	d.end = r.tokens[r.at-1].end
 	if !constant {
-		d.Expression = r.text[d.start:d.end]
+		if r.harmless(from, r.at) {
+			d.Expression = r.text[d.start:d.end]
+		}
 		return d
 	}
 	d.Inner = r.st.dynamic(d, literal.String(), r.mode)
 	return d
+}
+
+// harmless reports whether evaluating an expression changes nothing, so that it may be done once more than the client asks for: it only
+// puts texts and variables together. A function could do anything, and some that are built in do.
+func (r *reader) harmless(from, to int) bool {
+	for n := from; n < to; n++ {
+		switch t := r.tokens[n]; t.kind {
+		case symbol:
+			if strings.IndexByte("@.,|()=<>!+-*/%", r.text[t.start]) < 0 {
+				return false
+			}
+		case word:
+			variable := n > from && (r.is(r.tokens[n-1], '@') || r.is(r.tokens[n-1], '.'))
+			called := n+1 < to && r.is(r.tokens[n+1], '(')
+			if called && (variable || !r.oneOf(t, textFunctions...)) || !called && !variable && !r.literalWord(t) {
+				return false
+			}
+		case quoted:
+			if n+1 < to && r.is(r.tokens[n+1], '(') {
+				return false
+			}
+		case text, number:
+		}
+	}
+	return true
+}
+
+// textFunctions put texts together and do nothing else.
+var textFunctions = []string{
+	"CONCAT", "CONCAT_WS", "REPLACE", "QUOTE", "IF", "IFNULL", "NULLIF", "COALESCE", "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM",
+	"LEFT", "RIGHT", "LPAD", "RPAD", "REPEAT", "SUBSTR", "SUBSTRING", "CHAR", "HEX", "UNHEX", "DATABASE", "SCHEMA", "NOW", "CURDATE",
+	"DATE_FORMAT",
+}
+
+// literalWord reports whether a word is a literal, or names the character set of one.
+func (r *reader) literalWord(t token) bool {
+	return r.text[t.start] == '_' || r.oneOf(t, "NULL", "TRUE", "FALSE", "N", "X")
 }
 
 // Resolve reads the text that the expression of a PREPARE or EXECUTE IMMEDIATE stands for, in UTF-8. It returns nil if that

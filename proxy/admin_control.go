@@ -127,5 +127,5 @@ func (a *admin) allowed(ctx context.Context, x *exchange, name ddl.Name) (p cata
 	if p, err = a.policyOf(ctx, x, name); err != nil {
 		return p, err
 	}
-	return p, mayDelete(x, name.Text, p.Rule.Column)
+	return p, a.mayDelete(name, p.Rule.Column)
 }

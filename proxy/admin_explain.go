@@ -34,7 +34,7 @@ func describesTable(x *exchange, s *ddl.ExplainTTL) (bool, error) {
 func (a *admin) explain(ctx context.Context, x *exchange, s *ddl.ExplainTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewWait)
 	defer cancel()
-	table, err := a.resolveTable(x, s.Table)
+	table, err := a.resolveTable(s.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (a *admin) explain(ctx context.Context, x *exchange, s *ddl.ExplainTTL) (*r
 	if err != nil {
 		return nil, err
 	}
-	if err := mayDelete(x, s.Table.Text, rule.Column); err != nil {
+	if err := a.mayDelete(s.Table, rule.Column); err != nil {
 		return nil, err
 	}
 	p, err := plan.Ask(ctx, a.DB, a.Store, table, rule)
 	if err != nil {
 		return nil, err
 	}
-	if err := hideRows(x, p, s.Table.Text, rule.Column); err != nil {
+	if err := a.hideRows(p, s.Table, rule.Column); err != nil {
 		return nil, err
 	}
 	l := explainList(p)
@@ -76,12 +76,12 @@ func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table cata
 }
 
 // hideRows takes keys and dates of rows out for a client that may not read them.
-func hideRows(x *exchange, p *plan.Preview, table, column string) error {
+func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	columns := []string{ddl.Quote(column)}
 	for _, k := range p.Seen.KeyColumns {
 		columns = append(columns, ddl.Quote(k))
 	}
-	_, err := x.Ask("EXPLAIN SELECT " + strings.Join(columns, ", ") + " FROM " + table)
+	_, err := a.x.Ask("EXPLAIN SELECT " + ddl.Encode(strings.Join(columns, ", "), a.mode.Charset) + " FROM " + table.Text)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		p.Seen = nil
 		return nil

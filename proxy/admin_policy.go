@@ -11,7 +11,7 @@ import (
 
 // policyOf finds the policy of the table that a name means to the client.
 func (a *admin) policyOf(ctx context.Context, x *exchange, name ddl.Name) (catalog.Policy, error) {
-	t, err := a.resolveTable(x, name)
+	t, err := a.resolveTable(name)
 	if err != nil {
 		return catalog.Policy{}, err
 	}
@@ -23,7 +23,7 @@ func (a *admin) policyOf(ctx context.Context, x *exchange, name ddl.Name) (catal
 func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
 	err = briefly(x, func() error {
-		t, err = a.resolveTable(x, name)
+		t, err = a.resolveTable(name)
 		return err
 	})
 	var unseen *wire.Error

@@ -8,20 +8,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// mayDelete is nil when the client itself could delete the rows that the policy deletes: the rights are asked of the server by
-// a DELETE that is only explained. It neither waits for rows nor ends a transaction.
-func mayDelete(x *exchange, table, column string) error {
-	_, err := x.Ask("EXPLAIN DELETE FROM " + table + " WHERE " + ddl.Quote(column) + " < '1970-01-02'")
-	return err
-}
-
 // mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A table that is
 // locked for long must not keep anybody from stopping its policy, so the server is asked for a second at most.
 func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy) error {
 	if a.account == p.Owner {
 		return nil
 	}
-	err := briefly(x, func() error { return mayDelete(x, name.Text, p.Rule.Column) })
+	err := briefly(x, func() error { return a.mayDelete(name, p.Rule.Column) })
 	if _, refused := errors.AsType[*wire.Error](err); !refused {
 		return err
 	}

@@ -25,7 +25,7 @@ func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error
 	if err := a.maySetAll(x, s); err != nil {
 		return err
 	}
-	question, err := a.withOurs(ctx, x, "SELECT "+strings.Join(expressions(s.Ours), ", "))
+	question, err := a.withOurs(ctx, x, selectValues(expressions(s.Ours)...))
 	if err != nil {
 		return err
 	}
@@ -97,21 +97,18 @@ type checked struct {
 
 // checkValues asks the server for the values and judges them.
 func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked, error) {
-	r, err := x.Ask(question)
+	values, err := x.AskValues(question)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Rows) != 1 || len(r.Rows[0]) != len(ours)+1 {
-		return nil, refuse("SET takes one value for each variable")
-	}
-	seconds, err := strconv.Atoi(string(r.Rows[0][0]))
+	seconds, err := strconv.Atoi(values[0])
 	if err != nil {
-		return nil, refuse("the server's distance from UTC is not a number: %s", r.Rows[0][0])
+		return nil, refuse("the server's distance from UTC is not a number: %s", values[0])
 	}
 	zone := time.FixedZone("", seconds)
 	c := &checked{values: map[string]string{}}
 	for i, v := range ours {
-		if err := c.check(v, string(r.Rows[0][i+1]), zone); err != nil {
+		if err := c.check(v, values[i+1], zone); err != nil {
 			return nil, err
 		}
 	}

@@ -68,7 +68,7 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 	for i := range variables {
 		variables[i] = valueVariable(i)
 	}
-	c, err := checkValues(x, s.Ours, "SELECT "+strings.Join(variables, ", "))
+	c, err := checkValues(x, s.Ours, selectValues(variables...))
 	if err != nil {
 		return err
 	}

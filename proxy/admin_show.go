@@ -44,7 +44,7 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 
 // shownTable finds the table that a name means to the client, who may see it without the rights for SHOW CREATE TABLE.
 func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
-	t, err := a.resolveTable(x, name)
+	t, err := a.resolveTable(name)
 	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != codeDenied {
 		return t, err
 	}

@@ -29,14 +29,14 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 	case clockLike.MatchString(text): // 25:00 is a TIME to the servers, and 31:10:01 the first of October 2031
 		return time.Time{}, wrongTime(text)
 	}
-	r, err := x.Ask("SELECT CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')")
+	utc, err := x.AskValues(selectValues("CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')"))
 	if err != nil {
 		return time.Time{}, err
 	}
-	if len(r.Rows) == 0 || r.Rows[0][0] == nil {
+	if utc[0] == "" {
 		return time.Time{}, wrongTime(text)
 	}
-	until, err := time.Parse(time.DateTime, string(r.Rows[0][0]))
+	until, err := time.Parse(time.DateTime, utc[0])
 	if err != nil {
 		return time.Time{}, err
 	}

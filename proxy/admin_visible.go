@@ -21,7 +21,7 @@ func (a *admin) censor(ctx context.Context, x *exchange, l *report.List) error {
 	if len(tables) == 0 {
 		return nil
 	}
-	visible, err := visibleTables(x, tables)
+	visible, err := a.visibleTables(x, tables)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func tablesOf(l *report.List) []catalog.Table {
 
 // visibleTables asks the server, as the client, which of the tables there are. One that is gone is visible to those
 // who had rights on its name.
-func visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool, error) {
-	r, err := askAll(x, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE "+anyOf(tables))
+func (a *admin) visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool, error) {
+	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY) FROM information_schema.TABLES WHERE "+anyOf(tables))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool,
 		if visible[t] {
 			continue
 		}
-		if visible[t], err = mightRead(x, t); err != nil {
+		if visible[t], err = a.mightRead(x, t); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +73,8 @@ func visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool,
 }
 
 // mightRead asks for a table that is not there: who may not read it is told so before its absence is.
-func mightRead(x *exchange, t catalog.Table) (bool, error) {
-	_, err := x.Ask("EXPLAIN SELECT 1 FROM " + inSession(t))
+func (a *admin) mightRead(x *exchange, t catalog.Table) (bool, error) {
+	_, err := x.Ask("EXPLAIN SELECT 1 FROM " + a.inSession(t))
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return refused.Code == codeNoTable || refused.Code == codeNoDatabase, nil
 	}
@@ -93,7 +93,7 @@ func (a *admin) readableTables(ctx context.Context, x *exchange, visible map[cat
 			tables = append(tables, t)
 		}
 	}
-	r, err := askAll(x, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
+	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
 		") AND FIND_IN_SET('select', PRIVILEGES)")
 	if err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func anyOf(tables []catalog.Table) string {
 	return strings.Join(conditions, " OR ")
 }
 
-// askAll asks for rows without the limit that the client may have set for its own SELECTs.
+// askAll asks for rows without the limit that the client may have set for its own SELECTs. Names are asked for as binary strings, which
+// come in UTF-8 whatever character set it wants its results in.
 func askAll(x *exchange, query string) (*wire.Result, error) {
 	return x.Ask(query + " LIMIT " + strconv.FormatUint(everyRow, 10))
 }

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -77,6 +79,32 @@ func (x *exchange) Ask(sql string) (*wire.Result, error) {
 		return nil, err
 	}
 	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
+}
+
+// selectValues is the question for values that AskValues asks. They come in UTF-8 whatever character set the client wants its results in,
+// because the server does not convert binary strings, and whatever limit it has set for its own SELECTs.
+func selectValues(expressions ...string) string {
+	items := make([]string, len(expressions))
+	for i, e := range expressions {
+		items[i] = "CAST(CONVERT((" + e + ") USING utf8mb4) AS BINARY)"
+	}
+	return "SELECT " + strings.Join(items, ", ") + " LIMIT 1"
+}
+
+// AskValues asks a question that is answered with one row. NULL is the empty string.
+func (x *exchange) AskValues(question string) ([]string, error) {
+	r, err := x.Ask(question)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Rows) != 1 {
+		return nil, fmt.Errorf("the server answered %d rows to a question for values", len(r.Rows))
+	}
+	values := make([]string, len(r.Rows[0]))
+	for i, v := range r.Rows[0] {
+		values[i] = string(v)
+	}
+	return values, nil
 }
 
 // query is a COM_QUERY without query attributes.

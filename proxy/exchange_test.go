@@ -307,6 +307,23 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 	}
 }
 
+// A binary row begins as an OK does, and is none.
+func TestRowsBehindANoteStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, 1, wire.BinaryRows, auto, "optimized")
+	relay(t, func(_ context.Context, x *exchange) error {
+		h, err := x.HoldSame()
+		if err != nil {
+			return err
+		}
+		return x.SendOK(h, func(o *wire.OK) { o.Warnings = 2 })
+	}, 0, wiretest.Script{
+		query("ours"), wiretest.ExpectBytes(rows),
+	}, wiretest.Script{
+		expectQuery("ours"), wiretest.SendBytes(rows),
+	})
+}
+
 // Pitfall 2: what MariaDB says about the progress of a statement that is held comes at once, and the answer behind it
 // goes on counting.
 func TestProgressOfAHeldStatement(t *testing.T) {

@@ -66,7 +66,13 @@ func (x *exchange) SendOK(h *held, change func(*wire.OK)) error {
 		return x.Send(h)
 	}
 	caps := x.s.login.capabilities
-	return x.renumber(h.packets, func(payload []byte) []byte { return wire.ChangeOK(payload, caps, change) })
+	_, rest, _ := wire.NextPacket(h.packets)
+	return x.renumber(h.packets, func(payload []byte) []byte {
+		if len(rest) > 0 {
+			return payload // a result set: a binary row begins as an OK does
+		}
+		return wire.ChangeOK(payload, caps, change)
+	})
 }
 
 // renumber sends packets of the server as our answer.

@@ -106,7 +106,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	for _, i := range c.intents {
 		_, err := t.x.Ask("ALTER TABLE " + ddl.Encode(i.Table.String(), t.mode.Charset))
 		refused, ok := errors.AsType[*wire.Error](err)
-		if err != nil && !ok || ok && refused.Code != codeTableDenied && refused.Code != codeNoSuchTable {
+		if err != nil && !ok || ok && refused.Code != codeDenied && refused.Code != codeNoTable {
 			return nil, err
 		}
 	}

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"context"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -45,16 +47,39 @@ func (h *statements) mentioned(ctx context.Context, text string) (bool, error) {
 // concernOf reads a text in each way that a session's settings could make the server read it.
 func concernOf(text string, x *exchange) concern {
 	most := noConcern
-	for _, mode := range []ddl.Mode{
-		{MariaDB: x.MariaDB()},
-		{MariaDB: x.MariaDB(), ANSIQuotes: true, NoBackslashEscapes: true},
-		{MariaDB: x.MariaDB(), Charset: "gbk"},
-	} {
+	for _, mode := range readings(text, x.MariaDB()) {
 		for _, st := range ddl.Parse(text, mode) {
 			most = max(most, concernOfOne(st, x))
 		}
 	}
 	return most
+}
+
+// readings are the modes in which a text may read differently: most texts hold nothing that a setting could change.
+func readings(text string, mariaDB bool) []ddl.Mode {
+	modes := []ddl.Mode{{MariaDB: mariaDB}}
+	also := func(change func(*ddl.Mode)) {
+		for _, m := range modes {
+			change(&m)
+			modes = append(modes, m)
+		}
+	}
+	if strings.Contains(text, `"`) {
+		also(func(m *ddl.Mode) { m.ANSIQuotes = true })
+	}
+	if strings.Contains(text, `\`) {
+		also(func(m *ddl.Mode) { m.NoBackslashEscapes = true })
+	}
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		several := modes
+		for _, charset := range []string{"gbk", "sjis", "big5"} {
+			for _, m := range several {
+				m.Charset = charset
+				modes = append(modes, m)
+			}
+		}
+	}
+	return modes
 }
 
 func concernOfOne(st *ddl.Statement, x *exchange) concern {
@@ -64,7 +89,17 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 	switch a := st.Action.(type) {
 	case nil:
 		return noConcern
-	case *ddl.CreateTable, *ddl.AlterTable, *ddl.DropTables, *ddl.RenameTables, *ddl.TruncateTable, *ddl.ChangeTables, *ddl.ShowCreateTable:
+	case *ddl.CreateTable:
+		if a.Temporary && a.Like == nil {
+			return noConcern // it may hide a table with a policy, but that does nothing to it
+		}
+		return follows
+	case *ddl.DropTables:
+		if a.Temporary {
+			return noConcern
+		}
+		return follows
+	case *ddl.AlterTable, *ddl.RenameTables, *ddl.TruncateTable, *ddl.ChangeTables, *ddl.ShowCreateTable:
 		return follows
 	case *ddl.ShowVariables:
 		if !namesSettings(a.Filter) {

@@ -31,6 +31,7 @@ func TestNothingIsAskedInVain(t *testing.T) {
 			"SHOW CREATE TABLE plain", "SHOW TABLES", "DESC plain", "EXPLAIN SELECT * FROM plain", "SHOW WARNINGS", "SELECT 'ttl_', 1 AS `tidb_ttl_`",
 			"SHOW VARIABLES LIKE 'max_allowed_packet'", "SHOW SESSION VARIABLES WHERE Variable_name = 'tx_isolation'", "SHOW STATUS LIKE 'Threads%'",
 			"CREATE INDEX k ON plain (s)", "OPTIMIZE TABLE plain", "TRUNCATE TABLE plain", "RENAME TABLE plain TO plainer", "DROP TABLE plainer",
+			"CREATE TEMPORARY TABLE kept (id INT)", "DROP TEMPORARY TABLE kept",
 			"SET NAMES utf8mb4", "PREPARE p FROM 'SELECT 1'", "EXECUTE p", "DEALLOCATE PREPARE p",
 		} {
 			before := asked()

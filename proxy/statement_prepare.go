@@ -2,10 +2,7 @@ package proxy
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -113,26 +110,22 @@ func (t *turn) immediate(ctx context.Context, a *ddl.Immediate) error {
 }
 
 // inner reads the statement inside one. For a text that is computed the session is asked, and asked once more by the server if
-// the statement does not concern us, so that an expression which assigns is left alone.
+// the statement does not concern us.
 func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	switch {
 	case d.Expression == "":
 		return d.Inner, nil
-	case !t.x.MariaDB() && d.Expression[0] != '@', strings.Contains(d.Expression, ":="):
-		return nil, nil //nolint:nilnil // the server refuses it, or has the last word
+	case !t.x.MariaDB() && d.Expression[0] != '@':
+		return nil, nil //nolint:nilnil // the server refuses it
 	}
-	r, err := t.x.Ask("SELECT HEX(CONVERT((" + d.Expression + ") USING utf8mb4))")
+	text, err := t.x.AskValues(selectValues(d.Expression))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil, nil //nolint:nilnil // the server says why
 	}
-	if err != nil || len(r.Rows) != 1 || len(r.Rows[0]) != 1 {
+	if err != nil {
 		return nil, err
 	}
-	text, err := hex.DecodeString(string(r.Rows[0][0]))
-	if err != nil {
-		return nil, fmt.Errorf("text of a prepared statement: %w", err)
-	}
-	return t.st.Resolve(d, string(text)), nil
+	return t.st.Resolve(d, text[0]), nil
 }
 
 func actionOf(st *ddl.Statement) ddl.Action {

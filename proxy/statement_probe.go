@@ -22,10 +22,10 @@ const (
 
 // Numbers of the server that decide what a probe means.
 const (
-	codeNoSuchTable  = 1146
-	codeNoSuchSchema = 1049
-	codeSafeUpdates  = 1175
-	codeTableDenied  = 1142
+	codeNoTable     = 1146
+	codeNoDatabase  = 1049
+	codeSafeUpdates = 1175
+	codeDenied      = 1142
 )
 
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
@@ -33,22 +33,29 @@ var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 // resolve asks on the client's own connection what a name stands for: a temporary table hides the one of the same name,
 // so that every other probe would be answered for it.
 func (t *turn) resolve(name ddl.Name) (object, error) {
-	r, err := t.x.Ask("SHOW CREATE TABLE " + name.Text)
-	var refused *wire.Error
+	what, err := t.shown(name)
+	refused, ok := errors.AsType[*wire.Error](err)
 	switch {
-	case errors.As(err, &refused) && (refused.Code == codeNoSuchTable || refused.Code == codeNoSuchSchema):
+	case ok && (refused.Code == codeNoTable || refused.Code == codeNoDatabase):
 		return absent, nil
-	case errors.As(err, &refused):
+	case ok:
 		return unseen, nil
-	case err != nil:
+	}
+	return what, err
+}
+
+// shown is what SHOW CREATE TABLE shows. Its error may be the server's.
+func (t *turn) shown(name ddl.Name) (object, error) {
+	r, err := t.x.Ask("SHOW CREATE TABLE " + name.Text)
+	if err != nil || len(r.Rows) != 1 {
 		return unseen, err
 	}
-	if len(r.Rows) != 1 || len(r.Columns) < 2 || len(r.Rows[0]) < 2 {
-		return unseen, nil
+	if len(r.Rows[0]) != 2 { // a view has four columns
+		return view, nil
 	}
-	text := string(r.Rows[0][1])
+	text := ddl.Decode(string(r.Rows[0][1]), t.results)
 	switch {
-	case strings.EqualFold(r.Columns[0].Name, "View") || sequence.MatchString(text):
+	case sequence.MatchString(text):
 		return view, nil
 	case strings.HasPrefix(text, "CREATE TEMPORARY"):
 		return temporary, nil
@@ -66,7 +73,7 @@ func (t *turn) mayDelete(name ddl.Name, column string) error {
 	}
 	_, err := t.x.Ask("EXPLAIN DELETE FROM " + name.Text + condition)
 	var refused *wire.Error
-	if errors.As(err, &refused) && (refused.Code == codeNoSuchTable || refused.Code == codeSafeUpdates) {
+	if errors.As(err, &refused) && (refused.Code == codeNoTable || refused.Code == codeSafeUpdates) {
 		return nil // both come behind the check of the rights
 	}
 	return err

@@ -101,7 +101,7 @@ func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) 
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeTableDenied {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeDenied {
 		return serviceLacks("may not delete from", table)
 	}
 	return nil

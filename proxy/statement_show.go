@@ -27,10 +27,10 @@ func (t *turn) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
 	if h.Failed() {
 		return t.x.Send(h)
 	}
-	comments := ddl.Encode(policyComments(p.Rule), t.results)
+	comments := policyComments(p.Rule)
 	return t.x.SendRows(h, func(row [][]byte) [][]byte {
 		if len(row) == 2 { // a view has four columns
-			row[1] = decorate(row[1], comments)
+			row[1] = decorateIn(t.results, row[1], comments)
 		}
 		return row
 	})
@@ -50,6 +50,15 @@ func policyComments(r catalog.Rule) string {
 		c.Options[timeZoneOption] = r.TimeZone
 	}
 	return c.Comments()
+}
+
+// decorateIn is decorate for a text in the character set of the client's results. Only where ASCII is not written in single bytes is it
+// read and written again.
+func decorateIn(charset string, create []byte, comments string) []byte {
+	if ddl.Wide(charset) {
+		return []byte(ddl.Encode(string(decorate([]byte(ddl.Decode(string(create), charset)), comments)), charset))
+	}
+	return decorate(create, ddl.Encode(comments, charset))
 }
 
 // decorate puts the comments behind the table options: before the line on which MariaDB begins with PARTITION BY and

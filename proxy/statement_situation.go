@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -21,25 +20,17 @@ type situation struct {
 	host, port string
 }
 
-const askSituation = "SELECT DATABASE(), @@sql_mode, @@character_set_client, @@character_set_results, CURRENT_USER(), @@foreign_key_checks, @@unique_checks, VERSION(), @@hostname, @@port"
-
-const situationColumns = 10
+var askSituation = selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results", "CURRENT_USER()",
+	"@@foreign_key_checks", "@@unique_checks", "VERSION()", "@@hostname", "@@port")
 
 // readSituation asks the client's session.
 func readSituation(x *exchange) (*situation, error) {
-	r, err := x.Ask(askSituation)
+	v, err := x.AskValues(askSituation)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Rows) != 1 || len(r.Rows[0]) != situationColumns {
-		return nil, fmt.Errorf("the server answered %d rows about its session", len(r.Rows))
-	}
-	var v [situationColumns]string
-	for n, value := range r.Rows[0] {
-		v[n] = string(value)
-	}
 	return &situation{
-		schema: ddl.Decode(v[0], v[3]),
+		schema: v[0],
 		mode: ddl.Mode{
 			ANSIQuotes:         hasMode(v[1], "ANSI_QUOTES"),
 			NoBackslashEscapes: hasMode(v[1], "NO_BACKSLASH_ESCAPES"),
@@ -48,7 +39,7 @@ func readSituation(x *exchange) (*situation, error) {
 			Charset:            v[2],
 		},
 		results:   v[3],
-		account:   ddl.Decode(v[4], v[3]),
+		account:   v[4],
 		restoring: v[5] == "0" || v[6] == "0",
 		host:      v[8],
 		port:      v[9],
