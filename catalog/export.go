@@ -6,34 +6,89 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
-// Export returns all policies as statements that bring them back, through the proxy, into this or another server. What a policy
-// waits for is a comment above it.
+// Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
+// pause of everything, and all policies. What a policy waits for is a comment above it.
 func (s *Store) Export(ctx context.Context) (string, error) {
+	values, err := s.Values(ctx)
+	if err != nil {
+		return "", err
+	}
+	pause, err := s.GlobalPause(ctx)
+	if err != nil {
+		return "", err
+	}
 	all, err := s.Policies(ctx)
 	if err != nil {
 		return "", err
 	}
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
+	for _, setting := range AllSettings() {
+		if v := values[setting.Name]; v != setting.Default {
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", setting.Name, setting.literal(v))
+		}
+	}
+	if pause.Holds(now) {
+		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
+	}
 	for _, p := range all {
-		b.WriteString(p.Statement())
+		b.WriteString(p.statements(now, values[DefaultTimeZone]))
 	}
 	return b.String(), nil
 }
 
-// Statement returns the ALTER TABLE that declares the policy.
-func (p Policy) Statement() string {
+// literal is a value as SET takes it.
+func (s Setting) literal(value string) string {
+	if s.Kind == KindBool || s.Kind == KindInt {
+		return value
+	}
+	return literal(value)
+}
+
+// comment says who has paused. RESUME takes a pause back that was meant to end by itself: the end is read in the zone of whoever runs the
+// statements, which is not known.
+func (p Pause) comment() string {
+	until := ""
+	if !p.Until.IsZero() {
+		until = ", until " + p.Until.UTC().Format(time.DateTime) + " UTC"
+	}
+	return fmt.Sprintf("-- paused by %s%s\n", oneLine(p.By), until)
+}
+
+// statements declare the policy where the default of the zone is as given. One that is paused is switched on only when it is paused again.
+func (p Policy) statements(now time.Time, defaultZone string) string {
 	var b strings.Builder
 	if p.State != PolicyArmed {
-		fmt.Fprintf(&b, "-- %s: %s\n", p.State, strings.ReplaceAll(p.Reason, "\n", " "))
+		fmt.Fprintf(&b, "-- %s: %s\n", p.State, oneLine(p.Reason))
 	}
 	if p.Rule.ZoneSource != ZoneFromTable && p.Rule.TimeZone != "" {
 		fmt.Fprintf(&b, "-- dates are in zone %s, from the %s\n", p.Rule.TimeZone, p.Rule.ZoneSource)
 	}
-	fmt.Fprintf(&b, "ALTER TABLE %s %s;\n", p.Table, p.Rule)
+	rule := p.Rule
+	moved := rule.ZoneSource == ZoneFromServer && defaultZone != "" || rule.ZoneSource == ZoneFromSetting && defaultZone != rule.TimeZone
+	if moved && rule.TimeZone != "" {
+		rule.ZoneSource = ZoneFromTable // else its dates would be read in the zone that is the default now
+	}
+	if !p.Paused.Holds(now) {
+		fmt.Fprintf(&b, "ALTER TABLE %s %s;\n", p.Table, rule)
+		return b.String()
+	}
+	rule.Enabled = false
+	fmt.Fprintf(&b, "%sALTER TABLE %s %s;\nPAUSE TTL FOR %[2]s;\n", p.Paused.comment(), p.Table, rule)
+	if p.Rule.Enabled {
+		fmt.Fprintf(&b, "ALTER TABLE %s TTL_ENABLE='ON';\n", p.Table)
+	}
 	return b.String()
 }
+
+// oneLine keeps a text inside its comment.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ErrInUse says that proxies are at work with the catalog.
 var ErrInUse = errors.New("proxies are at work with this catalog")

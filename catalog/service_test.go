@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,6 +148,36 @@ func TestExportBringsPoliciesBack(t *testing.T) {
 			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h';\n"
 		if err != nil || got != want {
 			t.Errorf("got %q, %v\nwant %q", got, err, want)
+		}
+	})
+}
+
+// What was paused or limited stays so when it comes back: a policy is switched on only behind its pause, and its dates are read in the same zone.
+func TestExportKeepsPausesAndSettings(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		over := time.Now().Add(-time.Hour)
+		for _, err := range []error{
+			b.Set(t.Context(), "dba", map[string]string{DeleteRowsLimit: "500", JobEnable: "OFF", DefaultTimeZone: "Europe/Berlin"}),
+			b.Pause(t.Context(), "dba@%", PauseAll, "", time.Time{}),
+			b.Pause(t.Context(), "ann@%", p.ID, "", time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)),
+			b.Pause(t.Context(), "bob@%", b.declare(t, b.table(t, "b")).ID, "", over),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := b.Export(t.Context())
+		zone := "-- dates are in zone UTC, from the server\n"
+		want := "SET GLOBAL ttl_job_enable = OFF;\nSET GLOBAL ttl_delete_rows_limit = 500;\nSET GLOBAL ttl_default_time_zone = 'Europe/Berlin';\n" +
+			"-- paused by dba@%\nPAUSE TTL;\n" +
+			zone + "-- paused by ann@%, until 2999-01-01 00:00:00 UTC\n" +
+			"ALTER TABLE $.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n" +
+			"PAUSE TTL FOR $.`a`;\nALTER TABLE $.`a` TTL_ENABLE='ON';\n" +
+			zone + "ALTER TABLE $.`b` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
+		if want = strings.ReplaceAll(want, "$", "`"+b.user+"`"); err != nil || got != want {
+			t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 		}
 	})
 }

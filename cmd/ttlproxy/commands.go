@@ -32,12 +32,12 @@ func commands() []command {
 			run:  check,
 		},
 		{
-			name: "export", summary: "print all policies as statements",
-			text: "Prints an ALTER TABLE for each policy. Run through a proxy, they bring the policies back.",
+			name: "export", summary: "print all policies and settings as statements",
+			text: "Prints an ALTER TABLE for each policy, and what was set or paused. Run through a proxy, these statements bring it all back.",
 			run:  export,
 		},
 		{
-			name: "uninstall", summary: "print all policies, then remove the catalog",
+			name: "uninstall", summary: "print what export prints, then remove the catalog",
 			text: "Prints what export prints, then drops the catalog's schema. It refuses while proxies are at work with it.",
 			run:  uninstall,
 		},

@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// export is `ttlproxy export`: all policies as statements.
+// export is `ttlproxy export`: all policies and settings as statements.
 func export(ctx context.Context, w world, o *options, _ []string) error {
 	return o.withCatalog(ctx, func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
 }
