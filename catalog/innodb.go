@@ -32,7 +32,7 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 	name := s.innodbName(t, "")
 	query := fmt.Sprintf(selectIDsMySQL, name, "CONCAT("+name+", '#p#')", "CONCAT("+name+", '#p$')")
 	if s.Server().MariaDB {
-		query = fmt.Sprintf(selectIDsMariaDB, name, "CONCAT("+name+", '#P#')")
+		query = fmt.Sprintf(selectIDsMariaDB, name)
 	}
 	rows, err := conn.QueryContext(ctx, query)
 	if isServerError(err, errSpecificAccess) {
@@ -85,5 +85,5 @@ func (s *Store) TableIDCondition(t Table, i Identity) (condition string, ok bool
 	if s.Server().MariaDB {
 		return fmt.Sprintf(idConditionMariaDB, i.TableID, name, "CONCAT("+name+", '#SP#')"), true
 	}
-	return fmt.Sprintf(idConditionMySQL, i.TableID, name, "CONCAT("+name+", '#sp#')"), true
+	return fmt.Sprintf(idConditionMySQL, i.TableID, name, "CONCAT("+name+", '#sp#')", "CONCAT("+name+", '#sp$')"), true
 }

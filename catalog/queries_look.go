@@ -18,14 +18,15 @@ const (
 )
 
 // InnoDB's ids. On MySQL they are those of tablespaces: to read its table of tables it waits for the metadata lock of every table there
-// is, behind any ALTER that waits itself. Names there are as people write them; MariaDB's are those of files.
+// is, behind any ALTER that waits itself. Names there are as people write them, and have an index that ranges are found by. MariaDB's
+// are those of files, in a list that is read to its end: so the name to look for is written once, and little is done for each of them.
 const (
 	selectIDsMySQL = `SELECT space, SUBSTRING(name, CHAR_LENGTH(%[2]s) + 1) FROM information_schema.innodb_tablespaces_brief
  WHERE name = %[1]s OR name >= %[2]s AND name < %[3]s`
-	selectIDsMariaDB = `SELECT table_id, SUBSTRING(CAST(name AS BINARY), LENGTH(%[2]s) + 1) FROM information_schema.innodb_sys_tables
- WHERE name = %[1]s OR LEFT(CAST(name AS BINARY), LENGTH(%[2]s)) = %[2]s`
+	selectIDsMariaDB = `SELECT table_id, SUBSTRING(CAST(name AS BINARY), LENGTH(wanted) + LENGTH('#P#') + 1)
+ FROM information_schema.innodb_sys_tables, (SELECT %[1]s wanted) w WHERE SUBSTRING_INDEX(CAST(name AS BINARY), '#P#', 1) = wanted`
 	idConditionMySQL = `(SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief
- WHERE space = %[1]d AND (name = %[2]s OR LEFT(name, CHAR_LENGTH(%[3]s)) = %[3]s)) = 1`
+ WHERE space = %[1]d AND (name = %[2]s OR name >= %[3]s AND name < %[4]s)) = 1`
 	idConditionMariaDB = `(SELECT COUNT(*) FROM information_schema.innodb_sys_tables
  WHERE table_id = %[1]d AND (name = %[2]s OR LEFT(CAST(name AS BINARY), LENGTH(%[3]s)) = %[3]s)) = 1`
 	fileNameMariaDB = `CAST(CONVERT(%s USING filename) AS BINARY)`
