@@ -41,7 +41,7 @@ type Engine struct {
 	tables   *tableRates
 	turns    *turns
 	gang     *gang
-	twins    twins
+	twins    *twins
 	layouts  layouts
 	sessions sessions
 	flavour  atomic.Pointer[string] // see session

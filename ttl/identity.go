@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -50,7 +46,7 @@ const settleTime = 1100 * time.Millisecond
 
 // identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
 // ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,
-// InnoDB's table id, which is dearer to ask for, goes in too.
+// or may be, InnoDB's table id, which is dearer to ask for, goes in too.
 func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy, t plan.Target, all []catalog.Identity) (string, error) {
 	table, found := identified(all, "")
 	if !found {
@@ -72,7 +68,7 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy
 	if t.Partition != "" && known {
 		return cond + " AND " + byID, nil
 	}
-	twins, err := w.hasTwins(ctx, w.session, p, table.CreateTime)
+	twins, err := w.hasTwins(ctx, p, table.CreateTime, known)
 	switch {
 	case err != nil:
 		return "", err
@@ -110,74 +106,4 @@ func identified(all []catalog.Identity, partition string) (catalog.Identity, boo
 		}
 	}
 	return catalog.Identity{}, false
-}
-
-// twins remembers which tables share their second of creation with another one. Once that second is over no more can
-// be made, so each incarnation is asked about once.
-type twins struct {
-	known *lru.Cache[string, bool]
-}
-
-const twinsKept = 10_000
-
-func newTwins() twins { return twins{newCache[string, bool](twinsKept)} }
-
-// hasTwins looks for twins of a table. A twin that has taken its place, and whose original was dropped, has none any more:
-// so the first look is followed by one at the id.
-func (e *Engine) hasTwins(ctx context.Context, s *session, p catalog.Policy, created time.Time) (has bool, err error) {
-	key := s.server + " " + p.Table.String() + " " + created.Format(time.DateTime)
-	if has, known := e.twins.known.Get(key); known {
-		return has, nil
-	}
-	if has, err = mayHaveTwins(ctx, s, p.Table, created); err != nil {
-		return false, fmt.Errorf("look for tables created in the same second: %w", err)
-	}
-	switch known, err := e.recognize(ctx, p); {
-	case err != nil:
-		return false, err
-	case known == nil:
-		return false, errRefused // disarmed, which ended the job
-	}
-	if s.server != e.store.Server().Key() {
-		return true, nil // the one that was looked at is another one
-	}
-	e.twins.known.Add(key, has)
-	return has, nil
-}
-
-// mayHaveTwins looks for tables created in the same second. The server shows an account only those that it has rights on: one
-// that may not see all takes it that there are some.
-func mayHaveTwins(ctx context.Context, q plan.Querier, t catalog.Table, created time.Time) (has bool, err error) {
-	if all, err := seesAllTables(ctx, q); err != nil || !all {
-		return true, err
-	}
-	err = q.QueryRowContext(ctx, selectTwins, created.UTC().Format(time.DateTime), t.Schema, t.Name).Scan(&has)
-	return has, err
-}
-
-// seesAllTables reports whether the account may SELECT from every table. Rights that come by a role do not count, nor do any once
-// some have been taken back for single schemas.
-func seesAllTables(ctx context.Context, q plan.Querier) (all bool, err error) {
-	rows, err := q.QueryContext(ctx, showGrants)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var grant string
-		if err := rows.Scan(&grant); err != nil {
-			return false, err
-		}
-		if strings.HasPrefix(grant, "REVOKE ") {
-			return false, rows.Err()
-		}
-		all = all || givesSelect(grant)
-	}
-	return all, rows.Err()
-}
-
-// givesSelect reads one line of SHOW GRANTS.
-func givesSelect(grant string) bool {
-	rights, _, everywhere := strings.Cut(strings.TrimPrefix(grant, "GRANT "), " ON *.* TO ")
-	return everywhere && (rights == "ALL PRIVILEGES" || slices.Contains(strings.Split(rights, ", "), "SELECT"))
 }

@@ -77,9 +77,6 @@ func (t *ticker) prime(ctx context.Context, now time.Time, p catalog.Policy, kno
 	if !ok {
 		return nil
 	}
-	if _, err := t.hasTwins(ctx, t.session, p, known[0].CreateTime); err != nil {
-		return err
-	}
 	return t.layouts.keep(ctx, t.session, key, &facts.Layout)
 }
 
