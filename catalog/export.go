@@ -61,16 +61,20 @@ func (p Pause) comment() string {
 	return fmt.Sprintf("-- paused by %s%s\n", oneLine(p.By), until)
 }
 
-// statements declare the policy where the default of the zone is as given. One that is paused is switched on only when it is paused again.
+// statements declare the policy where the default of the zone is as given. One that is paused is switched on only when it is paused again, and one that
+// is disarmed comes back switched off.
 func (p Policy) statements(now time.Time, defaultZone string) string {
 	var b strings.Builder
+	rule := p.Rule
 	if p.State != PolicyArmed {
 		fmt.Fprintf(&b, "-- %s: %s\n", p.State, oneLine(p.Reason))
+	}
+	if p.State == PolicyDisarmed || p.State == PolicyDormant {
+		rule.Enabled = false // a declaration would arm it, for a table that somebody should look at first
 	}
 	if p.Rule.ZoneSource != ZoneFromTable && p.Rule.TimeZone != "" {
 		fmt.Fprintf(&b, "-- dates are in zone %s, from the %s\n", p.Rule.TimeZone, p.Rule.ZoneSource)
 	}
-	rule := p.Rule
 	moved := rule.ZoneSource == ZoneFromServer && defaultZone != "" || rule.ZoneSource == ZoneFromSetting && defaultZone != rule.TimeZone
 	if moved && rule.TimeZone != "" {
 		rule.ZoneSource = ZoneFromTable // else its dates would be read in the zone that is the default now
@@ -79,9 +83,10 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 		fmt.Fprintf(&b, "ALTER TABLE %s %s;\n", p.Table, rule)
 		return b.String()
 	}
+	enabled := rule.Enabled
 	rule.Enabled = false
 	fmt.Fprintf(&b, "%sALTER TABLE %s %s;\nPAUSE TTL FOR %[2]s;\n", p.Paused.comment(), p.Table, rule)
-	if p.Rule.Enabled {
+	if enabled {
 		fmt.Fprintf(&b, "ALTER TABLE %s TTL_ENABLE='ON';\n", p.Table)
 	}
 	return b.String()

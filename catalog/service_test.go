@@ -145,7 +145,7 @@ func TestExportBringsPoliciesBack(t *testing.T) {
 		}
 		got, err := b.Export(t.Context())
 		want := "-- disarmed: the table was replaced\n-- dates are in zone UTC, from the server\n" +
-			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h';\n"
+			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h';\n"
 		if err != nil || got != want {
 			t.Errorf("got %q, %v\nwant %q", got, err, want)
 		}
