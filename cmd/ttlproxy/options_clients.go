@@ -4,6 +4,11 @@ package main
 func clientOptions() []option {
 	return []option{
 		{
+			name: "listen", arg: "ADDRESS", group: "Clients", on: onClients,
+			bind: func(o *options) value { return list{&o.Proxy.Listen} },
+			text: "Where clients connect: HOST:PORT or unix:PATH. May be given several times.",
+		},
+		{
 			name: "tls-cert", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.TLS.CertFile} },
 			text: "Certificate shown to clients that ask for TLS, in PEM, with those that lead to its authority behind it. Read again when it changes. See docs/how-to/tls.md.",
@@ -69,59 +74,9 @@ func clientOptions() []option {
 			text: "How long, after SIGTERM, clients are still let in while the health check already says no, so that a load balancer notices first.",
 		},
 		{
-			name: "slow-log", arg: "DURATION", group: "Watching", on: onServe,
-			bind: func(o *options) value { return span{&o.Proxy.SlowLog} },
-			text: "Log statements of clients that took so long, without the values in them, and at most ten a second. 0s: none.",
-		},
-	}
-}
-
-// serverOptions are the part of the table about the servers and how to reach them.
-func serverOptions() []option {
-	return []option{
-		{
-			name: "backend-tls", arg: "MODE", group: "Servers", on: onCatalog,
-			bind: func(o *options) value {
-				return choice{(*string)(&o.Backends.TLS.Mode), []string{"as-client", "always", "never"}}
-			},
-			text: "When the connection to the server uses TLS: as-client, where the client itself does; always; or never. See docs/how-to/tls.md.",
-		},
-		{
-			name: "backend-tls-verify", arg: "MODE", group: "Servers", on: onCatalog,
-			bind: func(o *options) value {
-				return choice{(*string)(&o.Backends.TLS.Verify), []string{"none", "verify-ca", "verify-identity"}}
-			},
-			text: "What is demanded of the server's certificate: none; verify-ca, that a known authority has signed it; verify-identity, that it names the server's host, too.",
-		},
-		{
-			name: "backend-tls-ca", arg: "FILE", group: "Servers", on: onCatalog,
-			bind: func(o *options) value { return text{&o.Backends.TLS.CAFile} },
-			text: "The authorities, in PEM. Empty: those of the system.",
-		},
-		{
-			name: "backend-tls-cert", arg: "FILE", group: "Servers", on: onCatalog,
-			bind: func(o *options) value { return text{&o.Backends.TLS.CertFile} },
-			text: "Certificate that the proxy shows to the server, for accounts that demand one.",
-		},
-		{
-			name: "backend-tls-key", arg: "FILE", group: "Servers", on: onCatalog,
-			bind: func(o *options) value { return text{&o.Backends.TLS.KeyFile} },
-			text: "The private key of that certificate.",
-		},
-		{
-			name: "backend-check", arg: "HOW", group: "Servers", on: onServe,
-			bind: func(o *options) value { return choice{&o.BackendCheck, []string{"account", "greeting"}} },
-			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so that new sessions go to one that can be written to; greeting only notices which one does not answer.",
-		},
-		{
-			name: "backend-check-interval", arg: "DURATION", group: "Servers", on: onServe,
-			bind: func(o *options) value { return span{&o.Backends.CheckInterval} },
-			text: "How often.",
-		},
-		{
-			name: "dial-timeout", arg: "DURATION", group: "Servers", on: onCatalog,
-			bind: func(o *options) value { return span{&o.Backends.DialTimeout} },
-			text: "How long a server may take to greet before the next one is tried.",
+			name: "drain-timeout", arg: "DURATION", group: "Clients", on: onServe,
+			bind: func(o *options) value { return span{&o.Proxy.DrainTimeout} },
+			text: "How long, after SIGTERM, sessions in the middle of something may go on before they are cut off.",
 		},
 	}
 }
