@@ -142,7 +142,7 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 	case *ddl.ShowTTL:
 		return a.show(ctx, x, s)
 	case *ddl.ExplainTTL:
-		return a.explain(ctx, x, s)
+		return a.explain(ctx, s)
 	case *ddl.DescribeTiDB:
 		r, _ := shapeOf(s)
 		return r, nil
@@ -155,7 +155,7 @@ func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply
 	case *ddl.ResumeTTL:
 		return a.resume(ctx, x, s)
 	case *ddl.ApproveJob:
-		return a.approve(ctx, x, s)
+		return a.approve(ctx, s)
 	case *ddl.TrustServer:
 		return a.trust(ctx, x, s)
 	default:

@@ -45,7 +45,7 @@ func (a *admin) resume(ctx context.Context, x *exchange, s *ddl.ResumeTTL) (*rep
 	defer cancel()
 	id := catalog.PauseAll
 	if s.Table != nil {
-		p, err := a.allowed(ctx, x, *s.Table)
+		p, err := a.allowed(ctx, *s.Table)
 		if err != nil {
 			return nil, err
 		}
@@ -97,10 +97,10 @@ func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*rep
 }
 
 // approve answers APPROVE TTL JOB: this version of the policy may delete what the brake would hold.
-func (a *admin) approve(ctx context.Context, x *exchange, s *ddl.ApproveJob) (*reply, error) {
+func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	p, err := a.allowed(ctx, x, s.Table)
+	p, err := a.allowed(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func (a *admin) stopping(ctx context.Context, x *exchange, name *ddl.Name) (poli
 }
 
 // allowed finds the policy of a table from which the client could delete the rows itself.
-func (a *admin) allowed(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
-	if p, err = a.policyOf(ctx, x, name); err != nil {
+func (a *admin) allowed(ctx context.Context, name ddl.Name) (p catalog.Policy, err error) {
+	if p, err = a.policyOf(ctx, name); err != nil {
 		return p, err
 	}
 	return p, a.mayDelete(name, p.Rule.Column)

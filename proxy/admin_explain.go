@@ -31,7 +31,7 @@ func describesTable(x *exchange, s *ddl.ExplainTTL) (bool, error) {
 }
 
 // explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes nothing.
-func (a *admin) explain(ctx context.Context, x *exchange, s *ddl.ExplainTTL) (*reply, error) {
+func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewWait)
 	defer cancel()
 	table, err := a.resolveTable(s.Table)

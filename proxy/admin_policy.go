@@ -10,7 +10,7 @@ import (
 )
 
 // policyOf finds the policy of the table that a name means to the client.
-func (a *admin) policyOf(ctx context.Context, x *exchange, name ddl.Name) (catalog.Policy, error) {
+func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, error) {
 	t, err := a.resolveTable(name)
 	if err != nil {
 		return catalog.Policy{}, err

@@ -23,7 +23,7 @@ const (
 // runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on by itself is an error, which says
 // what it waits for.
 func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply, error) {
-	p, err := a.allowed(ctx, x, s.Table)
+	p, err := a.allowed(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
