@@ -99,7 +99,7 @@ func executable(text []byte) bool {
 // is looked at: whichever letter of ttl_ it is says where the word would begin.
 func names(text []byte) (setting, table bool) {
 	for i := 3; i < len(text); i += 4 {
-		at := i
+		var at int
 		switch text[i] {
 		case '_':
 			at = i - 3
