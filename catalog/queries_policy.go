@@ -42,6 +42,8 @@ const (
 	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approved_by = ?, approved_at = UTC_TIMESTAMP(6)
  WHERE id = ? AND version = ?`
 
+	doubtApproval = `UPDATE {policy} SET approved_version = NULL WHERE id = ? AND version = ?`
+
 	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND NOT approved_at <=> ?, FALSE) FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
 
 	deletePolicyPause = `DELETE FROM {pause} WHERE policy_id = ? AND policy_id <> 0`

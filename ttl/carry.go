@@ -16,6 +16,9 @@ import (
 // errReplan means that the table no longer has what the job's plan needs.
 var errReplan = errors.New("the plan does not fit the table any more")
 
+// errAltered means that the brake must look at the table again.
+var errAltered = errors.New("the table was altered outside ttlproxy")
+
 // carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
 // ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
@@ -289,8 +292,15 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.recognize(ctx, p)
-	return err
+	known, err := w.recognize(ctx, p)
+	if err != nil || known == nil {
+		return err
+	}
+	now, err := w.store.PolicyByID(ctx, task.PolicyID)
+	if err != nil || now.Approved() || !p.Approved() {
+		return err
+	}
+	return w.replan(ctx, task, errAltered)
 }
 
 // planAnew signs the request for a job in the place of one whose plan does not fit any more.

@@ -31,6 +31,10 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil || identities == nil {
 		return err
 	}
+	if p, err = t.store.PolicyByID(ctx, p.ID); err != nil { // whose approval may have been taken back just now
+		return err
+	}
+	d.policy = p
 	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return err
