@@ -65,13 +65,14 @@ func (b *barrier) inside(n uint64) string {
 }
 
 // leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Rows that went are proof that it found the right
-// table, whose metadata lock it holds since; where none did, the question that may be dear is asked again.
+// table, whose metadata lock it holds since; where none did, the question that may be dear is asked again. It is -1 when the server
+// could not tell its dead client: that is out of the range of counts, and the error keeps the packet from being committed.
 func (b *barrier) leave(n uint64, c checkpoint) string {
 	refreshed := ""
 	if c.chosen > 0 {
 		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
 	}
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + ROW_COUNT()%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
 		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped, c.failed, b.task, b.fence, n+1, b.identity)
 }
