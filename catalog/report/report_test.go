@@ -63,11 +63,15 @@ func TestVerdict(t *testing.T) {
 			w.Job.OldestExpiry = noon.Add(-3 * time.Hour)
 		}, "FALLING BEHIND (rows may have been due for 3h0m0s, TTL_MAX_LAG is 2h0m0s)"},
 		"from a dump": {func(w *Work) { w.Policy.Approval.Required = true }, "NEEDS APPROVAL (APPROVE TTL JOB FOR `shop`.`orders`)"},
-		"braked":      {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
-		"throttled":   {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
-		"never ran":   {func(*Work) {}, "WAITING (the first job has not started)"},
-		"ran":         {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
-		"failed":      {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
+		"a partition": {func(w *Work) {
+			w.Job = braked()
+			w.Job.Partition, w.Job.EstimatedRows, w.Job.Reason = "p1", new(uint64), "2 of 3 rows are due"
+		}, "NEEDS APPROVAL (2 of 3 rows are due)"},
+		"braked":    {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
+		"throttled": {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
+		"never ran": {func(*Work) {}, "WAITING (the first job has not started)"},
+		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
+		"failed":    {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
 		"failing again": {func(w *Work) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
 			w.Job = running(time.Second, 1000, 0)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -83,8 +84,14 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	return db, nil
 }
 
-// advise adds to a server's refusal what to do about it.
+// advise adds to a server's refusal, or to a doubt about the server, what to do about it.
 func (o *options) advise(err error) error {
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+		return fmt.Errorf("%w; name the authority with --backend-tls-ca", err)
+	}
+	if _, other := errors.AsType[x509.HostnameError](err); other {
+		return fmt.Errorf("%w; give --backend as the certificate names it, or be content with --backend-tls-verify=verify-ca", err)
+	}
 	var answer *mysql.MySQLError
 	if !errors.As(err, &answer) {
 		return err
