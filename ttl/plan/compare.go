@@ -65,15 +65,23 @@ func (cs Columns) between(from, to Key) (string, error) {
 		}
 		parts = append(parts, equal)
 	}
-	after, err := cs[same:].After(from[min(same, len(from)):])
-	if err != nil {
-		return "", err
+	for _, end := range []struct {
+		key   Key
+		bound func(Columns, Key) (string, error)
+	}{{from, Columns.After}, {to, Columns.UpTo}} {
+		if len(end.key) == 0 {
+			continue
+		}
+		bound, err := end.bound(cs[same:], end.key[same:])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, "("+bound+")")
 	}
-	upTo, err := cs[same:].UpTo(to[min(same, len(to)):])
-	if err != nil {
-		return "", err
+	if len(parts) == 0 {
+		return "TRUE", nil
 	}
-	return strings.Join(append(parts, "("+after+")", "("+upTo+")"), " AND "), nil
+	return strings.Join(parts, " AND "), nil
 }
 
 // bound compares all columns but the last with op and the last with lastOp.
