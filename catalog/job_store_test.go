@@ -276,6 +276,11 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			if n, err := b.Store.exec(t.Context(), b.db, batch); n != 0 || err != nil {
 				t.Errorf("%s: batch after the change: got %d rows, %v, want none", name, n, err)
 			}
+			// Locks on the policy stay on one member of a cluster: the task's own row tells on the others.
+			fenced := fmt.Sprintf("UPDATE {task} SET batch = 0 WHERE id = %d AND fence = %d", task.ID, task.Fence)
+			if n, err := b.Store.exec(t.Context(), b.db, fenced); n != 0 || err != nil {
+				t.Errorf("%s: the task has kept its fence: got %d rows, %v, want none", name, n, err)
+			}
 			if name == "pause all" {
 				if err := b.Resume(t.Context(), "dba", PauseAll); err != nil {
 					t.Error(err)

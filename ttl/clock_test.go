@@ -1,8 +1,11 @@
 package ttl
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 func TestClockWatch(t *testing.T) {
@@ -31,4 +34,21 @@ func TestClockWatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed by it.
+func TestDoubtedClockStartsNothing(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 20)
+		f.at(utc("05-10 12:00:00")).declare("UTC", "1h", nil)
+		m := f.at(utc("05-10 12:00:00"))
+		m.clock.skew = 0 // as in real life
+		if m.pass(); f.jobs() != "0" || !strings.Contains(m.heldBy(), "more than a day apart") {
+			t.Errorf("%s jobs have started, and the node is held by %q", f.jobs(), m.heldBy())
+		}
+		if f.at(utc("05-10 12:00:00")).pass(); f.jobs() != "1" {
+			t.Errorf("%s jobs have started by a clock that is believed, want 1", f.jobs())
+		}
+	})
 }

@@ -351,15 +351,31 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 func TestHoldsAndLetsGo(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		f.exec("CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema + ".t (id) ON DELETE CASCADE)")
-		f.declare("t")
+		f.fill("t", 20_000)
+		f.set(catalog.DeleteRowsLimit, "500")
+		child := "CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema + ".t (id) ON DELETE CASCADE)"
+		f.exec(child)
+		f.declareEvery("t", "1h")
 		defer f.run(nil)()
-		f.wait("the job to be held", func() bool {
+		held := func() bool {
 			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job"), "foreign key")
-		})
+		}
+		f.wait("the job to be held", held)
+		if first := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.task WHERE batch > 0 OR examined > 0"); f.rows("t") != "20000" || first != "0" {
+			t.Errorf("%s rows are left when the job is held, want all 20000", f.rows("t"))
+		}
 		f.exec("DROP TABLE " + f.schema + ".child")
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+		f.exec(child) // again, in the middle of the job
+		f.wait("the job to be held again", held)
+		left := f.rows("t")
+		f.wait("a while", elapsed(time.Second))
+		if now := f.rows("t"); now != left || left == "10000" {
+			t.Errorf("%s rows when the job was held again, %s later", left, now)
+		}
+		f.set(catalog.DeleteRowsLimit, "0")
+		f.exec("DROP TABLE " + f.schema + ".child")
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "10000" })
 	})
 }
 

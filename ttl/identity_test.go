@@ -1,0 +1,64 @@
+package ttl
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// TestSettle: a table is left alone until its second is over, and one from the future until a person has looked.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	if err := settle(t.Context(), noon.Add(900*time.Millisecond), noon); err != nil || time.Since(began) < 200*time.Millisecond {
+		t.Errorf("got %v after %v for a table of this second", err, time.Since(began))
+	}
+	if err := settle(t.Context(), noon.Add(settleTime), noon); err != nil {
+		t.Error("a table of the second before:", err)
+	}
+	var doubt *doubtError
+	if err := settle(t.Context(), noon.Add(-time.Hour), noon); !errors.As(err, &doubt) {
+		t.Errorf("got %v for a table that was created an hour from now, want a doubt", err)
+	}
+}
+
+// TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch and sending it stay, and the
+// partition waits for a person; the others go on.
+func TestExchangedPartitionMidJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		const columns = " (id INT NOT NULL PRIMARY KEY, made DATETIME NULL)"
+		f.exec("CREATE TABLE "+f.schema+".t"+columns+" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100000), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+			"CREATE TABLE "+f.schema+".other"+columns)
+		f.fill("seed", 20_000)
+		for _, table := range []string{"t", "other"} {
+			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT id, '2020-01-01' FROM " + f.schema + ".seed")
+		}
+		f.exec("INSERT INTO " + f.schema + ".t SELECT id + 100000, made FROM " + f.schema + ".seed")
+		p := f.declareEvery("t", "1h")
+		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		var packets atomic.Int64
+		defer f.run(func(c *Config) {
+			c.beforePacket = func() {
+				if packets.Add(1) == 5 {
+					f.exec("ALTER TABLE " + f.schema + ".t EXCHANGE PARTITION p0 WITH TABLE " + f.schema + ".other")
+				}
+			}
+		})()
+		f.wait("the partition to be held", func() bool {
+			return strings.Contains(f.text("SELECT COALESCE(MAX(held), '') FROM "+f.schema+"_c.policy_identity"), "exchanged outside ttlproxy")
+		})
+		f.wait("the other partition's rows to go", func() bool {
+			return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id > 100000") == "10000"
+		})
+		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id < 100000"); left != "20000" {
+			t.Errorf("%s rows are left of those that were exchanged in, want all 20000", left)
+		}
+	})
+}
