@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,7 +10,8 @@ import (
 )
 
 const (
-	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one is looked at whole.
+	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one is looked at whole, and so is a longer one
+	// that seems to be several.
 	glance = 64 << 10
 	// heldLimit is the longest statement that is held back. The server refuses our clauses in a longer one.
 	heldLimit = 1 << 20
@@ -24,14 +26,26 @@ func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if ok, err := s.gather(at, wire.HeaderSize+min(c.Size, glance)); !ok || err != nil {
 		return false, err
 	}
-	payload := s.fromClient.pending()[at+wire.HeaderSize:]
-	if len(payload) > c.Size {
-		payload = payload[:c.Size]
-	}
-	if !s.ours(payload) || c.Size > heldLimit {
+	ours := s.ours(s.payload(c, at))
+	if c.Size > heldLimit || !ours && !s.goesOn(c, at) {
 		return false, nil
 	}
-	return s.gather(at, wire.HeaderSize+c.Size)
+	if ok, err := s.gather(at, wire.HeaderSize+c.Size); !ok || err != nil {
+		return false, err
+	}
+	return ours || s.ours(s.payload(c, at)), nil
+}
+
+// payload is what is pending of the command that starts at offset at.
+func (s *session) payload(c wire.Start, at int) []byte {
+	b := s.fromClient.pending()[at+wire.HeaderSize:]
+	return b[:min(len(b), c.Size)]
+}
+
+// goesOn reports whether there may be another statement in a packet beyond what is there of it, such as a script of migrations.
+func (s *session) goesOn(c wire.Start, at int) bool {
+	b := s.payload(c, at)
+	return c.Command == wire.Query && s.memory.multi && len(b) < c.Size && bytes.IndexByte(b, ';') >= 0
 }
 
 // gather waits until n bytes from offset at on are pending.
@@ -104,6 +118,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	s.scanner.Scan(packet[startSize(c):])
 	if err := s.settle(ctx); err != nil {
 		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
+			s.log.WarnContext(ctx, "a statement that may be about TTL passes as it is, because this session is not understood any more", slog.String("command", c.Command.String()))
 			s.begin(c.Command, packet[wire.HeaderSize:])
 			return s.write(s.backend, packet)
 		}

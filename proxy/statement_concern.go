@@ -49,7 +49,9 @@ func concernOf(text string, x *exchange) concern {
 	most := noConcern
 	for _, mode := range readings(text, x.MariaDB()) {
 		for _, st := range ddl.Parse(text, mode) {
-			most = max(most, concernOfOne(st, x))
+			if most = max(most, concernOfOne(st, x)); most == ours {
+				return ours
+			}
 		}
 	}
 	return most

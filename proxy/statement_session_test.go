@@ -121,3 +121,13 @@ func TestTextIsComputedWithoutEffect(t *testing.T) {
 		t.wantPolicy("t", hourly)
 	})
 }
+
+// A long script in one packet is read to its end.
+func TestLongScript(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		seed := "DO '" + strings.Repeat("x", 2*glance) + "'"
+		t.exec("DO 1; "+seed+"; ALTER TABLE t TTL_JOB_INTERVAL = '1h'; "+seed, seed)
+		t.wantPolicy("t", "armed created 10 HOUR 1h")
+	})
+}
