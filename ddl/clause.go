@@ -71,7 +71,7 @@ func onOff(on bool) string {
 // it is the value of another one.
 func (r *reader) atOption() bool {
 	t := r.current()
-	if t.kind != word || !r.ours(t) || r.ahead(1).kind == word && r.keyword(t, "TTL") && r.keyword(r.ahead(1), "TTL") {
+	if t.kind != word || !r.ours(t) {
 		return false
 	}
 	if r.at == 0 {

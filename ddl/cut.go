@@ -104,8 +104,9 @@ func (p pieces) serversAfter(n int) bool {
 // wholeComments widens cuts that empty an executable comment to the comment itself.
 func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	for index, comment := range s.comments {
-		if !s.emptied(index+1, tokens, cuts) {
-			continue
+		covers := func(c cut) bool { return c.start <= comment.start && comment.end <= c.end }
+		if !s.emptied(index+1, tokens, cuts) || slices.ContainsFunc(cuts, covers) {
+			continue // the second: a comment in one that goes as a whole
 		}
 		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return c.start >= comment.start && c.end <= comment.end })
 		cuts = append(cuts, cut{start: comment.start, end: comment.end})
