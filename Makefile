@@ -12,7 +12,7 @@ PREFIX      ?= /usr/local
 FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak lint fmt vuln tidy docs chaos clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ tidy: ## check that go.mod and go.sum hold exactly what is needed
 
 soak: build ## 5,000 idle and 200 busy sessions through one proxy, on both servers, with bounded memory
 	go run ./bench/soak -proxy $(BIN)/ttlproxy
+
+soak-tables: build ## 1,000 tables that are due at once, on both servers: how long that takes, and what they cost at rest
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -tables 1000
 
 docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update

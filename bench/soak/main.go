@@ -1,7 +1,9 @@
 // Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs: the proxy's memory must
-// stay bounded, no statement may fail, and what was opened must be closed again.
+// stay bounded, no statement may fail, and what was opened must be closed again. With -tables it lets many tables be due at once
+// instead: each must be cleaned, no other row may go, and it tells how long that takes and what the tables cost at rest.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
+//	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
 //
 // Each server is started privately (see package sandbox).
 package main
@@ -36,6 +38,7 @@ type options struct {
 	idle, busy int
 	length     time.Duration
 	perSession int // KiB
+	tables     int
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -46,12 +49,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.busy, "busy", 200, "sessions that run statements all the time")
 	flags.DurationVar(&o.length, "for", 30*time.Second, "how long they do")
 	flags.IntVar(&o.perSession, "limit", 16, "KiB that a session may cost the proxy")
+	flags.IntVar(&o.tables, "tables", 0, "instead: tables with a TTL, all due at once")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	soak := o.soak
+	if o.tables > 0 {
+		soak = o.soakTables
+	}
 	for flavour := range strings.SplitSeq(*servers, ",") {
-		if err := o.soak(ctx, sandbox.Flavour(flavour), out); err != nil {
+		if err := soak(ctx, sandbox.Flavour(flavour), out); err != nil {
 			return fmt.Errorf("%s: %w", flavour, err)
 		}
 	}

@@ -61,11 +61,11 @@ func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
 func (s *Statements) chooseKeyless(e Estimate) Choice {
 	switch {
 	case s.TimeIndex != "":
-		return Choice{DeleteSome, fmt.Sprintf("bounded deletes by index %s: the table has no unique key without NULLs", s.TimeIndex)}
+		return Choice{DeleteSome, fmt.Sprintf("bounded deletes by index %s: the table has no unique key of whole columns without NULLs", s.TimeIndex)}
 	case e.Rows <= keylessRows:
-		return Choice{DeleteSome, "bounded deletes: the table has no unique key without NULLs, and is small"}
+		return Choice{DeleteSome, "bounded deletes: the table has no unique key of whole columns without NULLs, and is small"}
 	default:
-		return Choice{Refuse, fmt.Sprintf("the table has about %d rows and neither a unique key without NULLs nor an index led by %s; add one of them", e.Rows, s.Expired.Column)}
+		return Choice{Refuse, fmt.Sprintf("the table has about %d rows and neither a unique key of whole columns without NULLs nor an index led by %s; add one of them", e.Rows, s.Expired.Column)}
 	}
 }
 

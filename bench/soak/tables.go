@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+const (
+	tablesSchema = "soak"
+	tableRows    = 100 // in each table; half of them have expired
+	tablesWait   = 30 * time.Minute
+	atRest       = 20 * time.Second
+)
+
+// soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and afterwards they must cost next to
+// nothing.
+func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
+	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: []string{
+		"--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0",
+	}})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "ttlproxy-soak-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	account := server.Config("")
+	proxy, err := program.Launch(o.proxy, dir, program.Config{Args: []string{"--backend=" + server.Addr(), "--engine-user=" + account.User}})
+	if err != nil {
+		return err
+	}
+	defer proxy.Kill()
+	account.Addr = proxy.Addr
+	connector, err := mysql.NewConnector(account)
+	if err != nil {
+		return err
+	}
+	t := &manyTables{db: sql.OpenDB(connector), n: o.tables, pid: proxy.PID(), out: out}
+	defer t.db.Close()
+	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, server.Version, o.tables, tableRows)
+	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return proxy.Stop()
+}
+
+// manyTables is one such run, seen by a client of the proxy.
+type manyTables struct {
+	db  *sql.DB
+	n   int
+	pid int
+	out io.Writer
+}
+
+func (t *manyTables) exec(ctx context.Context, statement string) error {
+	if _, err := t.db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%.60s: %w", statement, err)
+	}
+	return nil
+}
+
+func (t *manyTables) number(ctx context.Context, query string) (n int, err error) {
+	return n, t.db.QueryRowContext(ctx, query).Scan(&n)
+}
+
+func (t *manyTables) make(ctx context.Context) error {
+	for _, statement := range []string{
+		"SET GLOBAL ttl_job_enable = OFF", "CREATE DATABASE " + tablesSchema,
+		"CREATE TABLE " + tablesSchema + ".seed (id INT PRIMARY KEY, created_at DATETIME NOT NULL)",
+	} {
+		if err := t.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	for id := range tableRows {
+		if err := t.exec(ctx, fmt.Sprintf("INSERT INTO "+tablesSchema+".seed VALUES (%d, NOW() - INTERVAL %d DAY)", id, 10*(id%2))); err != nil {
+			return err
+		}
+	}
+	for i := range t.n {
+		if err := t.exec(ctx, fmt.Sprintf("CREATE TABLE %[1]s.t%d LIKE %[1]s.seed", tablesSchema, i)); err != nil {
+			return err
+		}
+		if err := t.exec(ctx, fmt.Sprintf("INSERT INTO %[1]s.t%d SELECT * FROM %[1]s.seed", tablesSchema, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *manyTables) declare(ctx context.Context) error {
+	return t.timed("policies declared", func() error {
+		for i := range t.n {
+			if err := t.exec(ctx, fmt.Sprintf("ALTER TABLE "+tablesSchema+".t%d TTL = created_at + INTERVAL 5 DAY", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// run lets the jobs go and waits until each table has had its own.
+func (t *manyTables) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tablesWait)
+	defer cancel()
+	return t.timed("jobs run", func() error {
+		if err := t.exec(ctx, "SET GLOBAL ttl_job_enable = ON"); err != nil {
+			return err
+		}
+		for {
+			ended, err := t.number(ctx, "SELECT COUNT(*) FROM ttlproxy.job_history WHERE state = 'finished'")
+			if err != nil || ended >= t.n {
+				return err
+			}
+			if err := pause(ctx, time.Second); err != nil {
+				return fmt.Errorf("%d of %d jobs have finished: %w", ended, t.n, err)
+			}
+		}
+	})
+}
+
+// check counts what is left.
+func (t *manyTables) check(ctx context.Context) error {
+	for i := range t.n {
+		left, err := t.number(ctx, fmt.Sprintf("SELECT COUNT(*) * 1000 + COALESCE(SUM(id %% 2), 0) FROM %s.t%d", tablesSchema, i))
+		if err != nil {
+			return err
+		}
+		if left != tableRows/2*1000 {
+			return fmt.Errorf("table t%d has %d rows left, %d of them expired, and should have %d and none", i, left/1000, left%1000, tableRows/2)
+		}
+	}
+	return nil
+}
+
+// rest measures what the tables cost while none is due.
+func (t *manyTables) rest(ctx context.Context) error {
+	return t.timed("at rest", func() error { return pause(ctx, atRest) })
+}
+
+// timed tells how long something took, and the proxy's CPU time and memory.
+func (t *manyTables) timed(what string, do func() error) error {
+	began := time.Now()
+	before, err := measure(t.pid)
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	after, err := measure(t.pid)
+	fmt.Fprintf(t.out, "  %s: %v, of the proxy %v CPU time, %d MiB\n",
+		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10)
+	return err
+}
