@@ -132,7 +132,9 @@ func (e *Engine) leave(ctx context.Context, id uint64) {
 
 // beats keeps the node alive in the catalog.
 func (e *Engine) beats(ctx context.Context) error {
+	halted := false
 	for wait(ctx, catalog.BeatInterval); ctx.Err() == nil; wait(ctx, catalog.BeatInterval) {
+		halted = e.logHalt(ctx, halted)
 		err := e.store.Beat(ctx, e.node.Load(), e.limits.Load().workers, e.heldBy())
 		switch {
 		case errors.Is(err, catalog.ErrNodeGone):
@@ -145,6 +147,18 @@ func (e *Engine) beats(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// logHalt tells the log when this node begins to be stopped, and when that is over.
+func (e *Engine) logHalt(ctx context.Context, before bool) (halted bool) {
+	why := e.stopped()
+	switch halted = why != ""; {
+	case halted && !before:
+		e.log.LogAttrs(ctx, slog.LevelWarn, "this node deletes nothing", slog.String("reason", why))
+	case before && !halted:
+		e.log.LogAttrs(ctx, slog.LevelInfo, "this node deletes again")
+	}
+	return halted
 }
 
 func (e *Engine) beaten() {

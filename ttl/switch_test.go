@@ -2,8 +2,10 @@ package ttl
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -100,6 +102,33 @@ func TestDisabledStartsNothing(t *testing.T) {
 		defer f.run(nil)()
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
 	})
+}
+
+// TestHaltIsLogged: whoever touches the stop file reads in the log that it was seen, once, and that it is gone.
+func TestHaltIsLogged(t *testing.T) {
+	t.Parallel()
+	stopFile := filepath.Join(t.TempDir(), "stop")
+	var log strings.Builder
+	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	e.limits.Store(&limits{enabled: true})
+	e.beaten()
+	halted := e.logHalt(t.Context(), false)
+	if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		halted = e.logHalt(t.Context(), halted)
+	}
+	if err := os.Remove(stopFile); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		halted = e.logHalt(t.Context(), halted)
+	}
+	got := log.String()
+	if halted || strings.Count(got, "\n") != 2 || !strings.Contains(got, "this node deletes nothing") || !strings.Contains(got, stopFile) || !strings.Contains(got, "this node deletes again") {
+		t.Errorf("got %s", got)
+	}
 }
 
 // TestStopFileEndsByItself: when the file is gone, work goes on where it was.

@@ -45,6 +45,21 @@ func nodeState(n catalog.Node) string {
 	}
 }
 
+// HeldBack is what holds the live engines back, when something does on each of them: a limit, or a stop file.
+func (s *Snapshot) HeldBack() string {
+	var why string
+	for i := range s.Nodes {
+		switch n := &s.Nodes[i]; {
+		case !n.Live || !n.Engine:
+		case n.Status == "":
+			return ""
+		case why == "":
+			why = n.Status
+		}
+	}
+	return why
+}
+
 // HasEngine reports whether a live node runs jobs.
 func (s *Snapshot) HasEngine() bool {
 	_, engines := s.liveNodes()

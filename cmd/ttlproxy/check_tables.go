@@ -18,6 +18,9 @@ func diagnose(ctx context.Context, from report.Source) ([]catalog.Finding, error
 	if !s.HasEngine() {
 		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
 	}
+	if why := s.HeldBack(); why != "" {
+		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "every engine is held back: " + why}
+	}
 	findings := []catalog.Finding{engines}
 	for _, w := range s.Work() {
 		v, table := report.Judge(w), w.Policy.Table

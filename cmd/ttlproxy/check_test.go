@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -16,6 +17,25 @@ func (s sickStore) Policies(ctx context.Context) ([]catalog.Policy, error) {
 	all, err := s.someStore.Policies(ctx)
 	all[1].Version, all[1].Approval.Required = 2, true
 	return all, err
+}
+
+// heldStore is a catalog whose only engine deletes nothing.
+type heldStore struct{ someStore }
+
+func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
+	return []catalog.Node{{ID: 1, Engine: true, Live: true, Status: "the stop file /stop exists"}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
+}
+
+func TestHeldBack(t *testing.T) {
+	t.Parallel()
+	found, err := diagnose(t.Context(), heldStore{})
+	if err != nil || found[0].Level != catalog.LevelWarning || found[0].Text != "every engine is held back: the stop file /stop exists" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	var b strings.Builder
+	if err := overview(t.Context(), &b, screen{}, heldStore{}); err != nil || !strings.Contains(b.String(), "UTC  held back: the stop file /stop exists  tables") {
+		t.Errorf("got %s, %v", b.String(), err)
+	}
 }
 
 func TestDiagnose(t *testing.T) {

@@ -77,6 +77,9 @@ func headline(s *report.Snapshot) string {
 		}
 	}
 	state := "deleting"
+	if why := s.HeldBack(); why != "" {
+		state = "held back: " + why
+	}
 	switch halt := s.Halt(); {
 	case halt != "":
 		state = "NOT DELETING: " + halt
