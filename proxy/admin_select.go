@@ -45,6 +45,7 @@ func (r *reply) prepared() string {
 }
 
 // selectRows turns rows as JSON into a table with the right types. Times are shown in the session's zone, as TIMESTAMPs are.
+// The paths say their character set because MySQL takes none from a client that has said SET NAMES binary.
 func selectRows(columns []report.Column, rows string) string {
 	var names, definitions strings.Builder
 	for i, c := range columns {
@@ -61,9 +62,9 @@ func selectRows(columns []report.Column, rows string) string {
 		if c.Type.IsText() {
 			definitions.WriteString(" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
 		}
-		definitions.WriteString(" PATH '$[" + strconv.Itoa(i) + "]'")
+		definitions.WriteString(" PATH _utf8mb4'$[" + strconv.Itoa(i) + "]'")
 	}
-	return "SELECT " + names.String() + " FROM JSON_TABLE(" + rows + ", '$[*]' COLUMNS (" + definitions.String() + ")) AS r"
+	return "SELECT " + names.String() + " FROM JSON_TABLE(" + rows + ", _utf8mb4'$[*]' COLUMNS (" + definitions.String() + ")) AS r"
 }
 
 // literalRows writes the rows of a list as a JSON literal.

@@ -94,7 +94,7 @@ func (a *admin) readableTables(ctx context.Context, x *exchange, visible map[cat
 		}
 	}
 	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
-		") AND FIND_IN_SET('select', PRIVILEGES)")
+		") AND FIND_IN_SET("+literal("select")+", PRIVILEGES)")
 	if err != nil {
 		return nil, err
 	}

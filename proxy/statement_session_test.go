@@ -131,3 +131,16 @@ func TestLongScript(t *testing.T) {
 		t.wantPolicy("t", "armed created 10 HOUR 1h")
 	})
 }
+
+// A client that wants bytes and no characters gets everything all the same.
+func TestNamesBinary(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("SET NAMES binary", "CREATE TABLE `表` (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"SHOW TTL TABLES", "EXPLAIN TTL `表`", "SHOW VARIABLES LIKE 'ttl_%'", "SELECT table_id FROM mysql.tidb_ttl_table_status")
+		t.wantPolicy("表", hourly)
+		if got := t.created("`表`"); !strings.Contains(got, "TTL=`created`") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
