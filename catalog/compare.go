@@ -62,6 +62,8 @@ func holdReplaced(known, now []Identity) []Identity {
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
 		switch {
+		case k >= 0 && known[k].Held == FirstSight:
+			out[i].Held = FirstSight
 		case n.Partition == "" || k < 0:
 		case known[k].Held != "":
 			out[i].Held = known[k].Held

@@ -74,6 +74,20 @@ const (
  VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
+// Identities on other members of a cluster. Conditions on {server-key} tell which is this one.
+const (
+	countVouchers = `SELECT COUNT(*) FROM {policy_identity} i JOIN {node} n ON n.server = i.server AND n.engine AND n.left_at IS NULL
+ WHERE i.policy_id = ? AND i.partition_name = '' AND i.held IS NULL AND i.server <> {server-key}
+ AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND`
+	selectOthers = `SELECT EXISTS (SELECT 1 FROM {node} n WHERE n.engine AND n.left_at IS NULL AND n.server <> {server-key}
+ AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND)`
+	selectUnvouched = `SELECT ` + policyColumns + ` WHERE p.armed AND EXISTS (SELECT 1 FROM {policy_identity} i
+ WHERE i.policy_id = p.id AND i.held = '` + FirstSight + `' AND i.server <> {server-key})
+ AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL AND h.server = {server-key})`
+	vouch = `UPDATE {policy_identity} i JOIN {policy} p ON p.id = i.policy_id SET i.held = NULL
+ WHERE i.held = ? AND i.server <> {server-key} AND p.id = ? AND p.version = ?`
+)
+
 // Pauses.
 const (
 	setPause          = `UPDATE {pause} SET paused = TRUE, reason = ?, paused_by = ?, paused_at = UTC_TIMESTAMP(6), until = ? WHERE policy_id = ?`

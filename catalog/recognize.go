@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"slices"
 )
 
 // Recognize compares a policy's table with the one the policy was declared on. The same table, altered in a way that
@@ -18,6 +20,11 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 		return nil, "", err
 	}
 	how, now, why := Compare(p.Shape, known, seen)
+	if how != Stranger && (len(known) == 0 || known[0].Held == FirstSight) {
+		if how, now, err = s.firstSight(ctx, p, known, now); err != nil {
+			return nil, "", err
+		}
+	}
 	switch how {
 	case Same:
 		return now, "", nil
@@ -26,7 +33,7 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 			if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 				return err
 			}
-			if len(known) == 1 && len(now) == 1 {
+			if len(known) == 1 && len(now) == 1 && !known[0].CreateTime.Equal(now[0].CreateTime) {
 				if _, err := s.exec(ctx, tx, doubtApproval, p.ID, p.Version); err != nil {
 					return err
 				}
@@ -36,4 +43,55 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 	default:
 		return nil, why, s.Disarm(ctx, actor, p.ID, p.Version, why)
 	}
+}
+
+// FirstSight holds a table on a member of a cluster that has not seen it under its policy before. The shape does not tell it from one that
+// has taken its name since the policy was declared on another member; a node there does (Vouch).
+const FirstSight = "this server sees the table for the first time: a node on another member is asked whether it is the one the policy was declared on"
+
+// firstSight holds what is seen for the first time as long as there is a node that can vouch for it.
+func (s *Store) firstSight(ctx context.Context, p Policy, known, now []Identity) (Resemblance, []Identity, error) {
+	var vouchers int
+	if err := s.db.QueryRowContext(ctx, s.sql(countVouchers), p.ID, s.deadAfter()).Scan(&vouchers); err != nil {
+		return Same, nil, fmt.Errorf("look for nodes on other members: %w", err)
+	}
+	now = slices.Clone(now)
+	for i := range now {
+		switch {
+		case vouchers > 0:
+			now[i].Held = FirstSight
+		case now[i].Held == FirstSight:
+			now[i].Held = ""
+		}
+	}
+	if slices.Equal(known, now) {
+		return Same, now, nil
+	}
+	return Changed, now, nil
+}
+
+// Vouch lets other members trust what they see for the first time, where the table still is the policy's on this one: what they have
+// seen is older than this look, so that the same table had the name all the time. Every node calls it now and then.
+func (s *Store) Vouch(ctx context.Context, actor string) error {
+	var others bool
+	if err := s.db.QueryRowContext(ctx, s.sql(selectOthers), s.deadAfter()).Scan(&others); err != nil || !others {
+		return err
+	}
+	waiting, err := s.policies(ctx, s.db, selectUnvouched)
+	if err != nil {
+		return err
+	}
+	for _, p := range waiting {
+		known, _, err := s.Recognize(ctx, actor, p)
+		if err != nil {
+			return err
+		}
+		if len(known) == 0 || known[0].Held != "" {
+			continue
+		}
+		if _, err := s.exec(ctx, s.db, vouch, FirstSight, p.ID, p.Version); err != nil {
+			return fmt.Errorf("vouch for %s: %w", p.Table, err)
+		}
+	}
+	return nil
 }

@@ -23,11 +23,17 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 // remembered is what the table was on the worker's server when it was last recognized; on first sight that is done now.
 func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
+	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
+		err = &doubtError{catalog.FirstSight}
+	}
 	if err != nil || len(known) > 0 {
 		return known, err
 	}
 	if known, err = w.recognize(ctx, p); err != nil || known == nil {
 		return nil, err
+	}
+	if known[0].Held == catalog.FirstSight {
+		return nil, &doubtError{catalog.FirstSight}
 	}
 	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
 		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one", w.session.server)}

@@ -120,6 +120,9 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return why, err
 	}
 	known, err := t.store.Identities(ctx, p.ID)
+	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
+		known, err = t.recognize(ctx, p) // those who could vouch for it may be gone
+	}
 	if err != nil {
 		return "", err
 	}

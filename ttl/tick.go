@@ -30,6 +30,7 @@ type ticker struct {
 	limitsAt   time.Time
 	keptAt     time.Time
 	sweptAt    time.Time
+	vouchedAt  time.Time
 	clock      clockWatch
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
@@ -103,6 +104,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		t.sweep(ctx)
 		t.keep(ctx)
 	}
+	t.vouch(ctx)
 	t.turns.set(jobs, v.late())
 	t.forget(jobs)
 	for _, job := range jobs {
@@ -220,6 +222,20 @@ func (t *ticker) sweep(ctx context.Context) {
 	}
 	if n > 0 {
 		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement", slog.Int("policies", n))
+	}
+}
+
+// vouchEvery is how soon a table that another member of the cluster sees for the first time is looked at here.
+const vouchEvery = 2 * time.Second
+
+// vouch tells other members which tables are still the ones their policies were declared on, done by every node.
+func (t *ticker) vouch(ctx context.Context) {
+	if time.Since(t.vouchedAt) < vouchEvery {
+		return
+	}
+	t.vouchedAt = time.Now()
+	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !settled(err) {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be looked at for other members", slog.Any("err", err))
 	}
 }
 
