@@ -52,6 +52,9 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.hideRows(p, s.Table, rule.Column); err != nil {
 		return nil, err
 	}
+	if err := a.showTriggers(p, table); err != nil {
+		return nil, err
+	}
 	l := explainList(p)
 	if s.JSON {
 		l = explainJSON(p)
@@ -87,4 +90,19 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 		return nil
 	}
 	return err
+}
+
+// showTriggers asks the server, as the client, for triggers that it may not show to the service account.
+func (a *admin) showTriggers(p *plan.Preview, t catalog.Table) error {
+	r, err := askAll(a.x, "SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' AND EVENT_OBJECT_SCHEMA = "+
+		literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, string(row[0]))
+	}
+	p.ShowTriggers(names)
+	return nil
 }

@@ -10,6 +10,17 @@ import (
 // largeTable is from how many rows on a table should have an index on time, if little of it is due at a time.
 const largeTable = 100_000
 
+const triggersRun = "triggers will run for every deleted row: %s"
+
+// ShowTriggers adds those that somebody else was shown. MySQL shows them to nobody without the right TRIGGER on the table, which
+// the asking account need not have.
+func (p *Preview) ShowTriggers(names []string) {
+	if len(p.Triggers) == 0 && len(names) > 0 {
+		p.Triggers = names
+		p.Warnings = append(p.Warnings, fmt.Sprintf(triggersRun, strings.Join(names, ", ")))
+	}
+}
+
 // warnings are what somebody should know before it happens.
 func (v *preview) warnings(p *Preview) []string {
 	var w []string
@@ -27,7 +38,7 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Null > 0, "rows without a date, which never expire: %s", about(p.Null, p.RowsExact))
 	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
-	warn(len(p.Triggers) > 0, "triggers will run for every deleted row: %s", strings.Join(p.Triggers, ", "))
+	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
 	unfit := v.facts.Unfit()
 	warn(unfit != "", "jobs will wait: %s", unfit)
 	return w
