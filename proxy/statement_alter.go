@@ -212,8 +212,10 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
 func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
-	if _, err := t.x.Ask("ALTER TABLE " + a.Table.Text); err != nil {
-		return err // no right, or the table is locked: the policy is not touched
+	if !t.numbered {
+		if _, err := t.x.Ask("ALTER TABLE " + a.Table.Text); err != nil {
+			return err // no right, or the table is locked: the policy is not touched
+		}
 	}
 	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {

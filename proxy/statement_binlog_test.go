@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Pitfall 35: what is run in the client's name is in the binlog: the statement without our clause, and the empty ALTER that
@@ -56,4 +58,31 @@ func (t *theatre) binlog() []string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// Whoever plays a binary log back gives each transaction its number: an ALTER must be the one that takes it.
+func TestNumberedTransaction(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		number, taken := "SET gtid_next = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:"+strconv.FormatInt(time.Now().UnixNano(), 10)+"'", "SET gtid_next = AUTOMATIC"
+		if t.store.Server().MariaDB {
+			number, taken = "SET gtid_seq_no = "+strconv.FormatInt(time.Now().Unix(), 10), "DO 1"
+		}
+		if _, err := t.db.ExecContext(t.Context(), number); err != nil {
+			t.Skipf("%s: %v", number, err)
+		}
+		t.exec("ALTER TABLE t ADD COLUMN x INT", taken)
+		t.wantPolicy("t", hourly)
+		if !t.store.Server().MariaDB {
+			return
+		}
+		var last string
+		if err := t.db.QueryRowContext(t.Context(), "SELECT @@last_gtid").Scan(&last); err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.TrimPrefix(number, "SET gtid_seq_no = "); last != "" && !strings.HasSuffix(last, "-"+want) {
+			t.Errorf("the ALTER got the number %s, want %s", last, want)
+		}
+	})
 }

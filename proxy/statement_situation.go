@@ -16,16 +16,25 @@ type situation struct {
 	results   string // character_set_results; empty means as stored
 	account   string // user@host as the server knows it
 	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
+	numbered  bool   // the next transaction has a number already, so that nothing of ours may come before it
 	// host and port are those of the client's server, which need not be the one that the catalog is read from.
 	host, port string
 }
 
-var askSituation = selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results", "CURRENT_USER()",
-	"@@foreign_key_checks", "@@unique_checks", "VERSION()", "@@hostname", "@@port")
+// askSituation is the question; the last value is the number that the client has given its next transaction, as somebody who plays
+// a binary log back does.
+func askSituation(mariaDB bool) string {
+	number := "@@gtid_next"
+	if mariaDB {
+		number = "@@gtid_seq_no"
+	}
+	return selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results", "CURRENT_USER()",
+		"@@foreign_key_checks", "@@unique_checks", "VERSION()", "@@hostname", "@@port", number)
+}
 
 // readSituation asks the client's session.
 func readSituation(x *exchange) (*situation, error) {
-	v, err := x.AskValues(askSituation)
+	v, err := x.AskValues(askSituation(x.MariaDB()))
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +52,7 @@ func readSituation(x *exchange) (*situation, error) {
 		restoring: v[5] == "0" || v[6] == "0",
 		host:      v[8],
 		port:      v[9],
+		numbered:  v[10] != "0" && !strings.HasPrefix(v[10], "AUTOMATIC"),
 	}, nil
 }
 
