@@ -101,9 +101,9 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		if err := t.schedule(ctx, v); err != nil {
 			return err
 		}
-		t.sweep(ctx)
 		t.keep(ctx)
 	}
+	t.sweep(ctx)
 	t.vouch(ctx)
 	t.turns.set(jobs, v.late())
 	t.forget(jobs)
@@ -210,7 +210,8 @@ func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
 // sweepEvery is how soon the policies of a statement whose client has vanished are looked after.
 const sweepEvery = 5 * time.Second
 
-// sweep settles what clients left behind in the middle of a DDL, done by the leader.
+// sweep settles what clients left behind in the middle of a DDL, done by every node: whether a connection is gone only its own
+// member of a cluster can tell.
 func (t *ticker) sweep(ctx context.Context) {
 	if time.Since(t.sweptAt) < sweepEvery {
 		return
