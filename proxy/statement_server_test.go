@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,6 +89,30 @@ func TestForeignKeys(t *testing.T) {
 		t.fails(8152, "ALTER TABLE other ADD FOREIGN KEY (p) REFERENCES expires (id)")
 		t.fails(8152, "CREATE TABLE x (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES x (id)) TTL = created + INTERVAL 1 DAY")
 		t.fails(8153, "CREATE TABLE x (id DOUBLE PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+	})
+}
+
+// TestClausesFromADumpWait: in a session as those that load dumps, a clause in comment form has to be approved by somebody.
+func TestClausesFromADumpWait(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		for i, c := range []struct {
+			set, clause string
+			waits       bool
+		}{
+			{"foreign_key_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
+			{"unique_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
+			{"unique_checks = 0", "TTL=created + INTERVAL 10 HOUR", false},
+			{"character_set_results = utf16, foreign_key_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
+			{"foreign_key_checks = 1", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", false},
+		} {
+			table := fmt.Sprintf("t%d", i)
+			t.exec("SET foreign_key_checks = 1, unique_checks = 1, NAMES utf8mb4", "SET "+c.set, "CREATE TABLE "+table+" (id INT PRIMARY KEY, created DATETIME) "+c.clause)
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
+			if err != nil || p.Approval.Required != c.waits {
+				t.Errorf("SET %s, %s: the policy waits for approval is %v, want %v; %v", c.set, c.clause, p.Approval.Required, c.waits, err)
+			}
+		}
 	})
 }
 

@@ -29,7 +29,7 @@ func askSituation(mariaDB bool) string {
 		number = "@@gtid_seq_no"
 	}
 	return selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results", "CURRENT_USER()",
-		"@@foreign_key_checks", "@@unique_checks", "VERSION()", "@@hostname", "@@port", number)
+		"@@foreign_key_checks + 0", "@@unique_checks + 0", "VERSION()", "@@hostname", "@@port", number)
 }
 
 // readSituation asks the client's session.
@@ -49,7 +49,7 @@ func readSituation(x *exchange) (*situation, error) {
 		},
 		results:   v[3],
 		account:   v[4],
-		restoring: v[5] == "0" || v[6] == "0",
+		restoring: v[5] != "1" || v[6] != "1",
 		host:      v[8],
 		port:      v[9],
 		numbered:  v[10] != "0" && !strings.HasPrefix(v[10], "AUTOMATIC"),
