@@ -1,0 +1,62 @@
+package docs
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// targets lists what a script makes, in the order written.
+func targets(t *testing.T, path, pattern string) []string {
+	t.Helper()
+
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestSameChecksEverywhere: what the hosted workflow runs on every change also runs before a change is handed in, except for
+// what needs Docker or a network of its own.
+func TestSameChecksEverywhere(t *testing.T) {
+	t.Parallel()
+
+	elsewhere := []string{"vuln", "up", "down"}
+	hosted := slices.DeleteFunc(targets(t, "../.github/workflows/ci.yml", `(?m)run: make ([a-z-]+)`), func(target string) bool {
+		return slices.Contains(elsewhere, target)
+	})
+	local := targets(t, "../.ci/run", `(?m)^[^#\n]*\bmake (?:--[a-z-]+ )*([a-z]+)\b`)
+
+	if !slices.Equal(hosted, local) || len(local) == 0 {
+		t.Errorf("the hosted workflow makes %q, .ci/run makes %q", hosted, local)
+	}
+}
+
+// TestContainersTrustTheirCheckout: in a container git refuses a checkout that belongs to another user, and the build, which
+// asks git for the revision, fails.
+func TestContainersTrustTheirCheckout(t *testing.T) {
+	t.Parallel()
+
+	for _, path := range []string{"../.github/workflows/ci.yml", "../.github/workflows/nightly.yml"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for job := range strings.SplitSeq(string(text), "runs-on: ") {
+			made := strings.Index(job, "run: make ")
+			trusted := strings.Index(job, "safe.directory")
+			if strings.Contains(job, "container: ") && (trusted < 0 || made < trusted) {
+				t.Errorf("%s: a job in a container makes something before it trusts its checkout:\n%s", path, job)
+			}
+		}
+	}
+}
