@@ -26,7 +26,8 @@ func expectGreeting(want wire.Capability) wiretest.Step {
 
 func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
 	t.Parallel()
-	const caps = wiretest.Capabilities | wire.Compress | wire.CompressZstd | wire.SSL | wire.ComMulti | wire.CacheMetadata
+	const unwanted = wire.Compress | wire.CompressZstd | wire.NoSchema
+	const caps = wiretest.Capabilities | unwanted | wire.SSL | wire.ComMulti | wire.CacheMetadata
 	backend := wiretest.Serve(t, wiretest.Script{
 		wiretest.Send(0, greeting(caps)),
 		wiretest.Expect(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata)),
@@ -35,8 +36,8 @@ func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address,
 		expectGreeting(wiretest.Capabilities|wire.CacheMetadata),
-		// A client that asks for compression all the same does not get it.
-		wiretest.Send(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata|wire.Compress|wire.CompressZstd)),
+		// A client that asks for them all the same does not get them.
+		wiretest.Send(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata|unwanted)),
 		wiretest.Expect(2, okPacket(auto)))
 }
 

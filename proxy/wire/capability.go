@@ -10,7 +10,7 @@ const (
 	FoundRows        Capability = 1 << 1
 	LongFlag         Capability = 1 << 2
 	ConnectWithDB    Capability = 1 << 3
-	NoSchema         Capability = 1 << 4
+	NoSchema         Capability = 1 << 4 // the schema in front of a table's name is ignored
 	Compress         Capability = 1 << 5
 	LocalFiles       Capability = 1 << 7
 	IgnoreSpace      Capability = 1 << 8
