@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -111,13 +112,37 @@ func (c *checkup) catalog(ctx context.Context) error {
 	default:
 		return err
 	}
-	return nil
+	return c.schemaShared(ctx)
 }
 
-// ownSchema tries what a migration and the engine do, on a table of its own.
+// schemaShared looks for what somebody else keeps in the catalog's schema.
+func (c *checkup) schemaShared(ctx context.Context) error {
+	store, err := newStore(ctx, c.db, c.cfg)
+	if err != nil {
+		return err
+	}
+	steps, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+
+	err = store.refuseShared(ctx, steps)
+	if errors.Is(err, ErrSharedSchema) {
+		c.bad(LevelError, "catalog", err.Error(), "")
+		return nil
+	}
+	return err
+}
+
+// probePrefix begins the names of what a check makes in the catalog's schema, and drops again.
+const probePrefix = "check_probe_"
+
+// ownSchema tries what a migration and the engine do, on a table whose name nobody else can have.
 func (c *checkup) ownSchema(ctx context.Context) error {
-	probe := ddl.QuoteTable(c.cfg.Schema, "check_probe")
-	view := ddl.QuoteTable(c.cfg.Schema, "check_probe_view")
+	name := probePrefix + strings.ToLower(rand.Text())
+	probe := ddl.QuoteTable(c.cfg.Schema, name)
+	view := ddl.QuoteTable(c.cfg.Schema, name+"_view")
+
 	var err error
 	steps := append([]string{}, probeSchema...)
 	if c.store == nil {

@@ -95,26 +95,6 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 // oneLine keeps a text inside its comment.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ErrInUse says that proxies are at work with the catalog.
-var ErrInUse = errors.New("proxies are at work with this catalog")
-
-// Uninstall drops the catalog's schema, which is all that ttlproxy creates on a server. It refuses while live nodes work with it.
-func (s *Store) Uninstall(ctx context.Context) error {
-	nodes, err := s.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		if n.Live {
-			return fmt.Errorf("%w: %s; stop them first", ErrInUse, n.Name)
-		}
-	}
-	if _, err := s.db.ExecContext(ctx, dropSchema+s.schema); err != nil {
-		return fmt.Errorf("drop schema %s: %w", s.cfg.Schema, err)
-	}
-	return nil
-}
-
 // ErrNoCatalog says that the schema has not been made.
 var ErrNoCatalog = errors.New("there is no catalog")
 

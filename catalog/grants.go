@@ -33,9 +33,9 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 			"the account; its password goes into --engine-password-file",
 		},
 		{
-			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW ON " +
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE, EVENT ON " +
 				pattern(orDefault(a.Catalog, DefaultSchema)) + ".*" + to,
-			"its own schema: policies, jobs and history",
+			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps something in it",
 		},
 	}
 	for _, on := range scopes(a.Schemas) {

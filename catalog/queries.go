@@ -19,8 +19,18 @@ const (
 
 // The schema.
 const (
-	createSchema    = `CREATE DATABASE IF NOT EXISTS `
-	dropSchema      = `DROP DATABASE IF EXISTS `
+	createSchema = `CREATE DATABASE IF NOT EXISTS `
+	dropSchema   = `DROP DATABASE IF EXISTS `
+	// selectContents lists what there can be in a schema; views are among the tables.
+	selectContents = `SELECT IF(TABLE_TYPE LIKE '%VIEW', 'VIEW', 'TABLE'), TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?
+UNION ALL SELECT ROUTINE_TYPE, ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = ?
+UNION ALL SELECT 'EVENT', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = ?`
+	// selectSeesContents counts the rights that show routines and events. Those that come by a role are not listed.
+	selectSeesContents = `SELECT COUNT(DISTINCT PRIVILEGE_TYPE) FROM (
+  SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
+  UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE ? LIKE TABLE_SCHEMA
+) AS held WHERE PRIVILEGE_TYPE IN ('EXECUTE', 'EVENT') AND GRANTEE = ?`
+	selectAccount   = `SELECT CURRENT_USER()`
 	createMigration = `CREATE TABLE IF NOT EXISTS {migration} (
   number     INT UNSIGNED NOT NULL,
   name       VARCHAR(128) NOT NULL,

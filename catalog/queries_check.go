@@ -14,8 +14,6 @@ const (
 
 // probeSchema is what migrations and the engine need in the catalog's schema.
 var probeSchema = []string{
-	`DROP VIEW IF EXISTS {view}`,
-	`DROP TABLE IF EXISTS {probe}`,
 	`CREATE TABLE {probe} (id INT PRIMARY KEY) ENGINE=InnoDB`,
 	`ALTER TABLE {probe} ADD COLUMN n INT NOT NULL DEFAULT 0, ADD INDEX (n)`,
 	`INSERT INTO {probe} (id) VALUES (1)`,

@@ -181,22 +181,3 @@ func TestExportKeepsPausesAndSettings(t *testing.T) {
 		}
 	})
 }
-
-func TestUninstallLeavesNothing(t *testing.T) {
-	t.Parallel()
-	onServers(t, func(t *testing.T, b *bench) {
-		node := b.node(t)
-		if err := b.Uninstall(t.Context()); !errors.Is(err, ErrInUse) {
-			t.Errorf("with a live node: got %v, want %v", err, ErrInUse)
-		}
-		if err := b.Leave(t.Context(), node); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Uninstall(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := OpenExisting(t.Context(), b.db, Config{Schema: b.Schema()}); !errors.Is(err, ErrNoCatalog) {
-			t.Errorf("got %v, want %v", err, ErrNoCatalog)
-		}
-	})
-}

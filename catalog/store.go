@@ -47,6 +47,9 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuseShared(ctx, steps); err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
 	if err := s.migrate(ctx, steps); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}

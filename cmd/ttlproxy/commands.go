@@ -38,8 +38,9 @@ func commands() []command {
 		},
 		{
 			name: "uninstall", summary: "print what export prints, then remove the catalog",
-			text: "Prints what export prints, then drops the catalog's schema. It refuses while proxies are at work with it.",
-			run:  uninstall,
+			text: "Prints what export prints, then drops the tables and views that ttlproxy has made, and their schema if nothing else is in it. " +
+				"It asks first, and refuses while proxies are at work with the catalog.",
+			run: uninstall,
 		},
 		{
 			name: "config", summary: "print an example of the configuration file",

@@ -42,7 +42,7 @@ func (d *door) catalog() *catalog.Store {
 
 // open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
 // damaged schema, is logged once and told to the clients of TTL statements; someone may mend it. Only a login that is
-// refused at the very start is an error: then the account or its password was given wrong.
+// refused, or a schema that is somebody else's, at the very start is an error: then an option was given wrong.
 func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger, metrics *catalog.Metrics) (*catalog.Store, error) {
 	const interval = time.Second
 	first := sync.OnceFunc(func() { close(d.tried) })
@@ -57,7 +57,9 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 		if ctx.Err() != nil {
 			return nil, nil //nolint:nilnil // asked to stop while trying: nothing failed
 		}
-		if logged == "" && refused(err) {
+		// A schema in which somebody keeps something else was named wrong, unless a catalog is in it already: then clients need us.
+		misplaced := errors.Is(err, catalog.ErrSharedSchema) && errors.Is(err, catalog.ErrNoCatalog)
+		if logged == "" && (refused(err) || misplaced) {
 			return nil, o.advise(err)
 		}
 		err = o.advise(err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -12,20 +11,6 @@ import (
 // export is `ttlproxy export`: all policies and settings as statements.
 func export(ctx context.Context, w world, o *options, _ []string) error {
 	return o.withCatalog(ctx, func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
-}
-
-// uninstall is `ttlproxy uninstall`: it prints the policies, then drops the catalog.
-func uninstall(ctx context.Context, w world, o *options, _ []string) error {
-	return o.withCatalog(ctx, func(store *catalog.Store) error {
-		if err := writePolicies(ctx, w.stdout, store); err != nil {
-			return err
-		}
-		if err := store.Uninstall(ctx); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(w.stdout, "-- Schema %s is dropped; nothing else was made on the server but the account:\n-- DROP USER '%s'@'%%';\n", o.Schema, o.EngineUser)
-		return err
-	})
 }
 
 func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) error {

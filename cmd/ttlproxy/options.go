@@ -26,6 +26,8 @@ type options struct {
 	StatusFormat                         string
 	Watch                                bool
 
+	DryRun, Yes bool
+
 	LogFormat, LogLevel string
 
 	BackendCheck string
@@ -66,7 +68,7 @@ var (
 // table is everything that can be set when the program starts. What can be set while it runs, for the whole cluster and
 // by SQL, is in catalog's table of settings.
 func table() []option {
-	return slices.Concat(generalOptions(), clientOptions(), serverOptions(), engineOptions(), watchingOptions(), statusOptions(), demoOptions())
+	return slices.Concat(generalOptions(), clientOptions(), serverOptions(), engineOptions(), watchingOptions(), statusOptions(), uninstallOptions(), demoOptions())
 }
 
 // generalOptions are the part of the table about where the others come from.

@@ -1,6 +1,6 @@
 -- The service account of docker-compose.yml: what `ttlproxy init` prints for MySQL, for one schema of applications.
 CREATE USER IF NOT EXISTS 'ttlproxy'@'%' IDENTIFIED BY 'ttlproxy';
-GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW ON `ttlproxy`.* TO 'ttlproxy'@'%';
+GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE, EVENT ON `ttlproxy`.* TO 'ttlproxy'@'%';
 GRANT SELECT, DELETE ON `app`.* TO 'ttlproxy'@'%';
 GRANT PROCESS ON *.* TO 'ttlproxy'@'%';
 GRANT REPLICATION CLIENT ON *.* TO 'ttlproxy'@'%';

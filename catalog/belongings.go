@@ -1,0 +1,94 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// ErrSharedSchema says that the schema holds what ttlproxy has not made.
+var ErrSharedSchema = errors.New("the catalog needs a schema of its own")
+
+// object is a table, view, routine or event of the catalog's schema.
+type object struct{ kind, name string }
+
+func (o object) String() string { return strings.ToLower(o.kind) + " " + ddl.Quote(o.name) }
+
+// creates finds what a statement of a migration makes.
+var creates = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:SQL SECURITY INVOKER )?` +
+	`(TABLE|VIEW|PROCEDURE|FUNCTION) (?:IF NOT EXISTS )?\{?(\w+)`)
+
+// belongings lists what the migrations have made, the latest first, so that what refers to others is dropped before them.
+func belongings(steps []migration) []object {
+	all := []object{ours(createMigration)}
+	for _, m := range steps {
+		for _, q := range m.statements {
+			if o := ours(q); o.name != "" && !slices.Contains(all, o) {
+				all = append(all, o)
+			}
+		}
+	}
+
+	slices.Reverse(all)
+	return all
+}
+
+func ours(statement string) object {
+	m := creates.FindStringSubmatch(statement)
+	if m == nil {
+		return object{}
+	}
+	return object{kind: m[1], name: m[2]}
+}
+
+// contents lists what is in the schema now, as far as the account may see it.
+func (s *Store) contents(ctx context.Context) ([]object, error) {
+	schema := s.stored(Table{Schema: s.cfg.Schema}).Schema
+	rows, err := s.db.QueryContext(ctx, selectContents, schema, schema, schema)
+	if err != nil {
+		return nil, fmt.Errorf("list schema %s: %w", s.cfg.Schema, err)
+	}
+	return collect(rows, func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) })
+}
+
+// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and drops is.
+func strangers(found []object, steps []migration) (others []object) {
+	known := belongings(steps)
+	for _, o := range found {
+		if !slices.Contains(known, o) && !strings.HasPrefix(o.name, probePrefix) {
+			others = append(others, o)
+		}
+	}
+	return others
+}
+
+// refuseShared keeps the catalog out of a schema in which somebody keeps something else: one day one of the two would be
+// taken for the other.
+func (s *Store) refuseShared(ctx context.Context, steps []migration) error {
+	found, err := s.contents(ctx)
+	others := strangers(found, steps)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+
+	const shown = 3
+	names := make([]string, 0, shown+1)
+	for _, o := range others[:min(shown, len(others))] {
+		names = append(names, o.String())
+	}
+	if len(others) > shown {
+		names = append(names, fmt.Sprintf("%d more", len(others)-shown))
+	}
+	err = fmt.Errorf("%w: %s also holds %s, which ttlproxy has not made; move that elsewhere, or name another schema with --catalog-schema",
+		ErrSharedSchema, s.cfg.Schema, strings.Join(names, ", "))
+	if len(others) == len(found) {
+		err = fmt.Errorf("%w in it, and none is made: %w", ErrNoCatalog, err)
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestUninstallLeavesNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		node := b.node(t)
+		if _, err := b.Uninstall(t.Context()); !errors.Is(err, ErrInUse) {
+			t.Errorf("with a live node: got %v, want %v", err, ErrInUse)
+		}
+		if err := b.Leave(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+
+		removal, err := b.Uninstall(t.Context())
+		if err != nil || removal.Kept != "" {
+			t.Fatalf("got %+v, %v, want the schema to go", removal, err)
+		}
+		if !strings.HasPrefix(removal.Account, "'root'@'") {
+			t.Errorf("got account %s", removal.Account)
+		}
+		if err := removal.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if b.scalar(t, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '"+b.Schema()+"'") != 0 {
+			t.Error("the schema is still there")
+		}
+		if _, err := OpenExisting(t.Context(), b.db, Config{Schema: b.Schema()}); !errors.Is(err, ErrNoCatalog) {
+			t.Errorf("got %v, want %v", err, ErrNoCatalog)
+		}
+	})
+}
+
+// TestUninstallDropsOnlyWhatIsOurs puts other people's things into the schema before the catalog goes, of every kind, also
+// between the question and the answer.
+func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
+	t.Parallel()
+	for kind, create := range map[string]string{
+		"table":    "CREATE TABLE important (id INT PRIMARY KEY)",
+		"view":     "CREATE VIEW important AS SELECT 1 AS id",
+		"function": "CREATE FUNCTION important() RETURNS INT DETERMINISTIC RETURN 1",
+		"event":    "CREATE EVENT important ON SCHEDULE EVERY 1 DAY DISABLE DO DO 1",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			onServers(t, func(t *testing.T, b *bench) {
+				removal, err := b.Uninstall(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.exec(t, strings.Replace(create, "important", b.schema+".important", 1))
+
+				if err := removal.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if removal.Kept == "" {
+					t.Error("the schema is said to be dropped")
+				}
+				got, err := b.contents(t.Context())
+				want := []object{{strings.ToUpper(kind), "important"}}
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("got %v, %v, want %v to be left, and nothing else", got, err, want)
+				}
+			})
+		})
+	}
+}
+
+// TestSchemaMustBeOurOwn: where others keep something, no catalog is made and none is opened for work, and a check says so.
+func TestSchemaMustBeOurOwn(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		ops := b.table(t, "important").Schema
+		b.exec(t, "CREATE TABLE "+b.schema+".important (id INT PRIMARY KEY)")
+
+		for _, schema := range []string{ops, b.Schema()} {
+			_, err := Open(t.Context(), b.db, Config{Schema: schema})
+			if !errors.Is(err, ErrSharedSchema) || !strings.Contains(err.Error(), "table `important`") {
+				t.Errorf("schema %s: got %v, want %v and the table", schema, err, ErrSharedSchema)
+			}
+
+			findings, err := Checkup(t.Context(), b.db, Config{Schema: schema})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Level == LevelError && f.Name == "catalog" && strings.Contains(f.Text, "`important`")
+			}) {
+				t.Errorf("schema %s: the check does not say so: %+v", schema, findings)
+			}
+		}
+		if n := b.scalar(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+ops+"'"); n != 1 {
+			t.Errorf("%d tables in a schema that is not ours", n)
+		}
+
+		// What is there can still be exported and removed.
+		store, err := OpenExisting(t.Context(), b.db, Config{Schema: b.Schema()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Export(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUninstallNeedsToSee: an account to which routines and events are not shown does not drop the schema around them.
+func TestUninstallNeedsToSee(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		db := openDB(t, b.service(t, "sees_"+b.user))
+		plan := func() *Removal {
+			t.Helper()
+			store, err := OpenExisting(t.Context(), db, Config{Schema: b.Schema()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			removal, err := store.Uninstall(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return removal
+		}
+
+		if r := plan(); r.Kept != "" {
+			t.Errorf("with the rights that init grants: %s", r.Kept)
+		}
+		b.exec(t, "REVOKE EXECUTE, EVENT ON "+pattern(b.Schema())+".* FROM sees_"+b.user)
+		if r := plan(); !strings.Contains(r.Kept, "EXECUTE and EVENT") {
+			t.Errorf("without them: got %q", r.Kept)
+		}
+	})
+}

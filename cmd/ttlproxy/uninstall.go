@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// uninstallOptions are what only the uninstall command takes.
+func uninstallOptions() []option {
+	on := []string{"uninstall"}
+	return []option{
+		{
+			name: "dry-run", group: "Uninstall", on: on, from: fromFlag,
+			bind: func(o *options) value { return flagOnly{onOff{&o.DryRun}} },
+			text: "Print what would be dropped, and drop nothing.",
+		},
+		{
+			name: "yes", group: "Uninstall", on: on, from: fromFlag,
+			bind: func(o *options) value { return flagOnly{onOff{&o.Yes}} },
+			text: "Do not ask. Needed where there is no terminal to ask on.",
+		},
+	}
+}
+
+// uninstall is `ttlproxy uninstall`: it prints the policies, then drops what ttlproxy has made.
+func uninstall(ctx context.Context, w world, o *options, _ []string) error {
+	return o.withCatalog(ctx, func(store *catalog.Store) error {
+		removal, err := store.Uninstall(ctx)
+		if err != nil {
+			return err
+		}
+		if err := writePolicies(ctx, w.stdout, store); err != nil {
+			return err
+		}
+
+		switch {
+		case o.DryRun:
+			writeRemoval(w.stdout, "-- These would be run:", removal)
+			return nil
+		case !o.Yes && !isTerminal(w.stdin):
+			return usagef("there is no terminal to ask on: --yes removes the catalog in schema %s, --dry-run shows how", o.Schema)
+		case !o.Yes:
+			writeRemoval(w.stderr, "These will be run:", removal)
+			if !confirmed(w, "Remove the catalog?") {
+				return usagef("nothing was removed")
+			}
+		}
+
+		if err := removal.Run(ctx); err != nil {
+			return err
+		}
+		writeFarewell(w.stdout, o.Schema, removal)
+		return nil
+	})
+}
+
+// confirmed asks a question on the terminal. No answer is a no. What is printed may go into a file, so the question does not.
+func confirmed(w world, question string) bool {
+	fmt.Fprintf(w.stderr, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(w.stdin).ReadString('\n')
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
+
+// writeRemoval lists the statements, as comments: what is printed around them brings the policies back.
+func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
+	fmt.Fprintln(out, heading)
+	for _, q := range r.Drops {
+		fmt.Fprintf(out, "-- %s;\n", q)
+	}
+	if r.Kept != "" {
+		fmt.Fprintf(out, "-- The schema stays: %s.\n", r.Kept)
+	}
+}
+
+func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
+	if r.Kept == "" {
+		fmt.Fprintf(out, "-- Schema %s is dropped; nothing else was made on the server but the account:\n", schema)
+	} else {
+		fmt.Fprintf(out, "-- The catalog is dropped. Schema %s stays: %s.\n-- Nothing else was made on the server but the account:\n", schema, r.Kept)
+	}
+	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
+}
