@@ -18,6 +18,7 @@ const (
 	errDeadlock       = 1213
 	errSnapshot       = 1020 // MariaDB: the row changed since the snapshot
 	errDuplicate      = 1062
+	errColumnThere    = 1060
 	errNoParent       = 1452
 	errCheckMariaDB   = 4025
 	errCheckMySQL     = 3819

@@ -158,7 +158,11 @@ func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 		return err
 	}
 	for _, q := range m.statements {
-		if _, err := conn.ExecContext(ctx, q); err != nil {
+		_, err := conn.ExecContext(ctx, q)
+		if isServerError(err, errColumnThere) {
+			continue // a crash came between the statement and the note of it
+		}
+		if err != nil {
 			return err
 		}
 	}

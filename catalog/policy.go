@@ -40,10 +40,14 @@ func (p Policy) Armed() bool { return p.State == PolicyArmed && p.Rule.Enabled }
 // Approval says whether a policy may delete although the brake would hold it.
 type Approval struct {
 	Required bool   // whatever the brake says, as after a restore
+	Reason   string // why it is required
 	Version  uint64 // last version approved or passed by the brake; 0 for none
 	By       string
 	At       time.Time
 }
+
+// fromDump is why a policy waits whose clause came from a dump.
+const fromDump = "the table came from a dump"
 
 // Approved reports whether the current version of the policy is approved.
 func (p Policy) Approved() bool { return p.Approval.Version == p.Version }

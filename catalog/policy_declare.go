@@ -24,6 +24,14 @@ type Declaration struct {
 	Hold bool
 }
 
+// require says why the policy waits for approval, whatever the brake says.
+func (d Declaration) require() string {
+	if d.Hold {
+		return fromDump
+	}
+	return ""
+}
+
 // Declare gives a table a policy, or changes the one it has, in one transaction: when it returns nil no row is deleted
 // under the old rule any more, by any proxy. A rule that changes nothing keeps version, jobs and approval, as long as the
 // table is the one it was; otherwise Arm takes the new table for the policy's, and without Arm the policy comes back disarmed.
@@ -91,7 +99,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 		shape = old.Shape // what it was armed on
 	}
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
-		rule: d.Rule, state: state, reason: reason, shape: shape, hold: d.Hold,
+		rule: d.Rule, state: state, reason: reason, shape: shape, require: d.require(),
 		keepApproval: state == old.State && stranger == "" && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
@@ -178,7 +186,7 @@ func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n ne
 	}
 	r, g := n.Rule, n.stage
 	id, err := s.insert(ctx, tx, insertPolicy, n.Table.Schema, n.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
-		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold, owner,
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold, n.require(), owner,
 		g.server, g.boot, g.connection, g.node, g.server, g.intent)
 	if err != nil {
 		return 0, err
@@ -192,8 +200,8 @@ type ruleWrite struct {
 	state        PolicyState
 	reason       string
 	shape        Shape
-	hold         bool
-	keepApproval bool // it was approved, and the rule expires the same rows as before
+	require      string // why it waits for approval from now on, whatever the brake says; empty for what it was
+	keepApproval bool   // it was approved, and the rule expires the same rows as before
 }
 
 // writeRule gives a policy a rule, a state and a new version, and ends its stage.
@@ -202,10 +210,13 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	if err != nil {
 		return err
 	}
-	r := w.rule
+	r, required := w.rule, w.require
+	if required == "" && old.Approval.Required {
+		required = old.Approval.Reason
+	}
 	n, err := s.exec(ctx, tx, updateRule, r.Column, r.Literal, r.Unit, r.Enabled, r.JobInterval, r.TimeZone, r.zoneSource(), options,
-		w.state, w.reason, w.shape.Columns, w.shape.PrimaryKey, w.hold || old.Approval.Required,
-		w.keepApproval && !w.hold, old.ID, old.Version)
+		w.state, w.reason, w.shape.Columns, w.shape.PrimaryKey, w.require != "" || old.Approval.Required, required,
+		w.keepApproval && w.require == "", old.ID, old.Version)
 	if err == nil && n == 0 {
 		err = ErrPolicyChanged
 	}

@@ -84,7 +84,7 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 	)
 	err := r.Scan(&p.ID, &p.Version, &p.Table.Schema, &p.Table.Name, &p.Rule.Column, &p.Rule.Literal, &p.Rule.Unit, &p.Rule.Enabled,
 		&p.Rule.JobInterval, &p.Rule.TimeZone, &p.Rule.ZoneSource, &options, &p.State, &p.Reason, &p.StateAt, &p.Owner,
-		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &approved, &p.Approval.By, &approvedAt,
+		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &p.Approval.Reason, &approved, &p.Approval.By, &approvedAt,
 		&stage.server, &stage.boot, &stage.connection, &stage.node, &stage.at, &stage.intent,
 		&p.CreatedAt, &p.ChangedAt, &p.Paused.Paused, &p.Paused.Reason, &p.Paused.By, &since, &till)
 	if err != nil {

@@ -4,7 +4,7 @@ package catalog
 const (
 	policyColumns = `p.id, p.version, p.schema_name, p.table_name, p.column_name, p.interval_literal, p.interval_unit, p.enabled,
  p.job_interval, p.time_zone, p.zone_source, p.options, p.state, p.reason, p.state_at, p.owner, p.column_signature, p.primary_key,
- p.approval_required, p.approved_version, p.approved_by, p.approved_at,
+ p.approval_required, p.approval_reason, p.approved_version, p.approved_by, p.approved_at,
  p.stage_server, p.stage_boot, p.stage_connection, p.stage_node, p.stage_at, p.stage_intent,
  p.created_at, p.changed_at, ` + pauseColumns + ` FROM {policy} p JOIN {pause} z ON z.policy_id = p.id`
 	pauseColumns = `z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)), z.reason, z.paused_by, z.paused_at, z.until`
@@ -18,16 +18,16 @@ const (
 	selectStagedPolicies = `SELECT ` + policyColumns + ` WHERE p.stage_server IS NOT NULL ORDER BY p.id`
 
 	insertPolicy = `INSERT INTO {policy} (schema_name, table_name, column_name, interval_literal, interval_unit, enabled,
- job_interval, time_zone, zone_source, options, state, reason, state_at, column_signature, primary_key, approval_required, owner,
+ job_interval, time_zone, zone_source, options, state, reason, state_at, column_signature, primary_key, approval_required, approval_reason, owner,
  stage_server, stage_boot, stage_connection, stage_node, stage_at, stage_intent, created_at, changed_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?,
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?, ?,
  ?, ?, ?, ?, IF(? IS NULL, NULL, UTC_TIMESTAMP(6)), ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
 	insertPolicyPause    = `INSERT INTO {pause} (policy_id, reason, held_reason) VALUES (?, '', '')`
 	insertPolicySchedule = `INSERT INTO {schedule} (policy_id) VALUES (?)`
 
 	updateRule = `UPDATE {policy} SET version = version + 1, column_name = ?, interval_literal = ?, interval_unit = ?, enabled = ?,
  job_interval = ?, time_zone = ?, zone_source = ?, options = ?, state = ?, reason = ?, state_at = UTC_TIMESTAMP(6),
- column_signature = ?, primary_key = ?, approval_required = ?, approved_version = IF(?, version, approved_version),
+ column_signature = ?, primary_key = ?, approval_required = ?, approval_reason = ?, approved_version = IF(?, version, approved_version),
  stage_server = NULL, stage_boot = NULL, stage_connection = NULL, stage_node = NULL, stage_at = NULL, stage_intent = NULL,
  changed_at = UTC_TIMESTAMP(6)
  WHERE id = ? AND version = ?`
@@ -39,7 +39,7 @@ const (
  WHERE id = ? AND version = ?`
 	parkPolicyName = `UPDATE {policy} SET schema_name = '', table_name = CONCAT('#', id) WHERE id = ?`
 	namePolicy     = `UPDATE {policy} SET schema_name = ?, table_name = ? WHERE id = ?`
-	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approved_by = ?, approved_at = UTC_TIMESTAMP(6)
+	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approval_reason = '', approved_by = ?, approved_at = UTC_TIMESTAMP(6)
  WHERE id = ? AND version = ?`
 
 	doubtApproval = `UPDATE {policy} SET approved_version = NULL WHERE id = ? AND version = ?`

@@ -42,6 +42,9 @@ type Intent struct {
 	Arm bool `json:"arm,omitempty"`
 	// Hold waits for approval whatever the brake says: the clause came from a dump.
 	Hold bool `json:"hold,omitempty"`
+	// Imports says by what words the DDL brings rows in that were not there. They are never covered by an approval given before, nor by the
+	// cutoff of a job that runs.
+	Imports string `json:"imports,omitempty"`
 	// Dormant puts the policy to sleep until the table takes another name: a ghost of an online schema change.
 	Dormant bool `json:"dormant,omitempty"`
 }

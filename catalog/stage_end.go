@@ -83,6 +83,10 @@ type ending struct {
 	kind   EventKind
 	text   string
 	moved  bool // the DDL renamed its table
+	// anew says that the table holds rows that were not there before: no approval covers them, and no job that runs.
+	anew bool
+	// require says why the policy waits for approval from now on; empty for no other reason than before.
+	require string
 	// swapped says that another table has taken the name, and the policy stays with the name.
 	swapped bool
 }
@@ -91,6 +95,9 @@ type ending struct {
 func endingOf(p Policy, o outcome, after looks) ending {
 	g := p.Stage
 	e := ending{policy: p, table: p.Table, seen: after[p.Table], rule: p.Rule, state: g.Before, reason: g.BeforeReason, kind: EventFollowed}
+	if g.Hold && o != refused {
+		e.require = fromDump
+	}
 	switch o {
 	case refused:
 		e.text = fmt.Sprintf("%s did not happen", g.Kind)
@@ -125,6 +132,10 @@ func (e ending) followed(after looks) ending {
 	}
 	if g.Rule != nil {
 		e.rule, e.kind, e.text = *g.Rule, EventChanged, g.Rule.String()
+	}
+	if e.anew = g.Imports != "" || g.Kind == IntentReplace; g.Imports != "" {
+		e.require = "rows were brought in by " + g.Imports
+		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
 	}
 	switch {
 	case !e.seen.Exists:

@@ -22,6 +22,9 @@ func judge(p Policy, after looks) outcome {
 		return judgeRename(g, old, target)
 	case IntentAlter, IntentTruncate, IntentReplace:
 	}
+	if g.Imports != "" {
+		return happened // ids and times need not tell, and nothing is lost but an approval
+	}
 	if len(g.Identity) == 0 {
 		return decided(target.Exists)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -67,6 +68,58 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 		}
 		if err := g.Commit(t.Context()); !errors.Is(err, ErrPolicyChanged) {
 			t.Errorf("a second commit: got %v, want %v", err, ErrPolicyChanged)
+		}
+	})
+}
+
+// TestImportedRowsAreNotApproved brings rows in, in each way that a statement can: neither the approval of before nor a job that runs
+// covers them, also when the client is gone and only a look at the table is left.
+func TestImportedRowsAreNotApproved(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		rule := testRule()
+		for name, c := range map[string]struct {
+			intent   Intent
+			required bool
+			end      func(*Staged, context.Context) error
+		}{
+			"imported":        {Intent{Kind: IntentAlter, Imports: "EXCHANGE PARTITION"}, true, (*Staged).Commit},
+			"perhapsimported": {Intent{Kind: IntentAlter, Imports: "IMPORT TABLESPACE"}, true, (*Staged).Settle},
+			"replaced":        {Intent{Kind: IntentReplace, Rule: &rule}, false, (*Staged).Commit},
+		} {
+			p := b.declare(t, b.table(t, name))
+			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+				t.Fatal(err)
+			}
+			job := b.job(t, p, 1)
+			c.intent.Table = p.Table
+			if err := c.end(b.stage(t, c.intent), t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Policy(t.Context(), p.Table)
+			if err != nil || !got.Armed() || got.Approved() || got.Approval.Required != c.required {
+				t.Errorf("%s: got %+v, %v, want it armed and not approved, required %v", name, got, err, c.required)
+			}
+			if c.required && got.Approval.Reason != "rows were brought in by "+c.intent.Imports {
+				t.Errorf("%s: got reason %q", name, got.Approval.Reason)
+			}
+			if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
+				t.Errorf("%s: got %v, want the running job ended", name, err)
+			}
+		}
+		p := b.declare(t, b.table(t, "refused"))
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		job := b.job(t, p, 1)
+		if err := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Imports: "EXCHANGE PARTITION"}).Discard(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Policy(t.Context(), p.Table); err != nil || !got.Approved() || got.Approval.Required {
+			t.Errorf("refused: got %+v, %v, want it approved as before", got, err)
+		}
+		if _, err := b.Job(t.Context(), job.ID); err != nil {
+			t.Errorf("refused: got %v, want the job to go on", err)
 		}
 	})
 }

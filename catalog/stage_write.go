@@ -72,8 +72,8 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	}
 	sameRows := e.state == e.policy.Stage.Before && e.policy.Rule.sameExpiry(e.rule)
 	if err := s.writeRule(ctx, tx, e.policy, ruleWrite{
-		rule: e.rule, state: e.state, reason: e.reason, shape: shape, hold: e.policy.Stage.Hold,
-		keepApproval: sameRows && e.policy.Stage.Approved,
+		rule: e.rule, state: e.state, reason: e.reason, shape: shape, require: e.require,
+		keepApproval: sameRows && e.policy.Stage.Approved && !e.anew,
 	}); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 
 // writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before, and ends the others.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape) error {
-	if e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) && sameKey(e.policy.Shape, shape, e.rule.Column) {
+	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) && sameKey(e.policy.Shape, shape, e.rule.Column) {
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err
 	}

@@ -102,17 +102,25 @@ func (l *optionList) change() []Spec {
 	case l.take("ORDER", "BY"):
 		l.ordering()
 		return one(Spec{})
-	case l.take("EXCHANGE", "PARTITION"), l.take("CONVERT", "PARTITION"), l.peek(0, "CONVERT", "TABLE"):
-		return one(l.exchange())
+	case l.take("EXCHANGE", "PARTITION"):
+		return one(l.exchange(ExchangePartition))
+	case l.take("CONVERT", "PARTITION"):
+		return one(l.exchange(ConvertPartition))
+	case l.peek(0, "CONVERT", "TABLE"):
+		return one(l.exchange(ConvertTable))
 	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("ALGORITHM"), l.take("LOCK"):
 		return one(Spec{Change: HarmlessChange})
+	}
+	spec := Spec{}
+	if l.oneOf(l.current(), "DISCARD", "IMPORT") {
+		spec.Change = ImportTablespace
 	}
 	for l.oneOf(l.current(), "TRUNCATE", "COALESCE", "REORGANIZE", "ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR",
 		"DISCARD", "IMPORT", "PARTITION") {
 		l.at++
 		l.partitionNames()
 	}
-	return one(Spec{})
+	return one(spec)
 }
 
 func one(s Spec) []Spec { return []Spec{s} }
@@ -263,15 +271,15 @@ func (l *optionList) ordering() {
 
 // exchange reads the table that takes part in EXCHANGE PARTITION … WITH TABLE t, or in MariaDB's
 // CONVERT PARTITION … TO TABLE t and CONVERT TABLE t TO PARTITION.
-func (l *optionList) exchange() Spec {
+func (l *optionList) exchange(change Change) Spec {
 	for !l.ended() {
 		if l.take("TABLE") {
 			if name, ok := l.name(); ok {
-				return Spec{Change: ExchangePartition, Other: &name}
+				return Spec{Change: change, Other: &name}
 			}
 			break
 		}
 		l.skip()
 	}
-	return Spec{}
+	return Spec{Change: change}
 }

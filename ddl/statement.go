@@ -114,14 +114,17 @@ const (
 	AddForeignKey
 	AddPrimaryKey
 	ExchangePartition
-	HarmlessChange // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=
+	ConvertPartition // CONVERT PARTITION p TO TABLE t
+	ConvertTable     // CONVERT TABLE t TO PARTITION p
+	ImportTablespace // also DISCARD, which comes before
+	HarmlessChange   // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=
 )
 
 // String names the change in goldens and logs.
 func (c Change) String() string {
 	return [...]string{
 		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
-		"add primary key", "exchange partition", "harmless",
+		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "harmless",
 	}[c]
 }
 
@@ -132,7 +135,7 @@ type Spec struct {
 	NewColumn  Column   // of AddColumn, ChangeColumn, RenameColumn (without type)
 	References *Name    // of AddForeignKey and of a column that references
 	Keys       []string // of AddPrimaryKey
-	Other      *Name    // of RenameTable and ExchangePartition
+	Other      *Name    // of RenameTable and of what moves a partition; nil when it cannot be read
 }
 
 // DropTables is DROP TABLE.

@@ -69,7 +69,8 @@ func references(a *ddl.AlterTable) []ddl.Name {
 func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Intent, error) {
 	var intents []catalog.Intent
 	for _, s := range a.Specs {
-		if s.Change != ddl.ExchangePartition {
+		_, others, moves := bringsIn(s)
+		if !moves || s.Other == nil {
 			continue
 		}
 		p, err := t.policy(ctx, *s.Other)
@@ -77,10 +78,37 @@ func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Inte
 			return nil, err
 		}
 		if p != nil {
-			intents = append(intents, catalog.Intent{Kind: catalog.IntentAlter, Table: p.Table})
+			intents = append(intents, catalog.Intent{Kind: catalog.IntentAlter, Table: p.Table, Imports: others})
 		}
 	}
 	return intents, nil
+}
+
+// bringsIn says by what words a change gives rows to its own table, and to the other one; empty when it does not. It reports whether there
+// is another one.
+func bringsIn(s ddl.Spec) (own, other string, moves bool) {
+	switch s.Change {
+	case ddl.ExchangePartition:
+		return "EXCHANGE PARTITION", "EXCHANGE PARTITION", true
+	case ddl.ConvertTable:
+		return "CONVERT TABLE TO PARTITION", "", true
+	case ddl.ConvertPartition:
+		return "", "CONVERT PARTITION TO TABLE", true
+	case ddl.ImportTablespace:
+		return "IMPORT TABLESPACE", "", false
+	default:
+		return "", "", false
+	}
+}
+
+// imports says by what words a statement brings rows into its table; empty when it does not.
+func imports(a *ddl.AlterTable) string {
+	for _, s := range a.Specs {
+		if own, _, _ := bringsIn(s); own != "" {
+			return own
+		}
+	}
+	return ""
 }
 
 // declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty ALTER: it checks the
@@ -217,7 +245,7 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 			return err // no right, or the table is locked: the policy is not touched
 		}
 	}
-	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a)}
+	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
 		rule, err := t.ruleFor(ctx, a, table, p)
 		if err != nil {

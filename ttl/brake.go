@@ -22,7 +22,7 @@ func braked(now time.Time, p catalog.Policy, last catalog.Schedule, e plan.Estim
 		return ""
 	}
 	if p.Approval.Required {
-		return fmt.Sprintf("the table came from a dump: %s; APPROVE TTL JOB lets them go", e.Due())
+		return fmt.Sprintf("%s: %s; APPROVE TTL JOB lets them go", p.Approval.Reason, e.Due())
 	}
 	return l.brake.Holds(e)
 }

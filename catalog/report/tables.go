@@ -46,12 +46,20 @@ func tableRow(w *Work) []any {
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
-		string(p.State), p.Reason, Judge(w).String(),
+		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
 		moment(w.Oldest()), behind(w), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	}
+}
+
+// reason says why a policy is in its state, or why it waits for approval whatever the brake says.
+func reason(p *catalog.Policy) string {
+	if p.Reason == "" && p.Approval.Required && !p.Approved() {
+		return p.Approval.Reason
+	}
+	return p.Reason
 }
 
 func zoneSource(r catalog.Rule) any {

@@ -82,7 +82,7 @@ func judgeState(w *Work) (Verdict, bool) {
 	p := &w.Policy
 	if w.Job == nil {
 		if p.Approval.Required && !p.Approved() {
-			return Verdict{NeedsApproval, "APPROVE TTL JOB FOR " + p.Table.String()}, true
+			return Verdict{NeedsApproval, p.Approval.Reason + "; APPROVE TTL JOB FOR " + p.Table.String()}, true
 		}
 		closed := w.timing().Closed(w.Now, w.Window)
 		return Verdict{Paused, closed}, closed != "" && !w.due().After(w.Now)
