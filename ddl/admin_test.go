@@ -15,7 +15,7 @@ func TestAdminStatements(t *testing.T) {
 		if !qualified {
 			schema, name = "", schema
 		}
-		return Name{Schema: schema, Table: name, Text: spelling}
+		return Name{Schema: schema, Table: name}
 	}
 	pointer := func(spelling string) *Name { n := table(spelling); return &n }
 	for sql, want := range map[string]Action{
@@ -88,7 +88,7 @@ func TestExplainOfAnAlter(t *testing.T) {
 	t.Parallel()
 	st := parseOne(t, "EXPLAIN TTL ALTER TABLE s.t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF'")
 	a, ok := st.Action.(*ExplainTTL)
-	if !ok || a.Alter == nil || a.Alter.Clause == nil || a.Table.Text != "s.t" {
+	if !ok || a.Alter == nil || a.Alter.Clause == nil || a.Table != (Name{Schema: "s", Table: "t"}) {
 		t.Fatalf("got %+v, error %v", st.Action, st.Err)
 	}
 }

@@ -107,6 +107,9 @@ func Encode(s, charset string) string {
 	return s
 }
 
+// Spells reports whether a client's character set has every letter of s.
+func Spells(s, charset string) bool { return Decode(Encode(s, charset), charset) == s }
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -116,7 +116,7 @@ func (m Mode) print(v reflect.Value) string {
 	case reflect.Struct:
 		switch s := v.Interface().(type) {
 		case Name:
-			return Decode(s.Text, m.Charset)
+			return strings.TrimPrefix(s.Schema+"."+s.Table, ".")
 		case Statement: // the text of PREPARE
 			if s.Action == nil {
 				return "not ours"

@@ -145,8 +145,7 @@ func (r *reader) identValue(t token) string {
 
 // name reads a table name, with or without its schema.
 func (r *reader) name() (Name, bool) {
-	first := r.current()
-	if r.is(first, '.') && r.named(r.ahead(1)) { // MySQL reads .t as t
+	if r.is(r.current(), '.') && r.named(r.ahead(1)) { // MySQL reads .t as t
 		r.at++
 	}
 	table, ok := r.ident()
@@ -159,7 +158,6 @@ func (r *reader) name() (Name, bool) {
 		name.Schema = name.Table
 		name.Table, _ = r.ident()
 	}
-	name.Text = r.text[first.start:r.tokens[r.at-1].end]
 	return name, true
 }
 

@@ -44,11 +44,11 @@ func (s *Statement) Clause() *Clause {
 // SetVariables, ReadNames, ShowVariables, Prepare, Execute, Immediate, Deallocate, and the admin statements.
 type Action interface{ action() }
 
-// Name is a table's name as a statement spells it.
+// Name is a table's name in UTF-8. How the statement has spelled it is not kept: whoever asks about the table writes it
+// anew, with its schema, so that the question is about that table and no other.
 type Name struct {
 	Schema string // empty: the session's current schema
 	Table  string
-	Text   string // the spelling in the statement, in the client's character set, to be used in questions on its connection
 }
 
 // CreateTable is CREATE TABLE in all its forms.
@@ -164,7 +164,6 @@ type ChangeTables struct {
 // DropDatabase is DROP DATABASE.
 type DropDatabase struct {
 	Schema   string
-	Text     string // as spelled
 	IfExists bool
 }
 

@@ -11,9 +11,8 @@ func (r *reader) drop() {
 		}
 	case r.take("DATABASE"), r.take("SCHEMA"):
 		exists := r.take("IF", "EXISTS")
-		t := r.current()
 		if schema, ok := r.ident(); ok {
-			r.st.Action = &DropDatabase{Schema: schema, Text: r.spelling(t), IfExists: exists}
+			r.st.Action = &DropDatabase{Schema: schema, IfExists: exists}
 		}
 	default:
 		for r.take("ONLINE") || r.take("OFFLINE") {

@@ -35,11 +35,11 @@ type reply struct {
 // adminMemo is what EXECUTE of a prepared statement of ours needs.
 type adminMemo struct {
 	statement *ddl.Statement
-	schema    string // the current one when it was prepared
+	binding
 }
 
 // memo remembers a statement with what its names mean now.
-func (a *admin) memo(st *ddl.Statement) *adminMemo { return &adminMemo{st, a.schema} }
+func (a *admin) memo(st *ddl.Statement) *adminMemo { return &adminMemo{st, a.binding()} }
 
 // answer answers a statement. It returns false for one that is none of ours.
 func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (bool, error) {
@@ -105,7 +105,10 @@ func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statem
 
 // run runs a prepared statement in the situation of now.
 func (m *adminMemo) run(ctx context.Context, h *statements, x *exchange, s *situation) error {
-	s.schema = m.schema
+	s, err := s.bound(m.binding, x, m.statement)
+	if err != nil {
+		return err
+	}
 	a := &admin{&turn{statements: h, x: x, st: m.statement, situation: s, alone: true, prepared: true}}
 	return a.execute(ctx, x, m)
 }

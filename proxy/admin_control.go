@@ -31,7 +31,8 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 	}
 	what, end := "everything", "RESUME TTL"
 	if s.Table != nil {
-		what, end = s.Table.Text, "RESUME TTL FOR "+s.Table.Text
+		table, _ := a.table(*s.Table)
+		what, end = table.String(), "RESUME TTL FOR "+table.String()
 	}
 	if !until.IsZero() {
 		end = until.Format(time.DateTime) + " UTC"

@@ -84,7 +84,7 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	for _, k := range p.Seen.KeyColumns {
 		columns = append(columns, ddl.Quote(k))
 	}
-	_, err := a.x.Ask("EXPLAIN SELECT " + ddl.Encode(strings.Join(columns, ", "), a.mode.Charset) + " FROM " + table.Text)
+	_, err := a.x.Ask("EXPLAIN SELECT " + ddl.Encode(strings.Join(columns, ", "), a.mode.Charset) + " FROM " + a.spelled(table))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		p.Seen = nil
 		return nil

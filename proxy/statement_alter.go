@@ -241,7 +241,7 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
 func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
 	if !t.numbered {
-		if _, err := t.x.Ask("ALTER TABLE " + a.Table.Text); err != nil {
+		if _, err := t.x.Ask("ALTER TABLE " + t.spelled(a.Table)); err != nil {
 			return err // no right, or the table is locked: the policy is not touched
 		}
 	}

@@ -10,9 +10,35 @@ import (
 
 // deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE does the rest.
 type deferred struct {
-	st     *ddl.Statement
-	schema string // the current one when it was prepared, to which the server has bound its names
+	st *ddl.Statement
+	binding
 }
+
+// binding is how the session stood when a statement was prepared. To the schema of then the server binds its names, and
+// under the settings of then they were read.
+type binding struct {
+	schema string
+	mode   ddl.Mode
+}
+
+func (s *situation) binding() binding { return binding{schema: s.schema, mode: s.mode} }
+
+// bound is the situation for a statement that was prepared under b: of now, but with the schema of then. A text that
+// would be read otherwise now is refused, since the server may read it again.
+func (s *situation) bound(b binding, x *exchange, st *ddl.Statement) (*situation, error) {
+	then, now := b.mode, s.mode
+	same := then.Charset == now.Charset && then.ANSIQuotes == now.ANSIQuotes && then.NoBackslashEscapes == now.NoBackslashEscapes
+	if !same && len(readings(st.Text(), x.MariaDB())) > 1 || s.current != b.schema && !ddl.Spells(b.schema, now.Charset) {
+		return nil, &wire.Error{Code: codeNeedsPrepare, State: "HY000", Message: "Prepared statement needs to be re-prepared: " +
+			"the session's character set or SQL mode was another one"}
+	}
+	bound := *s
+	bound.schema = b.schema
+	return &bound, nil
+}
+
+// codeNeedsPrepare is ER_NEED_REPREPARE.
+const codeNeedsPrepare = 1615
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
 func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement, s *situation) error {
@@ -27,7 +53,7 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 	if done, err := a.answer(ctx, x, st); done || err != nil {
 		return err
 	}
-	_, err := x.Prepare(st.Forward(), &deferred{st: st, schema: s.schema})
+	_, err := x.Prepare(st.Forward(), &deferred{st: st, binding: s.binding()})
 	return err
 }
 
@@ -68,7 +94,10 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 
 // run does what the statement asks for, where the server is given the command as it came.
 func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situation, action ddl.Action) error {
-	s.schema = d.schema
+	s, err := s.bound(d.binding, x, d.st)
+	if err != nil {
+		return err
+	}
 	t := &turn{statements: h, x: x, st: d.st, situation: s, alone: true, prepared: true}
 	return t.act(ctx, action)
 }
@@ -137,14 +166,18 @@ func actionOf(st *ddl.Statement) ddl.Action {
 
 // executeNamed is EXECUTE name.
 func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
-	s := *t.situation
-	run := &turn{statements: t.statements, x: t.x, st: t.st, situation: &s, alone: t.alone}
+	run := &turn{statements: t.statements, x: t.x, st: t.st, alone: t.alone}
+	var err error
 	switch m := t.x.Recall(a.Name).(type) {
 	case *deferred:
-		s.schema = m.schema
+		if run.situation, err = t.bound(m.binding, t.x, m.st); err != nil {
+			return err
+		}
 		return run.act(ctx, m.st.Action)
 	case *adminMemo:
-		s.schema = m.schema
+		if run.situation, err = t.bound(m.binding, t.x, m.statement); err != nil {
+			return err
+		}
 		return (&admin{run}).execute(ctx, t.x, m)
 	}
 	return t.pass()

@@ -46,7 +46,7 @@ func (t *turn) resolve(name ddl.Name) (object, error) {
 
 // shown is what SHOW CREATE TABLE shows. Its error may be the server's.
 func (t *turn) shown(name ddl.Name) (object, error) {
-	r, err := t.x.Ask("SHOW CREATE TABLE " + name.Text)
+	r, err := t.x.Ask("SHOW CREATE TABLE " + t.spelled(name))
 	if err != nil || len(r.Rows) != 1 {
 		return unseen, err
 	}
@@ -71,7 +71,7 @@ func (t *turn) mayDelete(name ddl.Name, column string) error {
 	if column != "" {
 		condition = " WHERE " + ddl.Encode(ddl.Quote(column), t.mode.Charset) + " < '1970-01-02'"
 	}
-	_, err := t.x.Ask("EXPLAIN DELETE FROM " + name.Text + condition)
+	_, err := t.x.Ask("EXPLAIN DELETE FROM " + t.spelled(name) + condition)
 	var refused *wire.Error
 	if errors.As(err, &refused) && (refused.Code == codeNoTable || refused.Code == codeSafeUpdates) {
 		return nil // both come behind the check of the rights

@@ -11,7 +11,8 @@ import (
 // situation is what the client's session says about itself. It is asked for each statement that concerns us, and
 // never remembered, so that no USE and no SET has to be followed.
 type situation struct {
-	schema    string // the current one, empty for none
+	schema    string // to which names without one belong, empty for none
+	current   string // the current one, which is another while a statement runs that was prepared in another
 	mode      ddl.Mode
 	results   string // character_set_results; empty means as stored
 	account   string // user@host as the server knows it
@@ -39,7 +40,8 @@ func readSituation(x *exchange) (*situation, error) {
 		return nil, err
 	}
 	return &situation{
-		schema: v[0],
+		schema:  v[0],
+		current: v[0],
 		mode: ddl.Mode{
 			ANSIQuotes:         hasMode(v[1], "ANSI_QUOTES"),
 			NoBackslashEscapes: hasMode(v[1], "NO_BACKSLASH_ESCAPES"),
