@@ -57,8 +57,9 @@ func (s *session) handshake(ctx context.Context) error {
 	return errors.Join(s.client.SetDeadline(time.Time{}), s.backend.SetDeadline(time.Time{}))
 }
 
-// codeCannotConnect is CR_CONN_HOST_ERROR, which is what a client says itself when nobody answers.
-const codeCannotConnect = 2003
+// codeCannotConnect is ER_CONNECT_TO_FOREIGN_DATA_SOURCE, "unable to connect to foreign data source". What a client says
+// itself when nobody answers (2003) cannot be sent to one: libmariadb takes 2000 to 2999 from a server for a broken packet.
+const codeCannotConnect = 1429
 
 // handshake is the state of a login.
 type handshake struct {
@@ -184,7 +185,7 @@ func (h *handshake) respond(ctx context.Context) error {
 	if h.wantsTLS() {
 		wire.SetSSL(payload)
 		if err := h.encryptBackend(ctx, payload[:wire.SSLRequestSize], seq+h.shift); err != nil {
-			s.refuse(seq+1, &wire.Error{Code: codeTLS, State: "HY000", Message: "ttlproxy: " + err.Error()})
+			s.refuse(seq+1, &wire.Error{Code: codeTLS, State: "08S01", Message: "ttlproxy: " + err.Error()})
 			return err
 		}
 	}
@@ -219,8 +220,8 @@ func (h *handshake) explain(err error) error {
 	return err
 }
 
-// codeTLS is CR_SSL_CONNECTION_ERROR, which is what a client says itself when it cannot use TLS.
-const codeTLS = 2026
+// codeTLS is ER_NET_READ_ERROR: the conversation broke off. A client's own number for it (2026) cannot be sent either.
+const codeTLS = 1158
 
 // encryptClient begins TLS on the client's leg. Not one byte behind the request has been read yet.
 func (h *handshake) encryptClient(ctx context.Context) error {
