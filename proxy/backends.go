@@ -28,7 +28,8 @@ type BackendsConfig struct {
 	CheckInterval time.Duration
 	// CheckUser and CheckPassword are an account that asks each backend whether it can be written to. Without it a backend is
 	// well when it greets, and counts as writable.
-	CheckUser, CheckPassword string
+	CheckUser     string
+	CheckPassword func() (string, error) // asked at each login; nil: none
 }
 
 // Backends knows the servers, which of them are well, and which one takes new sessions: the first that is well and can be written to,

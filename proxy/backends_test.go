@@ -117,7 +117,7 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 		}
 	}
 	p := startEdge(t, BackendsConfig{
-		Addresses: []string{one.Addr(), two.Addr()}, CheckInterval: 20 * time.Millisecond, CheckUser: "edge", CheckPassword: "edge",
+		Addresses: []string{one.Addr(), two.Addr()}, CheckInterval: 20 * time.Millisecond, CheckUser: "edge", CheckPassword: func() (string, error) { return "edge", nil },
 	}, Config{})
 	config := one.Config("")
 	config.User, config.Passwd = "edge", "edge"

@@ -24,6 +24,19 @@ func (b *Backends) Configure(c *mysql.Config) {
 	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.dialOwned(ctx) }
 }
 
+// WithPassword has an account ask for its password at each login.
+func WithPassword(c *mysql.Config, password func() (string, error)) {
+	if password == nil {
+		return
+	}
+
+	ask := mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) (err error) {
+		c.Passwd, err = password()
+		return err
+	})
+	c.Apply(ask) //nolint:errcheck // it only sets a field
+}
+
 // Member is one of the backends, for those who must talk to that very one.
 type Member struct {
 	Address       string
@@ -106,7 +119,8 @@ func (o *owned) SyscallConn() (raw syscall.RawConn, err error) {
 // ask logs in and asks whether the backend can be written to.
 func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) Health {
 	c := mysql.NewConfig()
-	c.User, c.Passwd = config.CheckUser, config.CheckPassword
+	c.User = config.CheckUser
+	WithPassword(c, config.CheckPassword)
 	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, k.address, nil, nil) }
 	b.mu.Lock()
 	b.describe(c, b.tls, config.TLS, []address{k.address})

@@ -27,7 +27,7 @@ func writeExample(w io.Writer) error {
 			}
 			b.WriteString(heading)
 			heading = ""
-			fmt.Fprintf(&b, "\n%s\n#%s = %s\n", wrap(o.text, "# ", 100), o.name, example(o))
+			fmt.Fprintf(&b, "\n%s\n#%s = %s\n", wrap(o.text+o.lasting(), "# ", 100), o.name, example(o))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -24,16 +22,15 @@ func (o *options) prepareBackends() error {
 	if o.EngineUser == "" {
 		return usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; `ttlproxy init` prints the statements that make it")
 	}
-	var err error
-	if o.EnginePasswordFile != "" {
-		if o.EnginePassword, err = readSecret("engine-password-file", o.EnginePasswordFile); err != nil {
-			return err
-		}
-	}
+
+	o.password = newSecret("engine-password-file", o.EnginePasswordFile, o.EnginePassword)
 	if o.BackendCheck == "account" {
-		o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.EnginePassword
+		o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.password.read
 	}
-	return nil
+
+	var err error
+	o.EnginePassword, err = o.password.read()
+	return err
 }
 
 // backends makes them.
@@ -48,24 +45,11 @@ func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
 	return backends, nil
 }
 
-// readSecret returns the first line of the file that an option names.
-func readSecret(option, path string) (string, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", option, err)
-	}
-	line, _, _ := strings.Cut(string(data), "\n")
-	line = strings.TrimSuffix(line, "\r")
-	if line == "" {
-		return "", fmt.Errorf("--%s: the first line of %s is empty", option, path)
-	}
-	return line, nil
-}
-
 // login returns how the engine's account connects.
 func (o *options) login(backends *proxy.Backends) *mysql.Config {
 	c := mysql.NewConfig()
-	c.User, c.Passwd = o.EngineUser, o.EnginePassword
+	c.User = o.EngineUser
+	proxy.WithPassword(c, o.password.read)
 	c.Logger = &mysql.NopLogger{} // what goes wrong with a connection is in the error we get
 	backends.Configure(c)
 	return c

@@ -80,6 +80,7 @@ func allMetrics(t *testing.T) map[string]metric {
 	proxy.NewMetrics(l)
 	catalog.NewMetrics(l)
 	ttl.NewMetrics(l)
+	newReloadMetrics(l)
 	l.MustRegister(backends, status.NewCollector(nil, slog.New(slog.DiscardHandler)))
 	return l.metrics
 }

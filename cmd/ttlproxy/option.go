@@ -14,6 +14,7 @@ type option struct {
 	bind  func(*options) value // where its value is kept
 	text  string               // one or more sentences
 	from  sources              // where it may come from; 0: everywhere
+	once  bool                 // read when serve starts, and never again
 }
 
 // sources are the places a value can come from.

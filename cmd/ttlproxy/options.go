@@ -17,6 +17,7 @@ type options struct {
 	Backends proxy.BackendsConfig
 
 	EngineUser, EnginePassword, EnginePasswordFile string
+	password                                       *secret
 	Engine                                         bool
 	Schema                                         string
 	StopFile                                       string

@@ -5,6 +5,7 @@ func clientOptions() []option {
 	return []option{
 		{
 			name: "listen", arg: "ADDRESS", group: "Clients", on: onClients,
+			once: true,
 			bind: func(o *options) value { return list{&o.Proxy.Listen} },
 			text: "Where clients connect: HOST:PORT or unix:PATH. May be given several times.",
 		},

@@ -5,11 +5,13 @@ func watchingOptions() []option {
 	return []option{
 		{
 			name: "status", arg: "ADDRESS", group: "Watching", on: append([]string{"ready"}, onClients...),
+			once: true,
 			bind: func(o *options) value { return text{&o.Status} },
 			text: "Where the status page, its API, the metrics and the health checks are served by HTTP: HOST:PORT or unix:PATH. Empty: nowhere.",
 		},
 		{
 			name: "status-token-file", arg: "FILE", group: "Watching", on: onServe,
+			once: true,
 			bind: func(o *options) value { return text{&o.StatusTokenFile} },
 			text: "File whose first line is the token that lets its bearer act on the status page and see keys of rows, at least 16 characters. Without one nothing can be changed by HTTP.",
 		},
@@ -20,6 +22,7 @@ func watchingOptions() []option {
 		},
 		{
 			name: "log-format", arg: "auto|text|json", group: "Watching", on: onServe,
+			once: true,
 			bind: func(o *options) value { return choice{&o.LogFormat, []string{"auto", "text", "json"}} },
 			text: "Form of the log on standard error. With auto, text on a terminal and JSON elsewhere.",
 		},

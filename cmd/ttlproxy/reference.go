@@ -22,7 +22,7 @@ func writeReference(w io.Writer) error {
 		fmt.Fprintf(&b, "\n## %s\n\n| option | default | commands | |\n|---|---|---|---|\n", group)
 		for _, o := range rows {
 			if o.group == group {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", names(o), code(o.fallback()), strings.Join(o.on, ", "), cell(o.text))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", names(o), code(o.fallback()), strings.Join(o.on, ", "), cell(o.text)+o.lasting())
 			}
 		}
 	}
@@ -45,6 +45,14 @@ func names(o option) string {
 	return strings.Join(all, "<br>")
 }
 
+// lasting says that a change needs a restart.
+func (o option) lasting() string {
+	if !o.once {
+		return ""
+	}
+	return " Changes with a restart only."
+}
+
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -62,8 +70,8 @@ func writeConfigReference(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Configuration file\n\n"+
 		"TOML, read by `ttlproxy COMMAND --config=FILE`. One file does for all commands. A key that does not exist is an error, and so is a secret\n"+
-		"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and on SIGHUP: certificates, limits, servers and the log's level are\n"+
-		"taken over while it runs, everything else with the next start. Flags and the environment win; [options.md](options.md) has them all.\n\n"+
+		"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and on SIGHUP: what it finds is taken over while it\n"+
+		"runs, except for the keys that change with a restart only: those it names in its log and counts in `ttlproxy_config_restart_required`. Flags and the environment win; [options.md](options.md) has them all.\n\n"+
 		"`ttlproxy config` prints what follows.\n\n```toml\n%s```\n", example.String())
 	return err
 }

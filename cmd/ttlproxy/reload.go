@@ -8,55 +8,117 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// watchConfig reads the configuration again on SIGHUP and when its file has changed, until ctx ends. Sessions go on as they are;
-// certificates, limits, backends and the log's level are new for what comes after. Flags and the environment still win over the file. The rest
-// needs a restart.
-func watchConfig(ctx context.Context, o *options, backends *proxy.Backends, server *proxy.Server, log *slog.Logger) error {
+// reloader takes over a changed configuration while the program runs. Sessions go on as they are; what is new holds for what
+// comes after. Flags and the environment still win over the file.
+type reloader struct {
+	*options
+	backends *proxy.Backends
+	server   *proxy.Server
+	metrics  *reloadMetrics
+	log      *slog.Logger
+}
+
+// reloadMetrics tell whether what the file says is what is in force.
+type reloadMetrics struct {
+	successful prometheus.Gauge
+	restart    prometheus.Gauge
+}
+
+func newReloadMetrics(registry prometheus.Registerer) *reloadMetrics {
+	m := &reloadMetrics{
+		successful: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_config_last_reload_successful",
+			Help: "Whether the configuration could be used when it was last read.",
+		}),
+		restart: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_config_restart_required",
+			Help: "How many options have changed in the configuration and wait for a restart.",
+		}),
+	}
+	registry.MustRegister(m.successful, m.restart)
+	m.successful.Set(1)
+	return m
+}
+
+// run reads the configuration again on SIGHUP and when its file has changed, until ctx ends.
+func (r *reloader) run(ctx context.Context) error {
 	const interval = 2 * time.Second
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for seen := modified(o.File); ; {
+
+	for seen := modified(r.File); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-hangup:
 		case <-tick.C:
-			if modified(o.File).Equal(seen) {
+			if modified(r.File).Equal(seen) {
 				continue
 			}
 		}
-		seen = modified(o.File)
-		if err := reload(o, backends, server); err != nil {
-			log.ErrorContext(ctx, "configuration cannot be used: the one in force stays", slog.Any("err", err))
-			continue
-		}
-		log.InfoContext(ctx, "configuration read again")
+		seen = modified(r.File)
+		r.reload(ctx)
 	}
 }
 
-// reload takes over what the file says now. A mistake in one part leaves the parts behind it as they were.
-func reload(o *options, backends *proxy.Backends, server *proxy.Server) error {
-	fresh, err := o.again()
+// reload says what became of it: nobody who has edited a file should have to guess.
+func (r *reloader) reload(ctx context.Context) {
+	waiting, err := r.apply()
 	if err != nil {
-		return err
+		r.metrics.successful.Set(0)
+		r.log.ErrorContext(ctx, "configuration cannot be used: the one in force stays", slog.Any("err", err))
+		return
 	}
+
+	r.metrics.successful.Set(1)
+	r.metrics.restart.Set(float64(len(waiting)))
+	if len(waiting) > 0 {
+		r.log.WarnContext(ctx, "configuration read again, but some of it needs a restart", slog.Any("options", waiting))
+		return
+	}
+	r.log.InfoContext(ctx, "configuration read again")
+}
+
+// apply takes over what the file says now, and returns the options that wait for a restart. A mistake in one part leaves the
+// parts behind it as they were.
+func (r *reloader) apply() (waiting []string, err error) {
+	fresh, err := r.again()
+	if err != nil {
+		return nil, err
+	}
+	waiting = r.outdated(fresh)
+	fresh.EngineUser = r.EngineUser // whose connections are open
 	if err := fresh.prepareBackends(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := backends.Reload(fresh.Backends); err != nil {
-		return err
+
+	if err := r.backends.Reload(fresh.Backends); err != nil {
+		return nil, err
 	}
-	if err := server.Reload(fresh.Proxy); err != nil {
-		return err
+	if err := r.server.Reload(fresh.Proxy); err != nil {
+		return nil, err
 	}
-	o.level.Set(levelOf(fresh.LogLevel))
-	return nil
+	r.password.follow(fresh.password)
+	r.level.Set(levelOf(fresh.LogLevel))
+	return waiting, nil
+}
+
+// outdated lists the options that are read only when the program starts, and are others now.
+func (o *options) outdated(fresh *options) (names []string) {
+	for _, row := range optionsOf("serve") {
+		if row.once && row.bind(o).String() != row.bind(fresh).String() {
+			names = append(names, row.name)
+		}
+	}
+	return names
 }
 
 // modified is when a file was changed last, or nothing if there is none.
@@ -64,6 +126,7 @@ func modified(path string) time.Time {
 	if path == "" {
 		return time.Time{}
 	}
+
 	info, err := os.Stat(path)
 	if err != nil {
 		return time.Time{}

@@ -81,7 +81,8 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error { return server.Run(ctx) })
-	g.Go(func() error { return watchConfig(ctx, r.options, r.backends, server, r.log) })
+	reloads := &reloader{options: r.options, backends: r.backends, server: server, metrics: newReloadMetrics(r.registry), log: r.log}
+	g.Go(func() error { return reloads.run(ctx) })
 	r.page.proxy.Store(server)
 	g.Go(func() error {
 		store, err := door.open(ctx, r.db, r.options, r.log, catalog.NewMetrics(r.registry))
