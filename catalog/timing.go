@@ -77,6 +77,36 @@ func (t Timing) Due(p Policy, last Schedule) time.Time {
 	return next
 }
 
+// Start is when the next job of a policy should start, and at whose wish.
+type Start struct {
+	At      time.Time // zero for never
+	Trigger Trigger
+	By      string // who asked for it; empty for the schedule
+}
+
+// Next is when the next job should start after those that ran, whether a window lets it or not. A run that somebody has asked
+// for comes before the schedule.
+func (t Timing) Next(p Policy, ran []Schedule) Start {
+	last := LastRun(ran)
+
+	for _, s := range ran {
+		if s.Partition == "" && s.RequestedAt.After(last.LastStartedAt) {
+			return Start{s.RequestedAt, TriggerManual, s.RequestedBy}
+		}
+	}
+	return Start{At: t.Due(p, last), Trigger: TriggerSchedule}
+}
+
+// LastRun is the latest of a policy's runs, over its partitions.
+func LastRun(ran []Schedule) (last Schedule) {
+	for _, s := range ran {
+		if s.LastStartedAt.After(last.LastStartedAt) {
+			last = s
+		}
+	}
+	return last
+}
+
 func (t Timing) regular(p Policy, last Schedule) time.Time {
 	switch {
 	case t.Cron != nil && last.LastStartedAt.IsZero():

@@ -73,7 +73,7 @@ func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 	if halt := s.Halt(); policy == catalog.PauseAll && halt != "" {
 		return string(report.Paused) + " (" + halt + ")", nil
 	}
-	if v, found := holding(s, policy); found {
+	if v, found := s.Holding(policy); found {
 		return v.String(), nil
 	}
 	return "", nil

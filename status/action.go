@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // order is the body of an action; all of it is optional.
@@ -143,39 +144,23 @@ func approvePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, 
 }
 
 func runJob(ctx context.Context, a *api, actor string, p catalog.Policy, _ order) (done, error) {
-	if err := a.mayRun(ctx, p); err != nil {
+	s, err := report.Read(ctx, a.store)
+	if err == nil {
+		err = mayStart(s, &p)
+	}
+	if err != nil {
 		return done{}, err
 	}
 	return done{Message: "A job starts within seconds."}, a.store.RequestRun(ctx, actor, p.ID)
 }
 
-// mayRun says why a job can not start now.
-func (a *api) mayRun(ctx context.Context, p catalog.Policy) error {
-	l, err := takeLook(ctx, a.store)
-	if err != nil {
-		return err
+// mayStart says why no job of a policy can start now.
+func mayStart(s *report.Snapshot, p *catalog.Policy) error {
+	if err := s.MayRun(p); err != nil {
+		return &answerError{http.StatusConflict, err.Error()}
 	}
-	if why := whyNot(l, p); why != "" {
-		return &answerError{http.StatusConflict, why}
+	if open := s.JobsOf(p.ID, 0); len(open) > 0 && open[0].State.Open() {
+		return &answerError{http.StatusConflict, fmt.Sprintf("job %d is open already", open[0].ID)}
 	}
 	return nil
-}
-
-func whyNot(l *look, p catalog.Policy) string {
-	switch halt := l.Halt(); {
-	case halt != "":
-		return "no job can start: " + halt
-	case p.State != catalog.PolicyArmed:
-		return "the policy is " + string(p.State) + ": " + p.Reason
-	case !p.Rule.Enabled:
-		return "TTL_ENABLE is OFF for this table"
-	case p.Paused.Paused:
-		return "the policy is paused"
-	}
-	for _, j := range l.Jobs {
-		if j.PolicyID == p.ID {
-			return fmt.Sprintf("job %d is open already", j.ID)
-		}
-	}
-	return ""
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// scene is an API on a real catalog with one policy, and no engine.
+// scene is an API on a real catalog with one policy, and an engine that does nothing.
 type scene struct {
 	*testing.T
 	api    *api
@@ -55,6 +55,9 @@ func onCatalog(t *testing.T, test func(s *scene)) {
 			},
 		})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
 			t.Fatal(err)
 		}
 		test(&scene{t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)), store, db, p})
@@ -146,11 +149,11 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		if err != nil || !p.Paused.Paused || p.Paused.Reason != "migration" || time.Until(p.Paused.Until) > 6*time.Minute {
 			s.Errorf("after the pause: got %+v, %v", p.Paused, err)
 		}
-		s.want("POST", table+"run", "", http.StatusConflict, "the policy is paused")
+		s.want("POST", table+"run", "", http.StatusConflict, "cannot run now: PAUSED (PAUSE TTL by status page")
 		s.want("POST", table+"resume", "", 200, "Resumed")
 		s.want("POST", "/api/v1/pause", `{"reason":"fire"}`, 200, "Paused")
 		s.want("GET", "/api/v1/status", "", 200, `"reason":"fire"`)
-		s.want("POST", table+"run", "", http.StatusConflict, "no job can start")
+		s.want("POST", table+"run", "", http.StatusConflict, "cannot run now: PAUSED (everything, PAUSE TTL by status page")
 		s.want("POST", "/api/v1/resume", "", 200, "Resumed")
 		s.want("POST", table+"run", "", 200, "starts within seconds")
 

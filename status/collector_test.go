@@ -54,7 +54,7 @@ func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
 		table := fmt.Sprintf("partition= schema=%s table=session", s.policy.Table.Schema)
 		want(map[string]float64{
 			"catalog_up": 1, "jobs_enabled": 1, "paused": 0, "held": 0, "tables": 1, "policies state=armed": 1, "jobs state=running": 0,
-			"nodes engine=on state=live": 0, "watermark_delay_tables delay=none": 1, "table_verdict " + table + " verdict=WAITING": 1,
+			"nodes engine=on state=live": 1, "watermark_delay_tables delay=none": 1, "table_verdict " + table + " verdict=WAITING": 1,
 		})
 
 		node, err := s.store.Join(s.Context(), catalog.Node{Name: "n", Engine: true, Workers: 4})
@@ -74,7 +74,7 @@ func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
 		}
 		want(map[string]float64{
 			"jobs state=running": 1, "tasks state=running": 1, "tasks state=waiting": 0, "job_due_rows " + table: 2,
-			"nodes engine=on state=live": 1, "nodes engine=off state=live": 1, "nodes engine=on state=vanished": 0,
+			"nodes engine=on state=live": 2, "nodes engine=off state=live": 1, "nodes engine=on state=vanished": 0,
 			"lease_holder lease=scheduler node=n": 1, "lease_fence lease=scheduler": float64(lease.Fence),
 			"task_leases node=n": 1, "task_leases node=edge": 0,
 		})

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
@@ -73,28 +71,17 @@ func (v *viewer) forget() {
 	v.last = nil
 }
 
-// lookConnections bounds the connections that one look takes: statements of clients share them.
-const lookConnections = 3
-
-// takeLook reads everything at the same time. The parts are moments apart, which the words for people can bear.
+// takeLook reads what the lists of SHOW TTL are made of, and what only the page shows.
 func takeLook(ctx context.Context, from Reads) (*look, error) {
-	l := &look{}
-	var values catalog.Values
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookConnections)
-	g.Go(func() (err error) { l.Now, err = from.Clock(ctx); return err })
-	g.Go(func() (err error) { values, err = from.Values(ctx); return err })
-	g.Go(func() (err error) { l.Pause, err = from.GlobalPause(ctx); return err })
-	g.Go(func() (err error) { l.Policies, err = from.Policies(ctx); return err })
-	g.Go(func() (err error) { l.Schedules, err = from.Schedules(ctx); return err })
-	g.Go(func() (err error) { l.Jobs, err = from.Jobs(ctx); return err })
-	g.Go(func() (err error) { l.Last, err = from.LastJobs(ctx); return err })
-	g.Go(func() (err error) { l.Nodes, err = from.Nodes(ctx); return err })
-	g.Go(func() (err error) { l.tasks, err = from.Tasks(ctx); return err })
-	g.Go(func() (err error) { l.leases, err = from.Leases(ctx); return err })
-	if err := g.Wait(); err != nil {
+	s, err := report.Read(ctx, from)
+	if err != nil {
 		return nil, err
 	}
-	l.Enabled = values.Bool(catalog.JobEnable)
-	return l, nil
+
+	l := &look{Snapshot: *s}
+	if l.tasks, err = from.Tasks(ctx); err != nil {
+		return nil, err
+	}
+	l.leases, err = from.Leases(ctx)
+	return l, err
 }

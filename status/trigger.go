@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// TiDB's endpoint waits for the job it has triggered, for this long.
-const (
-	triggerTimeout = 30 * time.Second
-	triggerPoll    = 200 * time.Millisecond
-)
+// triggerPoll is how often TiDB's endpoint looks for the job that it has triggered.
+const triggerPoll = 200 * time.Millisecond
 
 // triggered is TiDB's answer: one result for each physical table.
 type triggered struct {
@@ -72,65 +68,48 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 	if err != nil {
 		return triggered{}, err
 	}
-	l, err := takeLook(ctx, a.store)
+	s, err := report.Read(ctx, a.store)
 	if err != nil {
 		return triggered{}, err
 	}
-	if !l.Enabled {
+	if !s.Enabled {
 		return triggered{}, errors.New("tidb_ttl_job_enable is disabled")
 	}
-	if why := whyNot(l, p); why != "" {
-		return triggered{}, errors.New(why)
+	if err := mayStart(s, &p); err != nil {
+		return triggered{}, err
 	}
 	if err := a.store.RequestRun(ctx, actor, p.ID); err != nil {
 		return triggered{}, err
 	}
-	return a.awaitJobs(ctx, p, lastJobs(l.Schedules, p.ID))
+
+	jobs, err := report.Await(ctx, a.store, &p, s.LastJob(p.ID), poll)
+	if err != nil {
+		return triggered{}, err
+	}
+	return started(jobs), nil
 }
 
-// awaitJobs waits until the request has led to a job for each table or partition that has one at all.
-func (a *api) awaitJobs(ctx context.Context, p catalog.Policy, before map[string]uint64) (triggered, error) {
-	ctx, cancel := context.WithTimeout(ctx, triggerTimeout)
-	defer cancel()
-	ticker := time.NewTicker(triggerPoll)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return triggered{}, errors.New("timeout")
-		case <-ticker.C:
-		}
-		schedules, err := a.store.Schedules(ctx)
-		if err != nil {
-			return triggered{}, err
-		}
-		if out := started(p, before, lastJobs(schedules, p.ID)); len(out.TableResult) > 0 {
-			return out, nil
-		}
+// poll waits between two looks.
+func poll(ctx context.Context) error {
+	timer := time.NewTimer(triggerPoll)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 
-// lastJobs are the latest jobs of a policy, by partition.
-func lastJobs(schedules []catalog.Schedule, policy uint64) map[string]uint64 {
-	jobs := map[string]uint64{}
-	for _, c := range schedules {
-		if c.PolicyID == policy && c.LastJob != 0 {
-			jobs[c.Partition] = c.LastJob
-		}
-	}
-	return jobs
-}
-
-// started are the jobs that were not there before.
-func started(p catalog.Policy, before, now map[string]uint64) triggered {
-	var out triggered
-	for _, partition := range slices.Sorted(maps.Keys(now)) {
-		if now[partition] != before[partition] {
-			out.TableResult = append(out.TableResult, triggeredTable{
-				TableID: p.ID, DBName: p.Table.Schema, TableName: p.Table.Name, Partition: partition,
-				JobID: strconv.FormatUint(now[partition], 10),
-			})
-		}
+// started are jobs as TiDB names them.
+func started(jobs []catalog.EndedJob) (out triggered) {
+	for i := range jobs {
+		j := &jobs[i]
+		out.TableResult = append(out.TableResult, triggeredTable{
+			TableID: j.PolicyID, DBName: j.Table.Schema, TableName: j.Table.Name, Partition: j.Partition,
+			JobID: strconv.FormatUint(j.ID, 10),
+		})
 	}
 	return out
 }

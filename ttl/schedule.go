@@ -42,31 +42,10 @@ func due(now time.Time, s scheduled, l limits) (turn, bool) {
 	if s.err != nil || !s.Armed() || s.Paused.Holds(now) {
 		return turn{}, false
 	}
-	t, last := turn{policy: s.Policy, trigger: catalog.TriggerSchedule, ran: s.ran}, lastRun(s.ran)
-	if r := requested(s.ran); r.RequestedAt.After(last.LastStartedAt) {
-		t.trigger, t.by, t.since = catalog.TriggerManual, r.RequestedBy, r.RequestedAt
-	} else if t.since = s.timing.Due(s.Policy, last); t.since.IsZero() || now.Before(t.since) {
+	next := s.timing.Next(s.Policy, s.ran)
+	if next.At.IsZero() || now.Before(next.At) {
 		return turn{}, false
 	}
+	t := turn{policy: s.Policy, trigger: next.Trigger, by: next.By, since: next.At, ran: s.ran}
 	return t, s.timing.Closed(now, l.window) == ""
-}
-
-// lastRun is the latest of a policy's runs, over its partitions.
-func lastRun(ran []catalog.Schedule) (last catalog.Schedule) {
-	for _, s := range ran {
-		if s.LastStartedAt.After(last.LastStartedAt) {
-			last = s
-		}
-	}
-	return last
-}
-
-// requested is the row that asks for a run by hand.
-func requested(ran []catalog.Schedule) (r catalog.Schedule) {
-	for _, s := range ran {
-		if s.Partition == "" {
-			return s
-		}
-	}
-	return r
 }

@@ -60,7 +60,7 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	state, reason := catalog.JobRunning, ""
 	if held != "" {
 		state, reason = catalog.JobPaused, held
-	} else if why := braked(now, p, lastRun(d.ran), together(prospects), *t.limits.Load()); why != "" {
+	} else if why := braked(now, p, catalog.LastRun(d.ran), together(prospects), *t.limits.Load()); why != "" {
 		state, reason = catalog.JobNeedsApproval, why
 	} else if !p.Approved() {
 		if err := t.store.Approve(ctx, t.actor(), p.ID, p.Version); err != nil {

@@ -7,5 +7,6 @@
 // question to the server. A List names its columns with their types and says for each row which table it tells about,
 // so that whoever shows it can leave out what the reader may not see.
 //
-// The package decides nothing: what it says about a job has no influence on the job.
+// Nobody else reads a Snapshot or judges one: whether a job may run (MayRun), what is due (catalog.Timing) and how a wait for
+// a job ends (Await) are here as well. The package starts and stops nothing itself.
 package report

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
@@ -21,36 +23,44 @@ type Source interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 }
 
-// Read takes a snapshot. Its parts are read one after the other, so a job may end between two of them; jobs are read before
-// the history, so that none is missed.
+// readConnections bounds the connections that one reading takes: statements of clients share them.
+const readConnections = 3
+
+// Read takes a snapshot; whoever tells of the catalog's state reads it here. The parts are moments apart, so a job may end
+// between two of them: jobs are read before the history, so that none is missed.
 func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	s := &Snapshot{}
-	values, err := from.Values(ctx)
-	if err != nil {
+	var values catalog.Values
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readConnections)
+
+	g.Go(func() error {
+		return read(ctx, from.Jobs, &s.Jobs, func() error { return read(ctx, from.LastJobs, &s.Last) })
+	})
+	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
+	g.Go(func() error { return read(ctx, from.Values, &values) })
+	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
+	g.Go(func() error { return read(ctx, from.Policies, &s.Policies) })
+	g.Go(func() error { return read(ctx, from.Schedules, &s.Schedules) })
+	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+
 	s.Enabled, s.Window = values.Bool(catalog.JobEnable), values.Window()
-	steps := []func() error{
-		read(ctx, from.Clock, &s.Now),
-		read(ctx, from.GlobalPause, &s.Pause),
-		read(ctx, from.Policies, &s.Policies),
-		read(ctx, from.Schedules, &s.Schedules),
-		read(ctx, from.Jobs, &s.Jobs),
-		read(ctx, from.LastJobs, &s.Last),
-		read(ctx, from.Nodes, &s.Nodes),
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
 	slices.SortFunc(s.Nodes, func(a, b catalog.Node) int { return cmp.Compare(a.ID, b.ID) })
 	return s, nil
 }
 
-func read[T any](ctx context.Context, question func(context.Context) (T, error), into *T) func() error {
-	return func() (err error) {
-		*into, err = question(ctx)
+// read puts an answer where it belongs, and then goes on.
+func read[T any](ctx context.Context, question func(context.Context) (T, error), into *T, then ...func() error) (err error) {
+	if *into, err = question(ctx); err != nil {
 		return err
 	}
+	for _, next := range then {
+		if err := next(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

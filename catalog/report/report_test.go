@@ -13,7 +13,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // work is an armed policy with an hourly job, changed as a test wants it.
 func work(change func(*Work)) *Work {
 	w := &Work{Now: noon, Policy: catalog.Policy{
-		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed,
+		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, ChangedAt: noon.Add(-time.Hour),
 		Rule: catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
 	}}
 	change(w)
@@ -72,7 +72,7 @@ func TestVerdict(t *testing.T) {
 		"braked":    {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
 		"throttled": {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
 		"never ran": {func(*Work) {}, "WAITING (the first job has not started)"},
-		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); w.LastStarted = w.Last.CreatedAt }, "KEEPING UP"},
+		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); started(w, w.Last.CreatedAt) }, "KEEPING UP"},
 		"failed":    {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
 		"failing again": {func(w *Work) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
@@ -82,7 +82,7 @@ func TestVerdict(t *testing.T) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
 			w.Job = running(time.Second, 1000, 500)
 		}, "KEEPING UP"},
-		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); w.LastStarted = w.Last.CreatedAt }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00 UTC: is an engine running?)"},
+		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00 UTC: is an engine running?)"},
 		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
 		"too slow":       {func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) }, "FALLING BEHIND (needs 190 rows/s, has 10)"},
 		"overdue":        {func(w *Work) { w.Job = running(2*time.Hour, 360_000, 0) }, "FALLING BEHIND (needs 100 rows/s, has 0)"},
@@ -98,10 +98,18 @@ func TestVerdict(t *testing.T) {
 
 func options(w *Work, name, value string) { w.Policy.Rule.Options = map[string]string{name: value} }
 
+// started says when the last job started.
+func started(w *Work, at time.Time) {
+	w.Ran = []catalog.Schedule{{LastStartedAt: at}}
+	if w.Last != nil {
+		w.Ran[0].LastState, w.Ran[0].LastFinishedAt = w.Last.State, w.Last.FinishedAt
+	}
+}
+
 // ran says that the last job started so long ago, and finished.
 func ran(w *Work, ago time.Duration) {
 	w.Last = ended(catalog.JobFinished, ago, 5)
-	w.LastStarted = w.Last.CreatedAt
+	started(w, w.Last.CreatedAt)
 }
 
 func window(text string) *ddl.Window {
@@ -167,13 +175,13 @@ func TestNextRun(t *testing.T) {
 		want   time.Time
 	}{
 		"never ran": {func(*Work) {}, noon},
-		"ran":       {func(w *Work) { w.LastStarted = noon.Add(-20 * time.Minute) }, noon.Add(40 * time.Minute)},
-		"asked for": {func(w *Work) { w.LastStarted, w.Requested = noon.Add(-time.Minute), noon }, noon},
+		"ran":       {func(w *Work) { started(w, noon.Add(-20*time.Minute)) }, noon.Add(40 * time.Minute)},
+		"asked for": {func(w *Work) { started(w, noon.Add(-time.Minute)); w.Ran[0].RequestedAt = noon }, noon},
 		"paused":    {func(w *Work) { w.Policy.Paused.Paused = true }, time.Time{}},
 		"halted":    {func(w *Work) { w.Halt = "x" }, time.Time{}},
-		"cron":      {func(w *Work) { options(w, "TTL_CRON", "30 4 * * *"); w.LastStarted = noon.Add(-7 * time.Hour) }, noon.Add(16*time.Hour + 30*time.Minute)},
-		"window":    {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); w.LastStarted = noon.Add(-7 * time.Hour) }, noon.Add(10 * time.Hour)},
-		"lag":       {func(w *Work) { options(w, "TTL_MAX_LAG", "30m"); w.LastStarted = noon.Add(-5 * time.Minute) }, noon.Add(10 * time.Minute)},
+		"cron":      {func(w *Work) { options(w, "TTL_CRON", "30 4 * * *"); started(w, noon.Add(-7*time.Hour)) }, noon.Add(16*time.Hour + 30*time.Minute)},
+		"window":    {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); started(w, noon.Add(-7*time.Hour)) }, noon.Add(10 * time.Hour)},
+		"lag":       {func(w *Work) { options(w, "TTL_MAX_LAG", "30m"); started(w, noon.Add(-5*time.Minute)) }, noon.Add(10 * time.Minute)},
 	} {
 		if got := work(c.change).NextRun(); !got.Equal(c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -215,7 +223,7 @@ func TestPartitionsHaveLinesOfTheirOwn(t *testing.T) {
 		{PolicyID: 1, RequestedAt: noon}, {PolicyID: 1, Partition: "p1", LastStartedAt: noon.Add(-time.Minute)}, {PolicyID: 1, Partition: "p0"},
 	}}
 	all := s.Work()
-	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].Requested.Equal(noon) {
+	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].due().Equal(noon) {
 		t.Errorf("got %d lines: %+v", len(all), all)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -44,49 +45,60 @@ func (s *Snapshot) Halt() string {
 // Work lists every table and partition that has, had or will have a job, by policy and partition. A policy without any of these
 // has one line of its own.
 func (s *Snapshot) Work() []*Work {
-	halt := s.Halt()
+	halt, ran := s.Halt(), s.ran()
 	jobs, last := s.byPlace()
+
 	var all []*Work
 	for i := range s.Policies {
 		p := &s.Policies[i]
-		for _, partition := range s.partitions(p) {
-			at := place{p.ID, partition}
-			w := &Work{Now: s.Now, Policy: *p, Partition: partition, Window: s.Window, Halt: halt, Job: jobs[at], Last: last[at]}
-			s.addSchedule(w)
-			all = append(all, w)
+		for _, partition := range partitions(jobs[p.ID], ran[p.ID]) {
+			all = append(all, &Work{
+				Now: s.Now, Policy: *p, Partition: partition, Window: s.Window, Halt: halt,
+				Job: jobs[p.ID][partition], Last: last[place{p.ID, partition}], Ran: ran[p.ID],
+			})
 		}
 	}
 	return all
 }
 
-func (s *Snapshot) byPlace() (map[place]*catalog.Job, map[place]*catalog.EndedJob) {
-	jobs := make(map[place]*catalog.Job, len(s.Jobs))
-	for i, j := range s.Jobs {
-		jobs[place{j.PolicyID, j.Partition}] = &s.Jobs[i]
+// byPlace finds open jobs by policy and partition, and the last ended ones by place.
+func (s *Snapshot) byPlace() (map[uint64]map[string]*catalog.Job, map[place]*catalog.EndedJob) {
+	jobs := make(map[uint64]map[string]*catalog.Job, len(s.Jobs))
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if jobs[j.PolicyID] == nil {
+			jobs[j.PolicyID] = map[string]*catalog.Job{}
+		}
+		jobs[j.PolicyID][j.Partition] = j
 	}
+
 	last := make(map[place]*catalog.EndedJob, len(s.Last))
-	for i, j := range s.Last {
-		last[place{j.PolicyID, j.Partition}] = &s.Last[i]
+	for i := range s.Last {
+		j := &s.Last[i]
+		last[place{j.PolicyID, j.Partition}] = j
 	}
 	return jobs, last
 }
 
-// partitions are those that jobs and schedules speak of; the empty name stands for the table as a whole and is left out
-// when there are others.
-func (s *Snapshot) partitions(p *catalog.Policy) []string {
-	var names []string
-	for i := range s.Jobs {
-		if s.Jobs[i].PolicyID == p.ID {
-			names = append(names, s.Jobs[i].Partition)
-		}
+// ran sorts the schedules by policy.
+func (s *Snapshot) ran() map[uint64][]catalog.Schedule {
+	all := make(map[uint64][]catalog.Schedule, len(s.Policies))
+	for _, c := range s.Schedules {
+		all[c.PolicyID] = append(all[c.PolicyID], c)
 	}
-	for i := range s.Schedules {
-		if s.Schedules[i].PolicyID == p.ID {
-			names = append(names, s.Schedules[i].Partition)
-		}
+	return all
+}
+
+// partitions are those that a policy's jobs and schedules speak of; the empty name stands for the table as a whole and is left out
+// when there are others.
+func partitions(jobs map[string]*catalog.Job, ran []catalog.Schedule) []string {
+	names := slices.Collect(maps.Keys(jobs))
+	for i := range ran {
+		names = append(names, ran[i].Partition)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+
 	if len(names) > 1 && names[0] == "" {
 		names = names[1:]
 	}
@@ -94,28 +106,6 @@ func (s *Snapshot) partitions(p *catalog.Policy) []string {
 		names = []string{""}
 	}
 	return names
-}
-
-func (s *Snapshot) addSchedule(w *Work) {
-	for i := range s.Schedules {
-		c := &s.Schedules[i]
-		if c.PolicyID != w.Policy.ID {
-			continue
-		}
-		if c.Partition == w.Partition {
-			w.LastStarted = c.LastStartedAt
-		}
-		if c.Partition == w.Partition || c.Partition == "" {
-			w.Requested = latest(w.Requested, c.RequestedAt)
-		}
-	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // NodeName is the name of a node, for people.

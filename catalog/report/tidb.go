@@ -88,10 +88,9 @@ var tidbTaskColumns = []Column{
 // TiDBTask is mysql.tidb_ttl_task.
 func TiDBTask(s *Snapshot, tasks []catalog.Task) List {
 	l := List{Name: "tidb_ttl_task", Columns: tidbTaskColumns}
-	jobs, _ := s.byPlace()
-	byID := map[uint64]*catalog.Job{}
-	for _, j := range jobs {
-		byID[j.ID] = j
+	byID := make(map[uint64]*catalog.Job, len(s.Jobs))
+	for i := range s.Jobs {
+		byID[s.Jobs[i].ID] = &s.Jobs[i]
 	}
 	for i := range tasks {
 		t := &tasks[i]

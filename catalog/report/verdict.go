@@ -29,6 +29,16 @@ const (
 	KeepingUp     Word = "KEEPING UP"
 )
 
+// Holds reports whether a table with this verdict runs no job until somebody or something lets it.
+func (w Word) Holds() bool {
+	switch w {
+	case Disarmed, NeedsApproval, Paused, Off:
+		return true
+	case FallingBehind, Waiting, KeepingUp:
+	}
+	return false
+}
+
 // String is the word, and the detail in brackets.
 func (v Verdict) String() string {
 	if v.Detail == "" {
@@ -124,7 +134,7 @@ func judgeSpeed(w *Work) Verdict {
 	case w.lastFailed():
 		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
 	case w.Now.Sub(w.NextRun()) > max(min(interval, overdue), minInterval) && !w.NextRun().IsZero():
-		return Verdict{FallingBehind, "no job has started since " + w.LastStarted.UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}
+		return Verdict{FallingBehind, "no job has started since " + w.lastStarted().UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}
 	default:
 		return Verdict{Word: KeepingUp}
 	}

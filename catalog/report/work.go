@@ -20,10 +20,8 @@ type Work struct {
 	Job *catalog.Job
 	// Last is the job that ended last, nil when there was none.
 	Last *catalog.EndedJob
-	// LastStarted is when the last job started, zero when there was none.
-	LastStarted time.Time
-	// Requested is when RUN TTL JOB asked for a job last, zero when nobody did. It waits while it is later than LastStarted.
-	Requested time.Time
+	// Ran is when the table and each of its partitions ran last: they start together.
+	Ran []catalog.Schedule
 }
 
 // overdue is how late a job may start before its engine is asked after, if its interval is longer.
@@ -61,6 +59,8 @@ func (w *Work) NextRun() time.Time {
 	switch {
 	case due.IsZero():
 		return due
+	case w.lastStarted().IsZero() && due.Before(w.Now):
+		return t.Opens(w.Now, w.Window)
 	case due.Before(w.Now) && t.Closed(w.Now, w.Window) != "":
 		return t.Opens(w.Now, w.Window)
 	default:
@@ -69,19 +69,16 @@ func (w *Work) NextRun() time.Time {
 }
 
 // due is when the next job should start, whether a window lets it or not.
-func (w *Work) due() time.Time {
-	switch {
-	case w.Requested.After(w.LastStarted):
-		return w.Requested
-	case w.LastStarted.IsZero() && w.timing().Cron == nil:
-		return w.Now
-	default:
-		last := catalog.Schedule{LastStartedAt: w.LastStarted}
-		if w.Job == nil && w.Last != nil {
-			last.LastState, last.LastFinishedAt = w.Last.State, w.Last.FinishedAt
+func (w *Work) due() time.Time { return w.timing().Next(w.Policy, w.Ran).At }
+
+// lastStarted is when the last job started here, zero when there was none.
+func (w *Work) lastStarted() time.Time {
+	for i := range w.Ran {
+		if w.Ran[i].Partition == w.Partition {
+			return w.Ran[i].LastStartedAt
 		}
-		return w.timing().Due(w.Policy, last)
 	}
+	return time.Time{}
 }
 
 // latest is the open job, or the one that ended last; nil when there was none yet.
@@ -113,7 +110,7 @@ func (w *Work) Behind() (behind time.Duration, known bool) {
 	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished || w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
-	return max(0, w.Now.Sub(w.LastStarted.Add(w.Interval()))), true
+	return max(0, w.Now.Sub(w.lastStarted().Add(w.Interval()))), true
 }
 
 // lag is for how long rows may have been due, as far as jobs tell; 0 when they do not.

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// StartWait is how long a job that was asked for may take to start.
+const StartWait = 30 * time.Second
+
+// Refusal is the error of a job that was asked for and cannot run.
+type Refusal struct {
+	Table catalog.Table
+	Why   string
+}
+
+// Error tells a person what is in the way.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("The TTL job of %s cannot run now: %s", r.Table, r.Why)
+}
+
+// MayRun says whether a job of a policy can run now. The error is a *Refusal.
+func (s *Snapshot) MayRun(p *catalog.Policy) error {
+	if v, held := s.Holding(p.ID); held {
+		return &Refusal{p.Table, v.String()}
+	}
+	if !s.HasEngine() {
+		return &Refusal{p.Table, "no engine is running (see SHOW TTL NODES)"}
+	}
+	return nil
+}
+
+// Holding is the verdict that keeps the jobs of a policy from running now, if there is one. A closed window does so also when
+// nothing is due: a job that somebody asks for waits for it all the same.
+func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
+	for _, w := range s.Work() {
+		if w.Policy.ID != policy {
+			continue
+		}
+		if v := Judge(w); v.Word.Holds() {
+			return v, true
+		}
+		if closed := w.timing().Closed(s.Now, s.Window); closed != "" {
+			return Verdict{Paused, closed}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// LastJob is the number of the latest job of a policy; 0 when there was none.
+func (s *Snapshot) LastJob(policy uint64) (last uint64) {
+	for i := range s.Schedules {
+		if s.Schedules[i].PolicyID == policy {
+			last = max(last, s.Schedules[i].LastJob)
+		}
+	}
+	return last
+}
+
+// JobsOf lists the jobs of a policy that are numbered higher than one: the open ones or, when there are none, those that have
+// ended.
+func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; j.PolicyID == policy && j.ID > after {
+			jobs = append(jobs, catalog.EndedJob{Job: *j})
+		}
+	}
+	if len(jobs) > 0 {
+		return jobs
+	}
+
+	for i := range s.Last {
+		if j := &s.Last[i]; j.PolicyID == policy && j.ID > after {
+			jobs = append(jobs, *j)
+		}
+	}
+	return jobs
+}
+
+// Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones, or ended ones, for some are
+// very short. Between two looks it calls pause. It gives up with a *Refusal when something comes up that keeps the
+// policy from running, or when no engine takes it up for StartWait.
+func Await(ctx context.Context, from Source, p *catalog.Policy, after uint64, pause func(context.Context) error) (
+	[]catalog.EndedJob, error,
+) {
+	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %v: see SHOW TTL NODES", StartWait)}
+	ctx, cancel := context.WithTimeoutCause(ctx, StartWait, late)
+	defer cancel()
+
+	for {
+		s, err := Read(ctx, from)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+
+		if jobs := s.JobsOf(p.ID, after); len(jobs) > 0 {
+			return jobs, nil
+		}
+		if err := s.MayRun(p); err != nil {
+			return nil, err
+		}
+
+		if err := pause(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/integration/program"
+)
+
+// What SHOW TTL says of a table, the page says, the metrics and ttlproxy status say, word for word: whatever the verdict is, and
+// whatever keeps everything from being deleted.
+func TestEverySurfaceSaysTheSame(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
+		t.Parallel()
+		s := newSurfaces(t, server)
+		s.populate()
+
+		now := time.Now().UTC()
+		elsewhere := func(hours int) string { return now.Add(time.Duration(hours) * time.Hour).Format("15:04 +0000") }
+		for _, c := range []struct {
+			what string
+			do   func()
+			want map[string]string // what the verdicts begin with; "" for all tables that are not named
+		}{
+			{"as they are", func() {}, map[string]string{
+				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)", "fresh": "WAITING (the first job",
+				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@", "windowed": "PAUSED (outside TTL_WINDOW=",
+				"braked": "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
+			}},
+			{"outside the window of all", func() {
+				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
+				s.sql("SET GLOBAL ttl_job_schedule_window_end_time = '" + elsewhere(3) + "'")
+			}, map[string]string{
+				"keeps": "KEEPING UP", "fresh": "PAUSED (outside ttl_job_schedule_window_start_time", "gone": "DISARMED (another table)",
+			}},
+			{"paused", func() { s.sql("PAUSE TTL") }, map[string]string{
+				"": "PAUSED (everything, PAUSE TTL by root@", "silent": "OFF (", "gone": "DISARMED (another table)",
+			}},
+			{"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") }, map[string]string{
+				"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
+			}},
+		} {
+			c.do()
+			s.agree(c.what, c.want)
+		}
+	})
+}
+
+// surfaces is a proxy with everything that tells of it.
+type surfaces struct {
+	*testing.T
+	args  []string
+	store *catalog.Store
+	db    *sql.DB // through the proxy
+	http  *http.Client
+	node  uint64
+	table string // schema of the tables
+}
+
+// newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for ever and does nothing.
+func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "status")
+
+	s := &surfaces{T: t, args: proxyArgs(server), table: server.Database(t)}
+	p := program.Start(t, program.Config{Args: append(s.args, "--status=unix:"+socket)})
+	config := server.Config(s.table)
+	config.Net, config.Addr = "tcp", p.Addr
+	s.db = mysqltest.Open(t, config)
+	s.http = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}
+
+	schema := strings.TrimPrefix(s.args[len(s.args)-1], "--catalog-schema=")
+	connector, err := catalog.Connector(server.Config(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := sql.OpenDB(connector)
+	t.Cleanup(func() { direct.Close() })
+	if s.store, err = catalog.OpenExisting(t.Context(), direct, catalog.Config{Schema: schema}); err != nil {
+		t.Fatal(err)
+	}
+	if s.node, err = s.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
+		t.Fatal(err)
+	}
+	execAll(t, direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", schema, s.node))
+	return s
+}
+
+// populate makes a table for each verdict.
+func (s *surfaces) populate() {
+	s.Helper()
+	now := time.Now().UTC()
+	window := fmt.Sprintf("TTL_WINDOW = '%s-%s'", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
+	for name, options := range map[string]string{
+		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF'", "paused": "", "windowed": window, "braked": "", "gone": "",
+	} {
+		s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' " + options)
+	}
+
+	s.ended("keeps", catalog.JobFinished, "")
+	s.ended("fails", catalog.JobFailed, "because")
+	s.job("braked", catalog.JobNeedsApproval, "4 of 5 rows are due")
+	s.sql("PAUSE TTL FOR paused")
+	gone := s.policy("gone")
+	s.must(s.store.Disarm(s.Context(), "test", gone.ID, gone.Version, "another table"))
+}
+
+func (s *surfaces) policy(table string) catalog.Policy {
+	s.Helper()
+	p, err := s.store.Policy(s.Context(), catalog.Table{Schema: s.table, Name: table})
+	s.must(err)
+	return p
+}
+
+// job starts a job as an engine would.
+func (s *surfaces) job(table string, state catalog.JobState, reason string) catalog.Job {
+	s.Helper()
+	due, rows := uint64(4), uint64(5)
+	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
+		Policy: s.policy(table), State: state, Reason: reason, Owner: s.node, Cutoff: time.Now().AddDate(0, 0, -1),
+		CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due, TableRows: &rows},
+		Tasks: []catalog.TaskRange{{}},
+	})
+	s.must(err)
+	return job
+}
+
+// ended is a job that has come to its end.
+func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
+	s.Helper()
+	job := s.job(table, catalog.JobRunning, "")
+	s.must(s.store.FinishJob(s.Context(), job.ID, job.Fence, end, reason))
+}
+
+func (s *surfaces) sql(statement string) {
+	s.Helper()
+	execAll(s.T, s.db, statement)
+}
+
+func (s *surfaces) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// agree waits until all surfaces say what is wanted: each of them looks at the catalog anew every second.
+func (s *surfaces) agree(what string, want map[string]string) {
+	s.Helper()
+	var wrong string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		said := s.inSQL("SHOW TTL TABLES")
+		if wrong = beginsWrong(said, want); wrong == "" {
+			wrong = s.differs(said)
+		}
+		if wrong == "" {
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	s.Fatalf("%s: %s", what, wrong)
+}
+
+// beginsWrong compares verdicts with what they should begin with.
+func beginsWrong(said, want map[string]string) string {
+	for table, verdict := range said {
+		begin, named := want[table]
+		if !named {
+			begin = want[""]
+		}
+		if !strings.HasPrefix(verdict, begin) {
+			return fmt.Sprintf("SHOW TTL TABLES says %s of %s, want %s", verdict, table, begin)
+		}
+	}
+	return ""
+}
+
+// differs finds a surface that says something else.
+func (s *surfaces) differs(said map[string]string) string {
+	words := map[string]string{}
+	for table, verdict := range said {
+		words[table], _, _ = strings.Cut(verdict, " (")
+	}
+	for name, other := range map[string]struct{ got, want map[string]string }{
+		"SHOW TTL JOBS":   {s.inSQL("SHOW TTL JOBS"), said},
+		"the page's JSON": {s.onPage(), said},
+		"ttlproxy status": {s.onTerminal(), said},
+		"the metrics":     {s.inMetrics(), words},
+	} {
+		if !maps.Equal(other.got, other.want) {
+			return fmt.Sprintf("%s: got %v, want %v", name, other.got, other.want)
+		}
+	}
+	return ""
+}
+
+// inSQL reads the verdicts of a list.
+func (s *surfaces) inSQL(list string) map[string]string {
+	s.Helper()
+	said := map[string]string{}
+	for _, row := range s.list(list) {
+		said[row["Table_name"]] = row["Verdict"]
+	}
+	return said
+}
+
+// list reads a list row by row.
+func (s *surfaces) list(query string) (all []map[string]string) {
+	s.Helper()
+	rows, err := s.db.QueryContext(s.Context(), query)
+	s.must(err)
+	defer rows.Close()
+	names, err := rows.Columns()
+	s.must(err)
+	for rows.Next() {
+		values := make([]sql.NullString, len(names))
+		into := make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		s.must(rows.Scan(into...))
+		row := map[string]string{}
+		for i, name := range names {
+			row[name] = values[i].String
+		}
+		all = append(all, row)
+	}
+	s.must(rows.Err())
+	return all
+}
+
+// get asks the status listener.
+func (s *surfaces) get(path string) string {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://proxy"+path, nil)
+	s.must(err)
+	answer, err := s.http.Do(request)
+	s.must(err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	s.must(err)
+	return string(body)
+}
+
+func (s *surfaces) onPage() map[string]string {
+	s.Helper()
+	var page struct {
+		Tables []struct {
+			Table   string
+			Verdict struct{ Word, Detail string }
+		}
+	}
+	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
+	said := map[string]string{}
+	for _, t := range page.Tables {
+		said[t.Table] = t.Verdict.Word
+		if t.Verdict.Detail != "" {
+			said[t.Table] += " (" + t.Verdict.Detail + ")"
+		}
+	}
+	return said
+}
+
+var verdictSeries = regexp.MustCompile(`ttlproxy_table_verdict\{.*table="(\w+)",verdict="([A-Z ]+)"\} 1`)
+
+func (s *surfaces) inMetrics() map[string]string {
+	s.Helper()
+	said := map[string]string{}
+	for _, found := range verdictSeries.FindAllStringSubmatch(s.get("/metrics"), -1) {
+		said[found[1]] = found[2]
+	}
+	return said
+}
+
+func (s *surfaces) onTerminal() map[string]string {
+	s.Helper()
+	arguments := append([]string{"status", "tables", "--format=json"}, s.args...)
+	arguments = slices.DeleteFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--engine=") })
+	out, err := exec.CommandContext(s.Context(), program.Build(s.T), arguments...).Output()
+	s.must(err)
+
+	var rows []map[string]any
+	s.must(json.Unmarshal(out, &rows))
+	said := map[string]string{}
+	for _, row := range rows {
+		said[fmt.Sprint(row["table_name"])] = fmt.Sprint(row["verdict"])
+	}
+	return said
+}
