@@ -12,7 +12,7 @@ PREFIX      ?= /usr/local
 FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos galera clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,13 +85,16 @@ docs: ## write the reference pages that are generated from the code
 chaos: ## proxies killed and frozen, servers killed, for CHAOSTIME (1m); every deleted row judged by the binary log
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -race -count=1 ./integration/chaos
 
+galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
+	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/galera.sh
+
 clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and the command lines; all have to be installed
 	@TTLPROXY_TEST_CLIENTS=all scripts/test.sh -count=1 ./integration/clients
 
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz chaos clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz chaos galera clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

@@ -11,12 +11,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as two data source names with a blank between.
+// galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as data source names with blanks between.
 func galera(t *testing.T) (a, b *bench) {
 	t.Helper()
 	names := strings.Fields(os.Getenv("TTLPROXY_TEST_GALERA"))
-	if len(names) != 2 {
-		t.Skip("needs TTLPROXY_TEST_GALERA: two data source names of one cluster")
+	if len(names) < 2 {
+		t.Skip("needs a Galera cluster, named by TTLPROXY_TEST_GALERA: see scripts/galera.sh")
 	}
 	first, err := mysql.ParseDSN(names[0])
 	if err != nil {

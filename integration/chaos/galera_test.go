@@ -18,7 +18,7 @@ import (
 func TestOnlyExpiredRowsAreDeletedOnGalera(t *testing.T) {
 	names := os.Getenv("TTLPROXY_TEST_GALERA")
 	if testing.Short() || names == "" {
-		t.Skip("TTLPROXY_TEST_GALERA names no cluster")
+		t.Skip("needs a Galera cluster, named by TTLPROXY_TEST_GALERA: see scripts/galera.sh")
 	}
 	var members []*mysqltest.Server
 	for name := range strings.FieldsSeq(names) {

@@ -32,6 +32,8 @@ type client struct {
 	command func(t *testing.T) ([]string, error)
 	// input writes statements the way the program reads them; JSON unless told otherwise.
 	input func([]statement) string
+	// always says that it comes with the servers, so that it is there wherever the tests run.
+	always bool
 	// refuses says why the client can not log in to a server; nil or empty: it can.
 	refuses func(*mysqltest.Server) string
 }
@@ -43,8 +45,11 @@ var clients = []client{
 	{name: "php pdo", modes: []string{"text", "prepared", "features"}, command: php},
 	{name: "java mariadb", modes: []string{"text", "prepared", "features"}, command: java, input: lines},
 	{name: "c libmariadb", modes: []string{"features"}, command: libmariadb},
-	{name: "mariadb command line", modes: []string{"text"}, command: mariadbCLI, input: semicolons},
-	{name: "mysql command line", modes: []string{"text"}, command: mysqlCLI, input: semicolons, refuses: onlyMySQL},
+	{name: "mariadb command line", modes: []string{"text"}, command: mariadbCLI, input: semicolons, always: true},
+	{
+		name: "mysql command line", modes: []string{"text"}, command: mysqlCLI, input: semicolons, refuses: onlyMySQL,
+		always: true,
+	},
 }
 
 // run runs the client in a mode against an account and returns what it printed.
@@ -52,7 +57,7 @@ func (c client) run(t *testing.T, a account, mode string, statements ...statemen
 	t.Helper()
 	argv, err := c.command(t)
 	if err != nil {
-		missing(t, c.name, err)
+		c.missing(t, err)
 	}
 	input := c.input
 	if input == nil {
@@ -97,7 +102,16 @@ func tail(s string) string {
 	return s
 }
 
-// missing skips a client that is not on this machine, or fails where all of them have to be.
+// missing is for a client that is not on this machine.
+func (c client) missing(t *testing.T, why error) {
+	t.Helper()
+	if c.always && os.Getenv("CI") == "true" {
+		t.Fatalf("%s: %v", c.name, why)
+	}
+	missing(t, c.name, why)
+}
+
+// missing skips what is not on this machine, or fails where all of it has to be.
 func missing(t *testing.T, name string, why error) {
 	t.Helper()
 	if os.Getenv("TTLPROXY_TEST_CLIENTS") == "all" {
