@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Resemblance is how a table compares with the one its policy was declared on.
@@ -29,25 +30,49 @@ func Compare(declared Shape, known []Identity, seen Seen) (Resemblance, []Identi
 	if len(known) == 0 {
 		return Changed, seen.Identities, ""
 	}
-	before, now := known[0], seen.Identities[0]
-	sameTime := before.CreateTime.Equal(now.CreateTime)
-	switch {
-	case before.TableID != now.TableID && before.TableID != 0 && now.TableID != 0:
-		return Stranger, nil, fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)",
-			before.TableID, now.TableID)
-	case !sameTime && now.TableID == 0 && !sharePartition(known, seen.Identities):
-		return Stranger, nil, fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
-			"GRANT PROCESS makes it visible", now.CreateTime.Format("2006-01-02 15:04:05"), before.CreateTime.Format("2006-01-02 15:04:05"))
+	if why := replaced(known, seen.Identities); why != "" {
+		return Stranger, nil, why
 	}
 	remember := holdReplaced(known, seen.Identities)
-	if sameTime && slices.Equal(known, remember) {
+	if slices.Equal(known, remember) {
 		return Same, remember, ""
 	}
 	return Changed, remember, ""
 }
 
-// sharePartition reports whether a partition with a known id is still there.
-func sharePartition(known, now []Identity) bool {
+// replaced says why a table that looks the same is not the one that is remembered; "" when it is. Only ids tell: what was not
+// known then, and is now, may belong to any table. Where they cannot be read, nothing is deleted (IdentityCondition); the
+// time, which has whole seconds and can be chosen, then at least shows most of what has happened.
+func replaced(known, now []Identity) string {
+	switch before, after := known[0], now[0]; {
+	case len(known) > 1 && len(now) == 1:
+		return "the table was replaced outside ttlproxy: it had partitions, and has none"
+	case len(known) == 1 && len(now) > 1:
+		return "the table was replaced outside ttlproxy: it has partitions, and had none"
+	case shareID(known, now):
+		return ""
+	case !hasID(now) && before.CreateTime.Equal(after.CreateTime):
+		return ""
+	case !hasID(now):
+		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
+			"GRANT PROCESS makes it visible", after.CreateTime.Format(time.DateTime), before.CreateTime.Format(time.DateTime))
+	case !hasID(known):
+		return "InnoDB's table id, which tells the table from another that took its name, could not be read before and can be now: " +
+			"nobody knows whether it is the same"
+	case len(known) > 1:
+		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table id it had"
+	default:
+		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)", before.TableID, after.TableID)
+	}
+}
+
+// hasID reports whether any of InnoDB's ids is known.
+func hasID(all []Identity) bool {
+	return slices.ContainsFunc(all, func(i Identity) bool { return i.TableID != 0 })
+}
+
+// shareID reports whether the table, or a partition of it, has the id it had.
+func shareID(known, now []Identity) bool {
 	return slices.ContainsFunc(now, func(n Identity) bool {
 		return n.TableID != 0 && slices.ContainsFunc(known, func(k Identity) bool {
 			return k.Partition == n.Partition && k.TableID == n.TableID
@@ -55,21 +80,30 @@ func sharePartition(known, now []Identity) bool {
 	})
 }
 
+// altered reports whether the same table was changed between two looks. Its columns may hold other dates under their old names.
+func altered(known, now []Identity) bool {
+	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
+}
+
 // holdReplaced returns now, with each partition held whose name stands for another one than before. A hold stays until
-// the policy is armed again.
+// the policy is armed again, and an id until it is seen again.
 func holdReplaced(known, now []Identity) []Identity {
 	out := slices.Clone(now)
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
+		if k < 0 {
+			continue
+		}
+		before := known[k]
+		if n.TableID == 0 {
+			out[i].TableID = before.TableID
+		}
 		switch {
-		case k >= 0 && known[k].Held == FirstSight:
-			out[i].Held = FirstSight
-		case n.Partition == "" || k < 0:
-		case known[k].Held != "":
-			out[i].Held = known[k].Held
-		case known[k].TableID != n.TableID && known[k].TableID != 0 && n.TableID != 0:
+		case before.Held == FirstSight || n.Partition != "" && before.Held != "":
+			out[i].Held = before.Held
+		case n.Partition != "" && n.TableID != 0 && before.TableID != n.TableID:
 			out[i].Held = fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside ttlproxy (InnoDB table id was %d, is %d)",
-				n.Partition, known[k].TableID, n.TableID)
+				n.Partition, before.TableID, n.TableID)
 		}
 	}
 	return out

@@ -41,7 +41,7 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 	for _, on := range scopes(a.Schemas) {
 		out = append(out, Grant{"GRANT SELECT, DELETE ON " + on + to, "to find and delete expired rows"})
 	}
-	out = append(out, Grant{"GRANT PROCESS ON *.*" + to, "InnoDB's table ids, which tell a table from its replacement, foreign keys from any schema, and connections that ended in the middle of a statement"})
+	out = append(out, Grant{"GRANT PROCESS ON *.*" + to, "InnoDB's table ids, which tell a table from its replacement and without which nothing is deleted, foreign keys from any schema, and connections that ended in the middle of a statement"})
 	if mariadb {
 		return append(out, Grant{"GRANT REPLICA MONITOR ON *.*" + to, "whether this server is a replica, which must not delete by itself"})
 	}

@@ -13,11 +13,11 @@ type Shape struct {
 	PrimaryKey string // quoted column names, comma separated; empty for none
 }
 
-// Identity is one incarnation of a table or partition on one server. CREATE_TIME changes with every
-// ALTER, the InnoDB id with everything that rebuilds the table; RENAME keeps both.
+// Identity is one incarnation of a table or partition on one server. InnoDB's id changes with everything that rebuilds the
+// table, and is never given twice; CREATE_TIME changes with every ALTER, and can be chosen. RENAME keeps both.
 type Identity struct {
 	Partition  string    `json:"partition,omitempty"` // empty for the table as a whole
-	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's, on MySQL of the tablespace; 0 when it is not to be had
+	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 when it is not to be had
 	CreateTime time.Time `json:"create_time"`
 	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
 }
@@ -72,11 +72,4 @@ func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64,
 		}
 	}
 	return nil
-}
-
-// IdentityCondition returns the condition that the table still is the incarnation created at that time. It belongs inside the
-// DELETE: there the metadata lock is held already, and nothing can come between check and deletion. The scalar form
-// keeps MySQL from turning it into a join.
-func IdentityCondition(t Table, created time.Time) string {
-	return fmt.Sprintf(identityCondition, literal(t.Schema), literal(t.Name), created.UTC().Format(time.DateTime))
 }

@@ -2,8 +2,11 @@ package catalog
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,14 +29,15 @@ func (s *Store) innodbName(t Table, partition string) string {
 	return name + ")"
 }
 
-// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table without partitions. Of
-// subpartitions the highest counts. Without PROCESS there are none, nor in a tablespace that tables share on MySQL.
+// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table without partitions. Those of
+// subpartitions are taken together. Without PROCESS there are none, nor in a tablespace that tables share on MySQL.
 func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string]uint64, error) {
 	name := s.innodbName(t, "")
 	query := fmt.Sprintf(selectIDsMySQL, name, "CONCAT("+name+", '#p#')", "CONCAT("+name+", '#p$')")
 	if s.Server().MariaDB {
 		query = fmt.Sprintf(selectIDsMariaDB, name)
 	}
+
 	rows, err := conn.QueryContext(ctx, query)
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
@@ -41,19 +45,38 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 	if err != nil {
 		return nil, err
 	}
-	ids := map[string]uint64{}
+
+	parts := map[string][]uint64{}
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var id uint64
 		var part string
 		err := r.Scan(&id, &part)
 		part, _, _ = strings.Cut(strings.ToLower(part), "#sp#")
-		ids[part] = max(ids[part], id)
+		parts[part] = append(parts[part], id)
 		return struct{}{}, err
 	})
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
 	}
+
+	ids := map[string]uint64{}
+	for part, all := range parts {
+		ids[part] = together(all)
+	}
 	return ids, err
+}
+
+// together makes one id of those of a partition's subpartitions, which is another as soon as one of them is. It is what
+// idsTogether is in SQL.
+func together(ids []uint64) (id uint64) {
+	if len(ids) == 1 {
+		return ids[0]
+	}
+	for _, one := range ids {
+		digest := sha256.Sum256(strconv.AppendUint(nil, one, 10))
+		id ^= binary.BigEndian.Uint64(digest[:])
+	}
+	return id
 }
 
 // partitions returns the partitions of a table, with their ids.
@@ -75,15 +98,31 @@ func (s *Store) partitions(ctx context.Context, conn *sql.Conn, t Table, ids map
 	})
 }
 
-// TableIDCondition returns the condition that the table, or partition, still has InnoDB's id. It costs more than
-// IdentityCondition, and tells apart what was created within one second. ok is false where the id is not known.
-func (s *Store) TableIDCondition(t Table, i Identity) (condition string, ok bool) {
+// IdentityCondition returns the condition that a table, or a partition of it, still is the one that was remembered: it has
+// InnoDB's id, and the table was not altered since. It belongs inside the DELETE: there the metadata lock is held
+// already, and nothing can come between check and deletion.
+//
+// The id tells it from whatever takes its name; nobody can choose it, and it is never given twice. The time tells what keeps the id,
+// such as columns that trade their names. ok is false where the id is not known: the time alone proves nothing, since
+// EXCHANGE PARTITION keeps it, tables of one second share it, and SET timestamp chooses it.
+func (s *Store) IdentityCondition(t Table, created time.Time, i Identity) (condition string, ok bool) {
 	if i.TableID == 0 {
 		return "", false
 	}
-	name := s.innodbName(t, i.Partition)
-	if s.Server().MariaDB {
-		return fmt.Sprintf(idConditionMariaDB, i.TableID, name, "CONCAT("+name+", '#SP#')"), true
+	unaltered := fmt.Sprintf(unalteredCondition, literal(t.Schema), literal(t.Name), created.UTC().Format(time.DateTime))
+	return unaltered + " AND " + s.idCondition(s.innodbName(t, i.Partition), i), true
+}
+
+func (s *Store) idCondition(name string, i Identity) string {
+	mariadb := s.Server().MariaDB
+	switch {
+	case mariadb && i.Partition == "":
+		return fmt.Sprintf(tableIDMariaDB, i.TableID, name)
+	case mariadb:
+		return fmt.Sprintf(partitionIDMariaDB, i.TableID, name, "CONCAT("+name+", '#SP#')")
+	case i.Partition == "":
+		return fmt.Sprintf(tableIDMySQL, i.TableID, name)
+	default:
+		return fmt.Sprintf(partitionIDMySQL, i.TableID, name, "CONCAT("+name+", '#sp#')", "CONCAT("+name+", '#sp$')")
 	}
-	return fmt.Sprintf(idConditionMySQL, i.TableID, name, "CONCAT("+name+", '#sp#')", "CONCAT("+name+", '#sp$')"), true
 }

@@ -35,7 +35,7 @@ func TestTableIDsOfNamesBeyondASCII(t *testing.T) {
 					t.Errorf("%s, partition %s: got id %d, which is that of %q", name, i.Partition, i.TableID, other)
 				}
 				ids[i.TableID] = name
-				condition, ok := b.TableIDCondition(b.named(name), i)
+				condition, ok := b.IdentityCondition(b.named(name), seen.Identities[0].CreateTime, i)
 				if !ok || b.scalar(t, "SELECT "+condition) != 1 {
 					t.Errorf("%s, partition %s: the condition does not hold: %s", name, i.Partition, condition)
 				}
@@ -43,6 +43,66 @@ func TestTableIDsOfNamesBeyondASCII(t *testing.T) {
 		}
 		if len(ids) != 2*len(names) {
 			t.Errorf("got %d ids of %d tables", len(ids), len(names))
+		}
+	})
+}
+
+// A partition has the ids of all its subpartitions: it is another one when any of them is.
+func TestIdentityOfSubpartitions(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "CREATE TABLE user.s (id INT, n INT, PRIMARY KEY (id, n)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (n)"+
+			" (PARTITION p VALUES LESS THAN (10) (SUBPARTITION a, SUBPARTITION b, SUBPARTITION c), PARTITION q VALUES LESS THAN (20) (SUBPARTITION d, SUBPARTITION e, SUBPARTITION f))")
+		b.exec(t, "CREATE TABLE user.other (id INT, n INT, PRIMARY KEY (id, n))")
+		before, err := b.Look(t.Context(), b.named("s"))
+		if err != nil || len(before.Identities) != 3 {
+			t.Fatalf("got %+v, %v", before, err)
+		}
+		holds := func(i Identity) bool {
+			condition, ok := b.IdentityCondition(b.named("s"), before.Identities[0].CreateTime, i)
+			return ok && b.scalar(t, "SELECT "+condition) == 1
+		}
+		if p, q := before.Identities[1], before.Identities[2]; !holds(p) || !holds(q) {
+			t.Errorf("got %v of p and %v of q, want both conditions to hold", holds(p), holds(q))
+		}
+		b.exec(t, "ALTER TABLE user.s EXCHANGE PARTITION b WITH TABLE user.other")
+		if p, q := before.Identities[1], before.Identities[2]; holds(p) || !holds(q) {
+			t.Errorf("got %v of p and %v of q, want that of the one with another subpartition not to hold", holds(p), holds(q))
+		}
+		after, err := b.Look(t.Context(), b.named("s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		how, now, why := Compare(before.Shape, before.Identities, after)
+		if how != Changed || now[1].Held == "" || now[2].Held != "" {
+			t.Errorf("got %v, %+v, %q, want p to be held alone", how, now, why)
+		}
+	})
+}
+
+// MySQL knows no id of a table in a tablespace that it shares: nothing is deleted from it, and with a file of its own it
+// counts as another.
+func TestSharedTablespaceHasNoIDs(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		if b.Server().MariaDB {
+			return // which has ids of tables
+		}
+		b.exec(t, "CREATE TABLE user.shared (id INT PRIMARY KEY) TABLESPACE = innodb_system")
+		before, err := b.Look(t.Context(), b.named("shared"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if condition, ok := b.IdentityCondition(b.named("shared"), before.Identities[0].CreateTime, before.Identities[0]); ok {
+			t.Errorf("got condition %q, want none", condition)
+		}
+		b.exec(t, "ALTER TABLE user.shared TABLESPACE = innodb_file_per_table")
+		after, err := b.Look(t.Context(), b.named("shared"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if how, _, why := Compare(before.Shape, before.Identities, after); how != Stranger {
+			t.Errorf("got %v, %q, want another table", how, why)
 		}
 	})
 }

@@ -69,6 +69,11 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 		return old, err
 	}
 	how, now, stranger := Compare(old.Shape, known, seen)
+	if altered(known, seen.Identities) {
+		if err := s.doubt(ctx, tx, &old); err != nil {
+			return old, err
+		}
+	}
 	if how == Stranger || d.Hold || d.Arm && anyHeld(now) || old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
 		if !d.Arm && how != Stranger {
 			seen.Identities = now // a partition that is held stays so

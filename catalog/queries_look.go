@@ -13,7 +13,8 @@ const (
 	selectPartitions = `SELECT partition_name, %s, MAX(create_time) FROM information_schema.partitions
  WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL GROUP BY partition_name ORDER BY MIN(partition_ordinal_position)`
 
-	identityCondition = `(SELECT COUNT(*) FROM information_schema.tables
+	// The scalar form keeps MySQL from turning it into a join.
+	unalteredCondition = `(SELECT COUNT(*) FROM information_schema.tables
  WHERE table_schema = %s AND table_name = %s AND create_time = '%s') = 1`
 )
 
@@ -25,10 +26,19 @@ const (
  WHERE name = %[1]s OR name >= %[2]s AND name < %[3]s`
 	selectIDsMariaDB = `SELECT table_id, SUBSTRING(CAST(name AS BINARY), LENGTH(wanted) + LENGTH('#P#') + 1)
  FROM information_schema.innodb_sys_tables, (SELECT %[1]s wanted) w WHERE SUBSTRING_INDEX(CAST(name AS BINARY), '#P#', 1) = wanted`
-	idConditionMySQL = `(SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief
- WHERE space = %[1]d AND (name = %[2]s OR name >= %[3]s AND name < %[4]s)) = 1`
-	idConditionMariaDB = `(SELECT COUNT(*) FROM information_schema.innodb_sys_tables
- WHERE table_id = %[1]d AND (name = %[2]s OR LEFT(CAST(name AS BINARY), LENGTH(%[3]s)) = %[3]s)) = 1`
+
+	tableIDMySQL   = `(SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief WHERE space = %[1]d AND name = %[2]s) = 1`
+	tableIDMariaDB = `(SELECT COUNT(*) FROM information_schema.innodb_sys_tables WHERE table_id = %[1]d AND CAST(name AS BINARY) = %[2]s) = 1`
+
+	partitionIDMySQL = `(SELECT ` + idTogetherMySQL + ` FROM information_schema.innodb_tablespaces_brief
+ WHERE name = %[2]s OR name >= %[3]s AND name < %[4]s) = %[1]d`
+	partitionIDMariaDB = `(SELECT ` + idTogetherMariaDB + ` FROM information_schema.innodb_sys_tables
+ WHERE CAST(name AS BINARY) = %[2]s OR LEFT(CAST(name AS BINARY), LENGTH(%[3]s)) = %[3]s) = %[1]d`
+
+	// What together is in Go.
+	idTogetherMySQL   = `IF(COUNT(*) = 1, MAX(space), BIT_XOR(CAST(CONV(LEFT(SHA2(space, 256), 16), 16, 10) AS UNSIGNED)))`
+	idTogetherMariaDB = `IF(COUNT(*) = 1, MAX(table_id), BIT_XOR(CAST(CONV(LEFT(SHA2(table_id, 256), 16), 16, 10) AS UNSIGNED)))`
+
 	fileNameMariaDB = `CAST(CONVERT(%s USING filename) AS BINARY)`
 )
 

@@ -10,7 +10,7 @@ import (
 // Recognize compares a policy's table with the one the policy was declared on. The same table, altered in a way that
 // does not matter, is remembered as it is now; another one disarms the policy, and why says what is different. It returns
 // what is remembered: the table first, then its partitions. What was altered behind our back may hold other dates under
-// the same names, so the brake looks at it again: the approval is taken back, but for tables with partitions, which come and go.
+// the same names, so the brake looks at it again: the approval is taken back.
 func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []Identity, why string, err error) {
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 			if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 				return err
 			}
-			if len(known) == 1 && len(now) == 1 && !known[0].CreateTime.Equal(now[0].CreateTime) {
-				if _, err := s.exec(ctx, tx, doubtApproval, p.ID, p.Version); err != nil {
+			if altered(known, now) {
+				if err := s.doubt(ctx, tx, &p); err != nil {
 					return err
 				}
 			}
@@ -43,6 +43,13 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 	default:
 		return nil, why, s.Disarm(ctx, actor, p.ID, p.Version, why)
 	}
+}
+
+// doubt takes the approval of a policy back.
+func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
+	p.Approval.Version = 0
+	_, err := s.exec(ctx, tx, doubtApproval, p.ID, p.Version)
+	return err
 }
 
 // FirstSight holds a table on a member of a cluster that has not seen it under its policy before. The shape does not tell it from one that

@@ -111,7 +111,8 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 	return old.ID, s.stop(ctx, tx, who, old, intent)
 }
 
-// notice makes the policy come back disarmed when the table was another one already before this DDL.
+// notice makes the policy come back disarmed when the table was another one already before this DDL, and without its approval
+// when it was altered.
 func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, intent *stageIntent) error {
 	if old.State != PolicyArmed {
 		return nil
@@ -122,6 +123,9 @@ func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, i
 	}
 	if r, _, why := Compare(old.Shape, known, seen); r == Stranger {
 		intent.Before, intent.BeforeReason = PolicyDisarmed, why
+	}
+	if altered(known, seen.Identities) {
+		intent.Approved = false
 	}
 	return nil
 }

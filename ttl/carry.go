@@ -87,7 +87,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		return nil, job, errors.Join(err, errChanged)
 	}
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
-	identity, err := w.identityOf(ctx, now, policy, statements.Target, known)
+	identity, err := w.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
 		return nil, job, err
 	}

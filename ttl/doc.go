@@ -28,7 +28,7 @@
 //     dates and dates before the floor never are.
 //  2. A batch is judged by the server inside its own transaction: task, fence, batch number, policy version, pause.
 //     What was stopped, changed or taken over in the meantime deletes nothing, however late the packet arrives.
-//  3. Never another table: CREATE_TIME is part of the DELETE, where the metadata lock is held already.
+//  3. Never another table: InnoDB's ids and CREATE_TIME are part of the DELETE, where the metadata lock is held already.
 //  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone, catalog away. The
 //     reason is in SHOW TTL JOBS or SHOW TTL NODES.
 //  5. Nobody waits for the engine: row and metadata locks are waited for one second, locked rows are gone round, and

@@ -41,7 +41,6 @@ type Engine struct {
 	tables   *tableRates
 	turns    *turns
 	gang     *gang
-	twins    *twins
 	layouts  layouts
 	sessions sessions
 	flavour  atomic.Pointer[string] // see session
@@ -71,7 +70,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), twins: newTwins(), layouts: newLayouts(), look: make(chan struct{}, 1),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), layouts: newLayouts(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	return e, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // declare makes a policy on a table as the proxy would, with a job every second.
@@ -112,9 +111,8 @@ func (f *fixture) swapInTheSameSecond(other string, least bool) {
 	for same := false; !same; {
 		f.exec("DROP TABLE IF EXISTS "+table+", "+other,
 			"CREATE TABLE "+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))", "CREATE TABLE "+other+" LIKE "+table)
-		// The catalog's tables must not be of that second: they would be twins, too, and seen.
-		same = f.text("SELECT GROUP_CONCAT(n ORDER BY CREATE_TIME DESC) LIKE '2,%' FROM (SELECT CREATE_TIME, COUNT(*) AS n FROM information_schema.TABLES"+
-			" WHERE TABLE_SCHEMA IN ('"+f.schema+"', '"+unseen+"', '"+f.schema+"_c') GROUP BY CREATE_TIME) AS seconds") == "1"
+		same = f.text("SELECT COUNT(*) = 2 AND COUNT(DISTINCT CREATE_TIME) = 1 FROM information_schema.TABLES"+
+			" WHERE TABLE_SCHEMA IN ('"+f.schema+"', '"+unseen+"')") == "1"
 	}
 	for _, name := range []string{table, other} {
 		f.exec("INSERT INTO " + name + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
@@ -154,55 +152,8 @@ func (f *fixture) serviceAccount() *mysql.Config {
 	return cfg
 }
 
-// TestTwinsAreSeen: whoever may share a table's second of creation counts as a twin of it.
-func TestTwinsAreSeen(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
-		least, err := openDB(f.serviceAccount())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer least.Close()
-		for name, c := range map[string]struct {
-			tables []string
-			by     plan.Querier
-			want   bool
-		}{
-			"alone":              {[]string{"t"}, f.admin, false},
-			"alone, as it seems": {[]string{"t"}, least, true},
-			"another":            {[]string{"t", "other"}, f.admin, true},
-			"the same but case":  {[]string{"t", "T"}, f.admin, true},
-			"but an accent":      {[]string{"cafe", "café"}, f.admin, true},
-		} {
-			var created time.Time
-			for same := false; !same; {
-				for _, table := range c.tables {
-					f.exec("DROP TABLE IF EXISTS " + f.schema + ".`" + table + "`")
-				}
-				f.wait("a second of their own", elapsed(1100*time.Millisecond))
-				for _, table := range c.tables {
-					f.exec("CREATE TABLE " + f.schema + ".`" + table + "` (id INT PRIMARY KEY)")
-				}
-				created, err = plan.Created(t.Context(), f.admin, f.schema, c.tables[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				same = f.number("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA <> 'information_schema' AND CREATE_TIME = '"+created.UTC().Format(time.DateTime)+"'") == len(c.tables)
-			}
-			f.wait("the second to be over", elapsed(2200*time.Millisecond))
-			alone, err := newTwins().alone(t.Context(), c.by, "server", catalog.Table{Schema: f.schema, Name: c.tables[0]}, created.UTC().Format(time.DateTime), false)
-			if err != nil || alone == c.want {
-				t.Errorf("%s: got alone %v, %v, want %v", name, alone, err, !c.want)
-			}
-			for _, table := range c.tables {
-				f.exec("DROP TABLE " + f.schema + ".`" + table + "`")
-			}
-		}
-	})
-}
-
-// TestTwinTakesOverMidJob: a twin takes the place of a table in the middle of its job, and the original is dropped, so that nothing
-// looks like it any more. An engine that comes later must not carry the job on there.
+// TestTwinTakesOverMidJob: a table of the same second takes the place of another in the middle of its job, and the original is
+// dropped. An engine that comes later must not carry the job on there.
 func TestTwinTakesOverMidJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -226,6 +177,53 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 		f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
 		if left := f.rows("t"); left != "20000" {
 			t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
+		}
+	})
+}
+
+// TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows, also where the second of its creation
+// is the one that was remembered.
+func TestTakenOverMidJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		const oneEach, parts = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN MAXVALUE)",
+			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10000), PARTITION p1 VALUES LESS THAN MAXVALUE)"
+		for name, c := range map[string]struct {
+			partitions, others string // of the table with a policy, and of the one that takes its place
+			take               []string
+		}{
+			"exchanged":           {"", oneEach, []string{"ALTER TABLE {t}.other EXCHANGE PARTITION p0 WITH TABLE {t}.t"}},
+			"of the same time":    {"", "", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
+			"partitions are gone": {parts, "", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
+			"partitions are new":  {"", parts, []string{"DROP TABLE {t}.t", "RENAME TABLE {t}.other TO {t}.t"}},
+			"other partitions":    {parts, parts, []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.fill("seed", 20_000)
+				const columns = " (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))"
+				f.exec("CREATE TABLE "+f.schema+".t"+columns+c.partitions, "INSERT INTO "+f.schema+".t SELECT * FROM "+f.schema+".seed")
+				p := f.declareEvery("t", "1h")
+				if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+					t.Fatal(err)
+				}
+				f.set(catalog.DeleteRowsLimit, "1000")
+				defer f.run(nil)()
+				f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+
+				f.admin.SetMaxOpenConns(1)
+				f.exec("SET timestamp = "+f.text("SELECT UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"' AND TABLE_NAME = 't'"),
+					"CREATE TABLE "+f.schema+".other"+columns+c.others, "SET timestamp = DEFAULT",
+					"INSERT INTO "+f.schema+".other SELECT id, '2020-01-01', pad FROM "+f.schema+".seed")
+				f.admin.SetMaxOpenConns(0)
+				for _, s := range c.take {
+					f.exec(strings.ReplaceAll(s, "{t}", f.schema))
+				}
+				f.wait("the policy to be disarmed", func() bool { return f.text("SELECT state FROM "+f.schema+"_c.policy") == "disarmed" })
+				if left := f.rows("t"); left != "20000" {
+					t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
+				}
+			})
 		}
 	})
 }
@@ -615,9 +613,10 @@ func TestColumnReplacedInPlace(t *testing.T) {
 				return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
 			}
 		}
-		t.Run("between jobs", func(t *testing.T) {
+		betweenJobs := func(t *testing.T, partitions string) {
 			f := newFixture(t, cfg, 0)
 			f.fill("t", 4000)
+			f.exec("ALTER TABLE " + f.schema + ".t " + partitions)
 			f.declare("t")
 			stop := f.run(nil)
 			f.wait("the expired rows to go", func() bool { return f.rows("t") == "2000" })
@@ -628,6 +627,10 @@ func TestColumnReplacedInPlace(t *testing.T) {
 			if left := f.rows("t"); left != "2000" {
 				t.Errorf("%s rows are left, want 2000", left)
 			}
+		}
+		t.Run("between jobs", func(t *testing.T) { betweenJobs(t, "COMMENT ''") })
+		t.Run("of partitions", func(t *testing.T) {
+			betweenJobs(t, "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN MAXVALUE)")
 		})
 		t.Run("in a job", func(t *testing.T) {
 			f := newFixture(t, cfg, 0)

@@ -24,16 +24,16 @@ func eachServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config)) {
 
 // fixture is a catalog, a table of rows with dates, and one open task on it, without an engine around them.
 type fixture struct {
-	t       *testing.T
-	cfg     *mysql.Config
-	admin   *sql.DB
-	engine  *sql.DB
-	store   *catalog.Store
-	schema  string
-	policy  uint64
-	job     uint64
-	task    uint64
-	created string
+	t      *testing.T
+	cfg    *mysql.Config
+	admin  *sql.DB
+	engine *sql.DB
+	store  *catalog.Store
+	schema string
+	policy uint64
+	job    uint64
+	task   uint64
+	seen   []catalog.Identity // of the table, when it was last looked at
 }
 
 const (
@@ -104,7 +104,7 @@ func (f *fixture) open() {
 	f.t.Helper()
 	c := f.schema + "_c."
 	f.policy, f.job, f.task = 1, 1, 1
-	f.created = f.text("SELECT DATE_FORMAT(CREATE_TIME, '%Y-%m-%d %H:%i:%s') FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.schema + "' AND TABLE_NAME = 't'")
+	f.look()
 	f.exec(
 		"INSERT INTO "+c+"policy (id, version, schema_name, table_name, column_name, interval_literal, interval_unit, job_interval, options, state, reason, state_at, column_signature, primary_key, created_at, changed_at)"+
 			" VALUES (1, 1, '"+f.schema+"', 't', 'made', '1', 'DAY', '1h', '{}', 'armed', '', NOW(), '', '', NOW(), NOW())",
@@ -148,12 +148,22 @@ func (f *fixture) statements() *plan.Statements {
 	return s
 }
 
-func (f *fixture) barrier() *barrier {
-	at, err := time.Parse(time.DateTime, f.created)
-	if err != nil {
-		f.t.Fatal(err)
+// look remembers which table has the name t now.
+func (f *fixture) look() {
+	f.t.Helper()
+	seen, err := f.store.Look(f.t.Context(), catalog.Table{Schema: f.schema, Name: "t"})
+	if err != nil || !seen.Exists {
+		f.t.Fatalf("got %+v, %v", seen, err)
 	}
-	identity := catalog.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, at)
+	f.seen = seen.Identities
+}
+
+func (f *fixture) barrier() *barrier {
+	f.t.Helper()
+	identity, ok := f.store.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, f.seen[0].CreateTime, f.seen[0])
+	if !ok {
+		f.t.Fatal("the table's id is not known")
+	}
 	return &barrier{
 		table: f.store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
 		guard:    f.store.Guard(1, 1),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -20,13 +21,14 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 	return known, err
 }
 
-// remembered is what the table was on the worker's server when it was last recognized; on first sight that is done now.
+// remembered is what the table was on the worker's server when it was last recognized; on first sight, and while its ids could not
+// be read, that is done now.
 func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
 	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
 		err = &doubtError{catalog.FirstSight}
 	}
-	if err != nil || len(known) > 0 {
+	if err != nil || slices.ContainsFunc(known, func(i catalog.Identity) bool { return i.TableID != 0 }) {
 		return known, err
 	}
 	if known, err = w.recognize(ctx, p); err != nil || known == nil {
@@ -46,14 +48,13 @@ type doubtError struct{ reason string }
 
 func (e *doubtError) Error() string { return e.reason }
 
-// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is altered or created
-// within the same second would look the same.
+// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is altered within the
+// same second would look the same.
 const settleTime = 1100 * time.Millisecond
 
 // identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
-// ones remembered. CREATE_TIME tells everything apart but tables made in the same second; where there are such twins,
-// or may be, InnoDB's table id, which is dearer to ask for, goes in too.
-func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy, t plan.Target, all []catalog.Identity) (string, error) {
+// ones remembered.
+func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, all []catalog.Identity) (string, error) {
 	table, found := identified(all, "")
 	if !found {
 		return "", errChanged
@@ -61,34 +62,23 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, p catalog.Policy
 	if err := settle(ctx, now, table.CreateTime); err != nil {
 		return "", err
 	}
-	name := catalog.Table{Schema: t.Schema, Name: t.Table}
-	cond := catalog.IdentityCondition(name, table.CreateTime)
-	one := table
-	if t.Partition != "" {
-		if one, found = identified(all, t.Partition); !found {
-			return "", errChanged
-		}
-		cond += " AND " + partitionCondition(t, one.CreateTime)
+	one, found := identified(all, t.Partition)
+	if !found {
+		return "", errChanged
 	}
-	byID, known := w.store.TableIDCondition(name, one)
-	if t.Partition != "" && known {
-		return cond + " AND " + byID, nil
+
+	condition, known := w.store.IdentityCondition(catalog.Table{Schema: t.Schema, Name: t.Table}, table.CreateTime, one)
+	if !known {
+		return "", &doubtError{unknownID}
 	}
-	twins, err := w.hasTwins(ctx, p, table.CreateTime, known)
-	switch {
-	case err != nil:
-		return "", err
-	case !twins:
-		return cond, nil
-	case !known:
-		return "", &doubtError{"another table may have been created in the same second, and InnoDB's table ids, which tell them apart, cannot be read: " +
-			"GRANT PROCESS makes them visible, SELECT ON *.* shows whether there is such a table"}
-	default:
-		return cond + " AND " + byID, nil
-	}
+	return condition, nil
 }
 
-// settle waits until nothing can look like the table any more that is not.
+// unknownID is why nothing is deleted from a table whose replacement would not be noticed.
+const unknownID = "InnoDB's id of the table, which tells it from any other that takes its name, cannot be read: GRANT PROCESS ON *.* to the service account " +
+	"makes ids visible; a table in a tablespace that it shares on MySQL gets one with ALTER TABLE … TABLESPACE = innodb_file_per_table"
+
+// settle waits until the second of CREATE_TIME is over, in which the table might be altered once more and keep it.
 func settle(ctx context.Context, now, created time.Time) error {
 	switch left := settleTime - now.Sub(created); {
 	case left > 2*settleTime:
@@ -97,12 +87,6 @@ func settle(ctx context.Context, now, created time.Time) error {
 		wait(ctx, left)
 	}
 	return ctx.Err()
-}
-
-func partitionCondition(t plan.Target, created time.Time) string {
-	return "(SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = " + text(t.Schema) +
-		" AND TABLE_NAME = " + text(t.Table) + " AND PARTITION_NAME = " + text(t.Partition) +
-		" AND CREATE_TIME = " + text(created.Format(time.DateTime)) + ") > 0"
 }
 
 func identified(all []catalog.Identity, partition string) (catalog.Identity, bool) {

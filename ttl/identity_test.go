@@ -1,6 +1,7 @@
 package ttl
 
 import (
+	"database/sql"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // TestSettle: a table is left alone until its second is over, and one from the future until a person has looked.
@@ -24,6 +27,38 @@ func TestSettle(t *testing.T) {
 	if err := settle(t.Context(), noon.Add(-time.Hour), noon); !errors.As(err, &doubt) {
 		t.Errorf("got %v for a table that was created an hour from now, want a doubt", err)
 	}
+}
+
+// TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and says what it needs. What it sees with
+// that may be any table, so that a person has to look.
+func TestNothingIsDeletedWithoutIDs(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 3000)
+		account := f.serviceAccount()
+		f.exec("REVOKE PROCESS ON *.* FROM engine")
+		connector, err := catalog.Connector(account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := sql.OpenDB(connector)
+		defer db.Close()
+		if f.store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
+			t.Fatal(err)
+		}
+		f.declare("t")
+		defer f.run(func(c *Config) { c.Backend = account })()
+		f.wait("the job to be held", func() bool {
+			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+"_c.job WHERE state = 'paused'"), "GRANT PROCESS")
+		})
+		f.exec("GRANT PROCESS ON *.* TO engine")
+		f.wait("the policy to be disarmed", func() bool {
+			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+"_c.policy WHERE state = 'disarmed'"), "could not be read before")
+		})
+		if left := f.rows("t"); left != "3000" {
+			t.Errorf("%s rows are left, want all 3000", left)
+		}
+	})
 }
 
 // TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch and sending it stay, and the
