@@ -5,33 +5,42 @@ import (
 	"strings"
 )
 
-// comment reads the comment at i and returns the place behind it. The body of an executable one becomes tokens:
+// comment reads the comment at i and returns the place behind it, and whether the server runs its body. The body of an executable one becomes tokens:
 //
 //	/*! … */  /*!80013 … */   run by both servers, if their version is reached
 //	/*M! … */ /*M!100303 … */ run by MariaDB alone
 //	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
 //
-// A body that the server does not run still counts when it holds our clauses, so its tokens are marked hidden.
-func (s *source) comment(i, limit int, hidden bool) int {
+// A body that the server does not run still counts when it holds our clauses, so its tokens are marked hidden. One that never
+// ends is a token by itself, since the server refuses the statement for it.
+func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) {
 	body, use := s.opening(i, limit)
-	if use == ignored {
-		return s.skipComment(i+2, limit)
-	}
-	index := len(s.comments)
-	s.comments = append(s.comments, comment{start: i, hidden: hidden || use != run})
-	var end int
+	closed := true
 	switch use {
 	case run:
-		end = s.scan(body, limit, index+1, hidden)
 	case skipped:
-		end = s.skipNested(body, limit)
-		s.scan(body, end, index+1, true)
+		end, closed = s.skipNested(body, limit)
 	default:
-		end = s.skipComment(i+2, limit)
+		end, closed = s.skipComment(i+2, limit)
+	}
+	if !closed {
+		s.tokens = append(s.tokens, token{kind: symbol, start: i, end: end, comment: inside, hidden: hidden})
+	}
+	if use == ignored || !closed {
+		return end, false
+	}
+
+	index := len(s.comments)
+	s.comments = append(s.comments, comment{start: i, inside: inside, hidden: hidden || use != run})
+	if use == run {
+		if end, closed = s.scan(body, limit, index+1, hidden); !closed {
+			s.tokens = append(s.tokens, token{kind: symbol, start: end, end: end, comment: index + 1, hidden: hidden})
+		}
+	} else {
 		s.scan(body, end, index+1, true)
 	}
 	s.comments[index].end = end
-	return end
+	return end, use == run && !hidden
 }
 
 // use says what the server and we do with a comment.
@@ -49,13 +58,13 @@ func (s *source) opening(i, limit int) (body int, u use) {
 	head := s.text[i+2 : limit]
 	switch {
 	case strings.HasPrefix(head, "!"):
-		length, version := versionDigits(head[1:])
+		length, version := s.versionDigits(head[1:])
 		return i + 3 + length, runs(s.runs(version))
 	case strings.HasPrefix(head, "M!") && s.mode.MariaDB:
-		length, version := versionDigits(head[2:])
+		length, version := s.versionDigits(head[2:])
 		return i + 4 + length, runs(s.reached(version))
 	case strings.HasPrefix(head, "M!"):
-		length, _ := versionDigits(head[2:])
+		length, _ := s.versionDigits(head[2:])
 		return i + 4 + length, foreign
 	case strings.HasPrefix(head, "T!["):
 		features, _, closed := strings.Cut(head[3:], "]")
@@ -87,13 +96,17 @@ func hasFeature(list string) bool {
 	return false
 }
 
-// versionDigits reads the five or six digits of a version. Fewer are part of the body.
-func versionDigits(head string) (length, version int) {
+// versionDigits reads the five or six digits of a version. Fewer are part of the body, and for MySQL a sixth is, too, unless a
+// blank follows.
+func (s *source) versionDigits(head string) (length, version int) {
 	for length < len(head) && length < 6 && isDigit(head[length]) {
 		length++
 	}
 	if length < 5 {
 		return 0, 0
+	}
+	if length == 6 && !s.mode.MariaDB && (len(head) == 6 || !isBlank(head[6])) {
+		length = 5
 	}
 	version, _ = strconv.Atoi(head[:length])
 	return length, version
@@ -111,25 +124,27 @@ func (s *source) reached(version int) bool {
 	return s.mode.Version == 0 || version <= s.mode.Version
 }
 
-// skipComment returns the place behind the next */.
-func (s *source) skipComment(i, limit int) int {
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// skipComment returns the place behind the next */, if there is one.
+func (s *source) skipComment(i, limit int) (end int, closed bool) {
 	if n := strings.Index(s.text[i:limit], "*/"); n >= 0 {
-		return i + n + 2
+		return i + n + 2, true
 	}
-	return limit
+	return limit, false
 }
 
 // skipNested does the same for an executable comment that is not run, which may hold plain comments.
-func (s *source) skipNested(i, limit int) int {
+func (s *source) skipNested(i, limit int) (end int, closed bool) {
 	for i+1 < limit {
 		switch {
 		case s.text[i] == '*' && s.text[i+1] == '/':
-			return i + 2
+			return i + 2, true
 		case s.text[i] == '/' && s.text[i+1] == '*':
-			i = s.skipComment(i+2, limit)
+			i, _ = s.skipComment(i+2, limit)
 		default:
 			i++
 		}
 	}
-	return limit
+	return limit, false
 }

@@ -3,6 +3,7 @@ package ddl
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,9 +25,20 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	}
+	for _, text := range []string{
+		"/*!99999 DROP TABLE a */ ALTER TABLE t TTL_ENABLE='OFF'", "/*!99999 a; b */; DROP TABLE t", "ALTER TABLE t /*T![ttl] TTL_ENABLE='OFF'",
+		"/*!50000 DROP TABLE a; DROP TABLE b */; DROP TABLE c", "/*!1000001 DROP TABLE a */", "/*!100000 DROP TABLE a */; DROP TABLE b",
+		"/*!", "PREPARE s FROM @a /*!", "/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */", "/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END",
+	} {
+		for settings := range byte(8) {
+			f.Add(text, settings)
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string, settings byte) {
 		mode := fuzzMode(settings)
-		for _, st := range Parse(text, mode) {
+		statements := Parse(text, mode)
+		seesWhatRuns(t, statements, text, mode)
+		for _, st := range statements {
 			if st.start < 0 || st.end > len(text) || st.start > st.end {
 				t.Fatalf("statement at %d:%d of %d bytes", st.start, st.end, len(text))
 			}
@@ -44,6 +56,7 @@ func FuzzParse(f *testing.F) {
 				at = c.end
 			}
 			forwarded := st.Forward()
+			keepsComments(t, st, forwarded, mode)
 			if !st.Changed() && forwarded != text[st.start:st.end] {
 				t.Fatalf("unchanged %q became %q", text[st.start:st.end], forwarded)
 			}
@@ -59,12 +72,55 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// seesWhatRuns holds that whatever the server sees of a packet belongs to exactly one statement.
+func seesWhatRuns(t *testing.T, statements []*Statement, text string, mode Mode) {
+	at := 0
+	for _, token := range lex(text, mode).tokens {
+		for at < len(statements) && statements[at].end <= token.start {
+			at++
+		}
+		if at+1 < len(statements) && statements[at+1].start < statements[at].end {
+			t.Fatalf("two statements of %q overlap", text)
+		}
+		inside := at < len(statements) && statements[at].start <= token.start && token.end <= statements[at].end
+		if !inside && !token.hidden && token.end > token.start && text[token.start:token.end] != ";" {
+			t.Fatalf("the server sees %q of %q, and no statement has it", text[token.start:token.end], text)
+		}
+	}
+}
+
+// keepsComments holds that the server, when it is given a statement alone, sees of it what it would see in the packet but for what
+// is cut out: nothing leaves a comment that it skips, and nothing gets into one.
+func keepsComments(t *testing.T, st *Statement, forwarded string, mode Mode) {
+	var want, got []string
+	for _, token := range st.source.tokens {
+		cut := slices.ContainsFunc(st.cuts, func(c cut) bool { return c.start <= token.start && token.end <= c.end })
+		if !token.hidden && !cut && st.start <= token.start && token.end <= st.end {
+			want = append(want, st.source.spelling(token))
+		}
+	}
+	for _, c := range st.cuts {
+		if c.replacement != "" {
+			return // the text of a PREPARE
+		}
+	}
+	alone := lex(forwarded, mode)
+	for _, token := range alone.tokens {
+		if !token.hidden {
+			got = append(got, alone.spelling(token))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("%q of %q shows the server %q, want %q", forwarded, st.source.text, got, want)
+	}
+}
+
 func fuzzMode(settings byte) Mode {
 	return Mode{
 		ANSIQuotes:         settings&1 != 0,
 		NoBackslashEscapes: settings&2 != 0,
 		MariaDB:            settings&4 != 0,
-		Version:            90704,
+		Version:            []int{90704, 101119}[settings>>2&1],
 		Charset:            []string{"utf8mb4", "gbk", "sjis", "big5"}[settings>>3&3],
 	}
 }

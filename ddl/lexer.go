@@ -16,8 +16,8 @@ func lex(text string, mode Mode) *source {
 }
 
 // scan reads tokens from i up to limit, all of them inside the given executable comment (0 is none).
-// It returns the place behind the */ that ended the comment, or limit.
-func (s *source) scan(i, limit, inside int, hidden bool) int {
+// It returns the place behind the */ that ended the comment, or limit if nothing did.
+func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) {
 	for i < limit {
 		c := s.text[i]
 		switch {
@@ -28,9 +28,12 @@ func (s *source) scan(i, limit, inside int, hidden bool) int {
 		case c == '-' && s.dashes(i, limit):
 			i = s.line(i, limit)
 		case c == '/' && i+1 < limit && s.text[i+1] == '*':
-			i = s.comment(i, limit, hidden)
+			end, ran := s.comment(i, limit, inside, hidden)
+			if i = end; ran && inside > 0 {
+				return i, true // the server knows no depth: the end of a comment that it runs is also that of the one around it
+			}
 		case c == '*' && inside > 0 && i+1 < limit && s.text[i+1] == '/':
-			return i + 2
+			return i + 2, true
 		default:
 			t := s.token(i, limit)
 			t.comment, t.hidden = inside, hidden
@@ -38,7 +41,7 @@ func (s *source) scan(i, limit, inside int, hidden bool) int {
 			i = t.end
 		}
 	}
-	return i
+	return i, false
 }
 
 // dashes reports whether "--" at i begins a comment: only before a blank, a control character or the end.

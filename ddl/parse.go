@@ -1,13 +1,19 @@
 package ddl
 
-// Parse splits a packet at its semicolons and reads every statement. Empty statements are left out.
-// The body of a stored program holds semicolons of its own, so what begins with one is left in one piece to its end.
+import "strings"
+
+// Parse splits a packet at its semicolons and reads every statement. Empty ones at the end are left out.
+// The body of a stored program holds semicolons of its own, so what begins with one is left in one piece to its end. So is
+// all from the place on where the server refuses the packet: its error is the last thing that comes of it.
 func Parse(text string, mode Mode) []*Statement {
 	src := lex(text, mode)
 	var statements []*Statement
 	for first := 0; first < len(src.tokens); {
 		last := src.statementEnd(first)
-		if last > first {
+		if src.refused(first, last) {
+			return append(statements, &Statement{source: src, start: src.start(first), end: len(text), next: len(text)})
+		}
+		if src.visible(first) < last {
 			statements = append(statements, src.statement(first, last))
 		}
 		first = last + 1
@@ -15,9 +21,27 @@ func Parse(text string, mode Mode) []*Statement {
 	return statements
 }
 
+// refused reports whether the server takes nothing from the statement at first on: when the semicolon behind it stands in a comment
+// whose body is run, or when it is empty and something follows.
+func (s *source) refused(first, last int) bool {
+	if last == len(s.tokens) {
+		return false
+	}
+	semicolon := s.tokens[last]
+	return semicolon.comment > 0 || s.visible(first) == last && strings.Trim(s.text[semicolon.end:], "; \t\r\n\v\f") != ""
+}
+
+// visible returns the index of the first token from n on that the server sees, or the number of tokens.
+func (s *source) visible(n int) int {
+	for n < len(s.tokens) && s.tokens[n].hidden {
+		n++
+	}
+	return n
+}
+
 // statementEnd returns the index of the semicolon that ends the statement at first, or the number of tokens.
 func (s *source) statementEnd(first int) int {
-	if s.hasBody(first) {
+	if s.hasBody(s.visible(first)) {
 		return len(s.tokens)
 	}
 	for n := first; n < len(s.tokens); n++ {
@@ -30,10 +54,14 @@ func (s *source) statementEnd(first int) int {
 
 // hasBody reports whether the statement at first creates or changes a stored program, or is a block of one.
 func (s *source) hasBody(first int) bool {
+	if first == len(s.tokens) {
+		return false
+	}
 	if !s.oneOf(s.tokens[first], "CREATE", "ALTER") {
 		return s.isBlock(first)
 	}
-	for n := first + 1; n < len(s.tokens) && !s.is(s.tokens[n], ';'); n++ {
+	before := s.tokens[first]
+	for n := s.visible(first + 1); n < len(s.tokens) && !s.is(s.tokens[n], ';'); n = s.visible(n + 1) {
 		t := s.tokens[n]
 		switch {
 		case s.oneOf(t, "PROCEDURE", "FUNCTION"):
@@ -42,9 +70,10 @@ func (s *source) hasBody(first int) bool {
 			return true
 		case s.oneOf(t, "TABLE", "INDEX", "VIEW", "DATABASE", "SCHEMA", "USER", "SEQUENCE", "SERVER", "ROLE"):
 			return false
-		case s.is(t, '(') && !s.oneOf(s.tokens[n-1], "CURRENT_USER", "CURRENT_ROLE"): // DEFINER=CURRENT_USER()
+		case s.is(t, '(') && !s.oneOf(before, "CURRENT_USER", "CURRENT_ROLE"): // DEFINER=CURRENT_USER()
 			return false
 		}
+		before = t
 	}
 	return false
 }
@@ -53,23 +82,20 @@ func (s *source) hasBody(first int) bool {
 // also without NOT ATOMIC, with declarations in front and with labels. No other statement begins like one of these.
 func (s *source) isBlock(first int) bool {
 	t, next := s.tokens[first], token{}
-	if first+1 < len(s.tokens) {
-		next = s.tokens[first+1]
+	if n := s.visible(first + 1); n < len(s.tokens) {
+		next = s.tokens[n]
 	}
 	if s.keyword(t, "BEGIN") {
-		return next.end > 0 && !next.hidden && !s.is(next, ';') && !s.keyword(next, "WORK")
+		return next.end > 0 && !s.is(next, ';') && !s.keyword(next, "WORK")
 	}
 	return s.oneOf(t, "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE", "DECLARE") || s.is(t, '<') || s.named(t) && s.is(next, ':')
 }
 
 // statement reads the tokens from first up to last as one statement.
 func (s *source) statement(first, last int) *Statement {
-	st := &Statement{source: s, start: s.tokens[first].start, end: s.tokens[last-1].end}
-	if c := s.tokens[first].comment; c > 0 && !s.tokens[first].hidden {
-		st.start = s.comments[c-1].start
-	}
-	if c := s.tokens[last-1].comment; c > 0 {
-		st.end = s.comments[c-1].end
+	st := &Statement{source: s, start: s.start(first), end: s.end(last - 1), next: len(s.text)}
+	if last < len(s.tokens) {
+		st.next = s.tokens[last].end
 	}
 	r := &reader{source: s, all: s.tokens[first:last], st: st}
 	for _, t := range r.all {
@@ -82,4 +108,29 @@ func (s *source) statement(first, last int) *Statement {
 		st.cuts = nil
 	}
 	return st
+}
+
+// start returns the place of the token at n, or of the outermost comment around it: what stands in a comment stays there.
+func (s *source) start(n int) int {
+	if c := s.outermost(s.tokens[n]); c != nil {
+		return c.start
+	}
+	return s.tokens[n].start
+}
+
+// end does the same for the place behind a token.
+func (s *source) end(n int) int {
+	if c := s.outermost(s.tokens[n]); c != nil {
+		return c.end
+	}
+	return s.tokens[n].end
+}
+
+// outermost returns the executable comment around a token that is in no other, or nil.
+func (s *source) outermost(t token) *comment {
+	var c *comment
+	for at := t.comment; at > 0; at = c.inside {
+		c = &s.comments[at-1]
+	}
+	return c
 }

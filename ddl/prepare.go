@@ -94,7 +94,7 @@ func (r *reader) harmless(from, to int) bool {
 	for n := from; n < to; n++ {
 		switch t := r.tokens[n]; t.kind {
 		case symbol:
-			if strings.IndexByte("@.,|()=<>!+-*/%", r.text[t.start]) < 0 {
+			if mark := r.spelling(t); len(mark) != 1 || !strings.Contains("@.,|()=<>!+-*/%", mark) {
 				return false
 			}
 		case word:

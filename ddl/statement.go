@@ -9,6 +9,7 @@ type Statement struct {
 
 	source     *source
 	start, end int   // the statement's bytes in the packet
+	next       int   // the place behind its semicolon
 	cuts       []cut // in order, not overlapping
 }
 
@@ -25,8 +26,8 @@ func (s *Statement) Verb() string {
 	return ""
 }
 
-// Rest returns what follows the statement in its packet.
-func (s *Statement) Rest() string { return s.source.text[s.end:] }
+// Rest returns what follows the statement and its semicolon in its packet.
+func (s *Statement) Rest() string { return s.source.text[s.next:] }
 
 // Clause returns the TTL options of a CREATE or ALTER TABLE, or nil.
 func (s *Statement) Clause() *Clause {

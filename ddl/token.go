@@ -6,7 +6,7 @@ import "strings"
 type kind uint8
 
 const (
-	symbol kind = iota // one byte of punctuation
+	symbol kind = iota // one byte of punctuation, or what is left of a comment that never ends
 	word               // a keyword or a bare identifier
 	quoted             // an identifier in back quotes, or in double quotes under ANSI_QUOTES
 	text               // a string literal
@@ -24,6 +24,7 @@ type token struct {
 // comment is an executable comment: one that the server, another server or TiDB looks into.
 type comment struct {
 	start, end int // from its slash to behind its last slash
+	inside     int // 1 + the index of the one around it, 0 for none
 	hidden     bool
 }
 

@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"context"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -44,10 +47,17 @@ func (h *statements) mentioned(ctx context.Context, text string) (bool, error) {
 	return found, nil
 }
 
+// manyReadings is more ways to read a text than are worth trying.
+const manyReadings = 40
+
 // concernOf reads a text in each way that a session's settings could make the server read it.
 func concernOf(text string, x *exchange) concern {
 	most := noConcern
-	for _, mode := range readings(text, x.MariaDB()) {
+	modes := readings(text, x.MariaDB())
+	if len(modes) > manyReadings {
+		return ours // the session says which of them is right
+	}
+	for _, mode := range modes {
 		for _, st := range ddl.Parse(text, mode) {
 			if most = max(most, concernOfOne(st, x)); most == ours {
 				return ours
@@ -81,7 +91,36 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 			}
 		}
 	}
+	several := modes
+	for _, version := range versions(text) {
+		for _, m := range several {
+			m.Version = version
+			modes = append(modes, m)
+		}
+	}
 	return modes
+}
+
+// versioned matches the head of a comment for servers from a version on.
+var versioned = regexp.MustCompile(`/\*M?!(\d{5})(\d?)`)
+
+// versions are those that the server could have as far as it matters to the comments in a text, besides one that runs all of
+// them: each that is named, and the one before them all.
+func versions(text string) []int {
+	if !strings.Contains(text, "!") {
+		return nil
+	}
+	var found []int
+	for _, m := range versioned.FindAllStringSubmatch(text, -1) {
+		five, _ := strconv.Atoi(m[1])
+		six, _ := strconv.Atoi(m[1] + m[2])
+		found = append(found, five, six)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.Sort(found)
+	return append(slices.Compact(found), 1)
 }
 
 func concernOfOne(st *ddl.Statement, x *exchange) concern {
