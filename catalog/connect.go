@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -30,8 +31,8 @@ const (
 	errNoColumn       = 1054
 )
 
-// Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are READ
-// COMMITTED, in UTC, wait at most two seconds for a lock, and on a cluster read what was committed anywhere before.
+// Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are the same whatever
+// the server's globals are (see pins), wait at most two seconds for a lock, and on a cluster read what was committed anywhere before.
 // Extra statements run on each new session.
 func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 	cfg = cfg.Clone()
@@ -43,7 +44,7 @@ func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend address: %w", err)
 	}
-	return &connector{Connector: inner, setup: append(append([]string{}, sessionSetup...), extra...)}, nil
+	return &connector{Connector: inner, setup: slices.Concat(pins, sessionSetup, extra)}, nil
 }
 
 // connector sets up each session it opens.

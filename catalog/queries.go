@@ -43,11 +43,3 @@ UNION ALL SELECT 'EVENT', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_
 	insertMigration  = `INSERT INTO {migration} (number, name, checksum, applied_at, applied_by)
  VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?)`
 )
-
-// sessionSetup makes every session of the catalog the same, whatever the server's defaults are.
-var sessionSetup = []string{
-	`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
-	`SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
- innodb_lock_wait_timeout = 2, lock_wait_timeout = 5, foreign_key_checks = 1, unique_checks = 1, autocommit = 1`,
-	`SET SESSION wsrep_sync_wait = 7`,
-}

@@ -24,17 +24,14 @@ const (
 	packetLimit = 30 * time.Second
 )
 
-// sessionVariables are set on every connection of the engine; each stands between somebody and an accident.
+// sessionVariables are set on every connection of the engine, after those that all of our sessions have (catalog.SessionPins: UTC, so that
+// TIMESTAMP literals are; READ COMMITTED, so that there are no gap locks and none on rows that stay). Each stands between
+// somebody and an accident.
 var sessionVariables = []string{
-	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", // no gap locks, no locks kept on rows that stay
-	"SET SESSION autocommit = 1",
 	"SET SESSION innodb_lock_wait_timeout = 1",                       // never wait long for the application's rows
 	"SET SESSION lock_wait_timeout = 1",                              // never queue in front of the application's DDL
 	"SET SESSION wait_timeout = 5",                                   // a frozen engine's open transaction is rolled back
-	"SET SESSION time_zone = '+00:00'",                               // TIMESTAMP literals are UTC
 	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'", // odd dates in keys are compared, not refused
-	"SET SESSION sql_safe_updates = 0, foreign_key_checks = 1, unique_checks = 1",
-	"SET NAMES utf8mb4",
 }
 
 // flavourVariables exist on one server only, or need a right the account may lack: a refusal changes no meaning.
@@ -111,7 +108,7 @@ func (s *session) ready(ctx context.Context) error {
 }
 
 func (s *session) prepare(ctx context.Context) error {
-	if _, err := s.conn.ExecContext(ctx, strings.Join(append(slices.Clip(sessionVariables), s.setup...), ";\n")); err != nil {
+	if _, err := s.conn.ExecContext(ctx, strings.Join(slices.Concat(catalog.SessionPins(), sessionVariables, s.setup), ";\n")); err != nil {
 		return fmt.Errorf("prepare session: %w", err)
 	}
 	if err := s.prepareFlavour(ctx); err != nil {
