@@ -155,6 +155,10 @@ func (r *reader) definition() (definition, bool) {
 		switch {
 		case r.take("COMMENT"), r.take("DEFAULT"): // whatever the next word is, it is a value
 			r.skip()
+		case r.take("AS"):
+			d.column.Virtual, d.column.Expression = r.generated()
+		case r.take("STORED"), r.take("PERSISTENT"):
+			d.column.Virtual = false
 		case r.take("PRIMARY"):
 			r.take("KEY")
 			d.primary = true
@@ -171,6 +175,16 @@ func (r *reader) definition() (definition, bool) {
 		}
 	}
 	return d, true
+}
+
+// generated reads the expression of a generated column, which is virtual unless the next words say otherwise.
+func (r *reader) generated() (virtual bool, text string) {
+	if !r.is(r.current(), '(') {
+		return false, "" // AS ROW START
+	}
+	from := r.current().start
+	r.skip()
+	return true, Decode(r.text[from:r.tokens[r.at-1].end], r.mode.Charset)
 }
 
 // parent finds the parent of the foreign key whose words follow.

@@ -70,6 +70,9 @@ type CreateTable struct {
 type Column struct {
 	Name string
 	Type string // the first word of the type, in upper case
+	// Virtual says that the column is computed by whoever reads it, from Expression.
+	Virtual    bool
+	Expression string
 }
 
 // TimeType reports whether a TTL can be declared on the column.

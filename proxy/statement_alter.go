@@ -168,8 +168,10 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		return catalog.Rule{}, err
 	}
 	before, known := catalog.Rule{}, p != nil
+	dependent := false // already: a statement that does not ask for more is let through, and the engine waits
 	if known {
 		before = p.Rule
+		dependent = l.sessionDependence(before.Column) != ""
 	}
 	if a.Clause == nil || a.Clause.TTL == nil {
 		column, refused := follow(before.Column, a.Specs)
@@ -184,7 +186,10 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		if refused != nil {
 			return before, refusal(refused)
 		}
-		return before, nil
+		if dependent {
+			return before, nil
+		}
+		return before, l.checkReader(before.Column)
 	}
 	var old *catalog.Rule
 	if known {
@@ -194,7 +199,10 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err != nil {
 		return rule, err
 	}
-	if !known {
+	if arms(a.Clause) || !dependent {
+		err = l.checkReader(rule.Column)
+	}
+	if err == nil && !known {
 		err = t.checkReferenced(ctx, table)
 	}
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {

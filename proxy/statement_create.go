@@ -68,6 +68,9 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	}
 	rule, err := t.newRule(ctx, a.Clause, nil, l)
 	if err == nil {
+		err = l.checkReader(rule.Column)
+	}
+	if err == nil {
 		err = t.serviceMayDelete(ctx, table)
 	}
 	if err == nil {

@@ -18,8 +18,9 @@ import (
 // layout is what a table is, or will be after the statement, as far as a TTL depends on it.
 type layout struct {
 	columns []ddl.Column
-	keys    []string // of the primary key
-	open    bool     // there are more columns, from a SELECT
+	keys    []string          // of the primary key
+	open    bool              // there are more columns, from a SELECT
+	renamed map[string]string // by the statement, from lower case: generation expressions follow by themselves
 }
 
 // column finds a column by its name, whose letter case does not matter.
@@ -41,14 +42,43 @@ func (l *layout) apply(specs []ddl.Spec) {
 		case ddl.DropColumn:
 			l.replace(s.Column, ddl.Column{})
 		case ddl.ChangeColumn:
+			l.rename(s)
 			l.replace(s.Column, s.NewColumn)
 		case ddl.RenameColumn:
 			c, _ := l.column(s.Column)
-			l.replace(s.Column, ddl.Column{Name: s.NewColumn.Name, Type: c.Type})
+			c.Name = s.NewColumn.Name
+			l.rename(s)
+			l.replace(s.Column, c)
 		default:
 		}
 		l.keys = append(l.keys, s.Keys...)
 	}
+}
+
+func (l *layout) rename(s ddl.Spec) {
+	if l.renamed == nil {
+		l.renamed = map[string]string{}
+	}
+	l.renamed[strings.ToLower(s.Column)] = s.NewColumn.Name
+}
+
+// sessionDependence is [ddl.SessionDependence] of a column.
+func (l *layout) sessionDependence(column string) string {
+	c, _ := l.column(column)
+	return ddl.SessionDependence(c, func(name string) (ddl.Column, bool) {
+		if to, renamed := l.renamed[strings.ToLower(name)]; renamed {
+			name = to
+		}
+		return l.column(name)
+	})
+}
+
+// checkReader refuses a TTL column that the engine could read otherwise than people.
+func (l *layout) checkReader(column string) error {
+	if why := l.sessionDependence(column); why != "" {
+		return refusal(ddl.ReaderDependent(column, why))
+	}
+	return nil
 }
 
 func (l *layout) replace(name string, by ddl.Column) {
@@ -64,7 +94,8 @@ func (l *layout) replace(name string, by ddl.Column) {
 	}
 }
 
-const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI'
+const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI',
+	COALESCE(EXTRA, '') LIKE '%VIRTUAL%', REPLACE(COALESCE(GENERATION_EXPRESSION, ''), '\\''', '''')
 	FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`
 
 // layoutOf reads what a table is now. The service account reads it: it must see the table to delete from it.
@@ -78,7 +109,7 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 	for rows.Next() {
 		var c ddl.Column
 		var key bool
-		if err := rows.Scan(&c.Name, &c.Type, &key); err != nil {
+		if err := rows.Scan(&c.Name, &c.Type, &key, &c.Virtual, &c.Expression); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", table, err)
 		}
 		l.columns = append(l.columns, c)

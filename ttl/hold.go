@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -94,6 +95,9 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	c, found := f.Column(p.Rule.Column)
 	if !found || !c.Kind.Temporal() {
 		return "", fmt.Errorf("column %s of %s: %w", p.Rule.Column, p.Table, errColumn)
+	}
+	if why := f.SessionDependence(p.Rule.Column); why != "" {
+		return ddl.ReaderDependent(p.Rule.Column, why).Message, nil
 	}
 	if c.Kind == plan.Timestamp || p.Rule.ZoneSource != catalog.ZoneFromServer {
 		return "", nil

@@ -45,6 +45,8 @@ var flavourVariables = []string{
 	"SET SESSION information_schema_stats_expiry = 0",   // MySQL: sizes as they are, not as they were yesterday
 	"SET SESSION innodb_snapshot_isolation = OFF",       // MariaDB: no error 1020 on rows that changed
 	"SET SESSION idle_transaction_timeout = 5",          // MariaDB: like wait_timeout, inside transactions
+	// MariaDB: a virtual column that drops fractions rounds up, as on MySQL: then it is not early, whatever mode people read it in.
+	"SET SESSION sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')",
 }
 
 // session is one dedicated connection of a worker. Not safe for concurrent use.

@@ -19,6 +19,8 @@ type Column struct {
 	Nullable  bool
 	Generated bool
 	Invisible bool
+
+	declared ddl.Column // as far as a TTL depends on it
 }
 
 // Value is one column's value, exact: digits, a date, or the column's own bytes.

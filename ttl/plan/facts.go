@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Querier is the connection a question is put to: *sql.DB, *sql.Conn or *sql.Tx.
@@ -136,8 +138,8 @@ func (l *Layout) readLayout(ctx context.Context, q Querier) error {
 func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 	return l.each(ctx, q, selectColumns, func(rows *sql.Rows) error {
 		var c Column
-		var dataType, columnType, nullable, extra string
-		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra); err != nil {
+		var dataType, columnType, nullable, extra, expression string
+		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra, &expression); err != nil {
 			return err
 		}
 		c.Kind = KindOf(strings.ToLower(dataType))
@@ -145,6 +147,10 @@ func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")
+		c.declared = ddl.Column{
+			Name: c.Name, Type: strings.ToUpper(dataType),
+			Virtual: strings.Contains(extra, "VIRTUAL"), Expression: expression,
+		}
 		if c.Kind == Ordinal {
 			c.Values = ordinals(dataType, columnType)
 		}
@@ -228,6 +234,15 @@ func (l *Layout) Column(name string) (Column, bool) {
 		}
 	}
 	return Column{}, false
+}
+
+// SessionDependence is [ddl.SessionDependence] of a column.
+func (l *Layout) SessionDependence(column string) string {
+	c, _ := l.Column(column)
+	return ddl.SessionDependence(c.declared, func(name string) (ddl.Column, bool) {
+		c, found := l.Column(name)
+		return c.declared, found
+	})
 }
 
 // Partition finds a partition by name.

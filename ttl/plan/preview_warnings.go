@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // largeTable is from how many rows on a table should have an index on time, if little of it is due at a time.
@@ -39,6 +40,8 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
+	dependence := v.facts.SessionDependence(v.Rule.Column)
+	warn(dependence != "", "jobs will wait: %s", ddl.ReaderDependent(v.Rule.Column, dependence).Message)
 	unfit := v.facts.Unfit()
 	warn(unfit != "", "jobs will wait: %s", unfit)
 	return w
