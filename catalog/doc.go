@@ -5,6 +5,7 @@
 // # The tables
 //
 //	policy ─────────┬── policy_identity   which incarnation of the table, per server
+//	                ├── dormant           what it is a copy of, or which name it has left
 //	  one per table ├── pause             row 0 pauses everything
 //	                ├── schedule          when the table, or each partition, ran last
 //	                ├── row_error         rows that could not be deleted, with the next try
@@ -27,7 +28,7 @@
 //	                  (none)                     ▼ │ Discard   │
 //	                                          stopped          │
 //	                                             │             │
-//	          a copy, or taken out of use ───▶ dormant         │
+//	          a copy, or out of its name ────▶ dormant ────────┤
 //	          identity, column, table gone ──▶ disarmed ───────┘
 //
 // Every arrow gives the policy a new version. Rows are deleted only while it is armed and enabled,

@@ -109,6 +109,9 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	}); err != nil {
 		return old, err
 	}
+	if err := s.forgetOrigin(ctx, tx, old, d.Rule, state); err != nil {
+		return old, err
+	}
 	if err := s.endJobs(ctx, tx, old.ID, JobCancelled, "the policy was changed"); err != nil {
 		return old, err
 	}
@@ -140,6 +143,9 @@ func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 			return err
 		case p.Stage != nil:
 			return ErrTableInDDL
+		}
+		if err := s.removeCopies(ctx, tx, who.Account, p); err != nil {
+			return err
 		}
 		return s.remove(ctx, tx, who.Account, p, EventRemoved, "REMOVE TTL")
 	})

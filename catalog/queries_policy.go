@@ -46,6 +46,9 @@ const (
 
 	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND NOT approved_at <=> ?, FALSE) FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
 
+	selectCopies = `SELECT ` + policyColumns + ` JOIN {dormant} d ON d.policy_id = p.id
+ WHERE d.origin = ? AND p.state = 'dormant' AND p.stage_server IS NULL ORDER BY p.id`
+
 	deletePolicyPause = `DELETE FROM {pause} WHERE policy_id = ? AND policy_id <> 0`
 	deletePolicy      = `DELETE FROM {policy} WHERE id = ?`
 )
@@ -60,6 +63,20 @@ const (
 	bumpAllTasks     = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server = NULL,
  state_at = UTC_TIMESTAMP(6) WHERE state <> 'finished'`
 	restampJobs = `UPDATE {job} SET policy_version = ?, schema_name = ?, table_name = ? WHERE policy_id = ?`
+)
+
+// Dormant policies, and what one policy takes over from another: being held, never being let go.
+const (
+	selectDormancy = `SELECT origin, origin_version, origin_column, home_schema, home_table, home_state, home_reason, home_approved
+ FROM {dormant} WHERE policy_id = ?`
+	deleteDormancy = `DELETE FROM {dormant} WHERE policy_id = ?`
+	insertDormancy = `INSERT INTO {dormant} (policy_id, origin, origin_version, origin_column, home_schema, home_table, home_state, home_reason, home_approved)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	selectRequired = `SELECT approval_required, approval_reason FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
+	sharePause     = `UPDATE {pause} z JOIN {pause} o ON o.policy_id = ?
+ SET z.paused = TRUE, z.reason = o.reason, z.paused_by = o.paused_by, z.paused_at = o.paused_at, z.until = o.until
+ WHERE z.policy_id = ? AND o.paused AND (o.until IS NULL OR o.until > UTC_TIMESTAMP(6))
+ AND (NOT z.paused OR z.until IS NOT NULL AND (o.until IS NULL OR o.until > z.until))`
 )
 
 // Identities.

@@ -37,16 +37,20 @@ type Intent struct {
 	Rule  *Rule      `json:"rule,omitempty"` // new rule; nil keeps the one there is
 	// Remove takes the policy away (REMOVE TTL beside other specs).
 	Remove bool `json:"remove,omitempty"`
-	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said. In a rename it wakes a
-	// dormant one only: the copy takes a name that is in use.
+	// Declares says that the TTL column of Rule was named anew (TTL = … was said), and is not merely the old one under
+	// another name.
+	Declares bool `json:"declares,omitempty"`
+	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
 	Arm bool `json:"arm,omitempty"`
 	// Hold waits for approval whatever the brake says: the clause came from a dump.
 	Hold bool `json:"hold,omitempty"`
 	// Imports says by what words the DDL brings rows in that were not there. They are never covered by an approval given before, nor by the
 	// cutoff of a job that runs.
 	Imports string `json:"imports,omitempty"`
-	// Dormant puts the policy to sleep until the table takes another name: a ghost of an online schema change.
+	// Dormant puts the policy to sleep: the table gets the name of an online schema change's copy.
 	Dormant bool `json:"dormant,omitempty"`
+	// Copy is where the rule of a new table was copied from; nil for one that somebody wrote.
+	Copy *Copy `json:"copy,omitempty"`
 }
 
 // target is the name of the table after the DDL.
@@ -72,6 +76,8 @@ type stageIntent struct {
 	Before       PolicyState `json:"before,omitempty"`
 	BeforeReason string      `json:"before_reason,omitempty"`
 	Approved     bool        `json:"approved,omitempty"`
+	// Stranger says why a dormant policy's table was another one already before the DDL; empty if it was not.
+	Stranger string `json:"stranger,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
 	Shape    *Shape     `json:"shape,omitempty"`

@@ -11,6 +11,9 @@ import (
 // Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock. One of Commit, Discard and
 // Settle ends it; if none is called, Sweep does when the client's connection is gone.
 type Staged struct {
+	// Warnings are what the client should know about how it ended.
+	Warnings []string
+
 	store *Store
 	ids   []uint64
 }
@@ -70,7 +73,7 @@ func (s *Store) compose(intents []Intent) []Intent {
 		}
 		earlier := slices.IndexFunc(out, func(o Intent) bool { return o.Kind == IntentRename && o.target() == in.Table })
 		if in.Kind == IntentRename && earlier >= 0 {
-			out[earlier].To, out[earlier].Arm, out[earlier].Dormant = in.To, in.Arm, in.Dormant
+			out[earlier].To, out[earlier].Dormant = in.To, in.Dormant
 			continue
 		}
 		out = append(out, in)
@@ -112,16 +115,21 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 }
 
 // notice makes the policy come back disarmed when the table was another one already before this DDL, and without its approval
-// when it was altered.
+// when it was altered. A dormant one stays what it is, and gives nothing to a name.
 func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, intent *stageIntent) error {
-	if old.State != PolicyArmed {
+	if old.State != PolicyArmed && old.State != PolicyDormant {
 		return nil
 	}
 	known, err := s.identities(ctx, tx, selectIdentities, old.ID, seen.Server)
 	if err != nil {
 		return err
 	}
-	if r, _, why := Compare(old.Shape, known, seen); r == Stranger {
+	r, _, why := Compare(old.Shape, known, seen)
+	switch {
+	case r != Stranger:
+	case old.State == PolicyDormant:
+		intent.Stranger = why
+	default:
 		intent.Before, intent.BeforeReason = PolicyDisarmed, why
 	}
 	if altered(known, seen.Identities) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 )
 
 // outcome is what became of a DDL for one table.
@@ -18,7 +17,7 @@ const (
 
 // Commit gives the policies what the DDL intended, with the new identity of each table. Call it after the server's OK.
 func (g *Staged) Commit(ctx context.Context) error {
-	return g.end(ctx, func(Policy, looks) outcome { return happened })
+	return g.end(ctx, believe)
 }
 
 // Discard gives the policies back what they were. Call it after the server's error, when it means that nothing happened at all.
@@ -40,26 +39,25 @@ func (g *Staged) end(ctx context.Context, decide func(Policy, looks) outcome) er
 	if g.Empty() {
 		return nil
 	}
-	return g.store.conclude(ctx, g.ids, decide)
+	var err error
+	g.Warnings, err = g.store.conclude(ctx, g.ids, decide)
+	return err
 }
 
-func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, looks) outcome) error {
+func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, looks) outcome) (warnings []string, err error) {
 	var staged []Policy
 	after := looks{}
 	for _, id := range ids {
 		p, err := s.PolicyByID(ctx, id)
 		if err != nil {
-			return fmt.Errorf("end stage: %w", err)
+			return nil, fmt.Errorf("end stage: %w", err)
 		}
 		if p.Stage == nil {
-			return fmt.Errorf("end stage of %s: %w", p.Table, ErrPolicyChanged)
+			return nil, fmt.Errorf("end stage of %s: %w", p.Table, ErrPolicyChanged)
 		}
 		for _, t := range []Table{p.Table, p.Stage.target()} {
-			if _, looked := after[t]; looked {
-				continue
-			}
-			if after[t], err = s.Look(ctx, t); err != nil {
-				return err
+			if err := s.lookOnce(ctx, after, t); err != nil {
+				return nil, err
 			}
 		}
 		staged = append(staged, p)
@@ -68,8 +66,30 @@ func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, 
 	for i, p := range staged {
 		ends[i] = endingOf(p, decide(p, after), after)
 	}
-	keepNames(ends, after)
-	return s.tx(ctx, "end stage", func(tx *sql.Tx) error { return s.writeEndings(ctx, tx, ends) })
+	if ends, err = s.settleNames(ctx, ends, after); err != nil {
+		return nil, fmt.Errorf("end stage: %w", err)
+	}
+	err = s.tx(ctx, "end stage", func(tx *sql.Tx) error { return s.writeEndings(ctx, tx, ends) })
+	return warningsOf(ends), err
+}
+
+// lookOnce looks at a table, unless that has been done.
+func (s *Store) lookOnce(ctx context.Context, after looks, t Table) (err error) {
+	if _, looked := after[t]; !looked {
+		after[t], err = s.Look(ctx, t)
+	}
+	return err
+}
+
+// warningsOf are what the client should know.
+func warningsOf(ends []ending) (all []string) {
+	for _, e := range ends {
+		if e.warning != "" {
+			all = append(all, e.warning)
+		}
+		all = append(all, e.shared...)
+	}
+	return all
 }
 
 // ending is what becomes of one policy.
@@ -82,13 +102,19 @@ type ending struct {
 	reason string
 	kind   EventKind
 	text   string
+	done   bool // the DDL has happened
 	moved  bool // the DDL renamed its table
 	// anew says that the table holds rows that were not there before: no approval covers them, and no job that runs.
 	anew bool
 	// require says why the policy waits for approval from now on; empty for no other reason than before.
 	require string
 	// swapped says that another table has taken the name, and the policy stays with the name.
-	swapped bool
+	swapped  bool
+	dormancy dormancy // what it remembers, or remembered
+	// bound are policies whose pause and missing approval hold for this one, too.
+	bound   []Policy
+	warning string   // for the client
+	shared  []string // what became of bound, for the client
 }
 
 // endingOf decides what becomes of a policy, without looking at the others.
@@ -107,9 +133,10 @@ func endingOf(p Policy, o outcome, after looks) ending {
 		return e
 	case unclear:
 		e.state, e.kind = PolicyDisarmed, EventDisarmed
-		e.reason = fmt.Sprintf("the connection ended in the middle of a statement (%s), and the table does not tell whether it was done: "+
+		e.reason = fmt.Sprintf("the table does not tell whether a statement (%s) was carried out: "+
 			"look at it, then ALTER TABLE … TTL_ENABLE='ON'", g.Kind)
 		e.text = e.reason
+		e.warning = "the TTL policy of " + e.table.String() + " is disarmed: " + e.reason
 		return e
 	case happened:
 	}
@@ -119,7 +146,7 @@ func endingOf(p Policy, o outcome, after looks) ending {
 // followed applies the intent of a DDL that has happened.
 func (e ending) followed(after looks) ending {
 	g := e.policy.Stage
-	e.text = string(g.Kind)
+	e.text, e.done = string(g.Kind), true
 	if g.Kind == IntentDrop || g.Remove || g.Kind == IntentReplace && g.Rule == nil {
 		e.state, e.kind = "", EventDropped
 		return e
@@ -143,10 +170,10 @@ func (e ending) followed(after looks) ending {
 	case columnLine(linesOf(e.seen.Shape), quotedColumn(e.seen.Shape, e.rule.Column)) == "":
 		return e.disarm("column " + e.rule.Column + " is gone")
 	case g.Dormant:
-		e.state, e.reason, e.kind = PolicyDormant, "a copy that waits to take over a table's name", EventDormant
+		return e.sleep()
 	case g.Before == "":
 		e.state, e.kind = PolicyArmed, EventDeclared
-	case g.Arm && (g.Kind != IntentRename || g.Before == PolicyDormant):
+	case g.Arm:
 		e.state, e.reason = PolicyArmed, ""
 	}
 	return e
@@ -155,31 +182,4 @@ func (e ending) followed(after looks) ending {
 func (e ending) disarm(why string) ending {
 	e.state, e.reason, e.kind, e.text = PolicyDisarmed, why, EventDisarmed, why
 	return e
-}
-
-// keepNames handles the swap that ends an online schema change (RENAME t TO _t_del, _t_gho TO t). When the incoming table
-// holds a copy of the rule, the policy of the name stays with the name, with its approval, pauses and history; the copy goes
-// away with the old table, asleep.
-func keepNames(ends []ending, after looks) {
-	for i := range ends {
-		out := &ends[i]
-		j := slices.IndexFunc(ends, func(in ending) bool {
-			return in.moved && in.table == out.policy.Table && in.rule.Equal(out.rule) && in.policy.ID != out.policy.ID
-		})
-		if !out.moved || j < 0 || out.state == "" {
-			continue
-		}
-		in := &ends[j]
-		name, gone := out.policy.Table, out.table
-		out.table, out.seen, out.moved, out.swapped = name, after[name], false, true
-		out.state, out.reason = out.policy.Stage.Before, out.policy.Stage.BeforeReason
-		out.kind, out.text = EventFollowed, fmt.Sprintf("the table was replaced by %s, which holds a copy of the policy", in.policy.Table)
-		in.table, in.seen = gone, after[gone]
-		in.moved = in.table != in.policy.Table
-		if in.moved {
-			in.state, in.reason, in.kind = PolicyDormant, fmt.Sprintf("the table has given its name to %s", name), EventDormant
-		} else {
-			in.state, in.reason = in.policy.Stage.Before, in.policy.Stage.BeforeReason
-		}
-	}
 }

@@ -54,18 +54,45 @@ func decided(yes bool) outcome {
 	return refused
 }
 
-// judgeRename follows the InnoDB id, which a rename keeps. Without one, names must do.
+// judgeRename looks where the table is that bore the old name. What else has one of the two names says nothing.
 func judgeRename(g *StageInfo, old, target Seen) outcome {
 	switch {
-	case target.Exists && sameIncarnation(g.Identity, target.Identities):
+	case g.Shape == nil:
+		return refused // there was no table
+	case target.Exists && sameTable(g.Identity, target.Identities):
 		return happened
-	case old.Exists && sameIncarnation(g.Identity, old.Identities):
+	case old.Exists && sameTable(g.Identity, old.Identities):
 		return refused
-	case old.Exists == target.Exists:
-		return unclear
+	case !old.Exists && target.Exists && !hasID(target.Identities) && g.Shape.difference(target.Shape) == "":
+		return happened // on MariaDB a rename changes CREATE_TIME, and there is nothing else to tell by
 	default:
-		return decided(target.Exists)
+		return unclear
 	}
+}
+
+// believe takes the server's OK for what it is: the statement was not refused. RENAME and ALTER … RENAME do nothing, and say so in a
+// warning only, where IF EXISTS finds no table.
+func believe(p Policy, after looks) outcome {
+	g := p.Stage
+	old, target := after[p.Table], g.target()
+	switch {
+	case g.Kind == IntentRename:
+		return judgeRename(g, old, after[target])
+	case target == p.Table:
+		return happened
+	case g.Shape == nil, old.Exists && sameTable(g.Identity, old.Identities):
+		return refused
+	}
+	return happened
+}
+
+// sameTable reports whether a table is the one that it was under another name. That keeps the InnoDB ids; on MariaDB CREATE_TIME
+// is when the file was touched last.
+func sameTable(was, is []Identity) bool {
+	if !hasID(was) && !hasID(is) {
+		return sameIncarnation(was, is)
+	}
+	return slices.EqualFunc(was, is, func(x, y Identity) bool { return x.Partition == y.Partition && x.TableID == y.TableID })
 }
 
 // sameIncarnation reports whether a table and its partitions are the ones they were.
@@ -118,7 +145,7 @@ func (s *Store) sweep(ctx context.Context, gone func(context.Context, Client, ui
 		if !ended {
 			continue
 		}
-		err = s.conclude(ctx, ids, judge)
+		_, err = s.conclude(ctx, ids, judge)
 		if err != nil && !errors.Is(err, ErrPolicyChanged) && !errors.Is(err, ErrNoPolicy) {
 			return settled, err
 		}

@@ -221,7 +221,7 @@ func TestOnlineSchemaChangeKeepsThePolicyWithTheName(t *testing.T) {
 			t.Fatal(err)
 		}
 		rule, ghost, old := testRule(), b.named("_t_gho"), b.named("_t_del")
-		g := b.stage(t, Intent{Kind: IntentCreate, Table: ghost, Rule: &rule, Dormant: true})
+		g := b.stage(t, Intent{Kind: IntentCreate, Table: ghost, Rule: &rule, Dormant: true, Copy: &Copy{Of: p.ID, Version: p.Version, Column: "at"}})
 		b.exec(t, "CREATE TABLE user._t_gho LIKE user.t")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)

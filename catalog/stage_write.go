@@ -17,11 +17,20 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 			return err
 		}
 	}
+	for i := range ends {
+		if ends[i].state == "" {
+			continue
+		}
+		if err := s.shareHolds(ctx, tx, &ends[i]); err != nil {
+			return err
+		}
+	}
 	for _, e := range ends {
-		if e.state == "" {
-			if err := s.remove(ctx, tx, e.policy.Stage.Account, e.policy, e.kind, e.text); err != nil {
-				return err
-			}
+		if e.state != "" {
+			continue
+		}
+		if err := s.removeEnding(ctx, tx, e); err != nil {
+			return err
 		}
 	}
 	if err := s.writeNames(ctx, tx, ends); err != nil {
@@ -36,6 +45,16 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 		}
 	}
 	return nil
+}
+
+// removeEnding takes a policy away.
+func (s *Store) removeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
+	if e.done && e.policy.Stage.Remove {
+		if err := s.removeCopies(ctx, tx, e.policy.Stage.Account, e.policy); err != nil {
+			return err
+		}
+	}
+	return s.remove(ctx, tx, e.policy.Stage.Account, e.policy, e.kind, e.text)
 }
 
 // writeNames renames policies. They leave their names first, since two may swap, and whatever else bears a new name
@@ -75,6 +94,9 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 		rule: e.rule, state: e.state, reason: e.reason, shape: shape, require: e.require,
 		keepApproval: sameRows && e.policy.Stage.Approved && !e.anew,
 	}); err != nil {
+		return err
+	}
+	if err := s.writeDormancy(ctx, tx, e.policy.ID, e.state, e.dormancy); err != nil {
 		return err
 	}
 	if err := s.writeJobs(ctx, tx, e, shape); err != nil {

@@ -12,8 +12,11 @@ import (
 // codeNote is ER_YES, under which MySQL sends its own notes.
 const codeNote = 1003
 
-// noteState tells the client when the policy that a statement has changed is disarmed, and so deletes nothing.
+// noteState tells the client when the policy that a statement has changed deletes nothing.
 func (t *turn) noteState(p catalog.Policy) {
+	if p.State == catalog.PolicyDormant {
+		t.warn("the TTL policy of " + p.Table.String() + " is dormant: " + p.Reason)
+	}
 	if p.State == catalog.PolicyDisarmed {
 		t.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason + "; ALTER TABLE … TTL_ENABLE='ON' arms it again")
 	}

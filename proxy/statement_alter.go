@@ -148,7 +148,7 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 	}
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
-		declared, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: arms(a.Clause), Hold: hold})
+		declared, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), Hold: hold})
 		return err
 	})
 	if err == nil {
@@ -158,8 +158,17 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 	return err
 }
 
-// arms reports whether the clause wakes a policy that is disarmed.
+// arms reports whether the clause may make rows be deleted that were not before.
 func arms(c *ddl.Clause) bool { return c.TTL != nil || c.Enable != nil && *c.Enable }
+
+// wakes reports whether the clause arms the table's policy. Online schema changes put what they are asked to change on their copy,
+// which has to sleep on: there only TTL_ENABLE='ON' is taken to mean the copy itself.
+func wakes(c *ddl.Clause, p *catalog.Policy) bool {
+	if p != nil && p.State == catalog.PolicyDormant && isGhost(p.Table) {
+		return c.Enable != nil && *c.Enable
+	}
+	return arms(c)
+}
 
 // ruleFor makes the rule that will hold after the statement, and checks everything that speaks against it.
 func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) (catalog.Rule, error) {
@@ -266,7 +275,7 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		if err != nil {
 			return declaredWithout(err)
 		}
-		intent.Hold, intent.Arm = hold, arms(a.Clause)
+		intent.Hold, intent.Arm, intent.Declares = hold, wakes(a.Clause, p), a.Clause.TTL != nil
 	}
 	for _, s := range a.Specs {
 		if s.Change != ddl.RenameTable {
@@ -274,7 +283,6 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		}
 		if to, ok := t.table(*s.Other); ok {
 			intent.To, intent.Dormant = &to, isGhost(to)
-			intent.Arm = intent.Arm || p != nil && p.State == catalog.PolicyDormant && !isGhost(to)
 		}
 	}
 	intents := others

@@ -64,8 +64,13 @@ func (t *turn) carry(ctx context.Context, c change) error {
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
 		}
 		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
-	} else if c.declares {
-		t.noteIntents(ctx, c.intents)
+	} else {
+		for _, w := range staged.Warnings {
+			t.warn(w)
+		}
+		if c.declares {
+			t.noteIntents(ctx, c.intents)
+		}
 	}
 	if err := t.passed(committed); err != nil {
 		return err

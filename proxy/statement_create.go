@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -86,13 +87,41 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	if err != nil {
 		return declaredWithout(err)
 	}
+	origin, err := t.originOf(ctx, table, rule)
+	if err != nil {
+		return declaredWithout(err)
+	}
 	kind := catalog.IntentCreate
 	if a.OrReplace {
 		kind = catalog.IntentReplace
 	}
 	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
-		{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table)},
+		{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table), Copy: origin},
 	}})
+}
+
+// originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is named after, if both have their TTL on
+// the same column.
+func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	for _, name := range copiedNames(table.Name) {
+		p, err := t.Store.Policy(ctx, catalog.Table{Schema: table.Schema, Name: name})
+		if errors.Is(err, catalog.ErrNoPolicy) {
+			continue
+		}
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if strings.EqualFold(p.Rule.Column, rule.Column) {
+			return copyOf(p), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is nobody's copy
+}
+
+func copyOf(p catalog.Policy) *catalog.Copy {
+	return &catalog.Copy{Of: p.ID, Version: p.Version, Column: p.Rule.Column}
 }
 
 // held reports whether the clause comes from a dump, so that somebody has to approve it before rows are deleted.
@@ -149,7 +178,7 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 	}
 	rule := p.Rule
 	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
-		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table)},
+		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table), Copy: copyOf(*p)},
 	}})
 }
 

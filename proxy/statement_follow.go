@@ -68,6 +68,7 @@ func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy,
 
 // rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that ends an online schema
 // change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the copy's sleeps on with the table that leaves.
+// Temporary tables that hide others have no part in it.
 func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	var intents []catalog.Intent
 	met := false
@@ -77,20 +78,24 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 		if !ok1 || !ok2 {
 			return t.pass() // the server says that no schema is chosen
 		}
-		p, err := t.policyBelow(ctx, pair.From)
+		p, err := t.policy(ctx, pair.From)
 		if err != nil {
 			return t.withoutCatalog(ctx, err)
 		}
-		met = met || p != nil
-		intents = append(intents, renameIntent(from, to))
+		if p != nil {
+			what, err := t.resolve(pair.From)
+			if err != nil {
+				return err
+			}
+			if what == temporary {
+				continue
+			}
+			met = true
+		}
+		intents = append(intents, catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to)})
 	}
 	if !met {
 		return t.pass()
 	}
 	return t.carryAny(ctx, intents)
-}
-
-// renameIntent puts the policy of a ghost to sleep, and wakes one that slept when its table takes a name in use.
-func renameIntent(from, to catalog.Table) catalog.Intent {
-	return catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to), Arm: !isGhost(to)}
 }

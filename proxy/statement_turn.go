@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -157,9 +156,3 @@ func inCatalogTrouble(err error) error {
 	}
 	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
 }
-
-// trashName matches what online schema changes call their copies: gh-ost's _t_gho, _t_del and _t_ghc,
-// pt-online-schema-change's _t_new and _t_old. A policy on such a table sleeps until the table takes another name.
-var trashName = regexp.MustCompile(`^_.+_(gho|del|ghc|new|old)$`)
-
-func isGhost(t catalog.Table) bool { return trashName.MatchString(t.Name) }
