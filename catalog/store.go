@@ -34,6 +34,8 @@ type Store struct {
 	server atomic.Pointer[Server]
 	// reached is what the Witness remembers; nil without one.
 	reached atomic.Pointer[reached]
+	// checks counts how often the Witness has found all well.
+	checks atomic.Uint64
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED

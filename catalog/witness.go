@@ -15,6 +15,7 @@ type Witness struct {
 	store  *Store
 	memory Memory
 	log    *slog.Logger
+	clock  ClockWatch
 }
 
 // NewWitness returns the witness of a store. An empty stateDir remembers only as long as the process lives.
@@ -64,8 +65,12 @@ func (w *Witness) Check(ctx context.Context) error {
 		return err
 	}
 	global, err := w.store.GlobalPause(ctx)
-	if err != nil || global.Held {
+	if err != nil {
 		return err
+	}
+	if global.Held {
+		w.clock.Forget() // whoever trusts the server sees its time, too
+		return nil
 	}
 	why, err := w.doubt(ctx, l)
 	if err != nil {
@@ -73,14 +78,33 @@ func (w *Witness) Check(ctx context.Context) error {
 	}
 	if why != "" {
 		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
-		return w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is the right one")
+		return w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is right")
 	}
 	generation, err := w.store.advance(ctx)
 	if err != nil {
 		return err
 	}
 	w.store.reached.Store(&reached{l.CatalogID, generation})
+	w.store.checks.Add(1)
 	return w.memory.remember(l.CatalogID, generation)
+}
+
+// Checks counts how often the Witness of this process has found all well.
+func (s *Store) Checks() uint64 { return s.checks.Load() }
+
+// leapt says how the server's clock has gone further, since the catalog was last written, than time has passed here; "" when it has
+// not. Where others have written a moment ago the silence was ours.
+func (w *Witness) leapt(l Lineage) string {
+	if l.AdvancedAt.IsZero() {
+		return ""
+	}
+	if l.Age <= mostJump {
+		w.clock.Forget()
+	}
+	if leapt, why := w.clock.Look(l.AdvancedAt.Add(l.Age)); leapt > 0 {
+		return why
+	}
+	return ""
 }
 
 // doubt says why this may not be the catalog that it should be; "" for no doubt.
@@ -100,6 +124,9 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 	if known && l.Generation < remembered {
 		return fmt.Sprintf("the catalog is older than this proxy remembers (generation %d, remembered %d): a backup was restored, or a fail-over lost changes",
 			l.Generation, remembered), nil
+	}
+	if why := w.leapt(l); why != "" {
+		return why, nil
 	}
 	values, err := w.store.Values(ctx)
 	if err != nil {

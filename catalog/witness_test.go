@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 func (b *bench) witness(t *testing.T, dir string) *Witness {
@@ -225,4 +226,32 @@ func TestMemoryKeepsTheHighest(t *testing.T) {
 	if g, known := m.recall("c"); g != 5 || !known {
 		t.Errorf("got %d, %v, want 5", g, known)
 	}
+}
+
+// TestLeapOfTheClockIsHeld: what is taken for passing time is what passed here, or what others have seen pass.
+func TestLeapOfTheClockIsHeld(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "UPDATE {generation} SET advanced_at = UTC_TIMESTAMP(6) - INTERVAL 8 HOUR")
+		w := b.witness(t, "")
+		if why := b.check(t, w); why != "" {
+			t.Errorf("a proxy that was down for a night: held because %s", why)
+		}
+		w.clock.anchor.database = w.clock.anchor.database.Add(-8 * time.Hour)
+		if why := b.check(t, w); why != "" {
+			t.Errorf("a machine that stood still while others worked: held because %s", why)
+		}
+		b.exec(t, "UPDATE {generation} SET advanced_at = advanced_at - INTERVAL 8 HOUR") // eight hours in no time
+		w.clock.anchor.database = w.clock.anchor.database.Add(-8 * time.Hour)
+		w.clock.anchor.wall = w.clock.anchor.wall.Add(-8 * time.Hour)
+		if why := b.check(t, w); !strings.Contains(why, "jumped by 8h0m0s") || !strings.Contains(why, "TRUST TTL SERVER") {
+			t.Errorf("both clocks have leapt: held because %q", why)
+		}
+		if err := b.Trust(t.Context(), "dba@%", b.Server().Key()); err != nil {
+			t.Fatal(err)
+		}
+		if why := b.check(t, w); why != "" {
+			t.Errorf("after TRUST TTL SERVER: held because %s", why)
+		}
+	})
 }

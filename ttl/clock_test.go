@@ -1,40 +1,16 @@
 package ttl
 
 import (
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-)
 
-func TestClockWatch(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name       string
-		start, now time.Duration // how far the database is ahead of us
-		doubted    bool
-	}{
-		{"in step", 0, time.Second, false},
-		{"drifting", 0, 50 * time.Second, false},
-		{"always an hour ahead", time.Hour, time.Hour + time.Second, false},
-		{"jumps forward", 0, 2 * time.Minute, true},
-		{"jumps back", 0, -2 * time.Minute, true},
-		{"was wrong, is put right", time.Hour, 0, false},
-		{"an hour ahead, jumps further", time.Hour, 2 * time.Hour, true},
-		{"years ahead from the start", 14 * 365 * 24 * time.Hour, 14 * 365 * 24 * time.Hour, true},
-		{"years behind from the start", -14 * 365 * 24 * time.Hour, -14 * 365 * 24 * time.Hour, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var w clockWatch
-			w.doubt(noon.Add(c.start), noon)
-			if why := w.doubt(noon.Add(c.now), noon); (why != "") != c.doubted {
-				t.Errorf("got %q, want doubt %v", why, c.doubted)
-			}
-		})
-	}
-}
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
 
 // TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed by it.
 func TestDoubtedClockStartsNothing(t *testing.T) {
@@ -43,12 +19,114 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 		f.fill("t", 20)
 		f.at(utc("05-10 12:00:00")).declare("UTC", "1h", nil)
 		m := f.at(utc("05-10 12:00:00"))
-		m.clock.skew = 0 // as in real life
+		m.clock.Skew = 0 // as in real life
 		if m.pass(); f.jobs() != "0" || !strings.Contains(m.heldBy(), "more than a day apart") {
 			t.Errorf("%s jobs have started, and the node is held by %q", f.jobs(), m.heldBy())
 		}
 		if f.at(utc("05-10 12:00:00")).pass(); f.jobs() != "1" {
 			t.Errorf("%s jobs have started by a clock that is believed, want 1", f.jobs())
+		}
+	})
+}
+
+// leap sets the clock of the engine's database on while it runs.
+func (m *moment) leap(by time.Duration) {
+	m.f.t.Helper()
+	m.db.SetMaxOpenConns(1)
+	if _, err := m.db.ExecContext(m.f.t.Context(), fmt.Sprintf("SET timestamp = UNIX_TIMESTAMP() + %d", int(by.Seconds()))); err != nil {
+		m.f.t.Fatal(err)
+	}
+}
+
+// again is what an engine that stays does at each tick.
+func (m *moment) again() {
+	m.f.t.Helper()
+	for range 3 {
+		if err := m.tick(m.f.t.Context(), make(chan struct{}, 1)); err != nil {
+			m.f.t.Fatal(err)
+		}
+		m.workUntilCalled(m.f.t.Context())
+	}
+}
+
+// TestLeapDeletesNothing: when the clock leaps further than time has passed here, nothing is judged by it until it is back, or until a
+// person says that it is right; a witness holds all nodes for that.
+func TestLeapDeletesNothing(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME)",
+			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-09 16:00:00')") // the second is due at 16:00
+		m := f.at(utc("05-10 12:00:00"))
+		m.declare("UTC", "1h", nil)
+		expect := func(when, rows, held string) {
+			t.Helper()
+			m.again()
+			if got := m.heldBy(); f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
+				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q", when, f.rows("t"), got, rows, held)
+			}
+		}
+		expect("at first", "1", "")
+		m.leap(8 * time.Hour)
+		expect("eight hours later within a second", "1", "the server's clock jumped by ")
+		m.leap(-8 * time.Hour)
+		expect("back again", "1", "")
+
+		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 11:59:58'")
+		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func() {
+			t.Helper()
+			if err := witness.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check()
+		m.leap(8 * time.Hour)
+		expect("leapt anew", "1", "the server's clock jumped by ")
+		check()
+		m.again()
+		pause, err := m.store.GlobalPause(t.Context())
+		if err != nil || !pause.Held || !strings.Contains(pause.HeldReason, "jumped by ") || !strings.Contains(pause.HeldReason, "TRUST TTL SERVER") {
+			t.Errorf("the witness has let it be: %+v, %v", pause, err)
+		}
+		f.at(utc("05-10 20:00:00")).pass()
+		if f.rows("t") != "1" {
+			t.Error("a node that was started after the leap has deleted by it")
+		}
+		if err := m.store.Trust(t.Context(), "test", m.store.Server().Key()); err != nil {
+			t.Fatal(err)
+		}
+		check()
+		expect("after a person has said that the time is right", "0", "")
+	})
+}
+
+// TestSilenceOfOneNode: where only this machine stood still, others know, and work goes on.
+func TestSilenceOfOneNode(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 20)
+		m := f.at(utc("05-10 12:00:00"))
+		m.declare("UTC", "1h", nil)
+		m.again()
+		m.leap(8 * time.Hour) // as it looks from here
+		if m.again(); f.jobs() != "1" {
+			t.Fatalf("%s jobs have started, want 1", f.jobs())
+		}
+		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 19:59:58'") // by another node
+		for range 2 {
+			if err := witness.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.again(); f.jobs() != "2" || m.heldBy() != "" {
+			t.Errorf("%s jobs have started, and the node is held by %q; want 2 and none", f.jobs(), m.heldBy())
 		}
 	})
 }

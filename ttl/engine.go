@@ -28,7 +28,7 @@ type Config struct {
 
 	beforePacket func() // hook for tests: between choosing a batch and sending it
 	afterOpen    []string
-	mostSkew     time.Duration // see clockWatch
+	mostSkew     time.Duration // see catalog.ClockWatch
 }
 
 // Engine starts jobs when they are due and works on their tasks. Any number of engines share one catalog.

@@ -31,14 +31,15 @@ type ticker struct {
 	keptAt     time.Time
 	sweptAt    time.Time
 	vouchedAt  time.Time
-	clock      clockWatch
+	clock      catalog.ClockWatch
+	doubted    uint64               // the witness's checks when the clock leapt
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
 }
 
 func newTicker(e *Engine) *ticker {
 	return &ticker{
-		Engine: e, session: e.newSession(), clock: clockWatch{skew: e.cfg.mostSkew},
+		Engine: e, session: e.newSession(), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
 	}
 }
@@ -165,7 +166,11 @@ func (t *ticker) schedule(ctx context.Context, v view) error {
 	if err != nil {
 		return err
 	}
-	if pause.Held || pause.Holds(v.now) || t.clockDoubted(ctx, v.now) {
+	if pause.Held {
+		t.clock.Forget() // TRUST TTL SERVER goes for its time, too
+		return nil
+	}
+	if t.clockDoubted(ctx, v.now) || pause.Holds(v.now) {
 		return nil
 	}
 	open := map[uint64]bool{}
@@ -185,14 +190,27 @@ func (t *ticker) schedule(ctx context.Context, v view) error {
 	return ctx.Err()
 }
 
-// clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once.
+// clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The witness looks more closely, and either
+// holds everything or knows better: others may have seen that only this machine stood still.
 func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
-	why := t.clock.doubt(now, time.Now())
+	leapt, why := t.clock.Look(now)
+	switch {
+	case leapt == 0:
+		t.doubted = 0
+	case t.doubted == 0:
+		t.doubted = t.store.Checks() + checksAfter
+	case t.store.Checks() >= t.doubted:
+		t.clock.Forget()
+		_, why = t.clock.Look(now)
+	}
 	if before := t.doubt.Swap(&why); why != "" && (before == nil || *before == "") {
 		t.log.LogAttrs(ctx, slog.LevelError, "no jobs are started", slog.String("reason", why))
 	}
 	return why != ""
 }
+
+// checksAfter is how many checks make sure that a whole one has followed.
+const checksAfter = 2
 
 // begin starts a job, or says why it could not be and leaves the table alone for a while.
 func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
