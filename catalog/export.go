@@ -62,7 +62,7 @@ func (p Pause) comment() string {
 }
 
 // statements declare the policy where the default of the zone is as given. One that is paused is switched on only when it is paused again, and one that
-// is disarmed comes back switched off.
+// is disarmed, or waits for an approval that it needs whatever the brake says, comes back switched off.
 func (p Policy) statements(now time.Time, defaultZone string) string {
 	var b strings.Builder
 	rule := p.Rule
@@ -71,6 +71,10 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 	}
 	if p.State == PolicyDisarmed || p.State == PolicyDormant {
 		rule.Enabled = false // a declaration would arm it, for a table that somebody should look at first
+	}
+	if p.Approval.Required {
+		fmt.Fprintf(&b, "-- waits for approval: %s\n", oneLine(p.Approval.Reason))
+		rule.Enabled = false
 	}
 	if p.Rule.ZoneSource != ZoneFromTable && p.Rule.TimeZone != "" {
 		fmt.Fprintf(&b, "-- dates are in zone %s, from the %s\n", p.Rule.TimeZone, p.Rule.ZoneSource)

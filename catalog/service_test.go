@@ -152,6 +152,25 @@ func TestExportBringsPoliciesBack(t *testing.T) {
 	})
 }
 
+// A policy that waits for approval, as after a restore, comes back switched off.
+func TestExportKeepsHolds(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		rule := testRule()
+		rule.TimeZone, rule.ZoneSource = "UTC", ZoneFromTable
+		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: b.table(t, "a"), Rule: rule, Hold: true}); err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := b.Export(t.Context())
+		want := "-- waits for approval: the table came from a dump\n" +
+			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
+		if err != nil || got != want {
+			t.Errorf("got %q, %v\nwant %q", got, err, want)
+		}
+	})
+}
+
 // What was paused or limited stays so when it comes back: a policy is switched on only behind its pause, and its dates are read in the same zone.
 func TestExportKeepsPausesAndSettings(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,13 @@ func TestWhatElseFollows(t *testing.T) {
 		t.fails(8148, "ALTER TABLE s MODIFY created INT")
 		t.exec("ALTER TABLE s MODIFY created TIMESTAMP NULL")
 		t.wantPolicy("s", hourly)
+
+		// Two columns trade names in one statement: the policy goes with its column.
+		t.exec("CREATE TABLE two (id INT, other INT, created DATETIME, updated DATETIME, PRIMARY KEY (id)) TTL = created + INTERVAL 10 HOUR",
+			"ALTER TABLE two CHANGE created updated DATETIME, CHANGE updated created DATETIME, CHANGE id other INT NOT NULL, CHANGE other id INT")
+		t.wantPolicy("two", "armed updated 10 HOUR 24h")
+		t.exec("ALTER TABLE two RENAME COLUMN updated TO created, RENAME COLUMN created TO updated")
+		t.wantPolicy("two", hourly)
 	})
 }
 

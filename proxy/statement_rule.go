@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -33,22 +34,24 @@ func (l *layout) column(name string) (ddl.Column, bool) {
 	return ddl.Column{}, false
 }
 
-// apply changes the layout as an ALTER TABLE will.
+// apply changes the layout as an ALTER TABLE will. Every change names columns as they were before, so that two may trade names.
 func (l *layout) apply(specs []ddl.Spec) {
+	was := &layout{columns: slices.Clone(l.columns), keys: slices.Clone(l.keys)}
+
 	for _, s := range specs {
 		switch s.Change {
 		case ddl.AddColumn:
 			l.columns = append(l.columns, s.NewColumn)
 		case ddl.DropColumn:
-			l.replace(s.Column, ddl.Column{})
+			l.replace(was, s.Column, ddl.Column{})
 		case ddl.ChangeColumn:
 			l.rename(s)
-			l.replace(s.Column, s.NewColumn)
+			l.replace(was, s.Column, s.NewColumn)
 		case ddl.RenameColumn:
-			c, _ := l.column(s.Column)
+			c, _ := was.column(s.Column)
 			c.Name = s.NewColumn.Name
 			l.rename(s)
-			l.replace(s.Column, c)
+			l.replace(was, s.Column, c)
 		default:
 		}
 		l.keys = append(l.keys, s.Keys...)
@@ -81,14 +84,15 @@ func (l *layout) checkReader(column string) error {
 	return nil
 }
 
-func (l *layout) replace(name string, by ddl.Column) {
-	for n := range l.columns {
-		if strings.EqualFold(l.columns[n].Name, name) {
+func (l *layout) replace(was *layout, name string, by ddl.Column) {
+	for n := range was.columns {
+		if strings.EqualFold(was.columns[n].Name, name) {
 			l.columns[n] = by
 		}
 	}
-	for n := range l.keys {
-		if strings.EqualFold(l.keys[n], name) {
+
+	for n := range was.keys {
+		if strings.EqualFold(was.keys[n], name) {
 			l.keys[n] = by.Name
 		}
 	}
