@@ -11,6 +11,7 @@ BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4d
 PREFIX      ?= /usr/local
 FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
+MODELTIME   ?= 10m
 
 .PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos galera clients browser check-all up down
 
@@ -82,8 +83,8 @@ docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update
 	go test ./catalog -run Page -update
 
-chaos: ## proxies killed and frozen, servers killed, for CHAOSTIME (1m); every deleted row judged by the binary log
-	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -race -count=1 ./integration/chaos
+chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judged; random statements for MODELTIME (10m), against a model
+	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 ./integration/chaos ./integration/model
 
 galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/galera.sh
