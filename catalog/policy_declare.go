@@ -191,6 +191,9 @@ type newPolicy struct {
 
 // insertPolicy inserts a policy with its pause and schedule rows.
 func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n newPolicy) (uint64, error) {
+	if err := s.Reserved(n.Table); err != nil {
+		return 0, err
+	}
 	options, err := n.Rule.optionsJSON()
 	if err != nil {
 		return 0, err

@@ -208,7 +208,10 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err != nil {
 		return rule, err
 	}
-	if arms(a.Clause) || !dependent {
+	if arms(a.Clause) {
+		err = t.checkOwner(table)
+	}
+	if err == nil && (arms(a.Clause) || !dependent) {
 		err = l.checkReader(rule.Column)
 	}
 	if err == nil && !known {

@@ -69,6 +69,9 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	}
 	rule, err := t.newRule(ctx, a.Clause, nil, l)
 	if err == nil {
+		err = t.checkOwner(table)
+	}
+	if err == nil {
 		err = l.checkReader(rule.Column)
 	}
 	if err == nil {
@@ -150,7 +153,7 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 	if err != nil {
 		return t.withoutCatalog(ctx, err)
 	}
-	if p == nil {
+	if p == nil || t.Store.Reserved(table) != nil {
 		return t.replaceWithout(ctx, a, table)
 	}
 	origin, err := t.resolve(*a.Like)

@@ -130,6 +130,14 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 	return l, nil
 }
 
+// checkOwner refuses a TTL on what belongs to the server or to us.
+func (h *statements) checkOwner(table catalog.Table) error {
+	if h.Store.Reserved(table) != nil {
+		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() + ": the table is the server's own, or ttlproxy's"))
+	}
+	return nil
+}
+
 // serviceMayDelete checks that the service account will be able to do what the policy makes it do. In doubt it will; where it will
 // not, the engine says so later.
 func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) error {
@@ -261,7 +269,7 @@ func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalo
 		if !ok {
 			continue
 		}
-		if expires && table == self {
+		if expires && t.Store.SameTable(table, self) {
 			return refusal(ddl.ReferencedTable())
 		}
 		parent.Schema = table.Schema

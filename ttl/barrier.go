@@ -46,10 +46,11 @@ func (b *barrier) comment() string {
 }
 
 // enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n under this fence,
-// the policy is not in force in this version, or a pause covers it. The guard's share locks keep both as they are until
+// the policy is not in force in this version, a pause covers it, or the server was made read-only for all who are
+// not let off, as the account may be. The guard's share locks keep both as they are until
 // the packet ends; the row lock on the task makes whoever wants to change them wait for it, or makes this packet fail.
 func (b *barrier) enter(n uint64) string {
-	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' AND %s",
+	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' AND @@global.read_only = 0 AND %s",
 		b.table, n+1, b.task, b.fence, n, b.guard)
 }
 

@@ -269,8 +269,10 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	var doubt *doubtError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
 	switch {
-	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause) || errors.Is(cause, errRefused):
-		return released // refused: whoever bumped the fence knows why
+	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
+		return released
+	case errors.Is(cause, errRefused):
+		return errors.Join(released, w.refused(ctx, task))
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, task)
 	case errors.Is(cause, errReplan):
@@ -284,6 +286,24 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	default:
 		return cause
 	}
+}
+
+// refused pauses the job when it was the server's state that kept the barrier closed. Otherwise whoever bumped the fence knows why.
+func (w *worker) refused(ctx context.Context, task catalog.Task) error {
+	var doubt *doubtError
+	why, err := "", w.session.ready(ctx)
+	if err == nil {
+		why, err = serverHold(ctx, w.session, *w.limits.Load())
+	} else if errors.As(err, &doubt) {
+		why, err = doubt.reason, nil
+	}
+	if err != nil || why == "" {
+		return err
+	}
+	if err := w.held(ctx, task, why); !settled(err) {
+		return err
+	}
+	return nil
 }
 
 // changed finds out what became of a table whose identity was not the expected one.

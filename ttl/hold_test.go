@@ -21,7 +21,9 @@ func TestServerHolds(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
 			t.Parallel()
-			db := mysqltest.Start(t, flavour).Open(t, "")
+			s := mysqltest.Start(t, flavour)
+			readOnlyBeforeABatch(t, s)
+			db := s.Open(t, "")
 			db.SetMaxOpenConns(1)
 			expect := func(l limits, want string, statements ...string) {
 				t.Helper()
@@ -44,6 +46,25 @@ func TestServerHolds(t *testing.T) {
 			expect(limits{allowReplica: true}, "")
 			changedZone(t, db)
 		})
+	}
+}
+
+// readOnlyBeforeABatch: a batch that was on its way when the server was made read-only deletes nothing, although the account may write.
+func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
+	t.Helper()
+	f := newFixture(t, s.Config(""), 0)
+	f.fill("t", 200)
+	m := f.at(utc("05-10 12:00:00"))
+	p := m.declare("UTC", "1h", nil)
+	m.cfg.beforePacket = func() { f.exec("SET GLOBAL read_only = 1") }
+	m.pass()
+	f.exec("SET GLOBAL read_only = 0")
+	if got := f.waits(); f.rows("t") != "200" || got != "paused: the server is read-only" {
+		t.Errorf("%s rows are left, and the job is %q", f.rows("t"), got)
+	}
+	p.Table = catalog.Table{Schema: f.schema + "_c", Name: "event"}
+	if why, err := m.holds(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
+		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
 	}
 }
 
