@@ -9,7 +9,14 @@ type Prepare struct {
 }
 
 // Execute is EXECUTE name.
-type Execute struct{ Name string }
+type Execute struct {
+	Name string
+
+	start, end int // of the name
+}
+
+// ExecuteAs puts another name in place of that of an EXECUTE.
+func (s *Statement) ExecuteAs(e *Execute, name string) { s.Replace(e.start, e.end, Quote(name)) }
 
 // Deallocate is DEALLOCATE PREPARE name.
 type Deallocate struct{ Name string }
@@ -49,8 +56,9 @@ func (r *reader) execute() {
 		}
 		return
 	}
+	t := r.current()
 	if name, ok := r.ident(); ok {
-		r.st.Action = &Execute{Name: strings.ToLower(name)}
+		r.st.Action = &Execute{Name: strings.ToLower(name), start: t.start, end: t.end}
 	}
 }
 

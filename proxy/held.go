@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"errors"
+
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -103,7 +105,7 @@ type naming struct {
 func (x *exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
 
 // Prepare prepares another text in place of the held one. When the server has accepted it, memo is what Memo
-// returns at each EXECUTE until the client closes the statement. Under a name, Recall returns it.
+// returns at each EXECUTE until the client closes the statement.
 func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
 	if x.naming != nil {
 		return x.prepareName(sql, memo)
@@ -120,20 +122,110 @@ func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
 	return h.Report, x.Send(h)
 }
 
-// prepareName is Prepare for PREPARE name FROM. The text goes through a variable: MySQL reads a literal in another character set than
-// the client's.
+// prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What is prepared last is the text itself, so
+// that warnings and errors are those of the text.
 func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
-	const text = "@`ttlproxy text`"
-	n := x.naming
-	if _, err := x.Ask("SET " + text + " = " + n.mode.Literal(sql)); err != nil {
+	m := &x.s.memory.named
+	m.last++
+	n := &namedStatement{number: m.last, name: x.naming.name, memo: memo}
+	if _, ours := memo.(*deferred); !ours {
+		return x.prepareOwn(n, sql)
+	}
+	h, err := x.Hold(x.naming.prepare(n.name, "'"+n.mark(0)+"'"))
+	if err != nil {
 		return wire.Report{}, err
 	}
-	h, err := x.Hold("PREPARE " + ddl.Encode(ddl.Quote(n.name), n.mode.Charset) + " FROM " + text)
+	if h.Failed() {
+		return h.Report, x.Send(h)
+	}
+	p, err := x.prepareText(sql)
+	if _, refused := errors.AsType[*wire.Error](err); refused || err == nil && p.Parameters > 0 {
+		return x.prepareInstead(n, sql, p)
+	}
+	if err != nil {
+		return wire.Report{}, err
+	}
+	n.held = p.ID
+	m.remember(n)
+	return h.Report, x.SendOK(h, func(o *wire.OK) { o.Warnings = p.Warnings })
+}
+
+// prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the parameters that the mark needs, too.
+func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error) {
+	p, err := x.prepareText(sql)
+	if _, refused := errors.AsType[*wire.Error](err); refused {
+		return x.prepareInstead(n, sql, p)
+	}
+	if err == nil {
+		err = x.closePrepared(p.ID)
+	}
+	if err == nil {
+		err = x.setText(sql)
+	}
+	if err == nil {
+		_, err = x.Ask(x.naming.prepare(n.own(), textVariable))
+	}
+	if err != nil {
+		return wire.Report{}, err
+	}
+	h, err := x.Hold(x.naming.prepare(n.name, "'"+n.mark(p.Parameters)+"'"))
 	if err != nil {
 		return wire.Report{}, err
 	}
 	if !h.Failed() {
-		x.Remember(n.name, memo)
+		x.s.memory.named.remember(n)
 	}
 	return h.Report, x.Send(h)
+}
+
+// prepareInstead prepares the text under the client's name: the server refuses it and says why, or it has parameters. Then it is the
+// server's alone, and a policy that it would declare is refused.
+func (x *exchange) prepareInstead(n *namedStatement, sql string, p wire.Prepared) (wire.Report, error) {
+	if p.ID != 0 {
+		if err := x.closePrepared(p.ID); err != nil {
+			return wire.Report{}, err
+		}
+	}
+	if d, ok := n.memo.(*deferred); ok && p.Parameters > 0 && d.st.Clause() != nil {
+		if err := x.unname(n.name); err != nil {
+			return wire.Report{}, err
+		}
+		return wire.Report{}, refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, or prepare it by the driver")
+	}
+	if err := x.setText(sql); err != nil {
+		return wire.Report{}, err
+	}
+	h, err := x.Hold(x.naming.prepare(n.name, textVariable))
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if !h.Failed() && p.Parameters == 0 {
+		if err := x.unname(n.name); err != nil {
+			return wire.Report{}, err
+		}
+		return wire.Report{}, refuse("the server took the statement only when it was asked again: prepare it once more")
+	}
+	return h.Report, x.Send(h)
+}
+
+// textVariable carries a text to PREPARE: MySQL reads a literal in another character set than the client's.
+const textVariable = "@`ttlproxy text`"
+
+func (x *exchange) setText(sql string) error {
+	_, err := x.Ask("SET " + textVariable + " = " + x.naming.mode.Literal(sql))
+	return err
+}
+
+// unname takes a name from whatever has it.
+func (x *exchange) unname(name string) error {
+	_, err := x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(name), x.naming.mode.Charset))
+	if _, refused := errors.AsType[*wire.Error](err); refused {
+		return nil // nothing had it
+	}
+	return err
+}
+
+// prepare writes PREPARE name FROM text.
+func (n *naming) prepare(name, text string) string {
+	return "PREPARE " + ddl.Encode(ddl.Quote(name), n.mode.Charset) + " FROM " + text
 }

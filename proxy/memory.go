@@ -6,7 +6,7 @@ import "github.com/ttlproxy/ttlproxy/proxy/wire"
 type memory struct {
 	statements map[uint32]any // prepared statements of ours, by id
 	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
-	named      map[string]any // those of PREPARE name FROM, by name in lower case
+	named      named          // those of PREPARE name FROM
 	multi      bool           // several statements in one packet are allowed
 	remarks                   // about the last statement
 }
@@ -27,7 +27,7 @@ type Note struct {
 // pass takes note of a command that passes without having been held.
 func (m *memory) pass(c wire.Command) {
 	m.remarks = remarks{}
-	if m.statements == nil && m.named == nil {
+	if m.statements == nil && m.named.all == nil {
 		return
 	}
 	switch c {
@@ -77,18 +77,3 @@ func (m *memory) statement(id uint32) any {
 	}
 	return m.statements[id]
 }
-
-// Remember keeps what EXECUTE name must do, until another statement is prepared by that name.
-func (x *exchange) Remember(name string, memo any) {
-	m := &x.s.memory
-	if m.named == nil {
-		m.named = make(map[string]any)
-	}
-	m.named[name] = memo
-}
-
-// Recall returns what Remember was given for the name, or nil.
-func (x *exchange) Recall(name string) any { return x.s.memory.named[name] }
-
-// Forget drops what Remember was given for the name.
-func (x *exchange) Forget(name string) { delete(x.s.memory.named, name) }

@@ -147,17 +147,17 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 			return noConcern
 		}
 	case *ddl.Prepare:
-		if x.Recall(a.Name) == nil && concernOfDynamic(a.Dynamic, x) == noConcern {
+		if !x.Remembers(a.Name) && concernOfDynamic(a.Dynamic, x) == noConcern {
 			return noConcern
 		}
 	case *ddl.Immediate:
 		return concernOfDynamic(a.Dynamic, x)
 	case *ddl.Execute:
-		if x.Recall(a.Name) == nil {
+		if !x.Remembers(a.Name) {
 			return noConcern
 		}
 	case *ddl.Deallocate:
-		if x.Recall(a.Name) == nil {
+		if !x.Remembers(a.Name) {
 			return noConcern
 		}
 	}

@@ -29,16 +29,17 @@ func (s *situation) bound(b binding, x *exchange, st *ddl.Statement) (*situation
 	then, now := b.mode, s.mode
 	same := then.Charset == now.Charset && then.ANSIQuotes == now.ANSIQuotes && then.NoBackslashEscapes == now.NoBackslashEscapes
 	if !same && len(readings(st.Text(), x.MariaDB())) > 1 || s.current != b.schema && !ddl.Spells(b.schema, now.Charset) {
-		return nil, &wire.Error{Code: codeNeedsPrepare, State: "HY000", Message: "Prepared statement needs to be re-prepared: " +
-			"the session's character set or SQL mode was another one"}
+		return nil, needsPrepare("character set or SQL mode")
 	}
 	bound := *s
 	bound.schema = b.schema
 	return &bound, nil
 }
 
-// codeNeedsPrepare is ER_NEED_REPREPARE.
-const codeNeedsPrepare = 1615
+// needsPrepare is ER_NEED_REPREPARE.
+func needsPrepare(setting string) error {
+	return &wire.Error{Code: 1615, State: "HY000", Message: "Prepared statement needs to be re-prepared: the session's " + setting + " was another one"}
+}
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
 func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement, s *situation) error {
@@ -104,7 +105,9 @@ func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situa
 
 // prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one fails.
 func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
-	t.x.Forget(a.Name)
+	if err := t.x.Forget(a.Name); err != nil {
+		return err
+	}
 	inner, err := t.inner(a.Dynamic)
 	if err != nil {
 		return err
@@ -164,27 +167,73 @@ func actionOf(st *ddl.Statement) ddl.Action {
 	return st.Action
 }
 
-// executeNamed is EXECUTE name.
+// executeNamed is EXECUTE name. What is behind a name the server says.
 func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
-	run := &turn{statements: t.statements, x: t.x, st: t.st, alone: t.alone}
-	var err error
-	switch m := t.x.Recall(a.Name).(type) {
+	meant := t.x.s.memory.named.meant(a.Name)
+	if len(meant) == 0 {
+		return t.pass()
+	}
+	h, err := t.hold()
+	if err != nil {
+		return err
+	}
+	n, err := t.marked(h, meant)
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		return t.x.Send(h)
+	}
+	return t.executeMarked(ctx, a, n)
+}
+
+// executeMarked runs a statement of ours that was prepared under a name.
+func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *namedStatement) (err error) {
+	run := &turn{statements: t.statements, x: t.x, alone: t.alone}
+	switch m := n.memo.(type) {
 	case *deferred:
 		if run.situation, err = t.bound(m.binding, t.x, m.st); err != nil {
 			return err
 		}
+		run.st, run.again = m.st, func() (*held, error) { return run.holdDeferred(m, n) }
 		return run.act(ctx, m.st.Action)
 	case *adminMemo:
 		if run.situation, err = t.bound(m.binding, t.x, m.statement); err != nil {
 			return err
 		}
+		t.st.ExecuteAs(a, n.own())
+		run.st = t.st
 		return (&admin{run}).execute(ctx, t.x, m)
 	}
-	return t.pass()
+	return errNotOurs
+}
+
+// holdDeferred runs the text behind a name, and keeps the answer. Rows would come in the form of the other protocol, so what has them is
+// sent anew, which means the same only in the schema of then.
+func (t *turn) holdDeferred(d *deferred, n *namedStatement) (*held, error) {
+	if !returnsRows(d.st.Action) {
+		return t.x.HoldPrepared(n.held)
+	}
+	if t.current != d.schema {
+		return nil, needsPrepare("schema")
+	}
+	return t.x.Hold(d.st.Forward())
+}
+
+func returnsRows(action ddl.Action) bool {
+	switch a := action.(type) {
+	case *ddl.ShowCreateTable:
+		return true
+	case *ddl.ChangeTables:
+		return a.Verb == "OPTIMIZE" || a.Verb == "REPAIR"
+	}
+	return false
 }
 
 // deallocate is DEALLOCATE PREPARE name.
 func (t *turn) deallocate(a *ddl.Deallocate) error {
-	t.x.Forget(a.Name)
+	if err := t.x.Forget(a.Name); err != nil {
+		return err
+	}
 	return t.pass()
 }

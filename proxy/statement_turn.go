@@ -20,7 +20,9 @@ type turn struct {
 	st       *ddl.Statement
 	alone    bool // the statement is all of its packet
 	notes    []Note
-	prepared bool // the server holds the cut text already: EXECUTE, or its text form
+	prepared bool // the server holds the cut text already, for the EXECUTE that is held back
+	// again runs, for EXECUTE of a name, the text that we know the server to have behind it.
+	again func() (*held, error)
 }
 
 // take decides what becomes of the statement and does it.
@@ -66,6 +68,13 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 
 // pass lets the statement through, without our clauses.
 func (t *turn) pass() error {
+	if t.again != nil {
+		h, err := t.again()
+		if err != nil {
+			return err
+		}
+		return t.x.Send(h)
+	}
 	if t.prepared || t.alone && !t.st.Changed() {
 		_, err := t.x.Pass()
 		return err
@@ -76,6 +85,9 @@ func (t *turn) pass() error {
 
 // hold runs the statement, without our clauses, and keeps the server's answer back.
 func (t *turn) hold() (*held, error) {
+	if t.again != nil {
+		return t.again()
+	}
 	if t.prepared {
 		return t.x.HoldSame()
 	}

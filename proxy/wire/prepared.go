@@ -20,6 +20,23 @@ func PreparedID(payload []byte) (id uint32, ok bool) {
 	return binary.LittleEndian.Uint32(payload[1:]), true
 }
 
+// Prepared is what the first packet of the answer to PREPARE says of a statement.
+type Prepared struct {
+	ID         uint32
+	Parameters int
+	Warnings   uint16
+}
+
+// DecodePrepared reads the first packet of the answer to PREPARE.
+func DecodePrepared(payload []byte) (p Prepared, ok bool) {
+	id, ok := PreparedID(payload)
+	if !ok {
+		return p, false
+	}
+	parameters, warnings := payload[7:], payload[10:]
+	return Prepared{ID: id, Parameters: int(binary.LittleEndian.Uint16(parameters)), Warnings: binary.LittleEndian.Uint16(warnings)}, true
+}
+
 // StatementID reads the id from a command on a prepared statement; payload begins with the command.
 func StatementID(payload []byte) (id uint32, ok bool) {
 	if len(payload) < 5 {
