@@ -21,6 +21,9 @@ func (x *exchange) Hold(sql string) (*held, error) { return x.hold(x.rewrite(sql
 // HoldSame is Hold with the command as it came.
 func (x *exchange) HoldSame() (*held, error) { return x.hold(x.payload) }
 
+// HoldQuery is Hold with a statement of ours, whose answer may be the client's.
+func (x *exchange) HoldQuery(sql string) (*held, error) { return x.hold(x.query(sql)) }
+
 func (x *exchange) hold(payload []byte) (*held, error) {
 	defer x.serverTakes(x.s.now())
 	b, r, err := x.collect(payload, &toBuffer{client: x})

@@ -35,6 +35,8 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	switch {
 	case err != nil:
 		return err
+	case what == absent && a.Clause != nil:
+		return t.alterAbsent(ctx, a)
 	case what == absent, what == temporary && a.Clause == nil, what == view && a.Clause == nil:
 		return t.pass()
 	case what == temporary:

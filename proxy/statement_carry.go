@@ -19,6 +19,7 @@ type change struct {
 	partly   bool // when the DDL fails some of it may have happened
 	// unless, asked when the policies are stopped, says that the DDL will do nothing.
 	unless func() (bool, error)
+	idly   func() error // how it is let through then; nil: as it is
 }
 
 // carry stops the policies, forwards the DDL and commits what the policies are then. Between the first and the last
@@ -44,6 +45,9 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		return err
 	} else if idle {
 		t.undo(ctx, staged, false)
+		if c.idly != nil {
+			return c.idly()
+		}
 		return t.pass()
 	}
 	h, err := t.hold()

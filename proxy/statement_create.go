@@ -61,7 +61,7 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	case what == temporary:
 		return refusal(ddl.TemporaryTable())
 	case what != absent && a.IfNotExists:
-		return t.pass() // the server leaves the table as it is, and so do we
+		return t.createPresent() // the server leaves the table as it is, and so do we
 	}
 	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
 	if err := t.mayDelete(a.Table, ""); err != nil {
@@ -98,7 +98,7 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	if a.OrReplace {
 		kind = catalog.IntentReplace
 	}
-	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), idly: t.createPresent, intents: []catalog.Intent{
 		{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table), Copy: origin},
 	}})
 }

@@ -20,6 +20,7 @@ type turn struct {
 	st       *ddl.Statement
 	alone    bool // the statement is all of its packet
 	notes    []Note
+	looks    int  // how often its table was not there
 	prepared bool // the server holds the cut text already, for the EXECUTE that is held back
 	// again runs, for EXECUTE of a name, the text that we know the server to have behind it.
 	again func() (*held, error)

@@ -1,0 +1,85 @@
+package proxy
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// tableExistsNote is the number of the note with which CREATE TABLE IF NOT EXISTS leaves a table alone.
+const tableExistsNote = 1050
+
+// manyLooks is how often a table is looked for that comes and goes.
+const manyLooks = 20
+
+// alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be there when the server looks, so the server is
+// given an ALTER that changes nothing: its refusal is the answer. When it finds a table all begins anew.
+func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
+	if t.looks++; t.looks > manyLooks {
+		return &wire.Error{Code: codeLockWait, State: "HY000", Message: "ttlproxy: nothing was changed, because the table comes and goes; try again"}
+	}
+	text := "ALTER TABLE " + t.spelled(a.Table)
+	if a.IfExists {
+		text = "ALTER TABLE IF EXISTS " + t.spelled(a.Table)
+	}
+	h, absent, err := t.noted(codeNoTable, func() (*held, error) { return t.x.HoldQuery(text) })
+	switch {
+	case err != nil:
+		return err
+	case h.Failed(), a.IfExists && absent:
+		return t.x.Send(h)
+	}
+	return t.alter(ctx, a)
+}
+
+// createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there when we looked. When the server has
+// created one all the same, the client is told that it has no TTL.
+func (t *turn) createPresent() error {
+	h, present, err := t.noted(tableExistsNote, t.hold)
+	switch {
+	case err != nil:
+		return err
+	case h.Failed(), present:
+		return t.x.Send(h)
+	}
+	return refuse("the table was created, but without its TTL, because another one was there a moment before: declare the TTL by ALTER TABLE")
+}
+
+// noted runs a statement and reports whether the server has left a note of that number, which a client may have switched off.
+func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted bool, err error) {
+	v, err := t.x.AskValues(selectValues("@@sql_notes + 0", "@@max_error_count"))
+	if err != nil {
+		return nil, false, err
+	}
+	silent := v[0] != "1" || v[1] == "0"
+	if silent {
+		if _, err := t.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
+			return nil, false, err
+		}
+	}
+	h, err = run()
+	if err == nil && !h.Failed() {
+		noted, err = t.x.shows(code)
+	}
+	if !silent || err != nil {
+		return h, noted, err
+	}
+	_, err = t.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
+	return h, noted, err
+}
+
+// shows reports whether a warning or note of that number is there.
+func (x *exchange) shows(code uint16) (bool, error) {
+	r, err := x.Ask("SHOW WARNINGS LIMIT 64")
+	if err != nil {
+		return false, err
+	}
+	for _, row := range r.Rows {
+		if len(row) > 1 && string(row[1]) == strconv.Itoa(int(code)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
