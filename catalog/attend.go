@@ -17,7 +17,7 @@ func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 	for ctx.Err() == nil {
 		err := ErrNodeGone
 		if id != 0 {
-			err = s.Beat(ctx, id, n.Workers, n.Status)
+			err = s.Beat(ctx, id, n.Workers, n.Stop, n.Status)
 		}
 		if errors.Is(err, ErrNodeGone) {
 			id, err = s.Join(ctx, n)

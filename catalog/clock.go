@@ -60,10 +60,10 @@ func (c *ClockWatch) judge(now reading) (leapt time.Duration, why string) {
 	switch {
 	case leapt.Abs() > mostJump && (apart.Abs() > mostJump || ours.Abs() > mostJump):
 		return leapt, fmt.Sprintf("the server's clock jumped by %v: it was %s, and %v later %s", leapt.Round(time.Second),
-			c.anchor.database.UTC().Format(time.DateTime), silence.Round(time.Second), now.database.UTC().Format(time.DateTime))
+			Moment(c.anchor.database), silence.Round(time.Second), Moment(now.database))
 	case apart.Abs() > skew:
 		return 0, fmt.Sprintf("the server's clock (%s) and this node's (%s) are more than a day apart",
-			now.database.UTC().Format(time.DateTime), now.wall.UTC().Format(time.DateTime))
+			Moment(now.database), Moment(now.wall))
 	}
 	if silence > anchorAge || leapt.Abs() > mostJump { // put right, says a clock that did not move
 		c.anchor = &now

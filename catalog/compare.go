@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Resemblance is how a table compares with the one its policy was declared on.
@@ -55,7 +54,7 @@ func replaced(known, now []Identity) string {
 		return ""
 	case !hasID(now):
 		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
-			"GRANT PROCESS makes it visible", after.CreateTime.Format(time.DateTime), before.CreateTime.Format(time.DateTime))
+			"GRANT PROCESS makes it visible", Moment(after.CreateTime), Moment(before.CreateTime))
 	case !hasID(known):
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before and can be now: " +
 			"nobody knows whether it is the same"

@@ -56,7 +56,7 @@ func (s Setting) literal(value string) string {
 func (p Pause) comment() string {
 	until := ""
 	if !p.Until.IsZero() {
-		until = ", until " + p.Until.UTC().Format(time.DateTime) + " UTC"
+		until = ", until " + Moment(p.Until)
 	}
 	return fmt.Sprintf("-- paused by %s%s\n", oneLine(p.By), until)
 }

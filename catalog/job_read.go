@@ -77,6 +77,9 @@ type Schedule struct {
 	LastStartedAt  time.Time
 	LastFinishedAt time.Time // zero while it runs
 	LastCutoff     time.Time
+
+	Watermark        time.Time // all rows that had expired by then are gone; zero when that is not known
+	WatermarkVersion uint64    // of the policy that the watermark is about
 }
 
 // Schedules returns when every table and partition ran last.
@@ -86,12 +89,13 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 		return nil, fmt.Errorf("read schedules: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
-		var requested, started, finished, cutoff sql.Null[time.Time]
-		var job, version sql.Null[uint64]
+		var requested, started, finished, cutoff, watermark sql.Null[time.Time]
+		var job, version, marked sql.Null[uint64]
 		var state sql.Null[JobState]
-		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state, &started, &finished, &cutoff)
+		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state, &started, &finished, &cutoff, &watermark, &marked)
 		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
 		c.LastJob, c.LastVersion, c.LastState = job.V, version.V, state.V
+		c.Watermark, c.WatermarkVersion = watermark.V, marked.V
 		return c, err
 	})
 }

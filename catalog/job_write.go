@@ -25,6 +25,7 @@ type NewJob struct {
 	Reason        string
 	Owner         uint64
 	Cutoff        time.Time
+	DueAt         time.Time // what has expired by then is due; zero when that is not known
 	CutoffLiteral string
 	FloorLiteral  string
 	Trigger       Trigger
@@ -67,7 +68,7 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 		if err = s.enabled(ctx, tx); err != nil {
 			return err
 		}
-		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, n.Policy.ID, n.Partition)
+		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, nullTime(n.DueAt), n.Policy.ID, n.Partition)
 		return err
 	})
 	if err != nil {
@@ -270,6 +271,7 @@ func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState,
 		{restartTasks, []any{id}},
 		{insertHistory, []any{end, reason, end, end, id}},
 		{endSchedule, []any{end, id}},
+		{moveWatermark, []any{id}},
 		{deleteTasks, []any{id}},
 		{deleteJob, []any{id}},
 	} {

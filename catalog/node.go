@@ -23,12 +23,27 @@ type Node struct {
 	Engine      bool // runs jobs
 	Workers     int
 	Server      string // its catalog connection is on
-	Status      string // what holds it back; empty when nothing does
+	Stop        Stop   // why it deletes nothing; empty when it may delete
+	Status      string // the same in a sentence, or what slows it down; empty when nothing does
 	StartedAt   time.Time
 	HeartbeatAt time.Time
 	LeftAt      time.Time // zero while it is there
 	Live        bool      // has not left and missed fewer than two beats
 }
+
+// Stop is why a node deletes nothing, whatever the policies say, as a word for metrics.
+type Stop string
+
+// The reasons of a Stop.
+const (
+	StopFile    Stop = "stop file"    // --stop-file exists
+	StopSwitch  Stop = "switched off" // ttl_job_enable is OFF
+	StopSilence Stop = "cut off"      // the catalog does not answer it
+	StopClock   Stop = "clock"        // the server's clock is not believed: no job starts
+)
+
+// Stops are all there are.
+func Stops() []Stop { return []Stop{StopFile, StopSwitch, StopSilence, StopClock} }
 
 // deadAfter is two beats and a little for the way.
 func (s *Store) deadAfter() int64 {
@@ -37,16 +52,16 @@ func (s *Store) deadAfter() int64 {
 
 // Join registers a process and returns its id. Each start is a new node.
 func (s *Store) Join(ctx context.Context, n Node) (uint64, error) {
-	id, err := s.insert(ctx, s.db, insertNode, n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(), n.Status)
+	id, err := s.insert(ctx, s.db, insertNode, n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(), n.Stop, n.Status)
 	if err != nil {
 		return 0, fmt.Errorf("register node: %w", err)
 	}
 	return id, nil
 }
 
-// Beat keeps a node alive and tells what holds it back. ErrNodeGone means: stop working and Join again.
-func (s *Store) Beat(ctx context.Context, node uint64, workers int, status string) error {
-	n, err := s.exec(ctx, s.db, beatNode, workers, status, node)
+// Beat keeps a node alive and tells what stops it or holds it back. ErrNodeGone means: stop working and Join again.
+func (s *Store) Beat(ctx context.Context, node uint64, workers int, stop Stop, status string) error {
+	n, err := s.exec(ctx, s.db, beatNode, workers, stop, status, node)
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
@@ -71,7 +86,7 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	return collect(rows, func(r *sql.Rows) (n Node, err error) {
 		var left sql.Null[time.Time]
-		err = r.Scan(&n.ID, &n.Name, &n.Address, &n.Version, &n.Engine, &n.Workers, &n.Server, &n.Status,
+		err = r.Scan(&n.ID, &n.Name, &n.Address, &n.Version, &n.Engine, &n.Workers, &n.Server, &n.Stop, &n.Status,
 			&n.StartedAt, &n.HeartbeatAt, &left, &n.Live)
 		n.LeftAt = left.V
 		return n, err

@@ -66,7 +66,7 @@ func TestNodeThatLeavesGivesItsWorkBack(t *testing.T) {
 		if _, err := b.Acquire(t.Context(), "scheduler", two, time.Hour); err != nil {
 			t.Errorf("its lease: %v", err)
 		}
-		if err := b.Beat(t.Context(), one, 4, ""); !errors.Is(err, ErrNodeGone) {
+		if err := b.Beat(t.Context(), one, 4, "", ""); !errors.Is(err, ErrNodeGone) {
 			t.Errorf("its heartbeat: got %v, want %v", err, ErrNodeGone)
 		}
 		nodes, err := b.Nodes(t.Context())

@@ -16,11 +16,15 @@ const (
 	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES (?, ?, 1)
  ON DUPLICATE KEY UPDATE revision = revision + 1`
 	startSchedule = `UPDATE {schedule} SET last_job_id = ?, last_version = ?, last_state = ?, last_started_at = UTC_TIMESTAMP(6),
- last_finished_at = NULL, last_cutoff = ? WHERE policy_id = ? AND partition_name = ?`
+ last_finished_at = NULL, last_cutoff = ?, last_due_at = ? WHERE policy_id = ? AND partition_name = ?`
 	endSchedule = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name AND s.last_job_id = j.id
  SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	// A job that has come to its end and left no row behind moves the watermark.
+	moveWatermark = `UPDATE {schedule} s JOIN {job_history} h ON s.last_job_id = h.job_id
+ SET s.watermark = s.last_due_at, s.watermark_version = h.policy_version
+ WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0`
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version, last_state,
- last_started_at, last_finished_at, last_cutoff FROM {schedule}`
+ last_started_at, last_finished_at, last_cutoff, watermark, watermark_version FROM {schedule}`
 	requestRun = `UPDATE {schedule} SET requested_at = UTC_TIMESTAMP(6), requested_by = ?, revision = revision + 1
  WHERE policy_id = ? AND partition_name = ''`
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `

@@ -2,11 +2,12 @@ package catalog
 
 // Nodes and leases. A node beats in its own row, so that nothing else waits for it or conflicts with it.
 const (
-	insertNode = `INSERT INTO {node} (name, address, version, engine, workers, server, status, started_at, heartbeat_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
-	beatNode    = `UPDATE {node} SET heartbeat_at = UTC_TIMESTAMP(6), workers = ?, status = ?, server = {server-key} WHERE id = ? AND left_at IS NULL`
+	insertNode = `INSERT INTO {node} (name, address, version, engine, workers, server, stopped, status, started_at, heartbeat_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))`
+	beatNode = `UPDATE {node} SET heartbeat_at = UTC_TIMESTAMP(6), workers = ?, stopped = ?, status = ?, server = {server-key}
+ WHERE id = ? AND left_at IS NULL`
 	leaveNode   = `UPDATE {node} SET left_at = UTC_TIMESTAMP(6) WHERE id = ? AND left_at IS NULL`
-	selectNodes = `SELECT id, name, address, version, engine, workers, server, status, started_at, heartbeat_at, left_at,
+	selectNodes = `SELECT id, name, address, version, engine, workers, server, stopped, status, started_at, heartbeat_at, left_at,
  left_at IS NULL AND heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND AS live
  FROM {node} ORDER BY live DESC, id`
 

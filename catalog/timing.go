@@ -167,5 +167,5 @@ func (t Timing) Closed(now time.Time, global *ddl.Window) string {
 	if opens.IsZero() {
 		return why + " for good: the table's window and the global one have no minute in common"
 	}
-	return why + " until " + opens.UTC().Format(time.DateTime) + " UTC"
+	return why + " until " + Moment(opens)
 }

@@ -54,6 +54,22 @@ func (w Window) Opens(t time.Time) time.Time {
 	return t
 }
 
+// Closes is the first moment after t, which is in the window, that is not; zero for a window of the whole day.
+func (w Window) Closes(t time.Time) time.Time {
+	if (w.end+1)%minutesOfDay == w.start {
+		return time.Time{}
+	}
+	t = t.Truncate(time.Minute)
+	guess := t.Add(time.Duration((w.end+1-minuteOf(t)+minutesOfDay)%minutesOfDay) * time.Minute)
+	if !w.Contains(guess) && w.Contains(guess.Add(-time.Minute)) {
+		return guess
+	}
+	for w.Contains(t) { // the clocks change in between
+		t = t.Add(time.Minute)
+	}
+	return t
+}
+
 // String is the window as TTL_WINDOW takes it.
 func (w Window) String() string {
 	return fmt.Sprintf("%02d:%02d-%02d:%02d", w.start/60, w.start%60, w.end/60, w.end%60)

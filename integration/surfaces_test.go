@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
@@ -30,34 +31,45 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 		t.Parallel()
 		s := newSurfaces(t, server)
 		s.populate()
+		s.inFull()
+		s.inZone()
 
 		now := time.Now().UTC()
 		elsewhere := func(hours int) string { return now.Add(time.Duration(hours) * time.Hour).Format("15:04 +0000") }
 		for _, c := range []struct {
 			what string
 			do   func()
+			halt report.HaltCode
 			want map[string]string // what the verdicts begin with; "" for all tables that are not named
 		}{
-			{"as they are", func() {}, map[string]string{
+			{"as they are", func() {}, "", map[string]string{
 				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)", "fresh": "WAITING (the first job",
-				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@", "windowed": "PAUSED (outside TTL_WINDOW=",
+				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@", "windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
 				"braked": "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
 			}},
 			{"outside the window of all", func() {
 				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
 				s.sql("SET GLOBAL ttl_job_schedule_window_end_time = '" + elsewhere(3) + "'")
-			}, map[string]string{
-				"keeps": "KEEPING UP", "fresh": "PAUSED (outside ttl_job_schedule_window_start_time", "gone": "DISARMED (another table)",
+			}, "", map[string]string{
+				"keeps": "KEEPING UP", "fresh": "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time", "gone": "DISARMED (another table)",
 			}},
-			{"paused", func() { s.sql("PAUSE TTL") }, map[string]string{
+			{"paused", func() { s.sql("PAUSE TTL") }, report.HaltPaused, map[string]string{
 				"": "PAUSED (everything, PAUSE TTL by root@", "silent": "OFF (", "gone": "DISARMED (another table)",
+				"braked": "NEEDS APPROVAL (4 of 5 rows are due)",
 			}},
-			{"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") }, map[string]string{
+			// Switching off ends the open jobs, and what a job asked for with them.
+			{"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") }, report.HaltSwitch, map[string]string{
 				"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
+			}},
+			{"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop() }, report.HaltStopped, map[string]string{
+				"": "PAUSED (the stop file /stop exists (on idle))", "silent": "OFF (", "gone": "DISARMED (another table)",
+			}},
+			{"without an engine", func() { s.must(s.store.Leave(t.Context(), s.node)) }, report.HaltNoEngine, map[string]string{
+				"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
 			}},
 		} {
 			c.do()
-			s.agree(c.what, c.want)
+			s.agree(c.what, c.halt, c.want)
 		}
 	})
 }
@@ -65,12 +77,13 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 // surfaces is a proxy with everything that tells of it.
 type surfaces struct {
 	*testing.T
-	args  []string
-	store *catalog.Store
-	db    *sql.DB // through the proxy
-	http  *http.Client
-	node  uint64
-	table string // schema of the tables
+	args   []string
+	store  *catalog.Store
+	db     *sql.DB // through the proxy
+	http   *http.Client
+	direct *sql.DB // to the server
+	node   uint64
+	table  string // schema of the tables
 }
 
 // newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for ever and does nothing.
@@ -83,6 +96,7 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	config := server.Config(s.table)
 	config.Net, config.Addr = "tcp", p.Addr
 	s.db = mysqltest.Open(t, config)
+	s.db.SetMaxOpenConns(1) // one session, for its time zone
 	s.http = &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -94,16 +108,69 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct := sql.OpenDB(connector)
-	t.Cleanup(func() { direct.Close() })
-	if s.store, err = catalog.OpenExisting(t.Context(), direct, catalog.Config{Schema: schema}); err != nil {
+	s.direct = sql.OpenDB(connector)
+	t.Cleanup(func() { s.direct.Close() })
+	if s.store, err = catalog.OpenExisting(t.Context(), s.direct, catalog.Config{Schema: schema}); err != nil {
 		t.Fatal(err)
 	}
 	if s.node, err = s.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", schema, s.node))
+	execAll(t, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", schema, s.node))
 	return s
+}
+
+// optionsInFull are options that say when and how fast.
+const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DELETE_RATE = 500 TTL_DELETE_BATCH_SIZE = 50"
+
+// inFull demands that every surface shows the whole policy.
+func (s *surfaces) inFull() {
+	s.Helper()
+	want := map[string]string{"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500", "Batch_size": "50"}
+	row := s.list("SHOW TTL TABLES FOR silent")[0]
+	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.silent'", s.store.Schema(), s.table))[0]
+	explained := map[string]string{}
+	for _, line := range s.list("EXPLAIN TTL silent") {
+		explained[line["Property"]] = line["Value"]
+	}
+	for name, value := range want {
+		friendly := strings.ToLower(strings.ReplaceAll(name, "_", " "))
+		if row[name] != value || view[friendly] != value || explained[friendly] != value {
+			s.Errorf("%s: SHOW TTL TABLES has %q, the view %q, EXPLAIN TTL %q, want %q", name, row[name], view[friendly], explained[friendly], value)
+		}
+	}
+
+	page := s.get("/api/v1/tables/" + s.table + "/silent")
+	for _, part := range []string{
+		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`, `"TTL_DELETE_BATCH_SIZE":"50"`,
+	} {
+		if !strings.Contains(page, part) {
+			s.Errorf("the page's JSON has no %s: %s", part, page)
+		}
+	}
+}
+
+// inZone demands that times in sentences are those of the session's zone, as in columns.
+func (s *surfaces) inZone() {
+	s.Helper()
+	s.sql("SET time_zone = '+05:30'")
+	s.sql("PAUSE TTL FOR fresh UNTIL '2037-01-02 03:04:05'")
+	verdict := s.list("SHOW TTL TABLES FOR fresh")[0]["Verdict"]
+	if !strings.HasSuffix(verdict, " until 2037-01-02 03:04:05+05:30)") {
+		s.Errorf("in a session of +05:30 the verdict is %s", verdict)
+	}
+	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.fresh'", s.store.Schema(), s.table))[0]
+	if view["state"] != "paused" || !strings.Contains(view["reason"], "until 2037-01-01 21:34:05+00:00") {
+		s.Errorf("the view says %v", view)
+	}
+
+	execAll(s.T, s.direct, "UPDATE "+s.store.Schema()+".pause SET until = UTC_TIMESTAMP(6) WHERE policy_id <> 0")
+	view = s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.fresh'", s.store.Schema(), s.table))[0]
+	if view["state"] != "armed" {
+		s.Errorf("when the pause is over, the view says %v", view)
+	}
+	s.sql("PAUSE TTL FOR paused")
+	s.sql("SET time_zone = DEFAULT")
 }
 
 // populate makes a table for each verdict.
@@ -112,7 +179,7 @@ func (s *surfaces) populate() {
 	now := time.Now().UTC()
 	window := fmt.Sprintf("TTL_WINDOW = '%s-%s'", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
 	for name, options := range map[string]string{
-		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF'", "paused": "", "windowed": window, "braked": "", "gone": "",
+		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF' " + optionsInFull, "paused": "", "windowed": window, "braked": "", "gone": "",
 	} {
 		s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' " + options)
 	}
@@ -152,6 +219,13 @@ func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
 	s.must(s.store.FinishJob(s.Context(), job.ID, job.Fence, end, reason))
 }
 
+// stop makes the node say that it is stopped.
+func (s *surfaces) stop() {
+	s.Helper()
+	s.must(s.store.Beat(s.Context(), s.node, 1, catalog.StopFile, "the stop file /stop exists"))
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", s.store.Schema(), s.node))
+}
+
 func (s *surfaces) sql(statement string) {
 	s.Helper()
 	execAll(s.T, s.db, statement)
@@ -165,13 +239,16 @@ func (s *surfaces) must(err error) {
 }
 
 // agree waits until all surfaces say what is wanted: each of them looks at the catalog anew every second.
-func (s *surfaces) agree(what string, want map[string]string) {
+func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]string) {
 	s.Helper()
 	var wrong string
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		said := s.inSQL("SHOW TTL TABLES")
 		if wrong = beginsWrong(said, want); wrong == "" {
 			wrong = s.differs(said)
+		}
+		if wrong == "" {
+			wrong = s.halted(halt)
 		}
 		if wrong == "" {
 			return
@@ -210,6 +287,44 @@ func (s *surfaces) differs(said map[string]string) string {
 		if !maps.Equal(other.got, other.want) {
 			return fmt.Sprintf("%s: got %v, want %v", name, other.got, other.want)
 		}
+	}
+	return ""
+}
+
+// halted finds a surface that does not say what keeps everything from being deleted.
+func (s *surfaces) halted(code report.HaltCode) string {
+	s.Helper()
+	var page struct {
+		Halted *struct{ Code, Why string }
+	}
+	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
+	inSQL := map[string]string{}
+	for _, row := range s.list("SHOW TTL STATUS") {
+		inSQL[row["Variable_name"]] = row["Value"]
+	}
+	said, deleting := page.Halted, "OFF"
+	if said == nil {
+		said, deleting = &struct{ Code, Why string }{}, "ON"
+	}
+	if said.Code != string(code) || inSQL["Deleting"] != deleting || inSQL["Halted_by"] != said.Why {
+		return fmt.Sprintf("the page says %+v, SHOW TTL STATUS %v, want %s", *said, inSQL, code)
+	}
+	if code == "" {
+		return ""
+	}
+
+	metrics := []string{fmt.Sprintf("ttlproxy_halted{reason=%q} 1", code)}
+	if code == report.HaltStopped {
+		metrics = append(metrics, `ttlproxy_node_stopped{node="idle",reason="stop file"} 1`)
+	}
+	for _, m := range metrics {
+		if !strings.Contains(s.get("/metrics"), m) {
+			return "there is no metric " + m
+		}
+	}
+	_, err := s.db.ExecContext(s.Context(), "RUN TTL JOB FOR fresh")
+	if err == nil || !strings.Contains(err.Error(), "cannot run now: PAUSED ("+said.Why) {
+		return fmt.Sprintf("RUN TTL JOB is answered with %v", err)
 	}
 	return ""
 }

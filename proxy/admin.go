@@ -138,9 +138,18 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 	return a.pass()
 }
 
-// run does what a statement asks for.
+// run does what a statement asks for, and tells it in the session's time zone.
 func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
 	x.Ours()
+	r, err := a.act(ctx, x, action)
+	if err != nil {
+		return nil, localizeError(x, err)
+	}
+	return r, r.localize(x)
+}
+
+// act does what a statement asks for.
+func (a *admin) act(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
 	switch s := action.(type) {
 	case *ddl.ShowTTL:
 		return a.show(ctx, x, s)

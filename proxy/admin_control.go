@@ -35,7 +35,7 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 		what, end = table.String(), "RESUME TTL FOR "+table.String()
 	}
 	if !until.IsZero() {
-		end = until.Format(time.DateTime) + " UTC"
+		end = catalog.Moment(until)
 	}
 	return &reply{info: "Paused: " + what + ", until " + end}, nil
 }
@@ -70,8 +70,8 @@ func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if halt := s.Halt(); policy == catalog.PauseAll && halt != "" {
-		return string(report.Paused) + " (" + halt + ")", nil
+	if halt := s.Halt(); policy == catalog.PauseAll && halt.Why != "" {
+		return string(report.Paused) + " (" + halt.Why + ")", nil
 	}
 	if v, found := s.Holding(policy); found {
 		return v.String(), nil

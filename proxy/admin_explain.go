@@ -55,6 +55,9 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.showTriggers(p, table); err != nil {
 		return nil, err
 	}
+	if err := localizePreview(a.x, p); err != nil {
+		return nil, err
+	}
 	l := explainList(p)
 	if s.JSON {
 		l = explainJSON(p)

@@ -15,7 +15,7 @@ func emptyExplain(asJSON bool) report.List {
 	if asJSON {
 		return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "EXPLAIN", Type: report.LongText}}}
 	}
-	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText}}}
+	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText, Secret: true}}}
 }
 
 func explainJSON(p *plan.Preview) report.List {
@@ -44,6 +44,12 @@ func explainList(p *plan.Preview) report.List {
 	if p.TimeZone != "" {
 		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
 	}
+	say("schedule", p.Schedule)
+	say("window", p.Window)
+	say("max lag", p.MaxLag)
+	say("delete rate", p.DeleteRate)
+	say("batch size", p.BatchSize)
+	say("other options", p.Options)
 	say("cutoff", p.Cutoff)
 	say("rows", number(p.Rows, p.RowsExact))
 	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
@@ -54,7 +60,7 @@ func explainList(p *plan.Preview) report.List {
 	say("oldest due", dueDate(seen.OldestDue, seen.Sampled))
 	say("newest due", dueDate(seen.NewestDue, seen.Sampled))
 	for _, d := range p.Next {
-		say("due until "+d.Until+" UTC", number(d.Rows, d.Exact))
+		say("due until "+d.Until, number(d.Rows, d.Exact))
 	}
 	say("plan", string(p.Plan))
 	say("plan reason", p.PlanReason)
@@ -64,6 +70,7 @@ func explainList(p *plan.Preview) report.List {
 		say("statement", s)
 	}
 	say("estimated duration", fmt.Sprintf("%s (%s)", duration(p.Seconds), p.SpeedFrom))
+	say("estimated end", p.End)
 	say("foreign keys", strings.Join(p.Children, ", "))
 	say("triggers", strings.Join(p.Triggers, ", "))
 	if len(seen.Keys) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -40,6 +41,31 @@ func TestExplain(t *testing.T) {
 		}
 		if !strings.Contains(lines["statement"], "DELETE FROM") || lines["oldest due"] == "" || lines["newest due"] <= lines["oldest due"] {
 			t.Errorf("got %v", lines)
+		}
+	})
+}
+
+// TestExplainCountsEveryLimit: the duration is that of the slowest limit, and windows put the end off.
+func TestExplainCountsEveryLimit(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		now := time.Now().UTC()
+		b.declare(t, "orders", func(r *catalog.Rule) {
+			r.Options = map[string]string{
+				catalog.OptionDeleteRate: "1", catalog.OptionMaxLag: "8h",
+				catalog.OptionWindow: now.Add(3*time.Hour).Format("15:04") + "-" + now.Add(4*time.Hour).Format("15:04"),
+			}
+		})
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		run(t, db, "SET time_zone = '+02:00'")
+		all := strings.Join(rows(t, db, "EXPLAIN TTL orders"), "\n")
+		end := now.Add(3 * time.Hour).Truncate(time.Minute).Add(3 * time.Second).In(time.FixedZone("", 7200)).Format("2006-01-02 15:04:05-07:00")
+		for _, want := range []string{
+			"schedule|every 4h, half of TTL_MAX_LAG", "delete rate|1", "max lag|8h", "estimated duration|3s (TTL_DELETE_RATE)", "estimated end|" + end,
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("there is no %s in\n%s", want, all)
+			}
 		}
 	})
 }

@@ -114,7 +114,7 @@ func pausePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, o 
 			return done{}, err
 		}
 		until = now.Add(time.Duration(o.Minutes) * time.Minute)
-		text = "Paused. Nothing more is deleted until " + until.Format("2006-01-02 15:04:05") + " UTC."
+		text = "Paused. Nothing more is deleted until " + catalog.Moment(until) + "."
 	}
 	return done{Message: text}, a.store.Pause(ctx, actor, p.ID, o.Reason, until)
 }

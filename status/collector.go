@@ -13,7 +13,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// tableMetrics bounds the tables with metrics of their own. The ones furthest behind have them.
+// tableMetrics bounds the tables with metrics of their own. Those with the worst verdicts have them, and of these the latest.
 const tableMetrics = 200
 
 // collectTimeout bounds the look at the catalog for one scrape.
@@ -47,9 +47,11 @@ type Collector struct {
 // descriptions are the metrics of a Collector.
 type descriptions struct {
 	up, enabled, paused, held               *prometheus.Desc
+	halted, nodeStopped                     *prometheus.Desc
 	policies, jobs, tasks, nodes            *prometheus.Desc
 	lag, verdict, progress, due, flow       *prometheus.Desc
 	delay, lastEnded, tables, tablesOmitted *prometheus.Desc
+	watermark, goal, byVerdict, late        *prometheus.Desc
 	leaseHolder, leaseFence, taskLeases     *prometheus.Desc
 }
 
@@ -65,6 +67,8 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		enabled:       d("jobs_enabled", "Whether ttl_job_enable is ON."),
 		paused:        d("paused", "Whether everything is paused."),
 		held:          d("held", "Whether the server is held because it is not the one the catalog knows."),
+		halted:        d("halted", "1 for what keeps everything from being deleted, 0 for what does not.", "reason"),
+		nodeStopped:   d("node_stopped", "1 for what keeps a live engine from deleting, 0 for what does not.", "node", "reason"),
 		policies:      d("policies", "Policies by state.", "state"),
 		jobs:          d("jobs", "Open jobs by state.", "state"),
 		tasks:         d("tasks", "Tasks of open jobs by state.", "state"),
@@ -79,6 +83,10 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
 		delay:         d("watermark_delay_tables", "Tables by how long ago their last job started; none where it did not finish, or there was none yet.", "delay"),
 		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
+		watermark:     d("table_watermark_timestamp_seconds", "All rows of the table that had expired by then are gone.", table...),
+		goal:          d("table_goal_seconds", "How old the watermark may become: TTL_MAX_LAG, or the time of two jobs.", table...),
+		byVerdict:     d("tables_by_verdict", "Tables and partitions by verdict, all of them.", "verdict"),
+		late:          d("tables_late", "Tables and partitions whose watermark is older than their goal, of all of them."),
 		tables:        d("tables", "Tables and partitions with a policy."),
 		tablesOmitted: d("tables_without_metrics", "Tables and partitions past the limit of those with metrics of their own."),
 	}}
@@ -88,8 +96,8 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	d := c.descs
 	for _, one := range []*prometheus.Desc{
-		d.up, d.enabled, d.paused, d.held, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.flow,
-		d.delay, d.lastEnded, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
+		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.flow,
+		d.delay, d.lastEnded, d.watermark, d.goal, d.byVerdict, d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
 	}
@@ -120,6 +128,10 @@ func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
 	ch <- gauge(d.enabled, number(l.Enabled))
 	ch <- gauge(d.paused, number(l.Pause.Paused))
 	ch <- gauge(d.held, number(l.Pause.Held))
+	halt := l.Halt()
+	for _, code := range report.HaltCodes() {
+		ch <- gauge(d.halted, number(halt.Code == code), string(code))
+	}
 	policies := map[string]int{"armed": 0, "staged": 0, "stopped": 0, "dormant": 0, "disarmed": 0}
 	for _, p := range l.Policies {
 		policies[string(p.State)]++
@@ -148,6 +160,7 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 	type kind struct{ state, engine string }
 	counts := map[kind]int{{"live", "on"}: 0, {"live", "off"}: 0, {"vanished", "on"}: 0, {"vanished", "off"}: 0}
 	working := map[string]int{} // by name: two containers may share one
+	stops := map[stopOf]bool{}
 	for i := range l.Nodes {
 		n := &l.Nodes[i]
 		k := kind{"vanished", "off"}
@@ -158,6 +171,7 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 		case n.Live:
 			k.state = "live"
 			working[n.Name] += l.tasksOf(n.ID)
+			addStops(stops, n)
 		case !n.LeftAt.IsZero():
 			continue
 		}
@@ -169,9 +183,28 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 	for node, n := range working {
 		ch <- gauge(d.taskLeases, float64(n), node)
 	}
+	for of, stopped := range stops {
+		ch <- gauge(d.nodeStopped, number(stopped), of.node, string(of.stop))
+	}
 	for _, lease := range l.leases {
 		ch <- gauge(d.leaseHolder, 1, lease.Name, l.NodeName(lease.Node))
 		ch <- gauge(d.leaseFence, float64(lease.Fence), lease.Name)
+	}
+}
+
+// stopOf is what may stop a node.
+type stopOf struct {
+	node string
+	stop catalog.Stop
+}
+
+// addStops notes what stops an engine, and what does not.
+func addStops(stops map[stopOf]bool, n *catalog.Node) {
+	if !n.Engine {
+		return
+	}
+	for _, stop := range catalog.Stops() {
+		stops[stopOf{n.Name, stop}] = stops[stopOf{n.Name, stop}] || n.Stop == stop
 	}
 }
 
@@ -191,24 +224,50 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 	d := c.descs
 	ch <- gauge(d.tables, float64(len(work)))
 	ch <- gauge(d.tablesOmitted, float64(max(0, len(work)-tableMetrics)))
-	slices.SortStableFunc(work, func(a, b *report.Work) int {
-		x, _ := a.Behind()
-		y, _ := b.Behind()
-		return cmp.Compare(y, x)
+
+	all := make([]judged, len(work))
+	counts, late := map[report.Word]int{}, 0
+	for i, w := range work {
+		all[i] = judged{w, report.Judge(w).Word, w.Now.Sub(w.Watermark())}
+		counts[all[i].word]++
+		if w.Late() {
+			late++
+		}
+	}
+	for _, word := range report.Words() {
+		ch <- gauge(d.byVerdict, float64(counts[word]), string(word))
+	}
+	ch <- gauge(d.late, float64(late))
+
+	worst := report.Words()
+	slices.SortStableFunc(all, func(a, b judged) int {
+		return cmp.Or(cmp.Compare(slices.Index(worst, a.word), slices.Index(worst, b.word)), cmp.Compare(b.age, a.age))
 	})
-	for _, w := range work[:min(len(work), tableMetrics)] {
-		c.table(ch, w)
+	for _, t := range all[:min(len(all), tableMetrics)] {
+		c.table(ch, t)
 	}
 }
 
-func (c *Collector) table(ch chan<- prometheus.Metric, w *report.Work) {
-	d := c.descs
+// judged is a table or partition with its verdict.
+type judged struct {
+	*report.Work
+	word report.Word
+	age  time.Duration // of the watermark
+}
+
+func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
+	d, w := c.descs, t.Work
 	labels := []string{w.Policy.Table.Schema, w.Policy.Table.Name, w.Partition}
 	with := func(more string) []string { return append(slices.Clone(labels), more) }
 	if behind, ok := w.Behind(); ok {
 		ch <- gauge(d.lag, behind.Seconds(), labels...)
 	}
-	ch <- gauge(d.verdict, 1, with(string(report.Judge(w).Word))...)
+	if mark := w.Watermark(); !mark.IsZero() {
+		ch <- gauge(d.watermark, seconds(mark), labels...)
+		ch <- gauge(d.goal, w.Goal().Seconds(), labels...)
+	}
+	ch <- gauge(d.verdict, 1, with(string(t.word))...)
+
 	flow := report.FlowOf(w)
 	if flow.InflowKnown {
 		ch <- gauge(d.flow, flow.Inflow, with("in")...)
@@ -223,9 +282,12 @@ func (c *Collector) table(ch chan<- prometheus.Metric, w *report.Work) {
 		ch <- gauge(d.due, float64(flow.Backlog), labels...)
 	}
 	if w.Last != nil {
-		ch <- gauge(d.lastEnded, float64(w.Last.FinishedAt.UnixMilli())/1000, with(string(w.Last.State))...)
+		ch <- gauge(d.lastEnded, seconds(w.Last.FinishedAt), with(string(w.Last.State))...)
 	}
 }
+
+// seconds is a moment as Prometheus counts it.
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -109,38 +109,62 @@ func TestMetricsSayThatTheCatalogIsAway(t *testing.T) {
 	})
 }
 
-func TestTablesWithMetricsAreThoseFurthestBehind(t *testing.T) {
+// TestTablesWithMetricsAreTheWorst: whatever wants a person has series of its own, and what has none is counted.
+func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 	t.Parallel()
-	const all, behind = 3 * tableMetrics, 2*tableMetrics + 1 // one, in the middle, has a row that is late
+	const all, disarmed, late = 3 * tableMetrics, 2*tableMetrics + 1, 2*tableMetrics + 2
 	now := time.Now()
 	var work []*report.Work
 	for i := range all {
-		w := &report.Work{Now: now, Policy: catalog.Policy{Table: catalog.Table{Schema: "s", Name: fmt.Sprint("t", i)}}}
-		if i == behind {
-			w.Job = &catalog.Job{State: catalog.JobRunning, CreatedAt: now, JobFacts: catalog.JobFacts{OldestExpiry: now.Add(-time.Hour)}}
+		last := now.Add(-time.Minute)
+		w := &report.Work{Now: now, Policy: catalog.Policy{
+			Version: 1, Table: catalog.Table{Schema: "s", Name: fmt.Sprint("t", i)}, State: catalog.PolicyArmed,
+			Rule: catalog.Rule{Enabled: true, JobInterval: "1h"},
+		}}
+		switch i {
+		case disarmed:
+			w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "because"
+		case late:
+			last = now.Add(-50 * time.Minute)
+			w.Policy.Rule.Options = map[string]string{catalog.OptionMaxLag: "30m"}
 		}
+		w.Last = &catalog.EndedJob{Job: catalog.Job{State: catalog.JobFinished, CreatedAt: last}, FinishedAt: last}
+		w.Ran = []catalog.Schedule{{LastStartedAt: last, Watermark: last, WatermarkVersion: 1}}
 		work = append(work, w)
 	}
+
 	ch := make(chan prometheus.Metric, 10*all)
 	c := NewCollector(nil, slog.New(slog.DiscardHandler))
 	c.eachTable(ch, work)
 	close(ch)
-	tables := map[string]bool{}
 	var made sent
 	for m := range ch {
 		made = append(made, m)
 	}
 	got := gathered(t, made)
+
+	tables := map[string]bool{}
 	for name := range got {
 		if _, table, ok := strings.Cut(name, "table="); ok {
 			tables[strings.Fields(table)[0]] = true
 		}
 	}
-	if len(tables) != tableMetrics || !tables[fmt.Sprint("t", behind)] {
-		t.Errorf("got metrics of %d tables, the late one among them: %v; want %d", len(tables), tables[fmt.Sprint("t", behind)], tableMetrics)
+	if len(tables) != tableMetrics {
+		t.Errorf("got metrics of %d tables, want %d", len(tables), tableMetrics)
 	}
-	if n := got["tables_without_metrics"]; n != all-tableMetrics {
-		t.Errorf("got %v tables without, want %d", n, all-tableMetrics)
+	watermark := float64(now.Add(-50*time.Minute).UnixMilli()) / 1000
+	for name, want := range map[string]float64{
+		"tables_without_metrics": all - tableMetrics, "tables_late": 1,
+		"tables_by_verdict verdict=DISARMED": 1, "tables_by_verdict verdict=FALLING BEHIND": 1,
+		"tables_by_verdict verdict=KEEPING UP": all - 2, "tables_by_verdict verdict=PAUSED": 0,
+		fmt.Sprintf("table_verdict partition= schema=s table=t%d verdict=DISARMED", disarmed):   1,
+		fmt.Sprintf("table_verdict partition= schema=s table=t%d verdict=FALLING BEHIND", late): 1,
+		fmt.Sprintf("table_watermark_timestamp_seconds partition= schema=s table=t%d", late):    watermark,
+		fmt.Sprintf("table_goal_seconds partition= schema=s table=t%d", late):                   1800,
+	} {
+		if v, there := got[name]; !there || v != want {
+			t.Errorf("%s: got %v (there: %v), want %v", name, v, there, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // overview is the answer of /api/v1/status: everything the first page needs but its charts.
@@ -15,10 +16,17 @@ type overview struct {
 	Actions bool        `json:"actions"` // a token is configured
 	Enabled bool        `json:"enabled"` // ttl_job_enable
 	Held    string      `json:"held"`    // why the whole server is held; empty when it is not
+	Halted  *haltView   `json:"halted"`  // why nothing is deleted anywhere
 	Paused  *pauseView  `json:"paused"`  // of everything
 	Tables  []tableView `json:"tables"`
 	Jobs    []jobView   `json:"jobs"` // open ones
 	Nodes   []nodeView  `json:"nodes"`
+}
+
+// haltView tells why nothing is deleted, in a word and in a sentence.
+type haltView struct {
+	Code report.HaltCode `json:"code"`
+	Why  string          `json:"why"`
 }
 
 // pauseView tells who paused, why and until when.
@@ -43,6 +51,9 @@ func (a *api) overview(l *look) overview {
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
 		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{},
+	}
+	if halt := l.Halt(); halt.Why != "" {
+		o.Halted = &haltView{halt.Code, halt.Why}
 	}
 	if l.Pause.Held {
 		o.Held = l.Pause.HeldReason

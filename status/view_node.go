@@ -17,7 +17,8 @@ type nodeView struct {
 	Tasks     int        `json:"tasks"`  // it works on
 	Leader    bool       `json:"leader"` // starts the jobs of all
 	Live      bool       `json:"live"`
-	Status    string     `json:"status"` // what holds it back
+	Stopped   string     `json:"stopped"` // why it deletes nothing, in a word
+	Status    string     `json:"status"`  // the same in a sentence, or what slows it down
 	Started   time.Time  `json:"started"`
 	Heartbeat time.Time  `json:"heartbeat"`
 	Left      *time.Time `json:"left"`
@@ -25,7 +26,7 @@ type nodeView struct {
 
 func viewNode(l *look, n catalog.Node) nodeView {
 	return nodeView{
-		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, n.Status,
+		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, string(n.Stop), n.Status,
 		n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
 	}
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -16,6 +17,8 @@ type tableView struct {
 	Column       string              `json:"column"`
 	Interval     string              `json:"interval"`
 	JobInterval  string              `json:"job_interval"`
+	Schedule     string              `json:"schedule"` // when jobs start, in words
+	Options      map[string]string   `json:"options"`  // all that the clause says beside the interval
 	Enabled      bool                `json:"enabled"`
 	State        catalog.PolicyState `json:"state"`
 	Reason       string              `json:"reason"`
@@ -23,6 +26,8 @@ type tableView struct {
 	TimeZone     string              `json:"time_zone"`
 	TimeZoneFrom string              `json:"time_zone_from"`
 	Behind       *float64            `json:"behind_seconds"` // for how long the oldest row still there has been due
+	Watermark    *time.Time          `json:"watermark"`      // all rows that had expired by then are gone
+	Goal         float64             `json:"goal_seconds"`   // how old the watermark may become
 	Inflow       *float64            `json:"inflow"`         // rows a second that become due
 	Outflow      *float64            `json:"outflow"`        // rows a second that go while a job runs
 	Plan         string              `json:"plan"`
@@ -57,10 +62,13 @@ func viewTable(w *report.Work) tableView {
 	t := tableView{
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,
 		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit, JobInterval: p.Rule.JobInterval,
+		Schedule: p.Rule.Schedule(), Options: map[string]string{},
 		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail}, TimeZone: p.Rule.TimeZone,
 		Inflow: known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
+		Watermark: moment(w.Watermark()), Goal: w.Goal().Seconds(),
 		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt, Version: p.Version,
 	}
+	maps.Copy(t.Options, p.Rule.Options)
 	if p.Rule.TimeZone != "" {
 		t.TimeZoneFrom = string(p.Rule.ZoneSource)
 	}

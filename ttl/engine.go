@@ -100,7 +100,9 @@ func (e *Engine) session(ctx context.Context) error {
 		return err
 	}
 	node := e.cfg.Node
+	e.beaten() // the catalog has just answered
 	node.Engine, node.Workers = true, e.limits.Load().workers
+	node.Stop, node.Status = e.heldBy()
 	id, err := e.store.Join(ctx, node)
 	if err != nil {
 		return err
@@ -129,12 +131,21 @@ func (e *Engine) leave(ctx context.Context, id uint64) {
 	}
 }
 
-// beats keeps the node alive in the catalog.
+// stopEvery is how soon it is seen, and said, that this node is stopped.
+const stopEvery = time.Second
+
+// beats keeps the node alive in the catalog, and tells there what stops it: as soon as that changes.
 func (e *Engine) beats(ctx context.Context) error {
-	halted := false
-	for wait(ctx, catalog.BeatInterval); ctx.Err() == nil; wait(ctx, catalog.BeatInterval) {
-		halted = e.logHalt(ctx, halted)
-		err := e.store.Beat(ctx, e.node.Load(), e.limits.Load().workers, e.heldBy())
+	said, at := catalog.Stop(""), time.Now()
+	for wait(ctx, stopEvery); ctx.Err() == nil; wait(ctx, stopEvery) {
+		stop, status := e.heldBy()
+		if stop == said && time.Since(at) < catalog.BeatInterval-stopEvery/2 {
+			continue
+		}
+		e.logStop(ctx, said, stop, status)
+		said, at = stop, time.Now()
+
+		err := e.store.Beat(ctx, e.node.Load(), e.limits.Load().workers, stop, status)
 		switch {
 		case errors.Is(err, catalog.ErrNodeGone):
 			return err
@@ -148,16 +159,14 @@ func (e *Engine) beats(ctx context.Context) error {
 	return nil
 }
 
-// logHalt tells the log when this node begins to be stopped, and when that is over.
-func (e *Engine) logHalt(ctx context.Context, before bool) (halted bool) {
-	why := e.stopped()
-	switch halted = why != ""; {
-	case halted && !before:
+// logStop tells the log when this node begins to be stopped, and when that is over.
+func (e *Engine) logStop(ctx context.Context, before, now catalog.Stop, why string) {
+	switch {
+	case now != "" && before == "":
 		e.log.LogAttrs(ctx, slog.LevelWarn, "this node deletes nothing", slog.String("reason", why))
-	case before && !halted:
+	case now == "" && before != "":
 		e.log.LogAttrs(ctx, slog.LevelInfo, "this node deletes again")
 	}
-	return halted
 }
 
 func (e *Engine) beaten() {
@@ -167,30 +176,36 @@ func (e *Engine) beaten() {
 
 // stopped says why this node must not send batches now; empty when it may.
 func (e *Engine) stopped() string {
+	_, why := e.stop()
+	return why
+}
+
+// stop is the same with the word for it.
+func (e *Engine) stop() (catalog.Stop, string) {
 	if e.cfg.StopFile != "" {
 		if _, err := os.Stat(e.cfg.StopFile); err == nil {
-			return "the stop file " + e.cfg.StopFile + " exists"
+			return catalog.StopFile, "the stop file " + e.cfg.StopFile + " exists"
 		}
 	}
 	if !e.limits.Load().enabled {
-		return "ttl_job_enable is OFF"
+		return catalog.StopSwitch, "ttl_job_enable is OFF"
 	}
 	if since := time.Since(*e.beat.Load()); since > 2*catalog.BeatInterval {
 		// Others may have taken the tasks over; the barrier would refuse us, but why try.
-		return fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
+		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
 	}
-	return ""
+	return "", ""
 }
 
-// heldBy is what SHOW TTL NODES says about this node.
-func (e *Engine) heldBy() string {
-	if why := e.stopped(); why != "" {
-		return why
+// heldBy is what SHOW TTL NODES says about this node: what stops it, or what slows it down.
+func (e *Engine) heldBy() (catalog.Stop, string) {
+	if stop, why := e.stop(); stop != "" {
+		return stop, why
 	}
 	if why := e.doubt.Load(); why != nil && *why != "" {
-		return *why
+		return catalog.StopClock, *why
 	}
-	return e.rates.Reason()
+	return "", e.rates.Reason()
 }
 
 // wait pauses for d, or until ctx ends.

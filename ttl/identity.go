@@ -82,7 +82,7 @@ const unknownID = "InnoDB's id of the table, which tells it from any other that 
 func settle(ctx context.Context, now, created time.Time) error {
 	switch left := settleTime - now.Sub(created); {
 	case left > 2*settleTime:
-		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it was turned back", created.Format(time.DateTime))}
+		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it was turned back", catalog.Moment(created))}
 	case left > 0:
 		wait(ctx, left)
 	}

@@ -184,7 +184,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 			t.Fatalf("%s rows are left, the cursor is at %q: want the job in the middle", left, cursor)
 		}
 		f.at(utc("05-10 04:01:00")).pass()
-		if got, want := f.waits(), "waiting for window: outside TTL_WINDOW='22:00-06:00' (Europe/Prague) until 2027-05-10 20:00:00 UTC"; got != want {
+		if got, want := f.waits(), "waiting for window: outside TTL_WINDOW='22:00-06:00' (Europe/Prague) until 2027-05-10 20:00:00+00:00"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		f.at(utc("05-10 19:59:59")).pass()

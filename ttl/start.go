@@ -160,7 +160,7 @@ func (t *ticker) create(ctx context.Context, d turn, cutoff plan.Cutoff, x prosp
 	}
 	job, err := t.store.CreateJob(ctx, catalog.NewJob{
 		Policy: d.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(),
-		Cutoff: cutoff.Instant, CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
+		Cutoff: cutoff.Instant, DueAt: cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
 		Trigger: d.trigger, TriggeredBy: d.by, Facts: factsOf(x, cutoff), Tasks: tasks,
 	})
 	if err != nil {

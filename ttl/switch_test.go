@@ -104,29 +104,39 @@ func TestDisabledStartsNothing(t *testing.T) {
 	})
 }
 
-// TestHaltIsLogged: whoever touches the stop file reads in the log that it was seen, once, and that it is gone.
-func TestHaltIsLogged(t *testing.T) {
+// TestStopIsLogged: whoever touches the stop file reads in the log that it was seen, once, and that it is gone.
+func TestStopIsLogged(t *testing.T) {
 	t.Parallel()
 	stopFile := filepath.Join(t.TempDir(), "stop")
 	var log strings.Builder
-	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: newRates(nil)}
 	e.limits.Store(&limits{enabled: true})
 	e.beaten()
-	halted := e.logHalt(t.Context(), false)
+
+	var before catalog.Stop
+	look := func() {
+		now, why := e.heldBy()
+		e.logStop(t.Context(), before, now, why)
+		before = now
+	}
+	look()
 	if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		halted = e.logHalt(t.Context(), halted)
+	look()
+	look()
+	if before != catalog.StopFile {
+		t.Errorf("with the stop file: got %q", before)
 	}
 	if err := os.Remove(stopFile); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		halted = e.logHalt(t.Context(), halted)
-	}
+	look()
+	look()
+
 	got := log.String()
-	if halted || strings.Count(got, "\n") != 2 || !strings.Contains(got, "this node deletes nothing") || !strings.Contains(got, stopFile) || !strings.Contains(got, "this node deletes again") {
+	if before != "" || strings.Count(got, "\n") != 2 || !strings.Contains(got, "this node deletes nothing") ||
+		!strings.Contains(got, stopFile) || !strings.Contains(got, "this node deletes again") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -145,6 +155,10 @@ func TestStopFileEndsByItself(t *testing.T) {
 		f.wait("a while", elapsed(1500*time.Millisecond))
 		if left := f.rows("t"); left != "100" {
 			t.Fatalf("%s rows are left while the stop file exists", left)
+		}
+		nodes, err := f.store.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 || nodes[0].Stop != catalog.StopFile || !strings.Contains(nodes[0].Status, stopFile) {
+			t.Errorf("the nodes: got %+v, %v", nodes, err)
 		}
 		if err := os.Remove(stopFile); err != nil {
 			t.Fatal(err)

@@ -27,8 +27,8 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	if v, held := s.Holding(p.ID); held {
 		return &Refusal{p.Table, v.String()}
 	}
-	if !s.HasEngine() {
-		return &Refusal{p.Table, "no engine is running (see SHOW TTL NODES)"}
+	if halt := s.Halt(); halt.Why != "" {
+		return &Refusal{p.Table, Verdict{Paused, halt.Why}.String()}
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
 			return v, true
 		}
 		if closed := w.timing().Closed(s.Now, s.Window); closed != "" {
-			return Verdict{Paused, closed}, true
+			return Verdict{WindowClosed, closed}, true
 		}
 	}
 	return Verdict{}, false

@@ -40,7 +40,7 @@ func lineageProperties(l catalog.Lineage) [][2]string {
 	var others []string
 	for _, k := range l.Servers {
 		if k.Key != l.Server.Key() {
-			others = append(others, fmt.Sprintf("%s (last seen %s UTC)", k.Key, k.LastAt.UTC().Format(time.DateTime)))
+			others = append(others, fmt.Sprintf("%s (last seen %s)", k.Key, catalog.Moment(k.LastAt)))
 		}
 	}
 	return append(all, [2]string{"Other servers", strings.Join(others, ", ")})
@@ -50,7 +50,7 @@ func lastSeen(l catalog.Lineage) string {
 	if l.AdvancedAt.IsZero() {
 		return "never"
 	}
-	return fmt.Sprintf("%s UTC, %v ago", l.AdvancedAt.UTC().Format(time.DateTime), l.Age.Round(time.Second))
+	return fmt.Sprintf("%s, %v ago", catalog.Moment(l.AdvancedAt), l.Age.Round(time.Second))
 }
 
 // quoted writes a text as a literal that means the same in every SQL mode.

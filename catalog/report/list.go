@@ -1,6 +1,10 @@
 package report
 
-import "github.com/ttlproxy/ttlproxy/catalog"
+import (
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
 
 // Type is the type of a column as SQL knows it.
 type Type string
@@ -65,6 +69,28 @@ func (l *List) Hide(hide func(Row) bool) {
 			}
 		}
 	}
+}
+
+// sentences calls a function for each text that is ours: what is secret is the text of rows.
+func (l *List) sentences(each func(row Row, at int, text string)) {
+	for _, r := range l.Rows {
+		for i, c := range l.Columns {
+			if text, ok := r.Values[i].(string); ok && c.Type.IsText() && !c.Secret {
+				each(r, i, text)
+			}
+		}
+	}
+}
+
+// HasMoment reports whether a sentence of the list tells a time.
+func (l *List) HasMoment() (has bool) {
+	l.sentences(func(_ Row, _ int, text string) { has = has || catalog.HasMoment(text) })
+	return has
+}
+
+// Localize writes the times in the list's sentences in a zone, as those in columns of their own are shown.
+func (l *List) Localize(zone *time.Location) {
+	l.sentences(func(r Row, i int, text string) { r.Values[i] = catalog.Localize(text, zone) })
 }
 
 // add appends a row.

@@ -10,6 +10,7 @@ var nodeColumns = []Column{
 	{Name: "Engine", Type: Name},
 	{Name: "Workers", Type: Integer},
 	{Name: "Running_tasks", Type: Integer},
+	{Name: "Stopped", Type: Name},
 	{Name: "Status", Type: LongText},
 	{Name: "Version", Type: Text},
 	{Name: "Server", Type: Text},
@@ -28,7 +29,7 @@ func Nodes(s *Snapshot, tasks []catalog.Task) List {
 		}
 	}
 	for _, n := range s.Nodes {
-		l.add(catalog.Table{}, n.ID, n.Name, n.Address, nodeState(n), onOff(n.Engine), int64(n.Workers), busy[n.ID], n.Status,
+		l.add(catalog.Table{}, n.ID, n.Name, n.Address, nodeState(n), onOff(n.Engine), int64(n.Workers), busy[n.ID], orNull(string(n.Stop)), n.Status,
 			n.Version, n.Server, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt))
 	}
 	return l
@@ -43,25 +44,4 @@ func nodeState(n catalog.Node) string {
 	default:
 		return "silent"
 	}
-}
-
-// HeldBack is what holds the live engines back, when something does on each of them: a limit, or a stop file.
-func (s *Snapshot) HeldBack() string {
-	var why string
-	for i := range s.Nodes {
-		switch n := &s.Nodes[i]; {
-		case !n.Live || !n.Engine:
-		case n.Status == "":
-			return ""
-		case why == "":
-			why = n.Status
-		}
-	}
-	return why
-}
-
-// HasEngine reports whether a live node runs jobs.
-func (s *Snapshot) HasEngine() bool {
-	_, engines := s.liveNodes()
-	return engines > 0
 }

@@ -46,16 +46,16 @@ func TestVerdict(t *testing.T) {
 		"off":             {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
 		"halted":          {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
 		"paused":          {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} }, "PAUSED (PAUSE TTL by ann@%)"},
-		"paused until":    {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon.Add(1)} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00 UTC)"},
+		"paused until":    {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon.Add(1)} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00+00:00)"},
 		"pause is over":   {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} }, "WAITING (the first job has not started)"},
 		"weekly cron":     {func(w *Work) { options(w, "TTL_CRON", "0 3 * * 1"); ran(w, 60*time.Hour) }, "KEEPING UP"},
-		"outside window":  {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, 14*time.Hour) }, "PAUSED (outside TTL_WINDOW='22:00-06:00' (UTC) until 2026-03-01 22:00:00 UTC)"},
+		"outside window":  {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, 14*time.Hour) }, "WAITING FOR WINDOW (outside TTL_WINDOW='22:00-06:00' (UTC) until 2026-03-01 22:00:00+00:00)"},
 		"not due, closed": {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, time.Minute) }, "KEEPING UP"},
 		"window never": {func(w *Work) {
 			options(w, "TTL_WINDOW", "22:00-06:00")
 			w.Window = window("13:00-14:00")
 			ran(w, 14*time.Hour)
-		}, "PAUSED (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) for good: the table's window and the global one have no minute in common)"},
+		}, "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) for good: the table's window and the global one have no minute in common)"},
 		"goal met": {func(w *Work) { options(w, "TTL_MAX_LAG", "2h"); ran(w, time.Hour) }, "KEEPING UP"},
 		"goal missed": {func(w *Work) {
 			options(w, "TTL_MAX_LAG", "2h")
@@ -82,7 +82,7 @@ func TestVerdict(t *testing.T) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
 			w.Job = running(time.Second, 1000, 500)
 		}, "KEEPING UP"},
-		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00 UTC: is an engine running?)"},
+		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00+00:00: is an engine running?)"},
 		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
 		"too slow":       {func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) }, "FALLING BEHIND (needs 190 rows/s, has 10)"},
 		"overdue":        {func(w *Work) { w.Job = running(2*time.Hour, 360_000, 0) }, "FALLING BEHIND (needs 100 rows/s, has 0)"},

@@ -28,24 +28,10 @@ type place struct {
 	partition string
 }
 
-// Halt says why nothing is deleted anywhere; empty when that is not so.
-func (s *Snapshot) Halt() string {
-	switch {
-	case s.Pause.Held:
-		return "the server is held: " + s.Pause.HeldReason
-	case s.Pause.Holds(s.Now):
-		return "everything, " + pausedBy(s.Pause.Pause)
-	case !s.Enabled:
-		return "ttl_job_enable is OFF"
-	default:
-		return ""
-	}
-}
-
 // Work lists every table and partition that has, had or will have a job, by policy and partition. A policy without any of these
 // has one line of its own.
 func (s *Snapshot) Work() []*Work {
-	halt, ran := s.Halt(), s.ran()
+	halt, ran := s.Halt().Why, s.ran()
 	jobs, last := s.byPlace()
 
 	var all []*Work

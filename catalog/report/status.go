@@ -21,9 +21,9 @@ func Status(s *Snapshot, lineage catalog.Lineage) List {
 	for _, p := range lineageProperties(lineage) {
 		say(strings.ReplaceAll(p[0], " ", "_"), p[1])
 	}
-	say("Deleting", onOff(s.Halt() == ""))
-	say("Halted_by", s.Halt())
-	live, engines := s.liveNodes()
+	say("Deleting", onOff(s.Halt() == Halt{}))
+	say("Halted_by", s.Halt().Why)
+	live, engines := s.LiveNodes()
 	count("Nodes", live)
 	count("Engines", engines)
 	count("Policies", len(s.Policies))
@@ -39,7 +39,8 @@ func Status(s *Snapshot, lineage catalog.Lineage) List {
 	return l
 }
 
-func (s *Snapshot) liveNodes() (live, engines int) {
+// LiveNodes counts the live nodes, and those of them that have an engine.
+func (s *Snapshot) LiveNodes() (live, engines int) {
 	for _, n := range s.Nodes {
 		if n.Live {
 			live++
@@ -64,6 +65,7 @@ func (s *Snapshot) verdicts() []verdictCount {
 		{word: FallingBehind, name: "falling_behind"},
 		{word: Waiting, name: "waiting"},
 		{word: Paused, name: "paused"},
+		{word: WindowClosed, name: "waiting_for_window"},
 		{word: NeedsApproval, name: "needing_approval"},
 		{word: Disarmed, name: "disarmed"},
 		{word: Off, name: "off"},

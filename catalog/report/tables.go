@@ -11,6 +11,12 @@ var tableColumns = []Column{
 	{Name: "Ttl", Type: LongText},
 	{Name: "Ttl_enable", Type: Name},
 	{Name: "Ttl_job_interval", Type: Text},
+	{Name: "Schedule", Type: Text},
+	{Name: "Window", Type: Name},
+	{Name: "Max_lag", Type: Name},
+	{Name: "Delete_rate", Type: Name},
+	{Name: "Batch_size", Type: Name},
+	{Name: "Other_options", Type: LongText},
 	{Name: "State", Type: Name},
 	{Name: "Reason", Type: LongText},
 	{Name: "Verdict", Type: LongText},
@@ -23,6 +29,7 @@ var tableColumns = []Column{
 	{Name: "Last_deleted", Type: Unsigned},
 	{Name: "Oldest_expired", Type: Time, Secret: true},
 	{Name: "Seconds_behind", Type: Unsigned},
+	{Name: "Watermark", Type: Time},
 	{Name: "Plan", Type: Name},
 	{Name: "Plan_reason", Type: LongText},
 	{Name: "Declared_by", Type: Text},
@@ -43,13 +50,16 @@ func tableRow(w *Work) []any {
 	p := &w.Policy
 	plan, why := lastPlan(w)
 	last := lastResult(w)
+	option := func(name string) any { return orNull(p.Rule.Options[name]) }
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
+		p.Rule.Schedule(), option(catalog.OptionWindow), option(catalog.OptionMaxLag),
+		option(catalog.OptionDeleteRate), option(catalog.OptionBatchSize), orNull(p.Rule.OtherOptions()),
 		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
-		moment(w.Oldest()), behind(w), plan, why,
+		moment(w.Oldest()), behind(w), moment(w.Watermark()), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	}
 }

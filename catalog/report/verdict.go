@@ -23,16 +23,22 @@ const (
 	Disarmed      Word = "DISARMED"       // held until a person looks; the detail says why
 	NeedsApproval Word = "NEEDS APPROVAL" // the brake holds it
 	FallingBehind Word = "FALLING BEHIND" // rows become due faster than they go
-	Paused        Word = "PAUSED"         // by a person, a window, a signal
-	Off           Word = "OFF"            // TTL_ENABLE='OFF'
-	Waiting       Word = "WAITING"        // the first job has not started
+	Paused        Word = "PAUSED"         // by a person or a signal, or because nothing is deleted anywhere
+	WindowClosed  Word = "WAITING FOR WINDOW"
+	Off           Word = "OFF"     // TTL_ENABLE='OFF'
+	Waiting       Word = "WAITING" // the first job has not started
 	KeepingUp     Word = "KEEPING UP"
 )
+
+// Words are all verdicts, worst first.
+func Words() []Word {
+	return []Word{Disarmed, NeedsApproval, FallingBehind, Paused, WindowClosed, Off, Waiting, KeepingUp}
+}
 
 // Holds reports whether a table with this verdict runs no job until somebody or something lets it.
 func (w Word) Holds() bool {
 	switch w {
-	case Disarmed, NeedsApproval, Paused, Off:
+	case Disarmed, NeedsApproval, Paused, WindowClosed, Off:
 		return true
 	case FallingBehind, Waiting, KeepingUp:
 	}
@@ -60,6 +66,9 @@ func Judge(w *Work) Verdict {
 	if !p.Rule.Enabled {
 		return Verdict{Off, "TTL_ENABLE='OFF'"}
 	}
+	if v, asks := judgeApproval(w); asks {
+		return v
+	}
 	if w.Halt != "" {
 		return Verdict{Paused, w.Halt}
 	}
@@ -79,7 +88,7 @@ func pausedBy(p catalog.Pause) string {
 		parts = append(parts, "by "+p.By)
 	}
 	if !p.Until.IsZero() {
-		parts = append(parts, "until "+p.Until.UTC().Format("2006-01-02 15:04:05")+" UTC")
+		parts = append(parts, "until "+catalog.Moment(p.Until))
 	}
 	if p.Reason != "" {
 		parts = append(parts, p.Reason)
@@ -87,23 +96,30 @@ func pausedBy(p catalog.Pause) string {
 	return strings.Join(parts, " ")
 }
 
+// judgeApproval looks whether a person has to say yes first.
+func judgeApproval(w *Work) (Verdict, bool) {
+	p := &w.Policy
+	switch {
+	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
+		return Verdict{NeedsApproval, approvalDetail(w.Job)}, true
+	case w.Job == nil && p.Approval.Required && !p.Approved():
+		return Verdict{NeedsApproval, p.Approval.Reason + "; APPROVE TTL JOB FOR " + p.Table.String()}, true
+	default:
+		return Verdict{}, false
+	}
+}
+
 // judgeState looks at what the open job waits for.
 func judgeState(w *Work) (Verdict, bool) {
-	p := &w.Policy
 	if w.Job == nil {
-		if p.Approval.Required && !p.Approved() {
-			return Verdict{NeedsApproval, p.Approval.Reason + "; APPROVE TTL JOB FOR " + p.Table.String()}, true
-		}
 		closed := w.timing().Closed(w.Now, w.Window)
-		return Verdict{Paused, closed}, closed != "" && !w.due().After(w.Now)
+		return Verdict{WindowClosed, closed}, closed != "" && !w.due().After(w.Now)
 	}
 	switch w.Job.State {
-	case catalog.JobNeedsApproval:
-		return Verdict{NeedsApproval, approvalDetail(w.Job)}, true
 	case catalog.JobPaused:
 		return Verdict{Paused, w.Job.Reason}, true
 	case catalog.JobWaitingWindow:
-		return Verdict{Paused, w.Job.Reason}, true
+		return Verdict{WindowClosed, w.Job.Reason}, true
 	default:
 		return Verdict{}, false
 	}
@@ -134,7 +150,7 @@ func judgeSpeed(w *Work) Verdict {
 	case w.lastFailed():
 		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
 	case w.Now.Sub(w.NextRun()) > max(min(interval, overdue), minInterval) && !w.NextRun().IsZero():
-		return Verdict{FallingBehind, "no job has started since " + w.lastStarted().UTC().Format("2006-01-02 15:04:05") + " UTC: is an engine running?"}
+		return Verdict{FallingBehind, "no job has started since " + catalog.Moment(w.lastStarted()) + ": is an engine running?"}
 	default:
 		return Verdict{Word: KeepingUp}
 	}

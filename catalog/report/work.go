@@ -130,3 +130,35 @@ func (w *Work) lag() time.Duration {
 func (w *Work) lastFailed() bool {
 	return w.Last != nil && (w.Last.State == catalog.JobFailed || w.Last.State == catalog.JobTimedOut)
 }
+
+// Watermark is a moment before which all rows that had expired are gone; zero when none is known, as before the first job of a
+// version of the policy has come to its end and left no row behind.
+func (w *Work) Watermark() time.Time {
+	for i := range w.Ran {
+		c := &w.Ran[i]
+		if c.Partition == w.Partition && c.WatermarkVersion == w.Policy.Version {
+			return c.Watermark
+		}
+	}
+	return time.Time{}
+}
+
+// Goal is how old the watermark may become before rows count as late: TTL_MAX_LAG or, without one, the time of two jobs. Where
+// windows interrupt jobs, a day counts as the least time from one to the next.
+func (w *Work) Goal() time.Duration {
+	t := w.timing()
+	if t.MaxLag > 0 {
+		return t.MaxLag
+	}
+	between := max(w.Interval(), minInterval)
+	if t.Window != nil || w.Window != nil {
+		between = max(between, 24*time.Hour)
+	}
+	return 2 * between
+}
+
+// Late reports whether rows may be due for longer than the goal allows.
+func (w *Work) Late() bool {
+	mark := w.Watermark()
+	return !mark.IsZero() && w.Now.Sub(mark) > w.Goal()
+}

@@ -18,13 +18,15 @@ func diagnose(ctx context.Context, from report.Source) ([]catalog.Finding, error
 	if !s.HasEngine() {
 		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
 	}
-	if why := s.HeldBack(); why != "" {
+	if halt := s.Halt(); halt.Code == report.HaltStopped {
+		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "nothing is deleted: " + halt.Why}
+	} else if why := s.HeldBack(); why != "" {
 		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "every engine is held back: " + why}
 	}
 	findings := []catalog.Finding{engines}
 	for _, w := range s.Work() {
 		v, table := report.Judge(w), w.Policy.Table
-		if advice := adviceFor(v.Word, table); advice != "" && w.Halt == "" {
+		if advice := adviceFor(v.Word, table); advice != "" && (w.Halt == "" || v.Word == report.NeedsApproval) {
 			name := "table " + table.String()
 			if w.Partition != "" {
 				name += " partition " + w.Partition

@@ -23,17 +23,17 @@ func (s sickStore) Policies(ctx context.Context) ([]catalog.Policy, error) {
 type heldStore struct{ someStore }
 
 func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
-	return []catalog.Node{{ID: 1, Engine: true, Live: true, Status: "the stop file /stop exists"}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
+	return []catalog.Node{{ID: 1, Name: "a", Engine: true, Live: true, Stop: catalog.StopFile, Status: "the stop file /stop exists"}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
 }
 
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	found, err := diagnose(t.Context(), heldStore{})
-	if err != nil || found[0].Level != catalog.LevelWarning || found[0].Text != "every engine is held back: the stop file /stop exists" {
+	if err != nil || found[0].Level != catalog.LevelWarning || found[0].Text != "nothing is deleted: the stop file /stop exists (on a)" {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	var b strings.Builder
-	if err := overview(t.Context(), &b, screen{}, heldStore{}); err != nil || !strings.Contains(b.String(), "UTC  held back: the stop file /stop exists  tables") {
+	if err := overview(t.Context(), &b, screen{}, heldStore{}); err != nil || !strings.Contains(b.String(), "NOT DELETING: the stop file /stop exists (on a)  tables") {
 		t.Errorf("got %s, %v", b.String(), err)
 	}
 }

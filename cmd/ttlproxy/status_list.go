@@ -67,7 +67,7 @@ func cellText(v any) string {
 	case nil:
 		return "-"
 	case time.Time:
-		return v.UTC().Format(time.DateTime)
+		return catalog.Moment(v)
 	case float64:
 		return fmt.Sprintf("%.1f", v)
 	default:

@@ -67,26 +67,15 @@ var narrowLayout = layout{done: "DONE", name: 24}
 
 // headline says whether anything is deleted at all, and by how many.
 func headline(s *report.Snapshot) string {
-	live, engines := 0, 0
-	for _, n := range s.Nodes {
-		if n.Live {
-			live++
-			if n.Engine {
-				engines++
-			}
-		}
-	}
+	live, engines := s.LiveNodes()
 	state := "deleting"
 	if why := s.HeldBack(); why != "" {
 		state = "held back: " + why
 	}
-	switch halt := s.Halt(); {
-	case halt != "":
-		state = "NOT DELETING: " + halt
-	case engines == 0:
-		state = "NOT DELETING: no engine is running"
+	if halt := s.Halt(); halt.Why != "" {
+		state = "NOT DELETING: " + halt.Why
 	}
-	return fmt.Sprintf("%s UTC  %s  tables with a TTL: %d, proxies: %d, engines: %d", s.Now.UTC().Format(time.DateTime), state, len(s.Policies), live, engines)
+	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d", catalog.Moment(s.Now), state, len(s.Policies), live, engines)
 }
 
 func (l layout) line(w *report.Work) []string {

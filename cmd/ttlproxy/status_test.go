@@ -48,13 +48,13 @@ func (someStore) Nodes(context.Context) ([]catalog.Node, error) {
 func TestStatusOverview(t *testing.T) {
 	t.Parallel()
 	for columns, want := range map[int]string{
-		0: `2026-03-01 12:00:00 UTC  deleting  tables with a TTL: 2, proxies: 1, engines: 1
+		0: `2026-03-01 12:00:00+00:00  deleting  tables with a TTL: 2, proxies: 1, engines: 1
 
 TABLE        PROGRESS                     DELETED  ROWS/S  BEHIND  NEXT       VERDICT
 shop.orders  [##########----------]  50%  600      10              1m0s left  KEEPING UP
 shop.visits                                                        in 0s      WAITING (the first job has not started)
 `,
-		80: `2026-03-01 12:00:00 UTC  deleting  tables with a TTL: 2, proxies: 1, engines: 1
+		80: `2026-03-01 12:00:00+00:00  deleting  tables with a TTL: 2, proxies: 1, engines: 1
 
 TABLE        DONE  DELETED  ROWS/S  BEHIND  NEXT       VERDICT
 shop.orders   50%  600      10              1m0s left  KEEPING UP

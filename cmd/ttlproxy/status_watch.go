@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
@@ -39,7 +40,7 @@ func watchStatus(ctx context.Context, w io.Writer, store report.Store, view stat
 		case err == nil:
 			last = picture
 		case terminal:
-			picture = fmt.Sprintf("%s UTC  cannot be read any more: %v\n%s", time.Now().UTC().Format(time.DateTime), err, last)
+			picture = fmt.Sprintf("%s  cannot be read any more: %v\n%s", catalog.Moment(time.Now()), err, last)
 		default:
 			return err
 		}

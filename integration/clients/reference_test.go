@@ -153,7 +153,7 @@ var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	servers = regexp.MustCompile(`[\w+/=-]{20,}@[\w.-]+:\d+`)
 	version = regexp.MustCompile(`^\d+\.\d+\.\d+(-\S+)?$`)
-	ages    = regexp.MustCompile(`UTC, [\dhms]+ ago`)
+	ages    = regexp.MustCompile(`\+00:00, [\dhms]+ ago`)
 )
 
 func steady(column, value string) string {
@@ -162,7 +162,7 @@ func steady(column, value string) string {
 	}
 	value = moments.ReplaceAllStringFunc(value, steadyMoment)
 	value = version.ReplaceAllString(value, "10.11.8-MariaDB")
-	return ages.ReplaceAllString(servers.ReplaceAllString(value, "5f3c…@db1:3306"), "UTC, 2s ago")
+	return ages.ReplaceAllString(servers.ReplaceAllString(value, "5f3c…@db1:3306"), "+00:00, 2s ago")
 }
 
 // steadyMoment moves what lies near to now to the same distance from one noon, in whole hours.

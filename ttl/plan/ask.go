@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -33,12 +34,12 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	speed, err := speedOf(ctx, from, question.Table, values)
+	speed, err := speedOf(ctx, from, question, values)
 	if err != nil {
 		return nil, err
 	}
 	question.Now, question.Floor, question.IndexScan = now, values[catalog.DateFloor], values.Bool(catalog.EnableIndexScan)
-	question.Brake, question.Speed = NewBrake(values), speed
+	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
 	return NewPreview(ctx, q, question)
 }
 
@@ -46,9 +47,9 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 const assumedSpeed = 20_000
 
 // speedOf is what the last job of the table did, and never more than the limits allow now.
-func speedOf(ctx context.Context, from Source, table catalog.Table, values catalog.Values) (Speed, error) {
+func speedOf(ctx context.Context, from Source, q Question, values catalog.Values) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
-	ended, err := from.History(ctx, catalog.Filter{Table: table, Limit: 1})
+	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
 	if err != nil {
 		return s, err
 	}
@@ -57,10 +58,29 @@ func speedOf(ctx context.Context, from Source, table catalog.Table, values catal
 			s = Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
 		}
 	}
+
 	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
-		if limit := float64(values.Int(name)); limit > 0 && limit < s.RowsPerSecond {
-			s = Speed{RowsPerSecond: limit, From: name}
-		}
+		s.bound(float64(values.Int(name)), name)
+	}
+	s.bound(optionNumber(q.Rule, catalog.OptionDeleteRate), catalog.OptionDeleteRate)
+	if batch := optionNumber(q.Rule, catalog.OptionBatchSize); batch > 0 {
+		s.bound(batch*float64(values.Int(catalog.DeleteRateLimit)), catalog.DeleteRateLimit+" and "+catalog.OptionBatchSize)
 	}
 	return s, nil
+}
+
+// bound slows down to a limit; 0 is none.
+func (s *Speed) bound(rowsPerSecond float64, from string) {
+	if rowsPerSecond > 0 && rowsPerSecond < s.RowsPerSecond {
+		*s = Speed{RowsPerSecond: rowsPerSecond, From: from}
+	}
+}
+
+// optionNumber is an option that is a number; 0 for none.
+func optionNumber(r catalog.Rule, name string) float64 {
+	n, err := strconv.ParseFloat(r.Options[name], 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -18,7 +18,8 @@ type Cutoff struct {
 	// Kind is the type of the TTL column.
 	Kind Kind
 
-	now time.Time // the clock it was computed from
+	now  time.Time     // the clock it was computed from
+	kept time.Duration // by which Wall is before what the clock alone would say
 }
 
 // NewCutoff subtracts span from now, the database's clock, in zone.
@@ -46,10 +47,15 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cu
 	}
 	c.Wall = wallThen
 	if w := unambiguous(instant.In(zone)); w.Before(c.Wall) {
+		c.kept = c.Wall.Sub(w)
 		c.Wall = w
 	}
 	return c, nil
 }
+
+// DueAt is a moment before which whatever had expired is before the cutoff: the clock it was computed from, in whole seconds,
+// less what a change of the clocks keeps for longer.
+func (c Cutoff) DueAt() time.Time { return c.now.Truncate(time.Second).Add(-c.kept) }
 
 // unambiguous returns the latest wall reading all of whose earlier readings happened before t, whichever pass
 // of a repeated hour they were taken in.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Question is what a preview is asked: what would a job delete that starts now under this rule?
@@ -17,7 +18,8 @@ type Question struct {
 	IndexScan bool      // ttl_enable_index_scan
 	Brake     Brake
 	Speed     Speed
-	Brief     bool // only what is due now, and no rows nor days
+	Window    *ddl.Window // of TiDB's variables; nil for none
+	Brief     bool        // only what is due now, and no rows nor days
 }
 
 // Speed is how fast a job is thought to delete, and how that is known.
@@ -32,7 +34,13 @@ type Preview struct {
 	TTL        string   `json:"ttl"`
 	TimeZone   string   `json:"time_zone,omitempty"`
 	ZoneFrom   string   `json:"time_zone_from,omitempty"`
-	Cutoff     string   `json:"cutoff"` // as the column is compared with it
+	Schedule   string   `json:"schedule"`
+	Window     string   `json:"window,omitempty"`
+	MaxLag     string   `json:"max_lag,omitempty"`
+	DeleteRate string   `json:"delete_rate,omitempty"`
+	BatchSize  string   `json:"batch_size,omitempty"`
+	Options    string   `json:"options,omitempty"` // all others
+	Cutoff     string   `json:"cutoff"`            // as the column is compared with it
 	Rows       int64    `json:"rows"`
 	RowsExact  bool     `json:"rows_exact"` // all rows were counted; otherwise numbers of the whole table are estimates
 	Due        int64    `json:"rows_due"`
@@ -45,9 +53,10 @@ type Preview struct {
 	PlanReason string   `json:"plan_reason"`
 	KeyIndex   string   `json:"key_index,omitempty"`
 	TimeIndex  string   `json:"time_index,omitempty"`
-	Seconds    float64  `json:"estimated_seconds"`
+	Seconds    float64  `json:"estimated_seconds"` // of work
 	SpeedFrom  string   `json:"speed_from"`
-	Brake      string   `json:"brake,omitempty"` // why the job would wait for approval
+	End        string   `json:"estimated_end,omitempty"` // where windows interrupt the work
+	Brake      string   `json:"brake,omitempty"`         // why the job would wait for approval
 	Children   []string `json:"foreign_keys,omitempty"`
 	Triggers   []string `json:"triggers,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
@@ -68,7 +77,7 @@ type Seen struct {
 
 // Day is how many rows become due within a day from now.
 type Day struct {
-	Until string `json:"until"` // UTC
+	Until string `json:"until"` // a catalog.Moment
 	Rows  int64  `json:"rows"`
 	Exact bool   `json:"exact"` // counted
 }
@@ -155,6 +164,26 @@ func (v *preview) answer() *Preview {
 	if v.Speed.RowsPerSecond > 0 {
 		p.Seconds = float64(v.due.Expired) / v.Speed.RowsPerSecond
 	}
+	v.showPolicy(p)
 	p.Warnings = v.warnings(p)
 	return p
+}
+
+// showPolicy tells the options of the policy, and when windows let the work end.
+func (v *preview) showPolicy(p *Preview) {
+	o := v.Rule.Options
+	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(), o[catalog.OptionWindow], o[catalog.OptionMaxLag]
+	p.DeleteRate, p.BatchSize, p.Options = o[catalog.OptionDeleteRate], o[catalog.OptionBatchSize], v.Rule.OtherOptions()
+
+	timing, err := catalog.TimingOf(catalog.Policy{Table: v.Table, Rule: v.Rule})
+	if err != nil || timing.Window == nil && v.Window == nil {
+		return
+	}
+	work := time.Duration(p.Seconds * float64(time.Second))
+	switch end := timing.Finish(v.Now, v.Window, work); {
+	case end.IsZero():
+		p.End = "not within a year of windows"
+	case end.Sub(v.Now) > work:
+		p.End = catalog.Moment(end)
+	}
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // lookAhead counts or estimates what becomes due on each of the next days: the rows below that day's cutoff that are not below
@@ -23,7 +24,7 @@ func (v *preview) lookAhead(ctx context.Context) error {
 	}
 	due, err := v.dueEachDay(ctx, days)
 	for i := range due {
-		due[i].Until = v.Now.AddDate(0, 0, i+1).UTC().Format(time.DateTime)
+		due[i].Until = catalog.Moment(v.Now.AddDate(0, 0, i+1))
 	}
 	v.days = due
 	return err

@@ -54,8 +54,8 @@ function notices({ status, problem, seen }) {
         ' When it is the right one, run ', h('code', {}, 'TRUST TTL SERVER'), '.')),
     status?.paused && h('div', { class: 'notice', 'data-key': 'paused' }, icon('paused'),
       h('p', {}, h('strong', {}, 'Everything is paused'), pausedBy(status.paused, status.now))),
-    status && !status.enabled && h('div', { class: 'notice', 'data-key': 'off' }, icon('off'),
-      h('p', {}, h('strong', {}, 'No job starts: '), h('code', {}, 'ttl_job_enable'), ' is OFF.')),
+    status?.halted && !['held', 'paused'].includes(status.halted.code) && h('div', { class: 'notice', 'data-key': 'halted' }, icon('off'),
+      h('p', {}, h('strong', {}, 'Nothing is deleted: '), `${status.halted.why}.`)),
   ];
 }
 

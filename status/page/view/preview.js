@@ -24,6 +24,7 @@ function content(p) {
       fact('Share of the table', share(p)),
       fact('Older than', cutoff(p), 'What the column is compared with'),
       fact('Would take', span(p.estimated_seconds), p.speed_from),
+      p.estimated_end && fact('Would end', p.estimated_end, 'Its windows interrupt the work'),
       fact('Plan', p.plan, p.plan_reason),
       seen?.oldest_due && fact('Oldest due', seen.oldest_due, seen.dates_sampled ? 'Of the rows sampled' : null),
       seen?.newest_due && fact('Newest due', seen.newest_due, seen.dates_sampled ? 'Of the rows sampled' : null)),

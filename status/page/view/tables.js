@@ -50,7 +50,7 @@ function line(t, status) {
   return h('tr', { 'data-key': `table-${tableName(t)}` },
     h('th', { scope: 'row', 'data-name': 'Table' }, h('a', { href: `#/t/${tablePath(t)}` }, h('span', { class: 'schema' }, `${t.schema}.`), t.table),
       t.partition && h('small', {}, `partition ${t.partition}`)),
-    h('td', { 'data-name': 'Policy' }, policyText(t), h('small', {}, `every ${t.job_interval}${t.time_zone ? `, ${t.time_zone}` : ''}`)),
+    h('td', { 'data-name': 'Policy' }, policyText(t), h('small', {}, [t.schedule, t.options.TTL_WINDOW && `window ${t.options.TTL_WINDOW}`, t.time_zone].filter(Boolean).join(', '))),
     h('td', { 'data-name': 'Verdict' }, chip(t.verdict), t.verdict.detail && h('small', {}, t.verdict.detail)),
     number('Lag', span(t.behind_seconds), 'For how long the oldest row still there has been due'),
     number('Due/s', brief(t.inflow), 'Rows a second that become due, as the last jobs found'),

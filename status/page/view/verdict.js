@@ -8,6 +8,7 @@ const looks = {
   'NEEDS APPROVAL': ['ask', 'hand'],
   'FALLING BEHIND': ['slow', 'behind'],
   PAUSED: ['rest', 'paused'],
+  'WAITING FOR WINDOW': ['rest', 'wait'],
   OFF: ['rest', 'off'],
   WAITING: ['rest', 'wait'],
   'KEEPING UP': ['good', 'ok'],

@@ -1,0 +1,53 @@
+-- What people and alerts ask: whether a node deletes at all, up to when all that expired is gone, and the whole policy in the views.
+
+ALTER TABLE node ADD COLUMN stopped VARCHAR(16) NOT NULL DEFAULT '' COMMENT 'why it deletes nothing, in a word; empty when it may delete' AFTER workers;
+
+ALTER TABLE schedule ADD COLUMN last_due_at DATETIME(6) NULL COMMENT 'what had expired by then was due in the last job' AFTER last_cutoff;
+
+ALTER TABLE schedule ADD COLUMN watermark DATETIME(6) NULL COMMENT 'all rows that had expired by then are gone' AFTER last_due_at;
+
+ALTER TABLE schedule ADD COLUMN watermark_version BIGINT UNSIGNED NULL COMMENT 'policy version that the watermark is about' AFTER watermark;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW policies AS
+SELECT CONCAT(p.schema_name, '.', p.table_name) AS `table`,
+  CONCAT(p.column_name, ' + INTERVAL ', p.interval_literal, ' ', p.interval_unit) AS `expires at`,
+  IF(p.enabled, 'ON', 'OFF') AS enabled,
+  CONCAT(IF(JSON_EXTRACT(p.options, '$.TTL_CRON') IS NULL, 'every ', 'cron '),
+    COALESCE(JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_CRON')), p.job_interval)) AS schedule,
+  COALESCE(JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_WINDOW')), '') AS `window`,
+  COALESCE(JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_MAX_LAG')), '') AS `max lag`,
+  COALESCE(JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_DELETE_RATE')), '') AS `delete rate`,
+  COALESCE(JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_DELETE_BATCH_SIZE')), '') AS `batch size`,
+  p.time_zone AS `time zone`,
+  CASE WHEN g.held THEN 'held' WHEN IF(g.paused, COALESCE(g.until > UTC_TIMESTAMP(6), TRUE), FALSE)
+    OR IF(z.paused, COALESCE(z.until > UTC_TIMESTAMP(6), TRUE), FALSE) THEN 'paused' ELSE p.state END AS state,
+  CASE WHEN g.held THEN g.held_reason
+    WHEN IF(g.paused, COALESCE(g.until > UTC_TIMESTAMP(6), TRUE), FALSE)
+      THEN CONCAT_WS(' ', 'everything, by', g.paused_by, CONCAT('until ', LEFT(g.until, 19), '+00:00'), NULLIF(g.reason, ''))
+    WHEN IF(z.paused, COALESCE(z.until > UTC_TIMESTAMP(6), TRUE), FALSE)
+      THEN CONCAT_WS(' ', 'by', z.paused_by, CONCAT('until ', LEFT(z.until, 19), '+00:00'), NULLIF(z.reason, ''))
+    ELSE p.reason END AS reason,
+  CASE WHEN p.approved_version = p.version THEN 'approved' WHEN p.approval_required THEN 'needs approval' ELSE 'as the brake says' END AS approval,
+  s.last_started_at AS `last started (UTC)`,
+  s.last_state AS `last result`,
+  p.owner AS `declared by`,
+  p.changed_at AS `changed (UTC)`
+FROM policy p
+JOIN pause z ON z.policy_id = p.id
+JOIN pause g ON g.policy_id = 0
+LEFT JOIN schedule s ON s.policy_id = p.id AND s.partition_name = ''
+ORDER BY p.schema_name, p.table_name;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW nodes AS
+SELECT n.id AS node,
+  n.name,
+  n.address,
+  n.version,
+  CASE WHEN n.left_at IS NOT NULL THEN 'left' WHEN n.heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 15 SECOND THEN 'silent' ELSE 'live' END AS state,
+  n.stopped,
+  n.status,
+  IF(n.engine, 'ON', 'OFF') AS engine,
+  n.started_at AS `started (UTC)`,
+  n.heartbeat_at AS `heartbeat (UTC)`
+FROM node n
+ORDER BY n.heartbeat_at DESC;

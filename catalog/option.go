@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// The table options with a column of their own wherever a policy is shown.
+const (
+	OptionCron       = "TTL_CRON"
+	OptionWindow     = "TTL_WINDOW"
+	OptionMaxLag     = "TTL_MAX_LAG"
+	OptionDeleteRate = "TTL_DELETE_RATE"
+	OptionBatchSize  = "TTL_DELETE_BATCH_SIZE"
+)
+
+// Schedule says when jobs start: "cron 0 3 * * 1", "every 24h", or how often the goal of TTL_MAX_LAG makes them.
+func (r Rule) Schedule() string {
+	if cron := r.Options[OptionCron]; cron != "" {
+		return "cron " + cron
+	}
+	interval, err := ddl.Duration(r.JobInterval)
+	goal, none := ddl.Duration(r.Options[OptionMaxLag])
+	if err == nil && none == nil && goal > 0 && goal/2 < interval {
+		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", shortDuration(goal/2))
+	}
+	return "every " + r.JobInterval
+}
+
+// shortDuration leaves out the units that say nothing: 1h of 1h0m0s.
+func shortDuration(d time.Duration) string {
+	s := d.Round(time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// OtherOptions are the options without a column of their own, as the clause says them.
+func (r Rule) OtherOptions() string {
+	shown := []string{OptionCron, OptionWindow, OptionMaxLag, OptionDeleteRate, OptionBatchSize}
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+		if !slices.Contains(shown, name) {
+			others = append(others, name+"="+literal(r.Options[name]))
+		}
+	}
+	return strings.Join(others, " ")
+}
+
+// mostOpenings bounds how far ahead Finish looks: a year of windows that open once a day.
+const mostOpenings = 366
+
+// Finish is when work ends that takes so long and begins at a moment, going on only while the table's window and the global
+// one are open; zero when that is never, or too far away to tell.
+func (t Timing) Finish(from time.Time, global *ddl.Window, work time.Duration) time.Time {
+	at := from
+	for range mostOpenings {
+		if at = t.Opens(at, global); at.IsZero() {
+			return at
+		}
+		closes := t.closes(at, global)
+		if closes.IsZero() || !at.Add(work).After(closes) {
+			return at.Add(work)
+		}
+		work -= closes.Sub(at)
+		at = closes
+	}
+	return time.Time{}
+}
+
+// closes is when the first of the windows closes that are open at a moment; zero when there are none.
+func (t Timing) closes(at time.Time, global *ddl.Window) (first time.Time) {
+	if global != nil {
+		first = global.Closes(at.UTC())
+	}
+	if t.Window != nil {
+		if own := t.Window.Closes(at.In(t.Zone)); first.IsZero() || !own.IsZero() && own.Before(first) {
+			first = own
+		}
+	}
+	return first
+}
