@@ -29,9 +29,9 @@ func (s *Store) innodbName(t Table, partition string) string {
 	return name + ")"
 }
 
-// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table without partitions. Those of
-// subpartitions are taken together. Without PROCESS there are none, nor in a tablespace that tables share on MySQL.
-func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string]uint64, error) {
+// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table without partitions. There are
+// several where it has subpartitions; none without PROCESS, or in a tablespace that tables share on MySQL.
+func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string][]uint64, error) {
 	name := s.innodbName(t, "")
 	query := fmt.Sprintf(selectIDsMySQL, name, "CONCAT("+name+", '#p#')", "CONCAT("+name+", '#p$')")
 	if s.Server().MariaDB {
@@ -46,22 +46,17 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 		return nil, err
 	}
 
-	parts := map[string][]uint64{}
+	ids := map[string][]uint64{}
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var id uint64
 		var part string
 		err := r.Scan(&id, &part)
 		part, _, _ = strings.Cut(strings.ToLower(part), "#sp#")
-		parts[part] = append(parts[part], id)
+		ids[part] = append(ids[part], id)
 		return struct{}{}, err
 	})
 	if isServerError(err, errSpecificAccess) {
 		return nil, nil
-	}
-
-	ids := map[string]uint64{}
-	for part, all := range parts {
-		ids[part] = together(all)
 	}
 	return ids, err
 }
@@ -79,23 +74,24 @@ func together(ids []uint64) (id uint64) {
 	return id
 }
 
-// partitions returns the partitions of a table, with their ids.
-func (s *Store) partitions(ctx context.Context, conn *sql.Conn, t Table, ids map[string]uint64) ([]Identity, error) {
+// addPartitions adds the partitions of a table to what is seen of it.
+func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids map[string][]uint64, seen *Seen) error {
 	file := "partition_name"
 	if s.Server().MariaDB {
 		file = fmt.Sprintf(fileNameMariaDB, file)
 	}
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(selectPartitions, file), t.Schema, t.Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return collect(rows, func(r *sql.Rows) (i Identity, err error) {
+	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
+		var name, file string
 		var created sql.Null[time.Time]
-		var name string
-		err = r.Scan(&i.Partition, &name, &created)
-		i.CreateTime, i.TableID = created.V, ids[strings.ToLower(name)]
-		return i, err
+		err := r.Scan(&name, &file, &created)
+		seen.add(name, created.V, ids[strings.ToLower(file)])
+		return struct{}{}, err
 	})
+	return err
 }
 
 // IdentityCondition returns the condition that a table, or a partition of it, still is the one that was remembered: it has

@@ -22,6 +22,14 @@ type Seen struct {
 	Identities []Identity // the table first, then its partitions
 	// TableRows is the optimizer's guess.
 	TableRows uint64
+
+	ids [][]uint64 // InnoDB's, of each of Identities
+}
+
+// add adds the table, or a partition of it.
+func (s *Seen) add(partition string, created time.Time, ids []uint64) {
+	s.Identities = append(s.Identities, Identity{Partition: partition, TableID: together(ids), CreateTime: created})
+	s.ids = append(s.ids, ids)
 }
 
 // lookAttempts bounds how often a table that changes under our eyes is read again.
@@ -57,7 +65,6 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error)
 	if err != nil || !seen.Exists {
 		return seen, err
 	}
-	whole := Identity{CreateTime: o.created}
 	if seen.Shape, err = s.shape(ctx, conn, t); err != nil {
 		return seen, err
 	}
@@ -65,9 +72,8 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error)
 	if err != nil {
 		return seen, err
 	}
-	whole.TableID = ids[""]
-	parts, err := s.partitions(ctx, conn, t, ids)
-	seen.Identities = append([]Identity{whole}, parts...)
+	seen.add("", o.created, ids[""])
+	err = s.addPartitions(ctx, conn, t, ids, &seen)
 	return seen, err
 }
 

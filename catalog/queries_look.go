@@ -35,6 +35,20 @@ const (
 	partitionIDMariaDB = `(SELECT ` + idTogetherMariaDB + ` FROM information_schema.innodb_sys_tables
  WHERE CAST(name AS BINARY) = %[2]s OR LEFT(CAST(name AS BINARY), LENGTH(%[3]s)) = %[3]s) = %[1]d`
 
+	selectNewestMySQL = `SELECT {server-key}, COALESCE(MAX(CAST(space AS UNSIGNED)), 0) FROM information_schema.innodb_tablespaces_brief
+ WHERE LOCATE('/', name) > 0`
+	selectNewestMariaDB = `SELECT {server-key}, COALESCE(MAX(table_id), 0) FROM information_schema.innodb_sys_tables`
+
+	// Not those which the server is about to drop.
+	countIDsMySQL   = `SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief WHERE space IN (%s) AND name NOT LIKE '%%/#sql%%'`
+	countIDsMariaDB = `SELECT COUNT(*) FROM information_schema.innodb_sys_tables WHERE table_id IN (%s) AND name NOT LIKE '%%/#sql%%'`
+
+	selectBetweenMySQL = `SELECT DISTINCT SUBSTRING_INDEX(SUBSTRING(name, CHAR_LENGTH(%[3]s) + 1), '#p#', 1)
+ FROM information_schema.innodb_tablespaces_brief WHERE space > %[1]d AND space < %[2]d AND LEFT(name, CHAR_LENGTH(%[3]s)) = %[3]s`
+	selectBetweenMariaDB = `SELECT DISTINCT CONVERT(CONVERT(SUBSTRING_INDEX(SUBSTRING(CAST(name AS BINARY), LENGTH(prefix) + 1), '#P#', 1) USING filename) USING utf8mb4)
+ FROM information_schema.innodb_sys_tables, (SELECT %[3]s AS prefix) p
+ WHERE table_id > %[1]d AND table_id < %[2]d AND LEFT(CAST(name AS BINARY), LENGTH(prefix)) = prefix`
+
 	// What together is in Go.
 	idTogetherMySQL   = `IF(COUNT(*) = 1, MAX(space), BIT_XOR(CAST(CONV(LEFT(SHA2(space, 256), 16), 16, 10) AS UNSIGNED)))`
 	idTogetherMariaDB = `IF(COUNT(*) = 1, MAX(table_id), BIT_XOR(CAST(CONV(LEFT(SHA2(table_id, 256), 16), 16, 10) AS UNSIGNED)))`

@@ -66,6 +66,8 @@ type StageInfo struct {
 	Client Client
 	At     time.Time
 	stageIntent
+
+	found trace // how the table stems from the one that was staged, when that has been looked at
 }
 
 // stageIntent is the part of a stage that is kept as JSON.
@@ -81,6 +83,8 @@ type stageIntent struct {
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
 	Shape    *Shape     `json:"shape,omitempty"`
+	// Origin tells the table, or what the DDL makes of it, from others that may take its name.
+	Origin *origin `json:"origin,omitempty"`
 }
 
 // stageColumns are NULL together while no DDL is in flight.

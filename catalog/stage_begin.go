@@ -32,11 +32,15 @@ func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Stage
 			return nil, err
 		}
 	}
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
 	staged := &Staged{store: s}
-	err := s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
+	err = s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
 		staged.ids = nil
 		for i, in := range intents {
-			id, err := s.stageOne(ctx, tx, who, in, before[i])
+			id, err := s.stageOne(ctx, tx, who, in, before[i], newest)
 			if err != nil {
 				return fmt.Errorf("%s: %w", in.Table, err)
 			}
@@ -82,8 +86,8 @@ func (s *Store) compose(intents []Intent) []Intent {
 }
 
 // stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither.
-func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen) (uint64, error) {
-	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities}
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen, newest origin) (uint64, error) {
+	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities, Origin: originOf(newest, seen)}
 	if seen.Exists {
 		intent.Shape = &seen.Shape
 	}
@@ -114,8 +118,8 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 	return old.ID, s.stop(ctx, tx, who, old, intent)
 }
 
-// notice makes the policy come back disarmed when the table was another one already before this DDL, and without its approval
-// when it was altered. A dormant one stays what it is, and gives nothing to a name.
+// notice makes the policy come back disarmed when the table was another one already before this DDL, with partitions held that were
+// exchanged, and without its approval when it was altered. A dormant one stays what it is, and gives nothing to a name.
 func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, intent *stageIntent) error {
 	if old.State != PolicyArmed && old.State != PolicyDormant {
 		return nil
@@ -124,9 +128,10 @@ func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, i
 	if err != nil {
 		return err
 	}
-	r, _, why := Compare(old.Shape, known, seen)
+	how, now, why := Compare(old.Shape, known, seen)
 	switch {
-	case r != Stranger:
+	case how != Stranger:
+		intent.Identity = now // with what is held from now on
 	case old.State == PolicyDormant:
 		intent.Stranger = why
 	default:

@@ -60,6 +60,9 @@ func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, 
 				return nil, err
 			}
 		}
+		if p.Stage.found, err = s.trace(ctx, p, after[p.Stage.target()]); err != nil {
+			return nil, fmt.Errorf("end stage of %s: %w", p.Table, err)
+		}
 		staged = append(staged, p)
 	}
 	ends := make([]ending, len(staged))
@@ -154,6 +157,9 @@ func (e ending) followed(after looks) ending {
 	e.table = g.target()
 	e.moved = e.table != e.policy.Table
 	e.seen = after[e.table]
+	if g.found.descent == itself {
+		e.seen.Identities = g.holdForeign(e.seen)
+	}
 	if e.moved {
 		e.kind, e.text = EventRenamed, fmt.Sprintf("%s to %s", e.policy.Table, e.table)
 	}
@@ -167,6 +173,11 @@ func (e ending) followed(after looks) ending {
 	switch {
 	case !e.seen.Exists:
 		return e.disarm("the table does not exist any more")
+	case g.found.descent == foreign && g.Kind != IntentRename:
+		e = e.disarm(fmt.Sprintf("while a statement (%s) was carried out, another table may have taken its place: %s; "+
+			"look at it, then ALTER TABLE … TTL_ENABLE='ON'", g.Kind, g.found.why))
+		e.warning = "the TTL policy of " + e.table.String() + " is disarmed: " + e.reason
+		return e
 	case columnLine(linesOf(e.seen.Shape), quotedColumn(e.seen.Shape, e.rule.Column)) == "":
 		return e.disarm("column " + e.rule.Column + " is gone")
 	case g.Dormant:

@@ -13,31 +13,36 @@ import (
 func judge(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], after[g.target()]
-	switch g.Kind {
-	case IntentCreate:
-		return decided(target.Exists)
-	case IntentDrop:
+	switch {
+	case g.Kind == IntentDrop:
 		return decided(!old.Exists)
-	case IntentRename:
+	case g.Kind == IntentRename:
 		return judgeRename(g, old, target)
-	case IntentAlter, IntentTruncate, IntentReplace:
-	}
-	if g.Imports != "" {
+	case g.Imports != "":
 		return happened // ids and times need not tell, and nothing is lost but an approval
+	case len(g.Identity) == 0:
+		return decided(target.Exists && g.found.descent != foreign)
+	default:
+		return judgeChange(p, old, target)
 	}
-	if len(g.Identity) == 0 {
-		return decided(target.Exists)
-	}
-	if g.To != nil && !old.Exists && target.Exists {
+}
+
+// judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed with it.
+func judgeChange(p Policy, old, target Seen) outcome {
+	g := p.Stage
+	switch found := g.found.descent; {
+	case !target.Exists:
+		return decided(!old.Exists) // and the table is gone since: the policy is disarmed
+	case found == remade && g.atOnce(target), found == itself && g.To != nil:
+		return happened
+	case found == itself && g.Kind != IntentAlter, found == foreign && old.Exists && shareID(g.Identity, old.Identities):
+		return refused
+	case found == remade, found == foreign:
+		return unclear
+	case !old.Exists:
 		return happened
 	}
-	if !old.Exists {
-		return happened // and the table is gone since: the policy is disarmed
-	}
-	if !sameIncarnation(g.Identity, old.Identities) {
-		return happened
-	}
-	if g.Shape != nil && g.Shape.difference(old.Shape) != "" {
+	if !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.difference(old.Shape) != "" {
 		return happened
 	}
 	// Within one second CREATE_TIME does not tell two incarnations apart.
@@ -70,18 +75,20 @@ func judgeRename(g *StageInfo, old, target Seen) outcome {
 	}
 }
 
-// believe takes the server's OK for what it is: the statement was not refused. RENAME and ALTER … RENAME do nothing, and say so in a
-// warning only, where IF EXISTS finds no table.
+// believe takes the server's OK for what it is: the statement was not refused. Whether it was done to the table that was staged, that
+// table tells: RENAME and ALTER … RENAME do nothing where IF EXISTS finds no table, and say so in a warning only; DROP
+// leaves no table behind, and TRUNCATE one with another id.
 func believe(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], g.target()
+	there := old.Exists && sameTable(g.Identity, old.Identities)
 	switch {
 	case g.Kind == IntentRename:
 		return judgeRename(g, old, after[target])
-	case target == p.Table:
-		return happened
-	case g.Shape == nil, old.Exists && sameTable(g.Identity, old.Identities):
-		return refused
+	case g.Kind == IntentDrop, g.Kind == IntentTruncate:
+		return decided(!there)
+	case target != p.Table:
+		return decided(g.Shape != nil && !there)
 	}
 	return happened
 }

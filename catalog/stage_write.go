@@ -86,7 +86,7 @@ func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error
 // writeEnding writes rule, state and identity of one policy, and lets its jobs go on when they can.
 func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	shape := e.policy.Shape
-	if e.seen.Exists && e.state != PolicyDisarmed {
+	if e.adopts() {
 		shape = e.seen.Shape
 	}
 	sameRows := e.state == e.policy.Stage.Before && e.policy.Rule.sameExpiry(e.rule)
@@ -102,7 +102,7 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	if err := s.writeJobs(ctx, tx, e, shape); err != nil {
 		return err
 	}
-	if e.seen.Exists && e.state != PolicyDisarmed {
+	if e.adopts() {
 		if err := s.keepHolds(ctx, tx, &e); err != nil {
 			return err
 		}
@@ -115,6 +115,12 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
 }
 
+// adopts reports whether what the table is now is remembered. When nothing has happened, what was known before still tells whether it is
+// the same table: the engine looks before it deletes.
+func (e ending) adopts() bool {
+	return e.seen.Exists && e.state != PolicyDisarmed && (e.done || e.swapped)
+}
+
 // keepHolds lets partitions that were held before the DDL stay so, unless it arms the policy or the table is another one now.
 func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	if e.policy.Stage.Arm || e.swapped {
@@ -124,9 +130,10 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	if err != nil {
 		return err
 	}
+	known = append(known, e.policy.Stage.Identity...)
 	e.seen.Identities = slices.Clone(e.seen.Identities)
 	for i, n := range e.seen.Identities {
-		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
+		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition && k.Held != "" })
 		if k >= 0 {
 			e.seen.Identities[i].Held = known[k].Held
 		}
