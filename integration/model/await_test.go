@@ -11,7 +11,8 @@ import (
 // armed lists what the catalog would let go: a hint of where to look, never a proof.
 const armed = `SELECT p.schema_name, p.table_name, CAST(TRIM(BOTH '''' FROM p.interval_literal) AS SIGNED)
 	FROM ttlproxy.policy p LEFT JOIN ttlproxy.pause s ON s.policy_id = p.id
-	WHERE p.schema_name LIKE ? AND COALESCE(s.paused, 0) = 0 AND (p.armed OR p.state IN ('staged', 'stopped'))`
+	WHERE p.schema_name LIKE ? AND COALESCE(s.paused, 0) = 0 AND (p.armed OR p.state IN ('staged', 'stopped'))
+	AND (NOT p.approval_required OR COALESCE(p.approved_version, 0) = p.version)`
 
 const (
 	suspicion = 5 * time.Second // how long a policy is watched that should do nothing
