@@ -111,10 +111,7 @@ func (l *optionList) change() []Spec {
 	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("ALGORITHM"), l.take("LOCK"):
 		return one(Spec{Change: HarmlessChange})
 	}
-	spec := Spec{}
-	if l.oneOf(l.current(), "DISCARD", "IMPORT") {
-		spec.Change = ImportTablespace
-	}
+	spec := Spec{Change: l.partitionChange()}
 	for l.oneOf(l.current(), "TRUNCATE", "COALESCE", "REORGANIZE", "ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR",
 		"DISCARD", "IMPORT", "PARTITION") {
 		l.at++
@@ -124,6 +121,21 @@ func (l *optionList) change() []Spec {
 }
 
 func one(s Spec) []Spec { return []Spec{s} }
+
+// partitionChange names what begins here and is done to partitions, or to the file of a table.
+func (l *optionList) partitionChange() Change {
+	switch {
+	case l.oneOf(l.current(), "DISCARD", "IMPORT"):
+		return ImportTablespace
+	case l.peek(0, "TRUNCATE", "PARTITION"):
+		return TruncatePartition
+	case l.peek(0, "OPTIMIZE", "PARTITION"), l.peek(0, "REPAIR", "PARTITION"):
+		return MaintainPartition
+	case l.peek(0, "CHECK", "PARTITION"), l.peek(0, "ANALYZE", "PARTITION"):
+		return HarmlessChange
+	}
+	return OtherChange
+}
 
 // addition reads what follows ADD.
 func (l *optionList) addition() []Spec {
@@ -179,6 +191,7 @@ func (l *optionList) removal() Spec {
 		l.peek(0, "SYSTEM", "VERSIONING") || l.peek(0, "PERIOD", "FOR") {
 		if l.take("PARTITION") {
 			l.partitionNames()
+			return Spec{Change: DropPartition}
 		}
 		return Spec{}
 	}

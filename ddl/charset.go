@@ -1,6 +1,9 @@
 package ddl
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
@@ -78,6 +81,22 @@ func encodingOf(charset string) encoding.Encoding {
 		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
 	}
 	return nil
+}
+
+// Nameable reports whether a name can be the name of anything: the servers keep names in UTF-8 of at most three bytes a character.
+func Nameable(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r > 0xFFFF })
+}
+
+// Plain reports whether bytes mean the same in a character set as in UTF-8, so that nobody needs to ask the server.
+func Plain(s, charset string) bool {
+	switch charset {
+	case "", "utf8", "utf8mb3", "utf8mb4", "binary":
+		return utf8.ValidString(s) && Nameable(s)
+	case "ascii", "armscii8", "dec8", "geostd8", "hp8", "keybcs2", "macce", "macroman":
+		return isASCII(s)
+	}
+	return encodingOf(charset) != nil && !Wide(charset) && isASCII(s)
 }
 
 // Decode turns bytes of the client's character set into UTF-8.

@@ -179,7 +179,7 @@ func (r *reader) literal() (string, bool) {
 func (r *reader) join(from, to int) string {
 	var b strings.Builder
 	for _, t := range r.tokens[from:to] {
-		b.WriteString(Decode(r.spelling(t), r.mode.Charset))
+		b.WriteString(r.decode(r.spelling(t)))
 		b.WriteByte(' ')
 	}
 	return b.String()

@@ -140,6 +140,14 @@ func (r *reader) identValue(t token) string {
 		quote := spelling[:1]
 		spelling = strings.ReplaceAll(spelling[1:len(spelling)-1], quote+quote, quote)
 	}
+	return r.decode(spelling)
+}
+
+// decode turns a name or a text of the statement into UTF-8, and remembers how it was spelled.
+func (r *reader) decode(spelling string) string {
+	if !Plain(spelling, r.mode.Charset) {
+		r.st.spellings = append(r.st.spellings, spelling)
+	}
 	return Decode(spelling, r.mode.Charset)
 }
 
@@ -191,7 +199,7 @@ func (r *reader) stringValue() (string, bool) {
 		value.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}
-	return Decode(value.String(), r.mode.Charset), true
+	return r.decode(value.String()), true
 }
 
 // unquote returns the value of a string literal, still in the client's character set.

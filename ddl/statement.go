@@ -8,10 +8,15 @@ type Statement struct {
 	Err    *Error // set when it holds a clause of ours that is wrong: nothing may be forwarded
 
 	source     *source
-	start, end int   // the statement's bytes in the packet
-	next       int   // the place behind its semicolon
-	cuts       []cut // in order, not overlapping
+	start, end int      // the statement's bytes in the packet
+	next       int      // the place behind its semicolon
+	cuts       []cut    // in order, not overlapping
+	spellings  []string // see Spellings
 }
+
+// Spellings returns the names and texts of the statement which a character set gives their meaning, in the client's set. They have been
+// read by Decode; only the server knows whether rightly.
+func (s *Statement) Spellings() []string { return s.spellings }
 
 // Text returns the statement as it was sent.
 func (s *Statement) Text() string { return s.source.text[s.start:s.end] }
@@ -121,14 +126,18 @@ const (
 	ConvertPartition // CONVERT PARTITION p TO TABLE t
 	ConvertTable     // CONVERT TABLE t TO PARTITION p
 	ImportTablespace // also DISCARD, which comes before
-	HarmlessChange   // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=
+	DropPartition
+	TruncatePartition
+	MaintainPartition // OPTIMIZE and REPAIR
+	HarmlessChange    // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=, CHECK and ANALYZE PARTITION
 )
 
 // String names the change in goldens and logs.
 func (c Change) String() string {
 	return [...]string{
 		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
-		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "harmless",
+		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "drop partition",
+		"truncate partition", "maintain partition", "harmless",
 	}[c]
 }
 

@@ -44,7 +44,7 @@ func (a *admin) memo(st *ddl.Statement) *adminMemo { return &adminMemo{st, a.bin
 // answer answers a statement. It returns false for one that is none of ours.
 func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (bool, error) {
 	if e, ok := st.Action.(*ddl.ExplainTTL); ok {
-		if describes, err := describesTable(x, e); describes || err != nil {
+		if describes, err := a.describesTable(e); describes || err != nil {
 			return false, err
 		}
 	}

@@ -2,13 +2,11 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -19,15 +17,12 @@ const (
 )
 
 // describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both servers read it.
-func describesTable(x *exchange, s *ddl.ExplainTTL) (bool, error) {
-	if s.Alter != nil || s.JSON || s.Table.Schema != "" {
+func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
+	if s.Alter != nil || s.JSON || s.Table.Schema != "" || a.schema == "" {
 		return false, nil
 	}
-	_, err := x.Ask("SHOW CREATE TABLE " + s.Word)
-	if _, unseen := errors.AsType[*wire.Error](err); unseen {
-		return false, nil
-	}
-	return err == nil, err
+	what, err := a.resolve(ddl.Name{Table: s.Word})
+	return what != absent && what != unseen, err
 }
 
 // explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes nothing.
@@ -87,12 +82,18 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	for _, k := range p.Seen.KeyColumns {
 		columns = append(columns, ddl.Quote(k))
 	}
-	_, err := a.x.Ask("EXPLAIN SELECT " + ddl.Encode(strings.Join(columns, ", "), a.mode.Charset) + " FROM " + a.spelled(table))
-	if _, refused := errors.AsType[*wire.Error](err); refused {
-		p.Seen = nil
-		return nil
+	of, err := a.spelledName(table)
+	if err != nil {
+		return err
 	}
-	return err
+	listed, err := a.spelled(strings.Join(columns, ", "))
+	if err != nil {
+		return err
+	}
+	if _, err = a.x.Ask("EXPLAIN SELECT " + listed + " FROM " + of); err != nil {
+		p.Seen = nil
+	}
+	return nilIfRefused(err)
 }
 
 // showTriggers asks the server, as the client, for triggers that it may not show to the service account.

@@ -19,7 +19,7 @@ func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, er
 }
 
 // policyToStop does the same for statements that only stop something. They do not wait for a table that is locked,
-// nor for one that is gone.
+// nor for one that is gone, and those who may stop everything need not see it.
 func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
 	err = briefly(x, func() error {
@@ -27,7 +27,7 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 		return err
 	})
 	var unseen *wire.Error
-	if !errors.As(err, &unseen) || unseen.Code != codeLockWait && unseen.Code != codeNoTable {
+	if !errors.As(err, &unseen) || unseen.Code != codeLockWait && unseen.Code != codeNoTable && unseen.Code != codeDenied {
 		if err != nil {
 			return p, err
 		}

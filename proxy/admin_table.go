@@ -25,19 +25,3 @@ func (a *admin) resolveTable(name ddl.Name) (catalog.Table, error) {
 		return t, asWireError(ddl.WrongObject(t.Schema, t.Name))
 	}
 }
-
-// spelled writes the table that a name means for a question on the client's connection: as a value, with the schema that was found
-// for it, so that nothing between the client's own quotes and dots is read in two ways. Only a current schema that the client's character
-// set has no letters for is left to the server.
-func (t *turn) spelled(name ddl.Name) string {
-	table, _ := t.table(name)
-	if table.Schema == t.current && !ddl.Spells(table.Schema, t.mode.Charset) {
-		table.Schema = ""
-	}
-	return t.inSession(table)
-}
-
-// inSession writes a table's name for a statement on the client's connection.
-func (t *turn) inSession(table catalog.Table) string {
-	return ddl.Encode(table.String(), t.mode.Charset)
-}

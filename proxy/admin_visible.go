@@ -74,11 +74,20 @@ func (a *admin) visibleTables(x *exchange, tables []catalog.Table) (map[catalog.
 
 // mightRead asks for a table that is not there: who may not read it is told so before its absence is.
 func (a *admin) mightRead(x *exchange, t catalog.Table) (bool, error) {
-	_, err := x.Ask("EXPLAIN SELECT 1 FROM " + a.inSession(t))
-	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		return refused.Code == codeNoTable || refused.Code == codeNoDatabase, nil
+	name, err := a.spelledTable(t)
+	if err != nil {
+		return false, nilIfRefused(err)
 	}
-	return false, err
+	_, err = x.Ask("EXPLAIN SELECT 1 FROM " + name)
+	return refusedWith(err, codeNoTable, codeNoDatabase), nilIfRefused(err)
+}
+
+// nilIfRefused leaves out an error that the server or we have told the client, to whom it means no.
+func nilIfRefused(err error) error {
+	if _, refused := errors.AsType[*wire.Error](err); refused {
+		return nil
+	}
+	return err
 }
 
 // readableTables are the visible ones whose key and TTL column the client may read.

@@ -20,9 +20,13 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if t.looks++; t.looks > manyLooks {
 		return &wire.Error{Code: codeLockWait, State: "HY000", Message: "ttlproxy: nothing was changed, because the table comes and goes; try again"}
 	}
-	text := "ALTER TABLE " + t.spelled(a.Table)
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+	text := "ALTER TABLE " + table
 	if a.IfExists {
-		text = "ALTER TABLE IF EXISTS " + t.spelled(a.Table)
+		text = "ALTER TABLE IF EXISTS " + table
 	}
 	h, absent, err := t.noted(codeNoTable, func() (*held, error) { return t.x.HoldQuery(text) })
 	switch {

@@ -37,8 +37,10 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 		return err
 	case what == absent && a.Clause != nil:
 		return t.alterAbsent(ctx, a)
-	case what == absent, what == temporary && a.Clause == nil, what == view && a.Clause == nil:
+	case what == absent, what != baseTable && a.Clause == nil:
 		return t.pass()
+	case what == unseen:
+		return t.withoutRight(t.needsToAlter(a), table)
 	case what == temporary:
 		return refusal(ddl.TemporaryTable())
 	case what == view:
@@ -113,15 +115,22 @@ func imports(a *ddl.AlterTable) string {
 	return ""
 }
 
-// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty ALTER: it checks the
-// right to alter the table, and ends the transaction as every DDL does.
+// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty ALTER of the table that was understood,
+// however the client has written it: it checks the right to alter it, and ends the transaction as every DDL does.
 func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
-	h, err := t.hold()
+	spelled, err := t.spelledTable(table)
+	if err != nil {
+		return err
+	}
+	h, err := t.x.HoldQuery(toAlter(spelled).question)
 	if err != nil {
 		return err
 	}
 	if h.Failed() {
 		return t.x.Send(h)
+	}
+	if what, err := t.resolve(a.Table); err != nil || what != baseTable && what != absent {
+		return t.withoutRight(err, table)
 	}
 	if a.Clause.Remove {
 		err = t.remove(ctx, table)
@@ -132,6 +141,14 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		return declaredWithout(err)
 	}
 	return t.send(h)
+}
+
+// withoutRight refuses what was not found to be in order, with the server's word if there is one.
+func (t *turn) withoutRight(err error, table catalog.Table) error {
+	if err != nil {
+		return err
+	}
+	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have changed at this moment: try again", table)
 }
 
 func (t *turn) remove(ctx context.Context, table catalog.Table) error {
@@ -262,10 +279,8 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
 func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
-	if !t.numbered {
-		if _, err := t.x.Ask("ALTER TABLE " + t.spelled(a.Table)); err != nil {
-			return err // no right, or the table is locked: the policy is not touched
-		}
+	if err := t.needsToAlter(a); err != nil {
+		return err // no right, or the table is locked: the policy is not touched
 	}
 	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {

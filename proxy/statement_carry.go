@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -113,9 +112,11 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 		return staged, nil
 	}
 	for _, i := range c.intents {
-		_, err := t.x.Ask("ALTER TABLE " + ddl.Encode(i.Table.String(), t.mode.Charset))
-		refused, ok := errors.AsType[*wire.Error](err)
-		if err != nil && !ok || ok && refused.Code != codeDenied && refused.Code != codeNoTable {
+		spelled, err := t.spelledTable(i.Table)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.needs(toAlter(spelled)); err != nil && !refusedWith(err, codeDenied, codeNoTable) {
 			return nil, err
 		}
 	}

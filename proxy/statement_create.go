@@ -46,8 +46,8 @@ func (t *turn) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
 	}
 	if what, err := t.resolve(*a.Like); err != nil {
 		return err
-	} else if what == temporary {
-		return t.pass() // LIKE takes the temporary table that hides the other
+	} else if what != baseTable {
+		return t.pass() // LIKE takes the temporary table that hides the other, or the server refuses it
 	}
 	return refusal(ddl.TemporaryTable())
 }
@@ -62,6 +62,9 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 		return refusal(ddl.TemporaryTable())
 	case what != absent && a.IfNotExists:
 		return t.createPresent() // the server leaves the table as it is, and so do we
+	}
+	if err := t.needsToCreate(a); err != nil {
+		return err
 	}
 	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
 	if err := t.mayDelete(a.Table, ""); err != nil {
@@ -164,16 +167,19 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 	if err != nil {
 		return err
 	}
-	if origin != baseTable && origin != unseen || target != absent && !a.OrReplace {
+	if origin != baseTable || target != absent && !a.OrReplace {
 		return t.replaceWithout(ctx, a, table)
 	}
-	if err := t.mayDelete(a.Table, ""); err != nil {
-		var denied *wire.Error
-		if !errors.As(err, &denied) {
-			return err
-		}
+	if err := t.needsToCreate(a); err != nil {
+		return err
+	}
+	err = t.mayDelete(a.Table, "")
+	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == codeDenied {
 		t.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " + denied.Message)
 		return t.replaceWithout(ctx, a, table)
+	}
+	if err != nil {
+		return err
 	}
 	kind := catalog.IntentCreate
 	if a.OrReplace {
@@ -193,6 +199,9 @@ func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table cat
 			return t.withoutCatalog(ctx, err)
 		}
 		if p != nil {
+			if err := t.needsToCreate(a); err != nil {
+				return err
+			}
 			return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// follow carries out a statement that keeps the policies of its tables: TRUNCATE, OPTIMIZE, REPAIR, CREATE and DROP INDEX.
-func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, names ...ddl.Name) error {
+// follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE, OPTIMIZE, REPAIR, CREATE and DROP INDEX.
+func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, of func(table string) right, names ...ddl.Name) error {
 	var intents []catalog.Intent
 	for _, name := range names {
 		p, err := t.policyBelow(ctx, name)
@@ -19,7 +19,13 @@ func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, names ...ddl
 			intents = append(intents, catalog.Intent{Kind: kind, Table: p.Table})
 		}
 	}
-	return t.carryAny(ctx, intents)
+	if len(intents) == 0 {
+		return t.pass()
+	}
+	if err := t.needsForEach(of, names...); err != nil {
+		return err
+	}
+	return t.carry(ctx, change{partly: true, intents: intents})
 }
 
 // drop takes the policies of dropped tables away.
@@ -27,7 +33,7 @@ func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
 	if a.Temporary {
 		return t.pass()
 	}
-	return t.follow(ctx, catalog.IntentDrop, a.Tables...)
+	return t.follow(ctx, catalog.IntentDrop, toDrop, a.Tables...)
 }
 
 // dropDatabase takes away the policies of all its tables.
@@ -42,25 +48,31 @@ func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	for _, p := range policies {
 		intents = append(intents, catalog.Intent{Kind: catalog.IntentDrop, Table: p.Table})
 	}
-	return t.carryAny(ctx, intents)
-}
-
-// carryAny passes a statement that meets no policy.
-func (t *turn) carryAny(ctx context.Context, intents []catalog.Intent) error {
 	if len(intents) == 0 {
 		return t.pass()
+	}
+	needed, err := t.toDropDatabase(a.Schema)
+	if err == nil {
+		err = t.needsNow(needed)
+	}
+	if refusedWith(err, codeDenied) {
+		return t.pass() // the server says so of the schema
+	}
+	if err != nil {
+		return err
 	}
 	return t.carry(ctx, change{partly: true, intents: intents})
 }
 
-// policyBelow returns the policy of the table that a name stands for, which is none when a temporary table hides it.
+// policyBelow returns the policy of the table that a name stands for, which is none when a temporary table hides it, or
+// when the server will refuse the statement anyway.
 func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
 	p, err := t.policy(ctx, name)
 	if p == nil || err != nil {
 		return nil, err
 	}
 	what, err := t.resolve(name)
-	if err != nil || what == temporary {
+	if err != nil || what == temporary || what == unseen {
 		return nil, err
 	}
 	return p, nil
@@ -97,5 +109,8 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	if !met {
 		return t.pass()
 	}
-	return t.carryAny(ctx, intents)
+	if err := t.needsToRename(a.Pairs); err != nil {
+		return err
+	}
+	return t.carry(ctx, change{partly: true, intents: intents})
 }

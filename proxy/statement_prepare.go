@@ -51,6 +51,9 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 		return err
 	}
 	a := &admin{&turn{statements: h, x: x, st: st, situation: s, alone: true}}
+	if err := a.agree(st); err != nil {
+		return err
+	}
 	if done, err := a.answer(ctx, x, st); done || err != nil {
 		return err
 	}
@@ -134,6 +137,9 @@ func (t *turn) immediate(ctx context.Context, a *ddl.Immediate) error {
 		return t.pass()
 	case inner.Err != nil:
 		return refusal(inner.Err)
+	}
+	if err := t.agree(inner); err != nil {
+		return err
 	}
 	if done, err := (&admin{t}).answer(ctx, t.x, inner); done || err != nil {
 		return err

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -17,16 +18,24 @@ const (
 	baseTable        // a table of the schema
 	temporary        // a temporary table, which hides one of the schema
 	view             // a view or a sequence
-	unseen           // the client may not look at it
+	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
 )
 
-// Numbers of the server that decide what a probe means.
+// Numbers of the server that decide what a probe means. Any other is the client's answer: a question that was not answered as
+// expected, whoever is to blame, has told nothing.
 const (
-	codeNoTable     = 1146
-	codeNoDatabase  = 1049
-	codeSafeUpdates = 1175
-	codeDenied      = 1142
+	codeNoTable      = 1146
+	codeNoDatabase   = 1049
+	codeSafeUpdates  = 1175
+	codeDenied       = 1142
+	codeColumnDenied = 1143
 )
+
+// refusedWith reports whether the server has answered with an error of one of these numbers.
+func refusedWith(err error, codes ...uint16) bool {
+	refused, ok := errors.AsType[*wire.Error](err)
+	return ok && slices.Contains(codes, refused.Code)
+}
 
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 
@@ -34,11 +43,10 @@ var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 // so that every other probe would be answered for it.
 func (t *turn) resolve(name ddl.Name) (object, error) {
 	what, err := t.shown(name)
-	refused, ok := errors.AsType[*wire.Error](err)
 	switch {
-	case ok && (refused.Code == codeNoTable || refused.Code == codeNoDatabase):
+	case refusedWith(err, codeNoTable, codeNoDatabase):
 		return absent, nil
-	case ok:
+	case refusedWith(err, codeDenied):
 		return unseen, nil
 	}
 	return what, err
@@ -46,9 +54,16 @@ func (t *turn) resolve(name ddl.Name) (object, error) {
 
 // shown is what SHOW CREATE TABLE shows. Its error may be the server's.
 func (t *turn) shown(name ddl.Name) (object, error) {
-	r, err := t.x.Ask("SHOW CREATE TABLE " + t.spelled(name))
-	if err != nil || len(r.Rows) != 1 {
+	spelled, err := t.spelledName(name)
+	if err != nil {
 		return unseen, err
+	}
+	r, err := t.x.Ask("SHOW CREATE TABLE " + spelled)
+	if err != nil {
+		return unseen, err
+	}
+	if len(r.Rows) != 1 || len(r.Rows[0]) < 2 {
+		return unseen, refuse("ttlproxy: nothing was done, because the server does not show what %s is", spelled)
 	}
 	if len(r.Rows[0]) != 2 { // a view has four columns
 		return view, nil
@@ -57,23 +72,32 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 	switch {
 	case sequence.MatchString(text):
 		return view, nil
-	case strings.HasPrefix(text, "CREATE TEMPORARY"):
+	case strings.HasPrefix(text, "CREATE TEMPORARY TABLE "):
 		return temporary, nil
+	case strings.HasPrefix(text, "CREATE TABLE "):
+		return baseTable, nil
 	}
-	return baseTable, nil
+	return unseen, illegible("character_set_results", t.results)
 }
 
 // mayDelete checks that the client could delete by the column itself, since a policy makes a service account do it. The
 // server checks the rights of an EXPLAIN DELETE like those of the DELETE. A table that does not exist yet is
 // answered with 1146 only after the rights were found sufficient.
 func (t *turn) mayDelete(name ddl.Name, column string) error {
+	table, err := t.spelledName(name)
+	if err != nil {
+		return err
+	}
 	condition := ""
 	if column != "" {
-		condition = " WHERE " + ddl.Encode(ddl.Quote(column), t.mode.Charset) + " < '1970-01-02'"
+		quoted, err := t.spelled(ddl.Quote(column))
+		if err != nil {
+			return err
+		}
+		condition = " WHERE " + quoted + " < '1970-01-02'"
 	}
-	_, err := t.x.Ask("EXPLAIN DELETE FROM " + t.spelled(name) + condition)
-	var refused *wire.Error
-	if errors.As(err, &refused) && (refused.Code == codeNoTable || refused.Code == codeSafeUpdates) {
+	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
+	if refusedWith(err, codeNoTable, codeSafeUpdates) {
 		return nil // both come behind the check of the rights
 	}
 	return err

@@ -14,10 +14,11 @@ type situation struct {
 	schema    string // to which names without one belong, empty for none
 	current   string // the current one, which is another while a statement runs that was prepared in another
 	mode      ddl.Mode
-	results   string // character_set_results; empty means as stored
-	account   string // user@host as the server knows it
-	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
-	numbered  bool   // the next transaction has a number already, so that nothing of ours may come before it
+	results   string          // character_set_results; empty means as stored
+	account   string          // user@host as the server knows it
+	restoring bool            // foreign keys or unique keys are not checked, as while a dump is loaded
+	numbered  bool            // the next transaction has a number already, so that nothing of ours may come before it
+	agreed    map[string]bool // spellings that the server reads as we do
 	// host and port are those of the client's server, which need not be the one that the catalog is read from.
 	host, port string
 }

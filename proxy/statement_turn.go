@@ -31,6 +31,9 @@ func (t *turn) take(ctx context.Context) error {
 	if _, named := t.st.Action.(*ddl.Prepare); t.st.Err != nil && !named {
 		return refusal(t.st.Err)
 	}
+	if err := t.agree(t.st); err != nil {
+		return err
+	}
 	return t.act(ctx, t.st.Action)
 }
 
@@ -45,9 +48,9 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.RenameTables:
 		return t.rename(ctx, a)
 	case *ddl.TruncateTable:
-		return t.follow(ctx, catalog.IntentTruncate, a.Table)
+		return t.follow(ctx, catalog.IntentTruncate, toDrop, a.Table)
 	case *ddl.ChangeTables:
-		return t.follow(ctx, catalog.IntentAlter, a.Tables...)
+		return t.follow(ctx, catalog.IntentAlter, toChange(a), a.Tables...)
 	case *ddl.DropDatabase:
 		return t.dropDatabase(ctx, a)
 	case *ddl.ShowCreateTable:

@@ -1,0 +1,216 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// right is a question for a right that a statement needs. A policy is stopped before its table changes, whereas the server judges the
+// rights only when it gets the statement: without asking before, an account could stop a policy by trying what it may not do.
+//
+// No server tells what a session may do in a way that roles, wildcards and revokes in part leave alone. So a question is a statement
+// which needs exactly the rights of the one in hand, and which cannot succeed, because it names a part of the table that cannot be.
+// Rights are judged before all else: an error of an expected number says that they suffice, and that nothing was done.
+type right struct {
+	question string
+	granted  []uint16
+}
+
+// noSuchPart is the name of an index or a partition that cannot be there: nobody has ever heard of it. That it ends in a blank, as no such
+// name can, is not enough: MySQL finds a partition by its name with and without.
+func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
+
+// The errors that come behind the rights.
+const (
+	codeExists         = 1050
+	codeDuplicate      = 1060 // name of a column
+	codeNoIndex        = 1091
+	codeNotTable       = 1347
+	codeNotPartitioned = 1505
+	codeNoPartition    = 1735
+)
+
+// toAlter is the right of ALTER TABLE.
+func toAlter(table string) right { return right{"ALTER TABLE " + table, nil} }
+
+// toDrop is the right of DROP, TRUNCATE, and ALTER TABLE … TRUNCATE PARTITION.
+func toDrop(table string) right {
+	return right{
+		"ALTER TABLE " + table + " TRUNCATE PARTITION " + noSuchPart(),
+		[]uint16{codeNotPartitioned, codeNoPartition, codeNotTable, codeNoTable, codeNoDatabase},
+	}
+}
+
+// toIndex is the right of CREATE INDEX and DROP INDEX.
+func toIndex(table string) right {
+	return right{"DROP INDEX " + noSuchPart() + " ON " + table, []uint16{codeNoIndex, codeNotTable, codeNoTable}}
+}
+
+// toMaintain is the right of OPTIMIZE and REPAIR, also of partitions. MySQL answers with a list of what went wrong.
+func toMaintain(table string) right {
+	return right{
+		"ALTER TABLE " + table + " OPTIMIZE PARTITION " + noSuchPart(),
+		[]uint16{codeNotPartitioned, codeNoPartition, codeNotTable, codeNoTable, codeNoDatabase},
+	}
+}
+
+// toChange is the right of a statement that may rebuild its tables.
+func toChange(a *ddl.ChangeTables) func(table string) right {
+	if strings.HasSuffix(a.Verb, "INDEX") {
+		return toIndex
+	}
+	return toMaintain
+}
+
+// toCreate is the right of CREATE TABLE, for a table that is not there.
+func toCreate(table string) right {
+	return right{"CREATE TABLE " + table + " (a INT PRIMARY KEY, a INT) ENGINE=InnoDB", []uint16{codeDuplicate}}
+}
+
+// toRename is the right of RENAME TABLE and ALTER TABLE … RENAME. A name in the middle of a chain may be there or not.
+func (t *turn) toRename(from, to ddl.Name) (right, error) {
+	old, err := t.spelledName(from)
+	if err != nil {
+		return right{}, err
+	}
+	name, err := t.spelledName(to)
+	return right{
+		"ALTER TABLE " + old + " RENAME TO " + name + ", DROP INDEX " + noSuchPart(),
+		[]uint16{codeNoIndex, codeExists, codeNotTable, codeNoTable},
+	}, err
+}
+
+// toDropDatabase is the right of DROP DATABASE: what holds for all tables of a schema, also for one that nobody has ever heard of.
+func (t *turn) toDropDatabase(schema string) (right, error) {
+	name, err := t.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
+	return toDrop(name), err
+}
+
+// needs asks for rights. The first that is missing is the client's answer, and so is every error that was not expected.
+func (t *turn) needs(rights ...right) error {
+	if t.numbered {
+		return nil // a question would take the number, which only those can set who may play back what they like
+	}
+	for _, r := range rights {
+		if _, err := t.x.Ask(r.question); err != nil && !refusedWith(err, r.granted...) {
+			return err
+		}
+	}
+	return nil
+}
+
+// needsNow asks for rights that do not depend on what anybody else does to the table: who would have to wait for its lock has them.
+func (t *turn) needsNow(rights ...right) error {
+	for i := range rights {
+		rights[i].granted = append(rights[i].granted, codeLockWait)
+	}
+	return briefly(t.x, func() error { return t.needs(rights...) })
+}
+
+// needsForEach asks for the same right on each table.
+func (t *turn) needsForEach(of func(table string) right, names ...ddl.Name) error {
+	var rights []right
+	for _, name := range names {
+		spelled, err := t.spelledName(name)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, of(spelled))
+	}
+	return t.needsNow(rights...)
+}
+
+// needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too, unless it is to be replaced.
+func (t *turn) needsToCreate(a *ddl.CreateTable) error {
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+	create := toCreate(table)
+	if !a.OrReplace {
+		return t.needsNow(create)
+	}
+	create.granted = append(create.granted, codeExists)
+	return t.needsNow(create, toDrop(table))
+}
+
+// needsToRename asks for the rights on both names of each pair.
+func (t *turn) needsToRename(pairs []ddl.Rename) error {
+	var rights []right
+	for _, pair := range pairs {
+		needed, err := t.toRename(pair.From, pair.To)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, needed)
+	}
+	return t.needsNow(rights...)
+}
+
+// needsToAlter asks for the rights that the changes of an ALTER TABLE need.
+func (t *turn) needsToAlter(a *ddl.AlterTable) error {
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+	var rights []right
+	if len(a.Specs) == 0 || slices.ContainsFunc(a.Specs, needsAlter) {
+		rights = append(rights, toAlter(table))
+	}
+	for _, s := range a.Specs {
+		more, err := t.rightsFor(s, a.Table, table)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, more...)
+	}
+	return t.needs(rights...)
+}
+
+// needsAlter reports whether a change needs the right of ALTER TABLE. To empty or to rebuild a partition other rights suffice.
+func needsAlter(s ddl.Spec) bool {
+	return s.Change != ddl.TruncatePartition && s.Change != ddl.MaintainPartition
+}
+
+// rightsFor are those that a change needs besides that of ALTER TABLE.
+func (t *turn) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, error) {
+	switch s.Change {
+	case ddl.DropPartition, ddl.TruncatePartition:
+		return []right{toDrop(table)}, nil
+	case ddl.MaintainPartition:
+		return []right{toMaintain(table)}, nil
+	default:
+	}
+	if s.Other == nil {
+		return nil, nil
+	}
+	return t.rightsOnBoth(s.Change, name, *s.Other)
+}
+
+// rightsOnBoth are those of a change that has to do with another table, or with another name of the same.
+func (t *turn) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, error) {
+	there, err := t.toRename(name, other)
+	if err != nil {
+		return nil, err
+	}
+	back, err := t.toRename(other, name)
+	if err != nil {
+		return nil, err
+	}
+	spelled, err := t.spelledName(other)
+
+	switch change {
+	case ddl.RenameTable, ddl.ConvertPartition:
+		return []right{there}, err
+	case ddl.ConvertTable:
+		return []right{there, toAlter(spelled), toDrop(spelled)}, err
+	case ddl.ExchangePartition:
+		return []right{there, back}, err
+	default:
+		return nil, err
+	}
+}
