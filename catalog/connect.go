@@ -20,6 +20,8 @@ const (
 	errSnapshot       = 1020 // MariaDB: the row changed since the snapshot
 	errDuplicate      = 1062
 	errColumnThere    = 1060
+	errKeyThere       = 1061
+	errCheckThere     = 3822
 	errNoParent       = 1452
 	errCheckMariaDB   = 4025
 	errCheckMySQL     = 3819

@@ -84,27 +84,6 @@ func (s *Store) RequestRun(ctx context.Context, actor string, policy uint64) err
 	})
 }
 
-// Approve lets this version of a policy delete what the brake would hold, also before a job exists, and starts the job that waits.
-// The engine calls it too, as itself, when a version has passed the brake.
-func (s *Store) Approve(ctx context.Context, actor string, policy, version uint64) error {
-	return s.tx(ctx, "approve", func(tx *sql.Tx) error {
-		if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
-			return err
-		}
-		n, err := s.exec(ctx, tx, approvePolicy, actor, policy, version)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return ErrPolicyChanged
-		}
-		if _, err := s.exec(ctx, tx, approveJobs, policy); err != nil {
-			return err
-		}
-		return s.recordFor(ctx, tx, policy, EventApproved, actor, fmt.Sprintf("version %d", version))
-	})
-}
-
 // Disarm stops a policy until a person re-arms it, and ends its jobs.
 func (s *Store) Disarm(ctx context.Context, actor string, policy, version uint64, reason string) error {
 	return s.tx(ctx, "disarm", func(tx *sql.Tx) error {

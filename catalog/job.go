@@ -74,6 +74,7 @@ type Job struct {
 	FloorLiteral  string    // dates before this one never expire
 	Trigger       Trigger
 	TriggeredBy   string
+	Bound         *uint64 // rows that the run may delete, of all partitions together; nil for any number
 	JobFacts
 	CreatedAt time.Time
 
@@ -88,6 +89,7 @@ type JobFacts struct {
 	PlanReason    string
 	EstimatedRows *uint64 // due
 	TableRows     *uint64
+	UsualRows     *uint64   // of the whole table, due by then
 	Inflow        *uint64   // rows whose expiry fell between the last two cutoffs
 	OldestExpiry  time.Time // of the rows still present
 	NullRows      *uint64   // never expire: no date

@@ -24,6 +24,7 @@ type NewJob struct {
 	State         JobState // running, or needs approval; running when empty
 	Reason        string
 	Owner         uint64
+	RunAt         time.Time // the same for all partitions; zero for now
 	Cutoff        time.Time
 	DueAt         time.Time // what has expired by then is due; zero when that is not known
 	CutoffLiteral string
@@ -32,6 +33,19 @@ type NewJob struct {
 	TriggeredBy   string
 	Facts         JobFacts
 	Tasks         []TaskRange
+	Bound         *uint64 // rows that the run may delete, of all partitions together; nil for any number
+	RunTasks      int     // of all partitions, which share the bound
+}
+
+// share is what each task may delete before it has to ask for more. One that is alone has it all; others keep half back for those that
+// turn out to need more.
+func (n NewJob) share() *uint64 {
+	all := max(n.RunTasks, len(n.Tasks))
+	if n.Bound == nil || all <= 1 {
+		return n.Bound
+	}
+	part := *n.Bound / uint64(2*all)
+	return &part
 }
 
 // CreateJob starts a job, unless one is open (ErrJobOpen) or the policy is not in force in the version the caller saw (ErrStopped).
@@ -48,17 +62,15 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 			return err
 		}
 		if n.State == JobNeedsApproval {
-			if approved, err := s.approvedSince(ctx, tx, n.Policy); err != nil {
+			if err := s.approvedSince(ctx, tx, &n); err != nil {
 				return err
-			} else if approved {
-				n.State, n.Reason = JobRunning, ""
 			}
 		}
 		if id, err = s.insertJob(ctx, tx, n); err != nil {
 			return err
 		}
 		for i, r := range n.Tasks {
-			if _, err = s.exec(ctx, tx, insertTask, id, n.Policy.ID, i, r.Start, r.End); err != nil {
+			if _, err = s.exec(ctx, tx, insertTask, id, n.Policy.ID, i, r.Start, r.End, n.share()); err != nil {
 				return fmt.Errorf("create task %d: %w", i, err)
 			}
 		}
@@ -80,8 +92,8 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, error) {
 	f := n.Facts
 	id, err := s.insert(ctx, tx, insertJob, n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition,
-		n.State, n.Reason, nullID(n.Owner), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
-		f.EstimatedRows, f.TableRows, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note)
+		n.State, n.Reason, nullID(n.Owner), nullTime(n.RunAt), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
+		f.EstimatedRows, f.TableRows, f.UsualRows, n.Bound, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note)
 	if isServerError(err, errDuplicate) {
 		return 0, ErrJobOpen
 	}
@@ -91,14 +103,27 @@ func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, er
 	return id, err
 }
 
-// approvedSince reports whether somebody has approved a policy since it was read. The caller has written its schedule, which
-// Approve does first: one of the two sees the other.
-func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, p Policy) (approved bool, err error) {
-	err = tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved)
-	if isNoRows(err) {
-		return false, nil // inForce tells
+// approvedSince lets a job run whose policy somebody has approved since it was read. The caller has written its schedule, which
+// Consent does first: one of the two sees the other.
+func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, n *NewJob) error {
+	var approved, exactly bool
+	var rows sql.Null[uint64]
+	p := n.Policy
+	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved, &rows, &exactly)
+	if isNoRows(err) || err == nil && !approved {
+		return nil // inForce tells whether the policy is gone
 	}
-	return approved, err
+	if err != nil {
+		return err
+	}
+	n.State, n.Reason = JobRunning, ""
+	if due := n.Facts.EstimatedRows; !rows.Valid && due != nil {
+		rows.V = withMargin(*due)
+	}
+	if n.Bound != nil && (exactly || rows.V > *n.Bound) {
+		n.Bound = &rows.V
+	}
+	return nil
 }
 
 // touch writes the schedule rows of a job: the policy's own, which everybody writes, and the partition's.
@@ -153,7 +178,7 @@ func (s *Store) LeadJob(ctx context.Context, id, node uint64) (Job, error) {
 
 // SetJobFacts writes what the owner of a job has found out.
 func (s *Store) SetJobFacts(ctx context.Context, id, fence uint64, f JobFacts) error {
-	n, err := s.exec(ctx, s.db, setJobFacts, f.Plan, f.PlanReason, f.EstimatedRows, f.TableRows, f.Inflow, nullTime(f.OldestExpiry),
+	n, err := s.exec(ctx, s.db, setJobFacts, f.Plan, f.PlanReason, f.EstimatedRows, f.TableRows, f.UsualRows, f.Inflow, nullTime(f.OldestExpiry),
 		f.NullRows, f.OddRows, f.Note, id, fence)
 	if err != nil {
 		return fmt.Errorf("write facts of job %d: %w", id, err)

@@ -43,7 +43,9 @@ type Approval struct {
 	Reason   string // why it is required
 	Version  uint64 // last version approved or passed by the brake; 0 for none
 	By       string
-	At       time.Time
+	At       time.Time // of a person's word; zero when only the brake has passed it
+	Rows     *uint64   // that were approved; nil for what the next run finds
+	Exactly  bool      // a person named the number
 }
 
 // fromDump is why a policy waits whose clause came from a dump.

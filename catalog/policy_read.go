@@ -78,19 +78,20 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 		p           Policy
 		options     []byte
 		approved    sql.Null[uint64]
+		consented   sql.Null[uint64]
 		approvedAt  sql.Null[time.Time]
 		stage       stageColumns
 		since, till sql.Null[time.Time]
 	)
 	err := r.Scan(&p.ID, &p.Version, &p.Table.Schema, &p.Table.Name, &p.Rule.Column, &p.Rule.Literal, &p.Rule.Unit, &p.Rule.Enabled,
 		&p.Rule.JobInterval, &p.Rule.TimeZone, &p.Rule.ZoneSource, &options, &p.State, &p.Reason, &p.StateAt, &p.Owner,
-		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &p.Approval.Reason, &approved, &p.Approval.By, &approvedAt,
+		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &p.Approval.Reason, &approved, &p.Approval.By, &approvedAt, &consented, &p.Approval.Exactly,
 		&stage.server, &stage.boot, &stage.connection, &stage.node, &stage.at, &stage.intent,
 		&p.CreatedAt, &p.ChangedAt, &p.Paused.Paused, &p.Paused.Reason, &p.Paused.By, &since, &till)
 	if err != nil {
 		return p, err
 	}
-	p.Approval.Version, p.Approval.At = approved.V, approvedAt.V
+	p.Approval.Version, p.Approval.At, p.Approval.Rows = approved.V, approvedAt.V, pointer(consented)
 	p.Paused.Since, p.Paused.Until = since.V, till.V
 	if err := json.Unmarshal(options, &p.Rule.Options); err != nil {
 		return p, fmt.Errorf("options of policy %d: %w", p.ID, err)

@@ -4,7 +4,7 @@ package catalog
 const (
 	jobColumns = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at,
  j.owner, j.fence, j.cutoff, j.cutoff_literal, j.floor_literal, j.trigger_kind, j.triggered_by, j.plan, j.plan_reason,
- j.estimated_rows, j.table_rows, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, ` + taskTotals
+ j.estimated_rows, j.table_rows, j.usual_rows, j.bound, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, ` + taskTotals
 	taskTotals = `COUNT(t.id), COALESCE(SUM(t.state = 'finished'), 0), COALESCE(SUM(t.examined), 0), COALESCE(SUM(t.deleted), 0),
  COALESCE(SUM(t.refreshed), 0), COALESCE(SUM(t.failed), 0), COALESCE(SUM(t.skipped), 0)`
 	jobsAndTasks = ` FROM {job} j LEFT JOIN {task} t ON t.job_id = j.id`
@@ -30,16 +30,16 @@ const (
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `
 
 	insertJob = `INSERT INTO {job} (policy_id, policy_version, schema_name, table_name, partition_name, state, reason, state_at, owner,
- cutoff, cutoff_literal, floor_literal, trigger_kind, triggered_by, plan, plan_reason, estimated_rows, table_rows, inflow,
+ run_at, cutoff, cutoff_literal, floor_literal, trigger_kind, triggered_by, plan, plan_reason, estimated_rows, table_rows, usual_rows, bound, inflow,
  oldest_expiry, null_rows, odd_rows, note, created_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
-	insertTask = `INSERT INTO {task} (job_id, policy_id, seq, state_at, range_start, range_end, cursor_key, error)
- VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?, ?, '', '')`
+ VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, COALESCE(?, UTC_TIMESTAMP(6)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+	insertTask = `INSERT INTO {task} (job_id, policy_id, seq, state_at, range_start, range_end, cursor_key, allowed, error)
+ VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?, ?, '', ?, '')`
 
 	selectJobPolicy = `SELECT policy_id FROM {job} WHERE id = ?`
 	lockJob         = `SELECT state, fence FROM {job} WHERE id = ? FOR UPDATE`
 	setJobState     = `UPDATE {job} SET state = ?, reason = ?, state_at = UTC_TIMESTAMP(6) WHERE id = ?`
-	setJobFacts     = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, inflow = ?, oldest_expiry = ?, null_rows = ?, odd_rows = ?, note = ?
+	setJobFacts     = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, usual_rows = ?, inflow = ?, oldest_expiry = ?, null_rows = ?, odd_rows = ?, note = ?
  WHERE id = ? AND fence = ?`
 	leadJob = `UPDATE {job} j SET j.owner = ?, j.fence = j.fence + 1
  WHERE j.id = ? AND (j.owner IS NULL OR j.owner = ? OR NOT EXISTS (` + liveOwner + ` n.id = j.owner))`
@@ -53,10 +53,10 @@ const (
   ORDER BY h.job_id DESC LIMIT 1) AS SIGNED)) END`
 	// The oldest row that was due is still there only if none was deleted, or could have been.
 	oldestLeft    = `CASE WHEN COALESCE(SUM(t.deleted), 0) = 0 AND NOT (? = 'finished' AND COALESCE(SUM(t.failed + t.skipped), 0) = 0) THEN j.oldest_expiry END`
-	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, cutoff,
+	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, run_at, cutoff,
  trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note, created_at, finished_at,
  tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
- SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.cutoff,
+ SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.run_at, j.cutoff,
  j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
@@ -64,12 +64,29 @@ const (
 
 	approveJobs = `UPDATE {job} SET state = 'running', reason = '', state_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND state = 'needs approval'`
+	selectSameState = `SELECT state = 'running' AND state_at = ? FROM {job} WHERE id = ?`
+	askApproval     = `UPDATE {job} SET state = 'needs approval', reason = ?, estimated_rows = ?, state_at = UTC_TIMESTAMP(6) WHERE id = ?`
+	askAnew         = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`
+	boundJobs       = `UPDATE {job} SET bound = ? WHERE policy_id = ?`
+	selectWaiting   = `SELECT COUNT(*), CAST(COALESCE(SUM(GREATEST(CAST(j.estimated_rows AS SIGNED)
+ - (SELECT COALESCE(SUM(t.deleted), 0) FROM {task} t WHERE t.job_id = j.id), 0)), 0) AS UNSIGNED), MAX(j.bound)
+ FROM {job} j WHERE j.policy_id = ? AND j.state = 'needs approval'`
+	lockBound      = `SELECT bound FROM {job} WHERE id = ? FOR UPDATE`
+	lockAllowances = `SELECT id, fence, state = 'finished', deleted, allowed FROM {task} WHERE policy_id = ? ORDER BY id FOR UPDATE`
+	setAllowed     = `UPDATE {task} SET allowed = ? WHERE id = ?`
+	// Some partitions of a run may have ended.
+	selectRunDeleted = `SELECT CAST((SELECT COALESCE(SUM(deleted), 0) FROM {task} WHERE policy_id = ?)
+ + (SELECT COALESCE(SUM(deleted), 0) FROM {job_history} WHERE policy_id = ?
+  AND run_at = (SELECT MAX(run_at) FROM {job} WHERE policy_id = ?)) AS UNSIGNED)`
+	selectRuns = `SELECT run_at, CAST(SUM(deleted) AS UNSIGNED), MIN(state = 'finished'), MAX(finished_at) FROM
+ (SELECT run_at, deleted, state, finished_at FROM {job_history} WHERE policy_id = ? AND run_at IS NOT NULL ORDER BY run_at DESC LIMIT ?) h
+ GROUP BY run_at ORDER BY run_at DESC`
 )
 
 // Tasks, in the order of scanTask.
 const (
 	taskColumns = `t.id, t.job_id, t.policy_id, t.seq, t.state, t.state_at, t.owner, t.fence, t.batch, t.connection, t.server,
- t.range_start, t.range_end, t.cursor_key, t.examined, t.deleted, t.refreshed, t.failed, t.skipped, t.error FROM {task} t`
+ t.range_start, t.range_end, t.cursor_key, t.examined, t.deleted, t.refreshed, t.failed, t.skipped, t.allowed, t.error FROM {task} t`
 	selectTasks    = `SELECT ` + taskColumns + ` ORDER BY t.job_id, t.seq`
 	selectJobTasks = `SELECT ` + taskColumns + ` WHERE t.job_id = ? ORDER BY t.seq`
 	selectTask     = `SELECT ` + taskColumns + ` WHERE t.id = ?`

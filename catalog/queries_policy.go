@@ -4,7 +4,7 @@ package catalog
 const (
 	policyColumns = `p.id, p.version, p.schema_name, p.table_name, p.column_name, p.interval_literal, p.interval_unit, p.enabled,
  p.job_interval, p.time_zone, p.zone_source, p.options, p.state, p.reason, p.state_at, p.owner, p.column_signature, p.primary_key,
- p.approval_required, p.approval_reason, p.approved_version, p.approved_by, p.approved_at,
+ p.approval_required, p.approval_reason, p.approved_version, p.approved_by, p.approved_at, p.approved_rows, p.approved_exactly,
  p.stage_server, p.stage_boot, p.stage_connection, p.stage_node, p.stage_at, p.stage_intent,
  p.created_at, p.changed_at, ` + pauseColumns + ` FROM {policy} p JOIN {pause} z ON z.policy_id = p.id`
 	pauseColumns = `z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)), z.reason, z.paused_by, z.paused_at, z.until`
@@ -39,12 +39,14 @@ const (
  WHERE id = ? AND version = ?`
 	parkPolicyName = `UPDATE {policy} SET schema_name = '', table_name = CONCAT('#', id) WHERE id = ?`
 	namePolicy     = `UPDATE {policy} SET schema_name = ?, table_name = ? WHERE id = ?`
-	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approval_reason = '', approved_by = ?, approved_at = UTC_TIMESTAMP(6)
- WHERE id = ? AND version = ?`
+	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approval_reason = '', approved_by = ?, approved_at = UTC_TIMESTAMP(6),
+ approved_rows = ?, approved_exactly = ? WHERE id = ? AND version = ?`
+	passPolicy = `UPDATE {policy} SET approved_version = version, approved_by = ?, approved_at = NULL, approved_rows = NULL, approved_exactly = FALSE
+ WHERE id = ? AND version = ? AND NOT approval_required AND NOT approved_version <=> version`
 
 	doubtApproval = `UPDATE {policy} SET approved_version = NULL WHERE id = ? AND version = ?`
 
-	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND NOT approved_at <=> ?, FALSE) FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
+	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND NOT approved_at <=> ?, FALSE), approved_rows, approved_exactly FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
 
 	selectCopies = `SELECT ` + policyColumns + ` JOIN {dormant} d ON d.policy_id = p.id
  WHERE d.origin = ? AND p.state = 'dormant' AND p.stage_server IS NULL ORDER BY p.id`

@@ -54,6 +54,7 @@ const (
 	BrakeMaxRows       = "ttl_brake_max_rows"
 	BrakeRows          = "ttl_brake_rows"
 	BrakePercent       = "ttl_brake_percent"
+	BrakeFactor        = "ttl_brake_factor"
 	Restore            = "ttl_restore"
 	AllowReplica       = "ttl_allow_replica"
 	StaleHold          = "ttl_stale_hold"
@@ -131,6 +132,11 @@ func AllSettings() []Setting {
 		{
 			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table",
 			Text: "Share of the table that makes the brake hold; 0 holds always, 100 never.",
+		},
+		{
+			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table",
+			Text: "A later run waits for APPROVE when so many times more rows are due than the table usually expires in the time since its last run, if they are also " +
+				"more than ttl_brake_rows and ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one table.",
 		},
 		{
 			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster",

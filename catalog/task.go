@@ -29,6 +29,7 @@ type Task struct {
 	RangeEnd   string
 	Cursor     string // how far it has come
 	Counts     Counts
+	Allowed    *uint64 // most that it may have deleted so far; nil for any number
 	Error      string
 }
 

@@ -135,11 +135,12 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) ([]Task, e
 		return nil, fmt.Errorf("read tasks: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (t Task, err error) {
-		var owner, connection sql.Null[uint64]
+		var owner, connection, allowed sql.Null[uint64]
 		var server sql.Null[string]
 		err = r.Scan(&t.ID, &t.JobID, &t.PolicyID, &t.Seq, &t.State, &t.StateAt, &owner, &t.Fence, &t.Batch, &connection, &server,
 			&t.RangeStart, &t.RangeEnd, &t.Cursor, &t.Counts.Examined, &t.Counts.Deleted, &t.Counts.Refreshed, &t.Counts.Failed,
-			&t.Counts.Skipped, &t.Error)
+			&t.Counts.Skipped, &allowed, &t.Error)
+		t.Allowed = pointer(allowed)
 		t.Owner, t.Connection, t.Server = owner.V, connection.V, server.V
 		return t, err
 	})

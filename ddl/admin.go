@@ -1,5 +1,7 @@
 package ddl
 
+import "strconv"
+
 // The statements that we answer ourselves. Their grammar is in grammar.go.
 type (
 	// ShowTTL is SHOW TTL list.
@@ -32,7 +34,12 @@ type (
 	// ResumeTTL is RESUME TTL.
 	ResumeTTL struct{ Table *Name }
 	// ApproveJob is APPROVE TTL JOB.
-	ApproveJob struct{ Table Name }
+	ApproveJob struct {
+		Table   Name
+		Version uint64  // of the policy, as it was looked at; 0 for the one there is
+		UpTo    *uint64 // rows; nil for what was seen
+		Reason  string
+	}
 	// TrustServer is TRUST TTL SERVER.
 	TrustServer struct {
 		Server string // as it was shown; empty to be shown it
@@ -83,7 +90,7 @@ func (r *reader) admin() {
 	case r.take("CANCEL", "TTL"):
 		r.job(usageCancel, func(t Name) Action { return &CancelJob{Table: t} })
 	case r.take("APPROVE", "TTL"):
-		r.job(usageApprove, func(t Name) Action { return &ApproveJob{Table: t} })
+		r.approve()
 	case r.take("PAUSE", "TTL"):
 		r.pause()
 	case r.take("RESUME", "TTL"):
@@ -105,6 +112,45 @@ func (r *reader) job(usage string, action func(Name) Action) {
 		}
 	}
 	r.close(a, ok, usage)
+}
+
+// approve reads APPROVE TTL JOB FOR table and its options, each of them once, in any order.
+func (r *reader) approve() {
+	a := &ApproveJob{}
+	ok := r.take("JOB", "FOR")
+	if ok {
+		a.Table, ok = r.name()
+	}
+	reason := false
+	for ok && !r.done() {
+		switch {
+		case a.Version == 0 && r.take("VERSION"):
+			a.Version, ok = r.count()
+		case a.UpTo == nil && r.take("UP", "TO"):
+			var rows uint64
+			rows, ok = r.count()
+			a.UpTo, ok = &rows, ok && r.take("ROWS")
+		case !reason && r.take("REASON"):
+			a.Reason, ok = r.stringValue()
+			reason = true
+		default:
+			ok = false
+		}
+	}
+	r.close(a, ok, usageApprove)
+}
+
+// count reads a number above zero.
+func (r *reader) count() (uint64, bool) {
+	if r.current().kind != number {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(r.spelling(r.current()), 10, 64)
+	if err != nil || n == 0 {
+		return 0, false
+	}
+	r.at++
+	return n, true
 }
 
 func (r *reader) pause() {

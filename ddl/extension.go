@@ -2,7 +2,9 @@ package ddl
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,9 @@ func extensions() []extension {
 		{"TTL_DELETE_RATE", "1000 (rows per second)", rowsPerSecond},
 		{"TTL_DELETE_BATCH_SIZE", "500 (1 to 10240)", batchSize},
 		{"TTL_MAX_LAG", "'2h'", positiveDuration},
+		{"TTL_BRAKE_FACTOR", "10 (0 judges the policy only once)", between(0, 1_000_000)},
+		{"TTL_MAX_ROWS", "1000000 (rows one run may delete)", between(1, math.MaxInt64)},
+		{"TTL_MAX_PERCENT", "20 (1 to 100, of the table, in one run)", between(1, 100)},
 	}
 }
 
@@ -70,6 +75,17 @@ func rowsPerSecond(value string) error {
 		err = errors.New("not a number above zero")
 	}
 	return err
+}
+
+// between checks a whole number.
+func between(low, high int64) func(string) error {
+	return func(value string) error {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err == nil && (n < low || n > high) {
+			err = fmt.Errorf("not between %d and %d", low, high)
+		}
+		return err
+	}
 }
 
 func batchSize(value string) error {

@@ -13,7 +13,7 @@ const (
 	usageCancel  = "CANCEL TTL JOB FOR table"
 	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
 	usageResume  = "RESUME TTL [FOR table]"
-	usageApprove = "APPROVE TTL JOB FOR table"
+	usageApprove = "APPROVE TTL JOB FOR table [VERSION n] [UP TO n ROWS] [REASON 'text']"
 	usageTrust   = "TRUST TTL SERVER ['server']"
 )
 

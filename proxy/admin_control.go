@@ -97,20 +97,6 @@ func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*rep
 	return &reply{affected: uint64(len(jobs)), info: fmt.Sprintf("Jobs cancelled: %d", len(jobs))}, nil
 }
 
-// approve answers APPROVE TTL JOB: this version of the policy may delete what the brake would hold.
-func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, adminWait)
-	defer cancel()
-	p, err := a.allowed(ctx, s.Table)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Store.Approve(ctx, a.account, p.ID, p.Version); err != nil {
-		return nil, err
-	}
-	return &reply{info: fmt.Sprintf("Approved: version %d of the policy", p.Version)}, nil
-}
-
 // stopping finds what is to be stopped, everything for no name, and makes sure that the client may stop it.
 func (a *admin) stopping(ctx context.Context, x *exchange, name *ddl.Name) (policy uint64, err error) {
 	if name == nil {

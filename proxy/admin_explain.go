@@ -40,7 +40,7 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.mayDelete(s.Table, rule.Column); err != nil {
 		return nil, err
 	}
-	p, err := plan.Ask(ctx, a.DB, a.Store, table, rule)
+	p, err := a.preview(ctx, s, table, rule)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,18 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 		l = explainJSON(p)
 	}
 	return &reply{list: &l}, nil
+}
+
+// preview asks about the policy there is, or about the rule that the ALTER TABLE would make.
+func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table, rule catalog.Rule) (*plan.Preview, error) {
+	if s.Alter != nil {
+		return plan.Ask(ctx, a.DB, a.Store, table, rule)
+	}
+	p, err := a.policyOf(ctx, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	return plan.AskOf(ctx, a.DB, a.Store, p)
 }
 
 // ruleToExplain is the rule in force, or the one that the ALTER TABLE asks for.

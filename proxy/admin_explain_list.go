@@ -41,6 +41,9 @@ func explainList(p *plan.Preview) report.List {
 	}
 	say("table", p.Table)
 	say("ttl", p.TTL)
+	if p.Version != 0 {
+		say("version", fmt.Sprint(p.Version))
+	}
 	if p.TimeZone != "" {
 		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
 	}
@@ -53,6 +56,9 @@ func explainList(p *plan.Preview) report.List {
 	say("cutoff", p.Cutoff)
 	say("rows", number(p.Rows, p.RowsExact))
 	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
+	if p.Usual != nil {
+		say("usually due", fmt.Sprintf("about %.0f rows per hour", *p.Usual))
+	}
 	seen := p.Seen
 	if seen == nil {
 		seen = &plan.Seen{}

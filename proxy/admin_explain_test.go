@@ -163,7 +163,7 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 		run(t, db, "ALTER TABLE orders ADD COLUMN x INT, TTL = at + INTERVAL 2 DAY")
 		got = rows(t, db, "SHOW WARNINGS")
 		if !slices.ContainsFunc(got, func(line string) bool {
-			return strings.Contains(line, "the first job will wait for APPROVE TTL JOB FOR")
+			return strings.Contains(line, "the next job will wait for APPROVE TTL JOB FOR")
 		}) {
 			t.Errorf("got %q, want the brake in it", got)
 		}

@@ -46,13 +46,13 @@ type Collector struct {
 
 // descriptions are the metrics of a Collector.
 type descriptions struct {
-	up, enabled, paused, held               *prometheus.Desc
-	halted, nodeStopped                     *prometheus.Desc
-	policies, jobs, tasks, nodes            *prometheus.Desc
-	lag, verdict, progress, due, flow       *prometheus.Desc
-	delay, lastEnded, tables, tablesOmitted *prometheus.Desc
-	watermark, goal, byVerdict, late        *prometheus.Desc
-	leaseHolder, leaseFence, taskLeases     *prometheus.Desc
+	up, enabled, paused, held                *prometheus.Desc
+	halted, nodeStopped                      *prometheus.Desc
+	policies, jobs, tasks, nodes             *prometheus.Desc
+	lag, verdict, progress, due, usual, flow *prometheus.Desc
+	delay, lastEnded, tables, tablesOmitted  *prometheus.Desc
+	watermark, goal, byVerdict, late         *prometheus.Desc
+	leaseHolder, leaseFence, taskLeases      *prometheus.Desc
 }
 
 // NewCollector returns a collector to be registered once.
@@ -80,6 +80,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		verdict:       d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
 		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
 		due:           d("job_due_rows", "Rows that were due when the open job started and are still there, as estimated.", table...),
+		usual:         d("job_usual_rows", "Rows of the whole table that were usually due by the time the open job started.", table...),
 		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
 		delay:         d("watermark_delay_tables", "Tables by how long ago their last job started; none where it did not finish, or there was none yet.", "delay"),
 		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
@@ -96,7 +97,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	d := c.descs
 	for _, one := range []*prometheus.Desc{
-		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.flow,
+		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.usual, d.flow,
 		d.delay, d.lastEnded, d.watermark, d.goal, d.byVerdict, d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
@@ -280,6 +281,9 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 			ch <- gauge(d.progress, p.Percent/100, labels...)
 		}
 		ch <- gauge(d.due, float64(flow.Backlog), labels...)
+		if w.Job.UsualRows != nil {
+			ch <- gauge(d.usual, float64(*w.Job.UsualRows), labels...)
+		}
 	}
 	if w.Last != nil {
 		ch <- gauge(d.lastEnded, seconds(w.Last.FinishedAt), with(string(w.Last.State))...)

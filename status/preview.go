@@ -57,7 +57,7 @@ func (a *api) preview(ctx context.Context, p catalog.Policy) (*plan.Preview, err
 	if last := a.previews.last[p.Table]; last.version == p.Version && time.Since(last.at) < previewAge {
 		return last.preview, nil
 	}
-	v, err := plan.Ask(ctx, a.db, a.store, p.Table, p.Rule)
+	v, err := plan.AskOf(ctx, a.db, a.store, p)
 	if err != nil {
 		return nil, err
 	}

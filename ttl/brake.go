@@ -8,21 +8,37 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// longStopped is how long a policy may rest before its backlog is taken for a surprise again.
-const longStopped = 7 * 24 * time.Hour
+// ruling is what the brake says of a run, and the figure it went by.
+type ruling struct {
+	plan.Ruling
+	usual *uint64 // rows; nil when no run has told
+}
 
-// braked says why a job must wait for approval; empty when it need not. A version that was approved, or passed once,
-// is not asked again unless its table has not been cleaned for long.
-func braked(now time.Time, p catalog.Policy, last catalog.Schedule, e plan.Estimate, l limits) string {
+// afterwards is the ruling on a run that begins paused, and asks when it goes on: then it may delete nothing before.
+func (r ruling) afterwards() ruling {
+	if r.Why != "" {
+		r.Bound = new(uint64)
+	}
+	return r
+}
+
+// braked judges a run before it starts. What somebody has agreed to goes, as long as no run has used it up.
+func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate, l limits) ruling {
 	timing, _ := catalog.TimingOf(p) // without an error, or the policy would not be due
-	if p.Approved() && now.Sub(last.LastStartedAt) < max(longStopped, 3*timing.Interval) {
-		return ""
+	r := plan.Run{Estimate: e, Usual: plan.UsualOf(runs, now, timing.Interval), Known: p.Approved()}
+	out := ruling{Ruling: l.brake.Of(p.Rule).Judge(r)}
+	if r.Usual.Runs > 0 {
+		usual := uint64(r.Usual.Rows())
+		out.usual = &usual
 	}
-	if p.Approved() && p.Approval.At.After(last.LastStartedAt) {
-		return ""
+	switch rows, given := p.Approval.Consented(runs); {
+	case p.Approval.Required:
+		out.Why = fmt.Sprintf("%s: %s", p.Approval.Reason, e.Due())
+	case given && p.Approved():
+		out.Ruling = out.Consented(e, rows, p.Approval.Exactly)
 	}
-	if p.Approval.Required {
-		return fmt.Sprintf("%s: %s; APPROVE TTL JOB lets them go", p.Approval.Reason, e.Due())
+	if out.Why != "" {
+		out.Why += fmt.Sprintf("; APPROVE TTL JOB FOR %s VERSION %d lets them go", p.Table, p.Version)
 	}
-	return l.brake.Holds(e)
+	return out
 }

@@ -133,7 +133,7 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	}
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
-	walk.ownBatch, walk.resting = wish.batch, rest
+	walk.ownBatch, walk.resting, walk.share = wish.batch, rest, newShare(w.store, task)
 	return walk, nil
 }
 
@@ -211,7 +211,7 @@ const maxTries = 10
 
 // recover decides whether a step that failed can be taken again.
 func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cause error, tries int) error {
-	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) || tries > maxTries {
+	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) || errors.Is(cause, errBound) || tries > maxTries {
 		return cause
 	}
 	switch classify(cause) {
@@ -251,6 +251,7 @@ func (w *worker) reload(ctx context.Context, task catalog.Task, walk *walk) erro
 		return err
 	}
 	walk.resume(r.From, now.Batch)
+	walk.share.resume(now)
 	return nil
 }
 
@@ -265,6 +266,13 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	why := ""
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		why = cause.Error()
+	}
+	if errors.Is(cause, errBound) {
+		err := w.overBound(ctx, task)
+		if err == nil || settled(err) {
+			return err
+		}
+		cause = err
 	}
 	var doubt *doubtError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -100,6 +101,9 @@ var consequences = map[uint16]consequence{
 // classify sorts an error of a packet by its consequence.
 func classify(err error) consequence {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		if overdrawn(my) {
+			return notExecuted
+		}
 		if c, known := consequences[my.Number]; known {
 			return c
 		}
@@ -109,6 +113,11 @@ func classify(err error) consequence {
 		return maybeExecuted
 	}
 	return never
+}
+
+// overdrawn reports that a batch would have deleted more than its task may: others were given what it thought it had.
+func overdrawn(err *mysql.MySQLError) bool {
+	return (err.Number == 3819 || err.Number == 4025) && strings.Contains(err.Message, "task_allowed")
 }
 
 // lost reports that the connection went away, so that nobody knows whether the packet was carried out.

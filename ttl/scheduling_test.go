@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
@@ -96,53 +95,6 @@ func TestTheMostOverdueComesFirst(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(order), "[3 2 1]"; got != want {
 		t.Errorf("got %s, want %s: what a person asked for, then by lateness", got, want)
-	}
-}
-
-func TestBrake(t *testing.T) {
-	t.Parallel()
-	l := limits{brake: plan.Brake{MaxRows: 1_000_000, Rows: 10_000, Percent: 50}}
-	always, never := l, l
-	always.brake.Percent, never.brake.Percent = 0, 100
-	approved := policyOf(1, "1h", nil)
-	approved.Approval = catalog.Approval{Version: 1, At: noon.Add(-time.Hour)}
-	older := policyOf(1, "1h", nil)
-	older.Version, older.Approval = 2, catalog.Approval{Version: 1, At: noon}
-	dump := policyOf(1, "1h", nil)
-	dump.Approval.Required = true
-	recently, longAgo := startedAt(noon.Add(-time.Hour))[0], startedAt(noon.Add(-30 * 24 * time.Hour))[0]
-	rested := approved
-	rested.Approval.At = noon.Add(-60 * 24 * time.Hour)
-	many := plan.Estimate{Rows: 5_000_000, Expired: 1_000_001}
-	for _, c := range []struct {
-		name   string
-		policy catalog.Policy
-		last   catalog.Schedule
-		due    plan.Estimate
-		limits limits
-		want   bool
-	}{
-		{"few", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 1000, Expired: 1000}, l, false},
-		{"nearly all of a small table", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 1001, Expired: 901}, l, true},
-		{"half of a large table", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 20_002, Expired: 10_001}, l, true},
-		{"less than half of it", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 30_000, Expired: 10_001}, l, false},
-		{"a million", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 5_000_000, Expired: 1_000_000}, l, false},
-		{"more than a million", policyOf(1, "1h", nil), catalog.Schedule{}, many, l, true},
-		{"always", policyOf(1, "1h", nil), catalog.Schedule{}, plan.Estimate{Rows: 100, Expired: 1}, always, true},
-		{"never", policyOf(1, "1h", nil), catalog.Schedule{}, many, never, false},
-		{"approved", approved, catalog.Schedule{}, many, l, false},
-		{"approved another version", older, recently, many, l, true},
-		{"approved and busy", approved, recently, many, l, false},
-		{"long stopped", rested, longAgo, many, l, true},
-		{"long stopped, approved again", approved, longAgo, many, l, false},
-		{"from a dump", dump, catalog.Schedule{}, plan.Estimate{Rows: 10, Expired: 1}, never, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if why := braked(noon, c.policy, c.last, c.due, c.limits); (why != "") != c.want {
-				t.Errorf("got %q, want braked %v", why, c.want)
-			}
-		})
 	}
 }
 

@@ -57,18 +57,64 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
-	state, reason := catalog.JobRunning, ""
-	if held != "" {
-		state, reason = catalog.JobPaused, held
-	} else if why := braked(now, p, catalog.LastRun(d.ran), together(prospects), *t.limits.Load()); why != "" {
-		state, reason = catalog.JobNeedsApproval, why
-	} else if !p.Approved() {
-		if err := t.store.Approve(ctx, t.actor(), p.ID, p.Version); err != nil {
+	runs, err := t.store.Runs(ctx, p.ID, len(prospects))
+	if err != nil {
+		return err
+	}
+	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, prospects: prospects}
+	switch ruling := braked(now, p, runs, together(prospects), *t.limits.Load()); {
+	case held != "":
+		r.state, r.reason, r.ruling = catalog.JobPaused, held, ruling.afterwards()
+	case ruling.Why != "":
+		r.state, r.reason, r.ruling = catalog.JobNeedsApproval, ruling.Why, ruling
+		err = t.store.Record(ctx, catalog.Event{
+			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(), Text: ruling.Why,
+		})
+	default:
+		r.ruling = ruling
+		err = t.passed(ctx, p, together(prospects))
+	}
+	if err != nil {
+		return err
+	}
+	return t.createAll(ctx, r, identities)
+}
+
+// run is what is to become the jobs of a table: one, or one per partition.
+type run struct {
+	turn
+	at        time.Time
+	cutoff    plan.Cutoff
+	state     catalog.JobState
+	reason    string
+	ruling    ruling
+	prospects []prospect
+}
+
+// passed remembers that the brake has looked at a policy, unless there was next to nothing to look at: an empty table says nothing about what
+// will be loaded into it.
+func (t *ticker) passed(ctx context.Context, p catalog.Policy, e plan.Estimate) error {
+	if p.Approved() || e.Tiny() {
+		return nil
+	}
+	return t.store.Pass(ctx, t.actor(), p.ID, p.Version)
+}
+
+// createAll creates the jobs of a run, with the tasks of all of them counted first: they share what the run may delete.
+func (t *ticker) createAll(ctx context.Context, r *run, identities []catalog.Identity) error {
+	split := make([][]catalog.TaskRange, len(r.prospects))
+	all := 0
+	for i, x := range r.prospects {
+		var err error
+		if split[i], err = t.tasks(ctx, x); err != nil {
 			return err
 		}
+		all += len(split[i])
 	}
-	for _, x := range prospects {
-		if err := t.create(ctx, d, cutoff, x, state, partitionHold(identities, x.partition, reason)); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
+	for i, x := range r.prospects {
+		n := t.newJob(r, x, partitionHold(identities, x.partition, r.reason))
+		n.Tasks, n.RunTasks = split[i], all
+		if err := t.create(ctx, n, x); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
 			return err
 		}
 	}
@@ -150,19 +196,23 @@ func together(all []prospect) plan.Estimate {
 	return sum
 }
 
-func (t *ticker) create(ctx context.Context, d turn, cutoff plan.Cutoff, x prospect, state catalog.JobState, reason string) error {
+// newJob is the job of a table or partition in a run.
+func (t *ticker) newJob(r *run, x prospect, reason string) catalog.NewJob {
+	state := r.state
 	if reason != "" && state == catalog.JobRunning {
 		state = catalog.JobPaused
 	}
-	tasks, err := t.tasks(ctx, x)
-	if err != nil {
-		return err
+	facts := factsOf(x, r.cutoff)
+	facts.UsualRows = r.ruling.usual
+	return catalog.NewJob{
+		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(), RunAt: r.at,
+		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
+		Trigger: r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
 	}
-	job, err := t.store.CreateJob(ctx, catalog.NewJob{
-		Policy: d.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(),
-		Cutoff: cutoff.Instant, DueAt: cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
-		Trigger: d.trigger, TriggeredBy: d.by, Facts: factsOf(x, cutoff), Tasks: tasks,
-	})
+}
+
+func (t *ticker) create(ctx context.Context, n catalog.NewJob, x prospect) error {
+	job, err := t.store.CreateJob(ctx, n)
 	if err != nil {
 		return err
 	}

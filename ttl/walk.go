@@ -69,6 +69,7 @@ type walk struct {
 	at, to   plan.Key
 	size     *batchSize
 	throttle Throttle
+	share    *share // of what the run may delete; nil for any number
 	poison   func(ctx context.Context, key plan.Key, err error) error
 	resting  *resting // rows that were poison before and are not tried yet
 
@@ -146,8 +147,12 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if w.sparse || rest {
-		return done, w.deleteSparse(ctx, block, rows, rest, done)
+	tight, err := w.share.tight(ctx, rows)
+	if err != nil {
+		return false, err
+	}
+	if w.sparse || rest || tight {
+		return done, w.deleteSparse(ctx, block, rows, rest || tight, done)
 	}
 	return done, w.deleteDense(ctx, block, rows)
 }
@@ -165,14 +170,14 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 	return nil
 }
 
-// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they are many and none rests.
-func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, rest, last bool) error {
+// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they are many and none has to be left out.
+func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, choosy, last bool) error {
 	began := time.Now()
 	l, err := w.due(ctx, block)
 	if err != nil {
 		return err
 	}
-	if !rest && float64(len(l.keys)) > denseShare*float64(rows) {
+	if !choosy && float64(len(l.keys)) > denseShare*float64(rows) {
 		return w.deleteDense(ctx, block, rows)
 	}
 	if len(l.keys) == 0 {
@@ -209,7 +214,10 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 // deleteListed deletes the keys of a lot in lists of bounded length.
 func (w *walk) deleteListed(ctx context.Context, l lot) error {
 	for n := 0; n < len(l.keys); {
-		size := min(len(l.keys)-n, w.listRows, listed)
+		size, err := w.room(ctx, min(len(l.keys)-n, w.listRows, listed))
+		if err != nil {
+			return err
+		}
 		keys, c := w.part(l, n, size)
 		if err := w.deletePart(ctx, keys, c, w.table.deleteKeys); err != nil {
 			return err
@@ -230,6 +238,15 @@ func (w *walk) part(l lot, n, size int) ([]plan.Key, checkpoint) {
 		c.skipped += resting
 	}
 	return l.keys[n : n+size], c
+}
+
+// room is how many of so many rows may be deleted, one at least.
+func (w *walk) room(ctx context.Context, rows int) (int, error) {
+	room, err := w.share.room(ctx, rows)
+	if err == nil && room == 0 {
+		err = errBound
+	}
+	return room, err
 }
 
 type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
@@ -268,9 +285,12 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 // stands alone. Short lists also keep the servers from reading the whole table instead, and waiting for everybody in it.
 func (w *walk) carefully(ctx context.Context, l lot) error {
 	for n := 0; n < len(l.keys); {
-		size := min(len(l.keys)-n, w.round)
+		size, err := w.room(ctx, min(len(l.keys)-n, w.round))
+		if err != nil {
+			return err
+		}
 		keys, c := w.part(l, n, size)
-		err := w.deletePart(ctx, keys, c, w.table.deleteUnlocked)
+		err = w.deletePart(ctx, keys, c, w.table.deleteUnlocked)
 		why := classify(err)
 		switch {
 		case err == nil:
@@ -352,7 +372,10 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 
 // stepSome deletes due rows of a table without a key, as many as fit a batch.
 func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
-	rows := w.rows()
+	rows, err := w.room(ctx, w.rows())
+	if err != nil {
+		return false, err
+	}
 	began := time.Now()
 	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
 	if err != nil && classify(err) == poison {
@@ -376,6 +399,7 @@ func (w *walk) checkpoint(at plan.Key) checkpoint {
 func (w *walk) arrived(at plan.Key, deleted int64) {
 	w.at, w.scanned, w.passed, w.moved = at, 0, 0, time.Now()
 	w.deleted += deleted
+	w.share.spent(deleted)
 	w.throttle.Spend(0, deleted)
 }
 

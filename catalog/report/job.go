@@ -55,6 +55,9 @@ var jobFields = map[string]jobField{
 	"Expected_end": {Type: Time, value: func(x jobLine) any { return when(x.LeftKnown, x.work.Now.Add(x.Left)) }},
 
 	"Rows_due":        {Type: Unsigned, value: func(x jobLine) any { return number(x.job.EstimatedRows) }},
+	"Rows_usual":      {Type: Unsigned, value: func(x jobLine) any { return number(x.job.UsualRows) }},
+	"Rows_allowed":    {Type: Unsigned, value: func(x jobLine) any { return number(x.job.Bound) }},
+	"Version":         {Type: Unsigned, value: func(x jobLine) any { return x.job.Version }},
 	"Rows_deleted":    {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Deleted }},
 	"Rows_refreshed":  {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Refreshed }},
 	"Rows_failed":     {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Failed }},

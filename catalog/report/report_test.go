@@ -69,7 +69,7 @@ func TestVerdict(t *testing.T) {
 			w.Job = braked()
 			w.Job.Partition, w.Job.EstimatedRows, w.Job.Reason = "p1", new(uint64), "2 of 3 rows are due"
 		}, "NEEDS APPROVAL (2 of 3 rows are due)"},
-		"braked":    {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1,234,567 of 2,000,000 rows are due)"},
+		"braked":    {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1234567 of 2000000 rows (62 %) are due, usual are about 1000)"},
 		"throttled": {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
 		"never ran": {func(*Work) {}, "WAITING (the first job has not started)"},
 		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); started(w, w.Last.CreatedAt) }, "KEEPING UP"},
@@ -122,7 +122,7 @@ func window(text string) *ddl.Window {
 
 func braked() *catalog.Job {
 	j := running(time.Minute, 1_234_567, 0)
-	j.State, j.TableRows = catalog.JobNeedsApproval, new(uint64(2_000_000))
+	j.State, j.Reason = catalog.JobNeedsApproval, "1234567 of 2000000 rows (62 %) are due, usual are about 1000"
 	return j
 }
 

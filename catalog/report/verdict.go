@@ -101,7 +101,7 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	p := &w.Policy
 	switch {
 	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
-		return Verdict{NeedsApproval, approvalDetail(w.Job)}, true
+		return Verdict{NeedsApproval, w.Job.Reason}, true
 	case w.Job == nil && p.Approval.Required && !p.Approved():
 		return Verdict{NeedsApproval, p.Approval.Reason + "; APPROVE TTL JOB FOR " + p.Table.String()}, true
 	default:
@@ -123,17 +123,6 @@ func judgeState(w *Work) (Verdict, bool) {
 	default:
 		return Verdict{}, false
 	}
-}
-
-// approvalDetail says how much is due. The brake judges a table as a whole, so of a partition, which may hold none of these rows, it gives the reason.
-func approvalDetail(j *catalog.Job) string {
-	if j.EstimatedRows == nil || j.Partition != "" {
-		return j.Reason
-	}
-	if j.TableRows == nil {
-		return fmt.Sprintf("%s rows are due", grouped(*j.EstimatedRows))
-	}
-	return fmt.Sprintf("%s of %s rows are due", grouped(*j.EstimatedRows), grouped(*j.TableRows))
 }
 
 // judgeSpeed compares the time a job takes, or will take, with the time until the next one should start.

@@ -13,6 +13,24 @@ type Source interface {
 	Values(ctx context.Context) (catalog.Values, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
+	Runs(ctx context.Context, policy uint64, partitions int) ([]catalog.Run, error)
+}
+
+// AskOf previews what a policy does to its table now: its brake knows what is usual there.
+func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Preview, error) {
+	question := Question{Table: p.Table, Rule: p.Rule, Version: p.Version, Known: p.Approved()}
+	now, err := from.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := from.Runs(ctx, p.ID, 1)
+	if err != nil {
+		return nil, err
+	}
+	if timing, err := catalog.TimingOf(p); err == nil {
+		question.Usual = UsualOf(runs, now, timing.Interval)
+	}
+	return ask(ctx, q, from, question)
 }
 
 // Ask previews what a rule would do to a table now, under the settings in force.

@@ -2,30 +2,158 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// Brake holds the first job of a policy that would delete surprisingly much, until somebody approves it.
+// Brake holds a job that would delete surprisingly much, until somebody approves it. It judges every run before it starts, and says
+// how much the run may delete, whatever the estimate said.
 type Brake struct {
 	MaxRows int64 // ttl_brake_max_rows
 	Rows    int64 // ttl_brake_rows
 	Percent int64 // ttl_brake_percent: 0 holds always, 100 never
+	Factor  int64 // ttl_brake_factor, or TTL_BRAKE_FACTOR of the table; 0 judges a table only once
+
+	RunRows    int64 // TTL_MAX_ROWS of the table; 0 for none
+	RunPercent int64 // TTL_MAX_PERCENT of the table; 0 for none
 }
 
 // NewBrake takes the brake's settings.
 func NewBrake(v catalog.Values) Brake {
-	return Brake{v.Int(catalog.BrakeMaxRows), v.Int(catalog.BrakeRows), v.Int(catalog.BrakePercent)}
+	return Brake{
+		MaxRows: v.Int(catalog.BrakeMaxRows), Rows: v.Int(catalog.BrakeRows), Percent: v.Int(catalog.BrakePercent),
+		Factor: v.Int(catalog.BrakeFactor),
+	}
 }
 
-// Most of a table counts as a surprise from so many rows on, whatever the settings say.
+// Of is the brake of a table, with what its rule says.
+func (b Brake) Of(r catalog.Rule) Brake {
+	for name, into := range map[string]*int64{
+		"TTL_BRAKE_FACTOR": &b.Factor, "TTL_MAX_ROWS": &b.RunRows, "TTL_MAX_PERCENT": &b.RunPercent,
+	} {
+		if n, err := strconv.ParseInt(r.Options[name], 10, 64); err == nil {
+			*into = n
+		}
+	}
+	return b
+}
+
 const (
+	// Most of a table counts as a surprise from so many rows on, whatever the settings say.
 	nearlyWholePercent = 90
 	nearlyWholeRows    = 1000
+	// margin is how much more than it should a job may delete before it asks again: what it should rests on an estimate.
+	margin = 1.2
 )
 
-// Holds says why so many rows are too many; empty when they are not.
+// Run is a job before it starts, as the brake sees it.
+type Run struct {
+	Estimate
+	Usual Usual
+	// Known says that the policy was looked at before, in this version: by a person, or by the brake when its table had rows to look at.
+	Known bool
+}
+
+// Ruling is what the brake says of a run.
+type Ruling struct {
+	Why   string  // it waits for approval; empty when it need not
+	Bound *uint64 // rows that it may delete without being asked; nil for any number
+}
+
+// Judge says whether a run is a surprise, and what would be one.
+func (b Brake) Judge(r Run) Ruling {
+	ruling := b.first(r.Estimate)
+	if r.Known {
+		ruling = b.later(r)
+	}
+	return b.absolute(r.Estimate, ruling)
+}
+
+// first judges a policy that is new, was changed, or has seen a tiny table only.
+func (b Brake) first(e Estimate) Ruling {
+	part := func(percent int64) int64 { return e.Rows * percent / 100 }
+	limit := min(b.MaxRows, max(b.Rows, part(b.Percent)), max(nearlyWholeRows, part(nearlyWholePercent)))
+	if b.Percent == 0 {
+		limit = 0
+	}
+	return b.ruling(b.Holds(e), limit)
+}
+
+// later judges a policy that has been at work. What is far more than usual is a surprise, if it also is much.
+func (b Brake) later(r Run) Ruling {
+	if b.Factor == 0 {
+		return Ruling{}
+	}
+	limit := max(b.Rows, r.Rows*b.Percent/100)
+	if usual := float64(b.Factor) * r.Usual.Rows(); usual > float64(limit) {
+		limit = int64(math.Min(usual, math.MaxInt64/2))
+	}
+	why := ""
+	if b.Percent < 100 && r.Expired > limit {
+		why = fmt.Sprintf("%s, usual are %s, and more than ttl_brake_factor = %d times that, than ttl_brake_rows = %d and ttl_brake_percent = %d",
+			r.Due(), r.Usual, b.Factor, b.Rows, b.Percent)
+	}
+	return b.ruling(why, limit)
+}
+
+// ruling bounds a run by the most that would not have been held, and the margin.
+func (b Brake) ruling(why string, limit int64) Ruling {
+	if b.Percent >= 100 {
+		return Ruling{}
+	}
+	return Ruling{Why: why, Bound: rows(margin * float64(limit))}
+}
+
+// absolute adds what the table itself says of one run.
+func (b Brake) absolute(e Estimate, r Ruling) Ruling {
+	limit := func(most int64, option string, n int64) {
+		if e.Expired > most && r.Why == "" {
+			r.Why = fmt.Sprintf("%s, more than %s = %d", e.Due(), option, n)
+		}
+		if bound := rows(float64(most)); r.Bound == nil || *bound < *r.Bound {
+			r.Bound = bound
+		}
+	}
+	if b.RunRows > 0 {
+		limit(b.RunRows, "TTL_MAX_ROWS", b.RunRows)
+	}
+	if b.RunPercent > 0 {
+		limit(e.Rows*b.RunPercent/100, "TTL_MAX_PERCENT", b.RunPercent)
+	}
+	return r
+}
+
+func rows(n float64) *uint64 {
+	whole := uint64(math.Ceil(max(n, 0)))
+	return &whole
+}
+
+// Consented is the ruling on a run that somebody has agreed to: to so many rows, or to what it finds. A number that a person named is kept to
+// the row; any other covers, too, what needs no approval.
+func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
+	if r.Bound == nil && !exactly {
+		return Ruling{}
+	}
+	bound := rows(margin * float64(e.Expired))
+	if to != nil {
+		bound = to
+	}
+	if !exactly && r.Bound != nil && *r.Bound > *bound {
+		bound = r.Bound
+	}
+	why := ""
+	if uint64(max(e.Expired, 0)) > *bound {
+		why = fmt.Sprintf("%s, and %d were approved", e.Due(), *bound)
+	}
+	return Ruling{Why: why, Bound: bound}
+}
+
+// Tiny reports whether a table has too few rows for anything to be a surprise: to have seen it so says nothing about what comes later.
+func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
+
+// Holds says why so many rows are too many for a policy that has not been at work; empty when they are not.
 func (b Brake) Holds(e Estimate) string {
 	percent := int64(100 * e.Share())
 	switch {

@@ -20,6 +20,9 @@ type Question struct {
 	Speed     Speed
 	Window    *ddl.Window // of TiDB's variables; nil for none
 	Brief     bool        // only what is due now, and no rows nor days
+	Version   uint64      // of the policy that is previewed; 0 for one that is only asked about
+	Known     bool        // the policy has been at work in this version
+	Usual     Usual
 }
 
 // Speed is how fast a job is thought to delete, and how that is known.
@@ -32,6 +35,7 @@ type Speed struct {
 type Preview struct {
 	Table      string   `json:"table"`
 	TTL        string   `json:"ttl"`
+	Version    uint64   `json:"version,omitempty"` // of the policy; 0 for one that is only asked about
 	TimeZone   string   `json:"time_zone,omitempty"`
 	ZoneFrom   string   `json:"time_zone_from,omitempty"`
 	Schedule   string   `json:"schedule"`
@@ -57,6 +61,7 @@ type Preview struct {
 	SpeedFrom  string   `json:"speed_from"`
 	End        string   `json:"estimated_end,omitempty"` // where windows interrupt the work
 	Brake      string   `json:"brake,omitempty"`         // why the job would wait for approval
+	Usual      *float64 `json:"usual_rows_per_hour,omitempty"`
 	Children   []string `json:"foreign_keys,omitempty"`
 	Triggers   []string `json:"triggers,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
@@ -151,12 +156,21 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	return cutoff, s, err
 }
 
+// brake says why a job that starts now would wait for approval.
+func (v *preview) brake() string {
+	return v.Brake.Of(v.Rule).Judge(Run{Estimate: v.due, Known: v.Known, Usual: v.Usual}).Why
+}
+
 func (v *preview) answer() *Preview {
 	p := &Preview{
 		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
 		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex, TimeIndex: v.now.TimeIndex,
-		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.facts.Triggers, Brake: v.Brake.Holds(v.due), Seen: &v.seen,
+		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.facts.Triggers, Brake: v.brake(), Seen: &v.seen,
+	}
+	p.Version = v.Version
+	if v.Usual.Runs > 0 {
+		p.Usual = &v.Usual.PerHour
 	}
 	if p.TimeZone != "" {
 		p.ZoneFrom = string(v.Rule.ZoneSource)

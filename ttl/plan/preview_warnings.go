@@ -30,7 +30,7 @@ func (v *preview) warnings(p *Preview) []string {
 			w = append(w, fmt.Sprintf(text, args...))
 		}
 	}
-	warn(p.Brake != "", "the first job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
+	warn(p.Brake != "", "the next job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
 	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of %s rows", v.Rule.Column, about(p.Rows, p.RowsExact))

@@ -1,0 +1,156 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Consent is what somebody agrees to.
+type Consent struct {
+	UpTo   *uint64 // rows, and not one more; nil for what was seen, with the brake's margin
+	Seen   *uint64 // rows that were due when there was no job to say so; nil for what the next run finds
+	Reason string  // for the event
+}
+
+// margin is how much more than was seen a consent covers: what was seen is an estimate.
+const margin = 1.2
+
+// Approve lets this version of a policy delete what the brake would hold.
+func (s *Store) Approve(ctx context.Context, actor string, policy, version uint64) error {
+	_, err := s.Consent(ctx, actor, policy, version, Consent{})
+	return err
+}
+
+// Consent lets this version of a policy delete what the brake would hold, once, also before a job exists, and lets the jobs go on that
+// wait. It returns how many rows they, or the next ones, may delete; nil for what the next run finds.
+func (s *Store) Consent(ctx context.Context, actor string, policy, version uint64, c Consent) (rows *uint64, err error) {
+	err = s.tx(ctx, "approve", func(tx *sql.Tx) error {
+		if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
+			return err
+		}
+		waiting, err := s.waiting(ctx, tx, policy)
+		if err != nil {
+			return err
+		}
+		if rows = c.rows(waiting); waiting.jobs > 0 {
+			if err := s.extend(ctx, tx, policy, waiting, rows); err != nil {
+				return err
+			}
+		}
+		n, err := s.exec(ctx, tx, approvePolicy, actor, rows, c.UpTo != nil, policy, version)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrPolicyChanged
+		}
+		return s.recordFor(ctx, tx, policy, EventApproved, actor, c.text(version, rows))
+	})
+	return rows, err
+}
+
+// Pass notes that the brake has looked at a version of a policy and let it go, so that from now on its runs are judged by what is usual.
+func (s *Store) Pass(ctx context.Context, actor string, policy, version uint64) error {
+	return s.tx(ctx, "pass the brake", func(tx *sql.Tx) error {
+		n, err := s.exec(ctx, tx, passPolicy, actor, policy, version)
+		if err != nil || n == 0 {
+			return err // somebody has approved it, or it has changed: CreateJob tells
+		}
+		return s.recordFor(ctx, tx, policy, EventApproved, actor, fmt.Sprintf("version %d passed the brake", version))
+	})
+}
+
+// waitingJobs are the jobs of a policy that wait for approval.
+type waitingJobs struct {
+	jobs    int
+	due     uint64  // rows that they found due and have not deleted
+	bound   *uint64 // of the run
+	deleted uint64  // by the run
+}
+
+func (s *Store) waiting(ctx context.Context, tx *sql.Tx, policy uint64) (w waitingJobs, err error) {
+	var bound sql.Null[uint64]
+	if err = tx.QueryRowContext(ctx, s.sql(selectWaiting), policy).Scan(&w.jobs, &w.due, &bound); err != nil || w.jobs == 0 {
+		return w, err
+	}
+	w.bound = pointer(bound)
+	w.deleted, err = s.runDeleted(ctx, tx, policy)
+	return w, err
+}
+
+// runDeleted is what the open run of a policy has deleted so far, of all partitions.
+func (s *Store) runDeleted(ctx context.Context, tx *sql.Tx, policy uint64) (deleted uint64, err error) {
+	err = tx.QueryRowContext(ctx, s.sql(selectRunDeleted), policy, policy, policy).Scan(&deleted)
+	return deleted, err
+}
+
+// rows is how many rows a consent is for.
+func (c Consent) rows(w waitingJobs) *uint64 {
+	switch {
+	case c.UpTo != nil:
+		return c.UpTo
+	case w.jobs > 0:
+		n := withMargin(w.due)
+		if w.bound != nil && *w.bound > w.deleted {
+			n = max(n, *w.bound-w.deleted)
+		}
+		return &n
+	case c.Seen != nil:
+		n := withMargin(*c.Seen)
+		return &n
+	default:
+		return nil
+	}
+}
+
+func withMargin(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }
+
+// extend gives a run that waits so many rows more.
+func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waitingJobs, rows *uint64) error {
+	bound := w.deleted + *rows
+	if bound < w.deleted {
+		bound = 1<<64 - 1
+	}
+	if _, err := s.exec(ctx, tx, boundJobs, bound, policy); err != nil {
+		return err
+	}
+	return s.execAll(ctx, tx, []any{policy}, approveJobs, askAnew)
+}
+
+// Ask makes a running job wait for approval, with what is known of the rows that are left. It reports ErrMove when the job has changed its
+// state since it was read: somebody may have answered already.
+func (s *Store) Ask(ctx context.Context, actor string, job Job, reason string) error {
+	return s.tx(ctx, fmt.Sprintf("ask for approval of job %d", job.ID), func(tx *sql.Tx) error {
+		if _, err := s.lockJob(ctx, tx, job.ID, job.Fence); err != nil {
+			return err
+		}
+		var same bool
+		if err := tx.QueryRowContext(ctx, s.sql(selectSameState), job.StateAt, job.ID).Scan(&same); err != nil {
+			return err
+		}
+		if job.State != JobRunning || !same {
+			return ErrMove
+		}
+		if _, err := s.exec(ctx, tx, restartTasks, job.ID); err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, tx, askApproval, reason, job.EstimatedRows, job.ID); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, Event{
+			Kind: EventBraked, PolicyID: job.PolicyID, Version: job.Version, Table: job.Table, Actor: actor, Text: reason,
+		})
+	})
+}
+
+func (c Consent) text(version uint64, rows *uint64) string {
+	text := fmt.Sprintf("version %d", version)
+	if rows != nil {
+		text += fmt.Sprintf(", up to %d rows", *rows)
+	}
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
