@@ -13,7 +13,7 @@ FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos galera clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos galera mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,13 +89,18 @@ chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judge
 galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/galera.sh
 
+mutants: ## each guard of the safety rules taken away, one at a time: its named tests must notice (ARGS='-run pause')
+	@scripts/get-mariadb.sh
+	@scripts/get-mysql.sh
+	@go run ./scripts/mutants $(ARGS)
+
 clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and the command lines; all have to be installed
 	@TTLPROXY_TEST_CLIENTS=all scripts/test.sh -count=1 ./integration/clients
 
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz chaos galera clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz chaos galera mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait
