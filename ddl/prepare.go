@@ -96,13 +96,16 @@ func (r *reader) dynamic() Dynamic {
 	return d
 }
 
+// harmlessMarks put texts and variables together, or compare them.
+const harmlessMarks = "@.,|()=<>!+-*/%"
+
 // harmless reports whether evaluating an expression changes nothing, so that it may be done once more than the client asks for: it only
 // puts texts and variables together. A function could do anything, and some that are built in do.
 func (r *reader) harmless(from, to int) bool {
 	for n := from; n < to; n++ {
 		switch t := r.tokens[n]; t.kind {
 		case symbol:
-			if mark := r.spelling(t); len(mark) != 1 || !strings.Contains("@.,|()=<>!+-*/%", mark) {
+			if mark := r.spelling(t); len(mark) != 1 || !strings.Contains(harmlessMarks, mark) {
 				return false
 			}
 		case word:

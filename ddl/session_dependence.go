@@ -301,10 +301,15 @@ func (e *expression) primary() value {
 	case t.kind == number:
 		e.at++
 		return numberValue
-	case e.named(t) && !(e.at+1 < len(e.tokens) && (e.is(e.tokens[e.at+1], '(') || e.is(e.tokens[e.at+1], '.'))):
+	case e.named(t) && !e.followed('(') && !e.followed('.'):
 		return e.reference(t)
 	}
 	return e.refuse(e.spelled())
+}
+
+// followed reports whether the next token is that mark.
+func (e *expression) followed(mark byte) bool {
+	return e.at+1 < len(e.tokens) && e.is(e.tokens[e.at+1], mark)
 }
 
 // reference reads a column's name.

@@ -32,8 +32,11 @@ var clauses = []struct {
 	{"all paused", []string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 0"}, ` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`},
 	{"held", []string{"UPDATE {c}.pause SET held = TRUE, held_reason = 'test' WHERE policy_id = 0"}, ` AND NOT held`},
 	{"swapped", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.fresh TO {t}.t"}, `(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.*?\) = 1`},
-	{"exchanged", []string{"ALTER TABLE {t}.fresh PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN MAXVALUE)", "ALTER TABLE {t}.fresh EXCHANGE PARTITION p WITH TABLE {t}.t"},
-		`(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.innodb.*?\) = 1`},
+	{
+		"exchanged",
+		[]string{"ALTER TABLE {t}.fresh PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN MAXVALUE)", "ALTER TABLE {t}.fresh EXCHANGE PARTITION p WITH TABLE {t}.t"},
+		`(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.innodb.*?\) = 1`,
+	},
 	{"altered in place", []string{"ALTER TABLE {t}.t RENAME COLUMN made TO born, RENAME COLUMN other TO made"}, `(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.tables.*?\) = 1`},
 	{"refreshed", []string{"UPDATE {t}.t SET made = '2030-01-01'"}, ` AND \(.made. >= .*\) IS TRUE`},
 	{"zero date", []string{"SET SESSION sql_mode = ''", "UPDATE {t}.t SET made = '0000-00-00'"}, ".made. >= \\S+ \\S+ AND "},

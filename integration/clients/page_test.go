@@ -17,7 +17,7 @@ func TestPageSaysWhenClientsAreTested(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	rows := regexp.MustCompile("(?m)^\\| .*$").FindAllString(string(page), -1)
+	rows := regexp.MustCompile(`(?m)^\| .*$`).FindAllString(string(page), -1)
 	for _, c := range clients {
 		want := "every night"
 		if c.always {
