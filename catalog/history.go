@@ -32,6 +32,9 @@ func (f Filter) args() []any {
 
 // History returns ended jobs, the latest first.
 func (s *Store) History(ctx context.Context, f Filter) ([]EndedJob, error) {
+	if args := f.args(); f.Table.Schema != "" && f.Table.Name != "" {
+		return s.history(ctx, selectTableHistory, args[0], args[2], args[4])
+	}
 	return s.history(ctx, selectHistory, f.args()...)
 }
 
@@ -121,9 +124,9 @@ func (s *Store) ForgetRowErrors(ctx context.Context, policy uint64, partition st
 	return nil
 }
 
-// RowErrors returns the rows that could not be deleted, of one policy or of all (0), the latest first.
-func (s *Store) RowErrors(ctx context.Context, policy uint64, limit int) ([]RowError, error) {
-	return s.rowErrors(ctx, selectRowErrors, policy, policy, limit)
+// RowErrors returns the rows that could not be deleted, the latest first.
+func (s *Store) RowErrors(ctx context.Context, f Filter) ([]RowError, error) {
+	return s.rowErrors(ctx, selectRowErrors, f.args()...)
 }
 
 // RestingRows returns the keys of rows that could not be deleted and whose next try has not come.

@@ -57,6 +57,22 @@ const (
 	TriggerManual   Trigger = "manual" // RUN TTL JOB, or the HTTP endpoint
 )
 
+// Replanner signs the request for a job in the place of one whose plan does not fit any more. It is no account's name: those
+// have an @.
+const Replanner = "replan"
+
+// StartedBy is who started the job, for people.
+func (j *Job) StartedBy() string {
+	switch {
+	case j.TriggeredBy == Replanner:
+		return "engine, to plan anew"
+	case j.Trigger == TriggerManual && j.TriggeredBy != "":
+		return j.TriggeredBy
+	default:
+		return string(j.Trigger)
+	}
+}
+
 // Job is one pass over a table or partition with one cutoff.
 type Job struct {
 	ID            uint64
@@ -95,6 +111,15 @@ type JobFacts struct {
 	NullRows      *uint64   // never expire: no date
 	OddRows       *uint64   // never expire: zero dates, and dates before the floor
 	Note          string    // for the summary, one line each
+}
+
+// NeverExpire is how many rows have no date or one that is taken for none; nil when that is not known.
+func (f *JobFacts) NeverExpire() *uint64 {
+	if f.NullRows == nil || f.OddRows == nil {
+		return nil
+	}
+	sum := *f.NullRows + *f.OddRows
+	return &sum
 }
 
 // Counts are rows, each counted once.

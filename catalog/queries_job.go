@@ -18,7 +18,7 @@ const (
 	startSchedule = `UPDATE {schedule} SET last_job_id = ?, last_version = ?, last_state = ?, last_started_at = UTC_TIMESTAMP(6),
  last_finished_at = NULL, last_cutoff = ?, last_due_at = ? WHERE policy_id = ? AND partition_name = ?`
 	endSchedule = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name AND s.last_job_id = j.id
- SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+ SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6), s.last_ended_id = j.id WHERE j.id = ?`
 	// A job that has come to its end and left no row behind moves the watermark.
 	moveWatermark = `UPDATE {schedule} s JOIN {job_history} h ON s.last_job_id = h.job_id
  SET s.watermark = s.last_due_at, s.watermark_version = h.policy_version
@@ -48,9 +48,9 @@ const (
 	// What a finished job found due had expired since the cutoff of the job before, if that one had finished too: all but the rows
 	// which that one had to leave. NULL when there was none, or another rule.
 	foundDue = `CASE WHEN ? = 'finished' THEN GREATEST(0, CAST(COALESCE(SUM(t.deleted + t.failed + t.skipped), 0) AS SIGNED) - CAST((
-  SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END FROM {job_history} h
-  WHERE h.schema_name = j.schema_name AND h.table_name = j.table_name AND h.policy_id = j.policy_id AND h.partition_name = j.partition_name
-  ORDER BY h.job_id DESC LIMIT 1) AS SIGNED)) END`
+  SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END
+  FROM {schedule} s JOIN {job_history} h ON h.job_id = s.last_ended_id
+  WHERE s.policy_id = j.policy_id AND s.partition_name = j.partition_name) AS SIGNED)) END`
 	// The oldest row that was due is still there only if none was deleted, or could have been.
 	oldestLeft    = `CASE WHEN COALESCE(SUM(t.deleted), 0) = 0 AND NOT (? = 'finished' AND COALESCE(SUM(t.failed + t.skipped), 0) = 0) THEN j.oldest_expiry END`
 	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, run_at, cutoff,
@@ -119,9 +119,10 @@ const (
  h.created_at, h.finished_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped FROM {job_history} h`
 	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
+	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?
+ ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
 	selectEndedJob = `SELECT ` + historyColumns + ` WHERE h.job_id = ?`
-	selectLastJobs = `SELECT ` + historyColumns + ` JOIN (SELECT policy_id, partition_name, MAX(job_id) AS job_id FROM {job_history}
- GROUP BY policy_id, partition_name) l ON l.job_id = h.job_id ORDER BY h.schema_name, h.table_name, h.partition_name`
+	selectLastJobs = `SELECT ` + historyColumns + ` JOIN {schedule} s ON s.last_ended_id = h.job_id ORDER BY h.schema_name, h.table_name, h.partition_name`
 	upsertRowError = `INSERT INTO {row_error} (policy_id, partition_name, key_hash, row_key, error_number, reason, first_at, last_at, next_try_at)
  VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
  ON DUPLICATE KEY UPDATE error_number = VALUES(error_number), reason = VALUES(reason), attempts = attempts + 1,
@@ -129,7 +130,7 @@ const (
 	selectRowErrorAttempts = `SELECT attempts FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash = ?`
 	selectRowErrors        = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key, e.error_number, e.reason, e.attempts,
  e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
- WHERE (? = 0 OR e.policy_id = ?) ORDER BY e.last_at DESC, e.id DESC LIMIT ?`
+ WHERE (? = '' OR p.schema_name = ?) AND (? = '' OR p.table_name = ?) ORDER BY e.last_at DESC, e.id DESC LIMIT ?`
 	selectRestingRows = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND next_try_at > UTC_TIMESTAMP(6)
  ORDER BY next_try_at DESC LIMIT 100000`
 	selectRowsNotTried = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND last_at < ? ORDER BY id LIMIT 100000`

@@ -54,7 +54,15 @@ func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
 
 // FirstSight holds a table on a member of a cluster that has not seen it under its policy before. The shape does not tell it from one that
 // has taken its name since the policy was declared on another member; a node there does (Vouch).
-const FirstSight = "this server sees the table for the first time: a node on another member is asked whether it is the one the policy was declared on"
+const FirstSight = "first sight"
+
+// Why is the sentence for what holds a table or partition.
+func (i Identity) Why() string {
+	if i.Held == FirstSight {
+		return "this server sees the table for the first time: a node on another member is asked whether it is the one the policy was declared on"
+	}
+	return i.Held
+}
 
 // firstSight holds what is seen for the first time as long as there is a node that can vouch for it.
 func (s *Store) firstSight(ctx context.Context, p Policy, known, now []Identity) (Resemblance, []Identity, error) {

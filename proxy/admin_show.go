@@ -29,7 +29,10 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 		of = t
 	}
 	limit := longList
-	if s.Limit > 0 {
+	switch {
+	case s.Filter.Like != "" || s.Filter.Where != "":
+		limit = maxList // the server filters, and LIMIT counts what is left
+	case s.Limit > 0:
 		limit = int(min(s.Limit, maxList))
 	}
 	l, err := report.Load(ctx, a.Store, s.List, catalog.Filter{Table: of, Limit: limit})
@@ -39,7 +42,16 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	if err := a.censor(ctx, x, &l); err != nil {
 		return nil, err
 	}
-	return &reply{list: &l, filter: s.Filter, limit: s.Limit}, nil
+	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
+	if r.limit == 0 && limit == maxList && grows(s.List) {
+		r.limit = longList
+	}
+	return r, nil
+}
+
+// grows reports whether a list grows with time, and is bounded for that.
+func grows(l ddl.List) bool {
+	return l == ddl.ListHistory || l == ddl.ListErrors || l == ddl.ListEvents
 }
 
 // shownTable finds the table that a name means to the client, who may see it without the rights for SHOW CREATE TABLE.

@@ -142,6 +142,38 @@ func TestKeysAreHiddenFromThoseWhoMayNotReadThem(t *testing.T) {
 	})
 }
 
+// TestLimitCountsWhatIsLeft: LIMIT comes after WHERE and FOR, whatever is newer.
+func TestLimitCountsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		older, newer := b.declare(t, "older"), b.declare(t, "newer")
+		for _, x := range []struct {
+			policy catalog.Policy
+			end    catalog.JobState
+		}{{older, catalog.JobFinished}, {newer, catalog.JobFailed}} {
+			job, err := b.store.CreateJob(t.Context(), catalog.NewJob{Policy: x.policy, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.store.FinishJob(t.Context(), job.ID, job.Fence, x.end, "because"); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.store.RecordRowError(t.Context(), catalog.RowError{PolicyID: x.policy.ID, Key: `["7"]`, Reason: "a child"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		for _, query := range []string{
+			"SHOW TTL HISTORY WHERE State = 'finished' LIMIT 1", "SHOW TTL HISTORY LIKE 'older' LIMIT 1", "SHOW TTL HISTORY FOR older LIMIT 1",
+			"SHOW TTL ERRORS FOR older LIMIT 1", "SHOW TTL EVENTS WHERE Table_name = 'older' LIMIT 1",
+		} {
+			if got := rows(t, db, query); len(got) != 1 || !strings.Contains(got[0], "|older|") {
+				t.Errorf("%s: got %q, want the line about older", query, got)
+			}
+		}
+	})
+}
+
 func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {

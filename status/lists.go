@@ -102,20 +102,7 @@ func (a *api) getErrors(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, nil, err)
 		return
 	}
-	var policy uint64
-	if f.Table.Name != "" {
-		p, err := a.store.Policy(r.Context(), f.Table)
-		if errors.Is(err, catalog.ErrNoPolicy) {
-			a.answer(w, r, errorsAnswer{Errors: []errorView{}}, nil)
-			return
-		}
-		if err != nil {
-			a.answer(w, r, nil, err)
-			return
-		}
-		policy = p.ID
-	}
-	rows, err := a.store.RowErrors(r.Context(), policy, f.Limit)
+	rows, err := a.store.RowErrors(r.Context(), f)
 	out, keys := errorsAnswer{Errors: []errorView{}}, a.bearer(r)
 	for _, e := range rows {
 		out.Errors = append(out.Errors, viewError(e, keys))

@@ -31,7 +31,7 @@ type Reads interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 	Leases(ctx context.Context) ([]catalog.Lease, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
-	RowErrors(ctx context.Context, policy uint64, limit int) ([]catalog.RowError, error)
+	RowErrors(ctx context.Context, f catalog.Filter) ([]catalog.RowError, error)
 	Samples(ctx context.Context, since time.Time) ([]catalog.Sample, error)
 	Inflows(ctx context.Context, since time.Time) ([]catalog.Inflow, error)
 }

@@ -42,19 +42,17 @@ type rowsView struct {
 	Failed    uint64  `json:"failed"`
 	Skipped   uint64  `json:"skipped"` // left for the next job
 	Examined  uint64  `json:"examined"`
+	Never     *uint64 `json:"never_expire"` // without a date, or with an implausible one
 }
 
 func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 	c := j.Counts
 	v := jobView{
 		ID: j.ID, Schema: j.Table.Schema, Table: j.Table.Name, Partition: j.Partition, State: j.State, Reason: j.Reason,
-		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: string(j.Trigger),
-		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined},
+		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: j.StartedBy(),
+		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined, j.NeverExpire()},
 		Cutoff: j.Cutoff, Inflow: j.Inflow, Tasks: j.Tasks, TasksFinished: j.TasksFinished,
 		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note,
-	}
-	if j.Trigger == catalog.TriggerManual && j.TriggeredBy != "" {
-		v.StartedBy = j.TriggeredBy
 	}
 	if p.LeftKnown {
 		v.ExpectedEnd = moment(s.Now.Add(p.Left))

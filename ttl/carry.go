@@ -331,9 +331,6 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	return w.replan(ctx, task, errAltered)
 }
 
-// planAnew signs the request for a job in the place of one whose plan does not fit any more.
-const planAnew = "engine, to plan anew"
-
 // replan ends a job whose index was dropped and asks for another one. When that does not fit either the table is left to
 // people.
 func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) error {
@@ -342,14 +339,14 @@ func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) err
 	if err != nil {
 		return err
 	}
-	if job.TriggeredBy == planAnew {
+	if job.TriggeredBy == catalog.Replanner {
 		return w.failed(ctx, task, cause.Error())
 	}
 	w.log.LogAttrs(ctx, slog.LevelInfo, "job is planned anew", append(jobAttrs(job), slog.Any("cause", cause))...)
 	if err := w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobCancelled, cause.Error()+"; another job is planned"); err != nil {
 		return err
 	}
-	return w.store.RequestRun(ctx, planAnew, job.PolicyID)
+	return w.store.RequestRun(ctx, catalog.Replanner, job.PolicyID)
 }
 
 // failed ends a job that cannot go on.

@@ -108,7 +108,7 @@ func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 		f.wait("the rest to go", func() bool { return f.rows("t") == "29000" })
 		f.wait("both jobs to end", func() bool {
 			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==
-				"cancelled index ; finished range "+planAnew
+				"cancelled index ; finished range "+catalog.Replanner
 		})
 		if got := f.text("SELECT SUM(deleted) FROM " + f.schema + "_c.job_history"); got != "1000" {
 			t.Errorf("%s rows are counted, want 1000", got)

@@ -26,7 +26,7 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
 	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
-		err = &doubtError{catalog.FirstSight}
+		err = &doubtError{known[0].Why()}
 	}
 	if err != nil || slices.ContainsFunc(known, func(i catalog.Identity) bool { return i.TableID != 0 }) {
 		return known, err
@@ -35,7 +35,7 @@ func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Id
 		return nil, err
 	}
 	if known[0].Held == catalog.FirstSight {
-		return nil, &doubtError{catalog.FirstSight}
+		return nil, &doubtError{known[0].Why()}
 	}
 	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
 		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one", w.session.server)}

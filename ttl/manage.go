@@ -149,4 +149,9 @@ func (t *ticker) forget(jobs []catalog.Job) {
 			delete(t.lookedAt, id)
 		}
 	}
+	for id := range t.summedUp {
+		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
+			delete(t.summedUp, id)
+		}
+	}
 }

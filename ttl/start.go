@@ -148,7 +148,7 @@ func (t *ticker) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (st
 func partitionHold(all []catalog.Identity, partition, reason string) string {
 	for _, i := range all {
 		if i.Partition == partition && i.Held != "" {
-			return i.Held
+			return i.Why()
 		}
 	}
 	return reason
@@ -227,9 +227,17 @@ func (t *ticker) create(ctx context.Context, n catalog.NewJob, x prospect) error
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
+	if !x.estimate.Nothing { // then nobody has looked
+		f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
+	}
 	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
 	f.Note = strings.Join(notes(x.estimate), "\n")
 	return f
+}
+
+func count(n int64) *uint64 {
+	c := uint64(max(n, 0))
+	return &c
 }
 
 // notes says which rows never expire, one line each.
@@ -239,6 +247,9 @@ func notes(e plan.Estimate) (lines []string) {
 	}
 	if e.Implausible > 0 {
 		lines = append(lines, rowsText(e.Implausible, e.Exact)+" with a zero date or one before ttl_date_floor: never expire")
+	}
+	if e.MostNeverExpire() {
+		lines = append(lines, "most of the rows never expire: is this the column that tells their age?")
 	}
 	return lines
 }

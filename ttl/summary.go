@@ -30,7 +30,7 @@ type aftermath struct {
 
 // sumUp adds what a big job leaves behind to its note, for people: the engine does nothing about it.
 func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
-	if !big(job) || strings.Contains(job.Note, "ANALYZE TABLE") { // it ended before, but that could not be written
+	if !big(job) || t.summedUp[job.ID] { // it ended before, but that could not be written
 		return
 	}
 	a, err := t.aftermathOf(ctx, job)
@@ -38,6 +38,7 @@ func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
 		facts := job.JobFacts
 		facts.Note = strings.Join(slices.DeleteFunc(append([]string{facts.Note}, a.lines()...), func(s string) bool { return s == "" }), "\n")
 		err = t.store.SetJobFacts(ctx, job.ID, job.Fence, facts)
+		t.summedUp[job.ID] = err == nil
 	}
 	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "job ends without a summary", slog.Uint64("job", job.ID), slog.Any("err", err))

@@ -35,12 +35,14 @@ type ticker struct {
 	doubted    uint64               // the witness's checks when the clock leapt
 	retryStart map[uint64]time.Time // policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
+	summedUp   map[uint64]bool      // jobs whose note says what they leave behind
 }
 
 func newTicker(e *Engine) *ticker {
 	return &ticker{
 		Engine: e, session: e.newSession(), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
+		summedUp: map[uint64]bool{},
 	}
 }
 

@@ -4,8 +4,8 @@ import "github.com/ttlproxy/ttlproxy/catalog"
 
 var historyColumns = jobColumns(
 	"Job_id", "Table_schema", "Table_name", "Partition_name", "State", "Reason", "Started", "Finished", "Seconds", "Cutoff",
-	"Rows_due", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined", "Rows_per_second",
-	"Inflow", "Oldest_expired", "Plan", "Plan_reason", "Tasks", "Started_by", "Note",
+	"Rows_due", "Never_expire", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined",
+	"Rows_per_second", "Inflow", "Oldest_expired", "Plan", "Plan_reason", "Tasks", "Started_by", "Note",
 )
 
 // History is SHOW TTL HISTORY: the jobs that have ended, the latest first.

@@ -46,7 +46,7 @@ var jobFields = map[string]jobField{
 	"Plan_reason": {Type: LongText, value: func(x jobLine) any { return x.job.PlanReason }},
 	"Tasks":       {Type: Name, value: func(x jobLine) any { return tasks(x.job) }},
 	"Owner":       {Type: Text, value: func(x jobLine) any { return orNull(x.owner) }},
-	"Started_by":  {Type: Text, value: func(x jobLine) any { return startedBy(x.job) }},
+	"Started_by":  {Type: Text, value: func(x jobLine) any { return x.job.StartedBy() }},
 	"Note":        {Type: LongText, value: func(x jobLine) any { return orNull(x.job.Note) }},
 
 	"Started":      {Type: Time, value: func(x jobLine) any { return x.job.CreatedAt }},
@@ -60,6 +60,7 @@ var jobFields = map[string]jobField{
 	"Version":         {Type: Unsigned, value: func(x jobLine) any { return x.job.Version }},
 	"Rows_deleted":    {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Deleted }},
 	"Rows_refreshed":  {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Refreshed }},
+	"Never_expire":    {Type: Unsigned, value: func(x jobLine) any { return number(x.job.NeverExpire()) }},
 	"Rows_failed":     {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Failed }},
 	"Rows_skipped":    {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Skipped }},
 	"Rows_examined":   {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Examined }},
@@ -102,14 +103,6 @@ func stateOf(x jobLine) any {
 
 // tasks is "finished/all".
 func tasks(j *catalog.Job) string { return strconv.Itoa(j.TasksFinished) + "/" + strconv.Itoa(j.Tasks) }
-
-// startedBy is the account that ran the job, or "schedule".
-func startedBy(j *catalog.Job) string {
-	if j.Trigger == catalog.TriggerManual && j.TriggeredBy != "" {
-		return j.TriggeredBy
-	}
-	return string(j.Trigger)
-}
 
 func behind(w *Work) any {
 	d, known := w.Behind()

@@ -2,7 +2,7 @@ package report
 
 var jobsColumns = jobColumns(
 	"Job_id", "Table_schema", "Table_name", "Partition_name", "State", "Reason", "Verdict", "Percent",
-	"Rows_due", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined", "Rows_per_second",
+	"Rows_due", "Never_expire", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined", "Rows_per_second",
 	"Started", "Expected_end", "Finished", "Cutoff", "Oldest_expired", "Seconds_behind", "Inflow_per_second", "Outflow_per_second",
 	"Plan", "Plan_reason", "Tasks", "Owner", "Started_by", "Note", "Version", "Rows_usual", "Rows_allowed",
 )

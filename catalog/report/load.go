@@ -13,7 +13,7 @@ type Store interface {
 	Lineage(ctx context.Context) (catalog.Lineage, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
-	RowErrors(ctx context.Context, policy uint64, limit int) ([]catalog.RowError, error)
+	RowErrors(ctx context.Context, f catalog.Filter) ([]catalog.RowError, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
 }
 
@@ -24,7 +24,7 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	case ddl.ListHistory:
 		l, err = listOf(History)(from.History(ctx, f))
 	case ddl.ListErrors:
-		l, err = listOf(Errors)(from.RowErrors(ctx, 0, f.Limit))
+		l, err = listOf(Errors)(from.RowErrors(ctx, f))
 	case ddl.ListEvents:
 		l, err = listOf(Events)(from.Events(ctx, f))
 	case ddl.ListVariables:

@@ -30,6 +30,7 @@ var tableColumns = []Column{
 	{Name: "Oldest_expired", Type: Time, Secret: true},
 	{Name: "Seconds_behind", Type: Unsigned},
 	{Name: "Watermark", Type: Time},
+	{Name: "Never_expire", Type: Unsigned},
 	{Name: "Plan", Type: Name},
 	{Name: "Plan_reason", Type: LongText},
 	{Name: "Declared_by", Type: Text},
@@ -59,7 +60,7 @@ func tableRow(w *Work) []any {
 		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
-		moment(w.Oldest()), behind(w), moment(w.Watermark()), plan, why,
+		moment(w.Oldest()), behind(w), moment(w.Watermark()), neverExpire(w), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	}
 }
@@ -91,4 +92,12 @@ func lastResult(w *Work) lastJob {
 		return lastJob{}
 	}
 	return lastJob{string(w.Last.State), w.Last.CreatedAt, w.Last.FinishedAt, w.Last.Counts.Deleted}
+}
+
+// neverExpire is what the latest job knows of rows that no job will ever delete.
+func neverExpire(w *Work) any {
+	if j := w.latest(); j != nil {
+		return number(j.NeverExpire())
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Way is how a job reaches the expired rows.
 type Way string
@@ -40,7 +43,7 @@ func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
 	if !indexScan {
 		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: ttl_enable_index_scan is OFF", s.KeyIndex)}
 	}
-	due := fmt.Sprintf("%.2g %% of the rows are due", 100*e.Share())
+	due := percent(e.Share()) + " of the rows are due"
 	if !e.Exact {
 		due = "about " + due
 	}
@@ -75,4 +78,20 @@ func (s *Statements) Second(first Choice, why error) Choice {
 		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %v", s.KeyIndex, why)}
 	}
 	return Choice{Refuse, fmt.Sprintf("no index can be read in order: %v", why)}
+}
+
+// percent writes a share for people, never rounded to all or to nothing.
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p <= 0:
+		return "0 %"
+	case p < 0.01:
+		return "less than 0.01 %"
+	case p < 1:
+		return fmt.Sprintf("%.2f %%", math.Floor(100*p)/100)
+	case p < 10:
+		return fmt.Sprintf("%.1f %%", math.Floor(10*p)/10)
+	default:
+		return fmt.Sprintf("%.0f %%", math.Floor(p))
+	}
 }

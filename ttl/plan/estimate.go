@@ -28,6 +28,14 @@ func (e Estimate) Share() float64 {
 	return float64(e.Expired) / float64(e.Rows)
 }
 
+// fewRows make no majority.
+const fewRows = 10
+
+// MostNeverExpire reports whether more than half of the rows have no date, or one that is taken for none.
+func (e Estimate) MostNeverExpire() bool {
+	return e.Rows >= fewRows && 2*(e.Null+e.Implausible) > e.Rows
+}
+
 const (
 	countRows = 5_000 // tables up to about this size are counted instead of sampled
 	samples   = 16

@@ -38,6 +38,7 @@ func (v *preview) warnings(p *Preview) []string {
 		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it", v.Rule.TimeZone)
 	warn(p.Null > 0, "rows without a date, which never expire: %s", about(p.Null, p.RowsExact))
 	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
+	warn(v.due.MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?", v.Rule.Column)
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
 	dependence := v.facts.SessionDependence(v.Rule.Column)
