@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -20,15 +21,17 @@ const selectTables = `SELECT t.table_schema, t.table_name, COALESCE(t.create_opt
 	FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name)
 	WHERE t.table_schema IN (?, ?) AND t.table_type = 'BASE TABLE' GROUP BY 1, 2, 3`
 
+// changed are the errors of a table that is no more what it was a moment ago.
+var changed = []uint16{1054, 1146, 1412}
+
 // look reads all tables. One that goes meanwhile makes it look again.
 func (e *eyes) look(ctx context.Context) (map[name]table, []row, error) {
 	for {
 		tables, rows, err := e.once(ctx)
-		var gone *mysql.MySQLError
-		if errors.As(err, &gone) && (gone.Number == 1146 || gone.Number == 1054 || gone.Number == 1412) && ctx.Err() == nil {
-			continue
+		gone, refused := errors.AsType[*mysql.MySQLError](err)
+		if !refused || ctx.Err() != nil || !slices.Contains(changed, gone.Number) {
+			return tables, rows, err
 		}
-		return tables, rows, err
 	}
 }
 

@@ -79,8 +79,7 @@ func shapesOf() []string {
 	if text := os.Getenv("TTLPROXY_MODEL_SHAPES"); text != "" {
 		return strings.Split(text, ",")
 	}
-	all := slices.Sorted(maps.Keys(shapes()))
-	return slices.DeleteFunc(all, func(n string) bool { return n == "raced" }) // by name only, until a DDL's end is sure of its table
+	return slices.Sorted(maps.Keys(shapes()))
 }
 
 // fault is a script that went wrong, and how.

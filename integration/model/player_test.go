@@ -190,7 +190,7 @@ func (p *player) fill(ctx context.Context, names ...name) error {
 func (p *player) write(ctx context.Context, statements ...string) error {
 	p.moved = true
 	err := p.exec(ctx, statements...)
-	if refused := (*mysql.MySQLError)(nil); errors.As(err, &refused) {
+	if _, refused := errors.AsType[*mysql.MySQLError](err); refused {
 		return nil
 	}
 	return err

@@ -101,11 +101,10 @@ func (s *session) outcomes(text string, n int) []outcome {
 
 // judged is what an answer says. The proxy's own errors may come when the server has done its part.
 func judged(err error) outcome {
-	var answer *mysql.MyError
-	switch {
-	case err == nil:
+	if err == nil {
 		return done
-	case errors.As(err, &answer) && answer.Code != codeOfProxy:
+	}
+	if answer, ok := errors.AsType[*mysql.MyError](err); ok && answer.Code != codeOfProxy {
 		return refused
 	}
 	return unknown
