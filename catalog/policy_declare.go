@@ -131,14 +131,12 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	return p, s.record(ctx, tx, p.event(kind, who.Account, text))
 }
 
-// Remove takes a table's policy away. A table without one is no error, as in TiDB.
+// Remove takes away the policy that a name has, or says ErrNoPolicy.
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	t = s.stored(t)
 	return s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
 		p, err := s.policy(ctx, tx, t)
 		switch {
-		case errors.Is(err, ErrNoPolicy):
-			return nil
 		case err != nil:
 			return err
 		case p.Stage != nil:

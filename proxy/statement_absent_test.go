@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // A table that another session renames to and fro is never said to have got or lost a TTL when it has not.
@@ -40,6 +42,36 @@ func TestTableThatComesAndGoes(t *testing.T) {
 		}
 		stop()
 		<-moved
+	})
+}
+
+// A policy that has moved on with its table, by a RENAME through the proxy that was under way, is not said to be removed.
+func TestRemoveDoesNotMissARename(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		c := t.session(t.server.Config(t.schema))
+		c.run("CREATE TABLE t" + hourlyTable)
+		locker := t.session(t.server.Config(t.schema))
+		locker.run("LOCK TABLES t WRITE")
+
+		removed, renamed := make(chan error, 1), make(chan error, 1)
+		go func() { removed <- c.try("ALTER TABLE t REMOVE TTL") }()
+		t.await("REMOVE TTL does not wait for the table", func() bool {
+			return t.text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '"+t.schema+
+				"' AND INFO LIKE 'ALTER TABLE%' AND STATE LIKE 'Waiting%lock'") == "1"
+		})
+		go func() {
+			_, err := t.db.ExecContext(t.Context(), "RENAME TABLE t TO moved")
+			renamed <- err
+		}()
+		t.awaitState("t", catalog.PolicyStopped)
+		locker.run("UNLOCK TABLES")
+
+		if err := <-renamed; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-removed; err == nil && t.policy("moved") != "" {
+			t.Error("REMOVE TTL answered OK, and the policy is in force under the table's new name")
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -133,7 +134,7 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		return t.withoutRight(err, table)
 	}
 	if a.Clause.Remove {
-		err = t.remove(ctx, table)
+		err = t.remove(ctx, table, p)
 	} else {
 		err = t.write(ctx, a, table, p)
 	}
@@ -151,8 +152,17 @@ func (t *turn) withoutRight(err error, table catalog.Table) error {
 	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have changed at this moment: try again", table)
 }
 
-func (t *turn) remove(ctx context.Context, table catalog.Table) error {
-	return insist(ctx, catalogWait, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
+// remove takes away the policy of the name. One that was there a moment ago and is not any more has moved on with its table: then
+// nothing has been removed, and nobody is told so.
+func (t *turn) remove(ctx context.Context, table catalog.Table, p *catalog.Policy) error {
+	err := insist(ctx, catalogWait, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
+	if !errors.Is(err, catalog.ErrNoPolicy) {
+		return err
+	}
+	if p != nil {
+		return t.withoutRight(nil, table)
+	}
+	return nil
 }
 
 // write checks the clause against the table as it is and makes it the policy.

@@ -135,14 +135,22 @@ func (t *theatre) created(table string) string {
 // awaitState waits until the policy of a table is in the state.
 func (t *theatre) awaitState(table string, want catalog.PolicyState) {
 	t.Helper()
+	t.await(fmt.Sprintf("policy of %s never became %s", table, want), func() bool {
+		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
+		return err == nil && p.State == want
+	})
+}
+
+// await looks until it is so.
+func (t *theatre) await(otherwise string, so func() bool) {
+	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 500 {
-		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
-		if err == nil && p.State == want {
+	for range 1000 {
+		if so() {
 			return
 		}
 		<-tick.C
 	}
-	t.Fatalf("policy of %s never became %s", table, want)
+	t.Fatal(otherwise)
 }
