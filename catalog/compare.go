@@ -85,7 +85,7 @@ func altered(known, now []Identity) bool {
 }
 
 // holdReplaced returns now, with each partition held whose name stands for another one than before. A hold stays until
-// the policy is armed again, and an id until it is seen again.
+// the policy is armed again, and an id until it is seen again. It goes with the rows, too.
 func holdReplaced(known, now []Identity) []Identity {
 	out := slices.Clone(now)
 	for i, n := range out {
@@ -105,7 +105,38 @@ func holdReplaced(known, now []Identity) []Identity {
 				n.Partition, before.TableID, n.TableID)
 		}
 	}
+	return spreadHolds(known, out)
+}
+
+// spreadHolds returns now, with each partition held that may have got rows of one that was held: where that is gone, or was made anew,
+// nobody knows which of the new ones have them.
+func spreadHolds(known, now []Identity) []Identity {
+	reason := scattered(known, now)
+	if reason == "" {
+		return now
+	}
+	out := slices.Clone(now)
+	for i, n := range out {
+		if n.Partition != "" && n.TableID != 0 && n.Held == "" && !slices.ContainsFunc(known, n.samePlace) {
+			out[i].Held = reason
+		}
+	}
 	return out
+}
+
+// scattered says of which held partition the rows may be elsewhere now; empty for none. A whole table that is held stays so by itself.
+func scattered(known, now []Identity) string {
+	for _, k := range known {
+		if k.Partition != "" && k.Held != "" && k.Held != FirstSight && !slices.ContainsFunc(now, k.samePlace) {
+			return "it may have got rows that were held: " + strings.TrimPrefix(k.Held, "it may have got rows that were held: ")
+		}
+	}
+	return ""
+}
+
+// samePlace reports whether two identities are of one partition, with the same rows.
+func (i Identity) samePlace(o Identity) bool {
+	return i.Partition == o.Partition && i.TableID == o.TableID
 }
 
 // anyHeld reports whether a partition is held on its own.

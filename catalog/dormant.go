@@ -50,6 +50,12 @@ func (s *Store) writeDormancy(ctx context.Context, tx *sql.Tx, policy uint64, st
 	return err
 }
 
+// forgetHome lets no policy come back to a name by itself that another one has had since, or from which TTL was removed: the name decides.
+func (s *Store) forgetHome(ctx context.Context, tx *sql.Tx, name Table, but uint64) error {
+	_, err := s.exec(ctx, tx, forgetHome, name.Schema, name.Name, but)
+	return err
+}
+
 // removeCopies takes the sleeping copies of a policy away with it: what its name has given up, no copy brings back.
 func (s *Store) removeCopies(ctx context.Context, tx *sql.Tx, actor string, origin Policy) error {
 	copies, err := s.policies(ctx, tx, selectCopies, origin.ID)

@@ -135,6 +135,9 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	t = s.stored(t)
 	return s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
+		if err := s.forgetHome(ctx, tx, t, 0); err != nil {
+			return err
+		}
 		p, err := s.policy(ctx, tx, t)
 		switch {
 		case err != nil:
@@ -170,6 +173,9 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaratio
 		return Policy{}, err
 	}
 	if err := s.rememberIdentity(ctx, tx, id, seen); err != nil {
+		return Policy{}, err
+	}
+	if err := s.forgetHome(ctx, tx, d.Table, id); err != nil {
 		return Policy{}, err
 	}
 	p, err := s.policy(ctx, tx, d.Table)

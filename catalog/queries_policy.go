@@ -74,7 +74,8 @@ const (
 	deleteDormancy = `DELETE FROM {dormant} WHERE policy_id = ?`
 	insertDormancy = `INSERT INTO {dormant} (policy_id, origin, origin_version, origin_column, home_schema, home_table, home_state, home_reason, home_approved)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	selectRequired = `SELECT approval_required, approval_reason FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
+	forgetHome     = `UPDATE {dormant} SET home_schema = '', home_table = '' WHERE home_schema = ? AND home_table = ? AND policy_id <> ?`
+	selectRequired = `SELECT approval_required, approval_reason, enabled FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
 	sharePause     = `UPDATE {pause} z JOIN {pause} o ON o.policy_id = ?
  SET z.paused = TRUE, z.reason = o.reason, z.paused_by = o.paused_by, z.paused_at = o.paused_at, z.until = o.until
  WHERE z.policy_id = ? AND o.paused AND (o.until IS NULL OR o.until > UTC_TIMESTAMP(6))

@@ -47,6 +47,8 @@ type Intent struct {
 	// Imports says by what words the DDL brings rows in that were not there. They are never covered by an approval given before, nor by the
 	// cutoff of a job that runs.
 	Imports string `json:"imports,omitempty"`
+	// Redates says that the DDL may give the rows other dates under the name of the TTL column.
+	Redates bool `json:"redates,omitempty"`
 	// Dormant puts the policy to sleep: the table gets the name of an online schema change's copy.
 	Dormant bool `json:"dormant,omitempty"`
 	// Copy is where the rule of a new table was copied from; nil for one that somebody wrote.
@@ -80,6 +82,8 @@ type stageIntent struct {
 	Approved     bool        `json:"approved,omitempty"`
 	// Stranger says why a dormant policy's table was another one already before the DDL; empty if it was not.
 	Stranger string `json:"stranger,omitempty"`
+	// Altered says that the table was altered around the proxy before the DDL: its columns may hold other dates.
+	Altered bool `json:"altered,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
 	Shape    *Shape     `json:"shape,omitempty"`

@@ -93,6 +93,8 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 	}
 	old, err := s.policy(ctx, tx, in.Table)
 	switch {
+	case errors.Is(err, ErrNoPolicy) && in.Remove:
+		return 0, s.forgetHome(ctx, tx, in.Table, 0)
 	case errors.Is(err, ErrNoPolicy) && in.Rule == nil:
 		return 0, nil
 	case errors.Is(err, ErrNoPolicy):
@@ -138,7 +140,7 @@ func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, i
 		intent.Before, intent.BeforeReason = PolicyDisarmed, why
 	}
 	if altered(known, seen.Identities) {
-		intent.Approved = false
+		intent.Approved, intent.Altered = false, true
 	}
 	return nil
 }

@@ -107,14 +107,14 @@ type ending struct {
 	text   string
 	done   bool // the DDL has happened
 	moved  bool // the DDL renamed its table
-	// anew says that the table holds rows that were not there before: no approval covers them, and no job that runs.
+	// anew says that the table holds rows, or dates, that were not there before: no approval covers them, and no job that runs.
 	anew bool
 	// require says why the policy waits for approval from now on; empty for no other reason than before.
 	require string
 	// swapped says that another table has taken the name, and the policy stays with the name.
 	swapped  bool
 	dormancy dormancy // what it remembers, or remembered
-	// bound are policies whose pause and missing approval hold for this one, too.
+	// bound are policies whose pause, missing approval and TTL_ENABLE='OFF' hold for this one, too.
 	bound   []Policy
 	warning string   // for the client
 	shared  []string // what became of bound, for the client
@@ -166,9 +166,14 @@ func (e ending) followed(after looks) ending {
 	if g.Rule != nil {
 		e.rule, e.kind, e.text = *g.Rule, EventChanged, g.Rule.String()
 	}
-	if e.anew = g.Imports != "" || g.Kind == IntentReplace; g.Imports != "" {
+	e.anew = g.Imports != "" || g.Redates || g.Kind == IntentReplace
+	if g.Imports != "" {
 		e.require = "rows were brought in by " + g.Imports
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
+	}
+	if why := scattered(g.Identity, e.seen.Identities); why != "" && len(e.seen.Identities) == 1 && !g.Arm {
+		e.anew, e.require, e.kind, e.text = true, why, EventBraked, why
+		e.warning = "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + why
 	}
 	switch {
 	case !e.seen.Exists:

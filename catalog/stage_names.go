@@ -10,7 +10,7 @@ import (
 )
 
 // settleNames decides what becomes of policies whose tables have taken other names, or were copied. The name decides: a copy brings its
-// columns and nothing else, a name without a policy wakes none, and what is paused or held stays so.
+// columns and nothing else, a name without a policy wakes none, and what is paused, held or off stays so.
 func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]ending, error) {
 	for i := range ends {
 		if err := s.remember(ctx, &ends[i], after); err != nil {
@@ -32,7 +32,24 @@ func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]
 			ends = append(ends, *other)
 		}
 	}
+	yieldNames(ends)
 	return ends, s.bindNames(ctx, ends)
+}
+
+// yieldNames ends each policy that would stay with a name which the table of another one has taken: its own is not there.
+func yieldNames(ends []ending) {
+	for i := range ends {
+		stays := &ends[i]
+		if stays.moved || stays.state == "" {
+			continue
+		}
+		for _, in := range ends {
+			if in.moved && in.state != "" && in.table == stays.table {
+				stays.state, stays.kind, stays.text = "", EventDropped, fmt.Sprintf("the table of %s has taken its name", in.policy.Table)
+				stays.warning = fmt.Sprintf("the TTL policy of %s is gone: %s", stays.table, stays.text)
+			}
+		}
+	}
 }
 
 // takesNameAsleep reports whether a table with a dormant policy has got a name that is no copy's.
@@ -52,6 +69,12 @@ func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error
 		e.dormancy.Copy = *g.Copy
 	case e.state == PolicyDormant && e.moved && !after[e.policy.Table].Exists:
 		e.dormancy = dormancy{home: e.policy.Table, state: g.Before, reason: g.BeforeReason, approved: g.Approved}
+	}
+	if g.Altered || g.Redates {
+		e.dormancy.approved = false
+	}
+	if g.Redates {
+		e.dormancy.Copy = Copy{} // it does not hold the dates of its origin
 	}
 	return err
 }
@@ -254,7 +277,7 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	case in.policy.Stage.Stranger != "":
 		return "", false, "the table that took its name is not the copy that it was: " + in.policy.Stage.Stranger
 	case tied && strings.EqualFold(tie.Column, was):
-		return in.rule.Column, true, ""
+		return in.rule.Column, !in.policy.Stage.Altered, ""
 	case tied:
 		return "", false, fmt.Sprintf("its TTL column was changed from %s to %s while a copy was made", tie.Column, was)
 	case !strings.EqualFold(in.rule.Column, was):
@@ -267,7 +290,7 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	return was, false, ""
 }
 
-// bindNames lets pauses and missing approvals stay with their names, where tables with policies of their own trade places.
+// bindNames lets pauses, missing approvals and TTL_ENABLE='OFF' stay with their names, where tables with policies of their own trade places.
 func (s *Store) bindNames(ctx context.Context, ends []ending) error {
 	for i := range ends {
 		in := &ends[i]
@@ -291,13 +314,13 @@ func (s *Store) bindNames(ctx context.Context, ends []ending) error {
 	return nil
 }
 
-// shareHolds makes a policy wait for what others wait for.
+// shareHolds makes a policy wait for what others wait for, and switches it off where they are.
 func (s *Store) shareHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	e.shared = nil
 	for _, other := range e.bound {
-		var required bool
+		var required, enabled bool
 		var reason string
-		err := tx.QueryRowContext(ctx, s.sql(selectRequired), other.ID).Scan(&required, &reason)
+		err := tx.QueryRowContext(ctx, s.sql(selectRequired), other.ID).Scan(&required, &reason, &enabled)
 		if isNoRows(err) {
 			continue // it was removed meanwhile
 		}
@@ -313,6 +336,10 @@ func (s *Store) shareHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 		}
 		if e.state == PolicyDormant {
 			continue
+		}
+		if !enabled && e.rule.Enabled && !e.policy.Stage.Arm {
+			e.rule.Enabled = false
+			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s is off, as that of %s is: ALTER TABLE %[1]s TTL_ENABLE='ON'", e.table, other.Table))
 		}
 		if required && !e.policy.Approval.Required {
 			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s waits for APPROVE TTL JOB, as that of %s does", e.table, other.Table))

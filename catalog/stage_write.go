@@ -99,6 +99,9 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	if err := s.writeDormancy(ctx, tx, e.policy.ID, e.state, e.dormancy); err != nil {
 		return err
 	}
+	if err := s.forgetHome(ctx, tx, e.table, e.policy.ID); err != nil {
+		return err
+	}
 	if err := s.writeJobs(ctx, tx, e, shape); err != nil {
 		return err
 	}
@@ -137,6 +140,9 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 		if k >= 0 {
 			e.seen.Identities[i].Held = known[k].Held
 		}
+	}
+	if e.policy.Stage.Kind != IntentTruncate { // which leaves no rows
+		e.seen.Identities = spreadHolds(known, e.seen.Identities)
 	}
 	return nil
 }

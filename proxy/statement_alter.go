@@ -287,6 +287,18 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 	return column, nil
 }
 
+// redates reports whether the TTL column gets dates that nobody has looked at: it is another one than before, although the name may be
+// the same, or is computed anew.
+func redates(specs []ddl.Spec, was, is string) bool {
+	column, refused := follow(was, specs)
+	if refused != nil || !strings.EqualFold(column, is) {
+		return true
+	}
+	return slices.ContainsFunc(specs, func(s ddl.Spec) bool {
+		return strings.EqualFold(s.NewColumn.Name, is) && s.NewColumn.Expression != ""
+	})
+}
+
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
 func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
 	if err := t.needsToAlter(a); err != nil {
@@ -298,7 +310,7 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		if err != nil {
 			return declaredWithout(err)
 		}
-		intent.Rule = &rule
+		intent.Rule, intent.Redates = &rule, p != nil && redates(a.Specs, p.Rule.Column, rule.Column)
 	}
 	if a.Clause != nil {
 		hold, err := t.held(ctx, a.Clause)
