@@ -17,8 +17,8 @@ var pins = []string{
 	`SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00', foreign_key_checks = 1, unique_checks = 1,
  sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0,
  max_sort_length = 1024, group_concat_max_len = 1048576, div_precision_increment = 4, default_week_format = 0, lc_time_names = 'en_US'
- /*M!100600 , max_statement_time = 0, check_constraint_checks = 1, sql_if_exists = 0, old_mode = '', default_regex_flags = '',
- query_cache_type = 0 */
+ /*M!100600 , alter_algorithm = 'DEFAULT', max_statement_time = 0, check_constraint_checks = 1, sql_if_exists = 0, old_mode = '',
+ default_regex_flags = '', query_cache_type = 0 */
  /*!80000 , max_execution_time = 0 */ /*!80030 , show_gipk_in_create_table_and_information_schema = 1,
  optimizer_switch = 'hypergraph_optimizer=off' */`,
 }

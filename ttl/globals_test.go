@@ -139,7 +139,7 @@ func set(t *testing.T, db *sql.DB, name, level string) {
 
 // hostile are values for variables that take no number, the first that the server takes.
 var hostile = map[string][]string{
-	"init_connect": {`'SET autocommit = 0, foreign_key_checks = 0, sql_select_limit = 1; START TRANSACTION READ ONLY'`},
+	"init_connect": {`'SET foreign_key_checks = 0, sql_select_limit = 1; START TRANSACTION READ ONLY'`},
 	"sql_mode": {
 		`'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,IGNORE_SPACE,NO_UNSIGNED_SUBTRACTION,REAL_AS_FLOAT,TRADITIONAL,ONLY_FULL_GROUP_BY,PAD_CHAR_TO_FULL_LENGTH'`,
 	},
@@ -201,7 +201,7 @@ var reachesUs = because(map[string]string{
 	"how long the server waits for us; a connection that went away is opened again": `idle_readonly_transaction_timeout
 		idle_transaction_timeout idle_write_transaction_timeout interactive_timeout net_read_timeout net_retry_count net_write_timeout
 		wait_timeout deadlock_search_depth_long deadlock_search_depth_short deadlock_timeout_long deadlock_timeout_short wsrep_retry_autocommit`,
-	"what a new table or schema is made with: the catalog's say it all": `alter_algorithm character_set_server collation_database
+	"what a new table or schema is made with: the catalog's say it all": `character_set_server collation_database
 		character_set_database collation_server column_compression_threshold column_compression_zlib_level column_compression_zlib_strategy
 		column_compression_zlib_wrap default_collation_for_utf8mb4 default_storage_engine enforce_storage_engine
 		explicit_defaults_for_timestamp external_table_secondary_storage_engine external_table_storage_engine innodb_compression_default
