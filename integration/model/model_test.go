@@ -52,13 +52,22 @@ func try(t *testing.T, flavour sandbox.Flavour) {
 		t.Fatal("what had to go was not watched")
 	}
 	began := time.Now()
-	found, scripts := h.search(t, uint64(began.UnixNano()), shapes, lengthOf(t))
+	found, scripts := h.search(t, firstSeed(), shapes, lengthOf(t))
 	t.Logf("%d scripts, %d steps (%.0f each second); %d times what had to go went; %d times a policy stayed armed that did nothing",
 		scripts, h.steps.Load(), float64(h.steps.Load())/time.Since(began).Seconds(), h.liveness.Load(), h.doubted.Load())
 	if found != nil {
 		t.Logf("found after %v and %d scripts", time.Since(began).Round(time.Second), scripts)
 		h.judge(t, found.script, found.wrong)
 	}
+}
+
+// firstSeed is where a search begins. One that is told how long it may take looks for something new; the one that belongs to every
+// change plays the same scripts each time, so that it says the same of the same program.
+func firstSeed() uint64 {
+	if os.Getenv("TTLPROXY_MODEL_TIME") == "" {
+		return 1
+	}
+	return uint64(time.Now().UnixNano())
 }
 
 // lengthOf is how long to search: half a minute, unless told otherwise.
