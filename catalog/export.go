@@ -69,7 +69,11 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 	if p.State != PolicyArmed {
 		fmt.Fprintf(&b, "-- %s: %s\n", p.State, oneLine(p.Reason))
 	}
-	if p.State == PolicyDisarmed || p.State == PolicyDormant {
+	standing := p.State
+	if p.Stage != nil {
+		standing = p.Stage.Before // a statement is changing the table just now
+	}
+	if standing == PolicyDisarmed || standing == PolicyDormant {
 		rule.Enabled = false // a declaration would arm it, for a table that somebody should look at first
 	}
 	if p.Approval.Required {

@@ -171,6 +171,25 @@ func TestExportKeepsHolds(t *testing.T) {
 	})
 }
 
+// A policy that is disarmed comes back switched off, also when a statement is changing its table while the export is made.
+func TestExportKeepsWhatIsDisarmedOff(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		if err := b.Disarm(t.Context(), "dba", p.ID, p.Version, "a test"); err != nil {
+			t.Fatal(err)
+		}
+		staged := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+
+		if got, err := b.Export(t.Context()); err != nil || !strings.Contains(got, "TTL_ENABLE='OFF'") {
+			t.Errorf("got %q, %v, want it switched off", got, err)
+		}
+		if err := staged.Discard(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // What was paused or limited stays so when it comes back: a policy is switched on only behind its pause, and its dates are read in the same zone.
 func TestExportKeepsPausesAndSettings(t *testing.T) {
 	t.Parallel()
@@ -191,7 +210,7 @@ func TestExportKeepsPausesAndSettings(t *testing.T) {
 		zone := "-- dates are in zone UTC, from the server\n"
 		want := "SET GLOBAL ttl_job_enable = OFF;\nSET GLOBAL ttl_delete_rows_limit = 500;\nSET GLOBAL ttl_default_time_zone = 'Europe/Berlin';\n" +
 			"-- paused by dba@%\nPAUSE TTL;\n" +
-			zone + "-- paused by ann@%, until 2999-01-01 00:00:00 UTC\n" +
+			zone + "-- paused by ann@%, until 2999-01-01 00:00:00+00:00\n" +
 			"ALTER TABLE $.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n" +
 			"PAUSE TTL FOR $.`a`;\nALTER TABLE $.`a` TTL_ENABLE='ON';\n" +
 			zone + "ALTER TABLE $.`b` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
