@@ -152,7 +152,7 @@ func (p *player) execute(on *session, s step) {
 
 // tick waits for the next second of the server, which tells two tables of one name apart.
 func (p *player) tick(ctx context.Context) error {
-	return p.exec(ctx, "DO SLEEP(1.02 - MICROSECOND(NOW(6)) / 1000000)")
+	return p.exec(ctx, "DO SLEEP(1.05 - MICROSECOND(NOW(6)) / 1000000)")
 }
 
 // killProxy ends the script's proxy without warning, waits until the server has noticed, and starts another.
