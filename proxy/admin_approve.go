@@ -57,7 +57,7 @@ func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
 	defer cancel()
 	preview, err := plan.Glance(ctx, a.DB, a.Store, p.Table, p.Rule)
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // as much as the next run finds, which is judged then
+		return nil, nil //nolint:nilnil // as much as the next run finds, which is judged then
 	}
 	due := uint64(max(preview.Due, 0))
 	return &due, nil

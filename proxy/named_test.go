@@ -99,8 +99,7 @@ func TestNamedAnswersAreTheServers(t *testing.T) {
 			"EXECUTE s", "EXECUTE s USING @one", "DEALLOCATE PREPARE s",
 		} {
 			message := func(err error) string {
-				var refused *mysql.MySQLError
-				if errors.As(err, &refused) {
+				if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 					return fmt.Sprintf("%d %s", refused.Number, strings.ReplaceAll(refused.Message, t.schema, "$"))
 				}
 				return fmt.Sprint(err)

@@ -137,12 +137,11 @@ func TestConsentIsForOneRun(t *testing.T) {
 type lifetime struct {
 	inflow   func(hour int) int64
 	rows     func(hour int) int64
-	interval int            // hours
-	idle     map[int]bool   // hours without an engine
-	imports  map[int]int64  // old rows that come in at an hour
-	held     map[int]bool   // imports that were held
-	falsely  []int          // hours at which a run was held without one
-	approve  func(int) bool // whether somebody approves what is held
+	interval int           // hours
+	idle     map[int]bool  // hours without an engine
+	imports  map[int]int64 // old rows that come in at an hour
+	held     map[int]bool  // imports that were held
+	falsely  []int         // hours at which a run was held without one
 }
 
 // live runs the brake over the table's life as the engine does: runs are judged, bounded, remembered; what is held waits until somebody has approved

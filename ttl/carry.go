@@ -298,11 +298,10 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 
 // refused pauses the job when it was the server's state that kept the barrier closed. Otherwise whoever bumped the fence knows why.
 func (w *worker) refused(ctx context.Context, task catalog.Task) error {
-	var doubt *doubtError
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
 		why, err = serverHold(ctx, w.session, *w.limits.Load())
-	} else if errors.As(err, &doubt) {
+	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
 		why, err = doubt.reason, nil
 	}
 	if err != nil || why == "" {

@@ -135,9 +135,10 @@ func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.
 
 // holds asks for reasons to wait, of the server first.
 func (t *ticker) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (string, error) {
-	if err := t.store.Reserved(p.Table); err != nil {
-		return err.Error(), nil // it was moved there
+	if moved := t.store.Reserved(p.Table); moved != nil {
+		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
 	}
+
 	why, err := serverHold(ctx, t.session, *t.limits.Load())
 	if err != nil || why != "" {
 		return why, err
