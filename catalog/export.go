@@ -116,12 +116,7 @@ func OpenExisting(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
-	}
-	defer conn.Close()
-	done, err := s.migrated(ctx, conn, steps)
+	done, err := s.upToDate(ctx, steps)
 	if err != nil {
 		return nil, err
 	}

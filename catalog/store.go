@@ -45,23 +45,49 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := migrations(migrationFiles)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.refuseShared(ctx, steps); err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
-	}
-	if err := s.migrate(ctx, steps); err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
-	}
-	if err := s.complete(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	if err := s.found(ctx); err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	return s, nil
+}
+
+// prepare brings the schema up to date. What is wrong with a catalog that is there already is said first; whatever else is in its schema
+// may be a part of it, by another name or of a later version.
+func (s *Store) prepare(ctx context.Context) error {
+	steps, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+	done, err := s.upToDate(ctx, steps)
+	if err != nil {
+		return err
+	}
+	if done {
+		if err := s.complete(ctx); err != nil {
+			return err
+		}
+	}
+
+	if err := s.refuseShared(ctx, steps); err != nil || done {
+		return err
+	}
+	if err := s.migrate(ctx, steps); err != nil {
+		return err
+	}
+	return s.complete(ctx)
+}
+
+// upToDate reports whether every step has been applied, and changes nothing.
+func (s *Store) upToDate(ctx context.Context, steps []migration) (bool, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return false, fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close()
+	return s.migrated(ctx, conn, steps)
 }
 
 func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
