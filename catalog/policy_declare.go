@@ -134,22 +134,32 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 // Remove takes away the policy that a name has, or says ErrNoPolicy.
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	t = s.stored(t)
-	return s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
+	there := false
+	err := s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
 		if err := s.forgetHome(ctx, tx, t, 0); err != nil {
 			return err
 		}
+
 		p, err := s.policy(ctx, tx, t)
 		switch {
+		case errors.Is(err, ErrNoPolicy):
+			return nil // what the name remembered is forgotten all the same
 		case err != nil:
 			return err
 		case p.Stage != nil:
 			return ErrTableInDDL
 		}
+
+		there = true
 		if err := s.removeCopies(ctx, tx, who.Account, p); err != nil {
 			return err
 		}
 		return s.remove(ctx, tx, who.Account, p, EventRemoved, "REMOVE TTL")
 	})
+	if err == nil && !there {
+		err = ErrNoPolicy
+	}
+	return err
 }
 
 // remove deletes a policy with everything that hangs on it; its history and events stay.

@@ -25,9 +25,21 @@ func (g *Staged) Empty() bool { return len(g.ids) == 0 }
 // returns: whatever happens to this process, the client or the server, no row is deleted under the old rule until somebody has looked.
 func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
 	intents = s.compose(intents)
+	staged, err := s.stage(ctx, who, intents)
+	if errors.Is(err, ErrPolicyChanged) {
+		staged, err = s.stage(ctx, who, intents) // the tables were looked at before others were done with them
+	}
+	return staged, err
+}
+
+func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
 	before := make([]Seen, len(intents))
+	policies := make([]Policy, len(intents))
 	for i, in := range intents {
 		var err error
+		if policies[i], err = s.Policy(ctx, in.Table); err != nil && !errors.Is(err, ErrNoPolicy) {
+			return nil, err
+		}
 		if before[i], err = s.Look(ctx, in.Table); err != nil {
 			return nil, err
 		}
@@ -40,7 +52,7 @@ func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Stage
 	err = s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
 		staged.ids = nil
 		for i, in := range intents {
-			id, err := s.stageOne(ctx, tx, who, in, before[i], newest)
+			id, err := s.stageOne(ctx, tx, who, in, before[i], policies[i], newest)
 			if err != nil {
 				return fmt.Errorf("%s: %w", in.Table, err)
 			}
@@ -85,14 +97,18 @@ func (s *Store) compose(intents []Intent) []Intent {
 	return out
 }
 
-// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither.
-func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen, newest origin) (uint64, error) {
+// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither. What was seen of the
+// table belongs to the policy that was read before it; another one by now is about a table that was not looked at.
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen, read Policy, newest origin) (uint64, error) {
 	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities, Origin: originOf(newest, seen)}
 	if seen.Exists {
 		intent.Shape = &seen.Shape
 	}
+
 	old, err := s.policy(ctx, tx, in.Table)
 	switch {
+	case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && (old.ID != read.ID || old.Version != read.Version):
+		return 0, ErrPolicyChanged
 	case errors.Is(err, ErrNoPolicy) && in.Remove:
 		return 0, s.forgetHome(ctx, tx, in.Table, 0)
 	case errors.Is(err, ErrNoPolicy) && in.Rule == nil:

@@ -12,10 +12,10 @@ import (
 )
 
 // MariaDB may open every table of the server to answer a question about one, which takes seconds where there are thousands of
-// them. Its slow log tells for each statement that was run. One question is meant to be so: it is asked for all tables at once.
+// them. Its slow log tells for each statement that was run. One question of the test's own does so, to show that the log tells.
 func TestQuestionsOpenOneTable(t *testing.T) {
 	t.Parallel()
-	const meant = "GROUP BY CREATE_TIME"
+	const meant = "SELECT COUNT(*) FROM information_schema.TABLES WHERE CREATE_TIME IS NULL"
 	s := mysqltest.Start(t, sandbox.MariaDB, "--slow-query-log", "--long-query-time=0", "--log-slow-verbosity=explain")
 	p := program.Start(t, program.Config{Args: append(proxyArgs(s), "--engine=on")})
 	config := s.Config(s.Database(t))
@@ -37,6 +37,10 @@ func TestQuestionsOpenOneTable(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
+	if err := execute(t.Context(), s.Config(""), meant); err != nil {
+		t.Fatal(err)
+	}
+
 	var log string
 	if err := s.DB(t).QueryRowContext(t.Context(), "SELECT CONCAT(@@datadir, @@slow_query_log_file)").Scan(&log); err != nil {
 		t.Fatal(err)

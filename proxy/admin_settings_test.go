@@ -130,8 +130,8 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		if n := count(t, st); n != 3 {
-			t.Errorf("prepared: %d lines, want 3", n)
+		if n := count(t, st); n != 4 {
+			t.Errorf("prepared: %d lines, want 4", n)
 		}
 	})
 }
