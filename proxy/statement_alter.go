@@ -319,17 +319,38 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		}
 		intent.Hold, intent.Arm, intent.Declares = hold, wakes(a.Clause, p), a.Clause.TTL != nil
 	}
-	for _, s := range a.Specs {
-		if s.Change != ddl.RenameTable {
-			continue
-		}
-		if to, ok := t.table(*s.Other); ok {
-			intent.To, intent.Dormant = &to, isGhost(to)
-		}
+	if err := t.renamedBy(a, table, p, &intent); err != nil {
+		return err
 	}
 	intents := others
 	if p != nil || a.Clause != nil {
 		intents = append(intents, intent)
 	}
 	return t.carry(ctx, change{declares: a.Clause != nil, intents: intents})
+}
+
+// renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may go there.
+func (t *turn) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, intent *catalog.Intent) error {
+	for _, s := range a.Specs {
+		if s.Change != ddl.RenameTable {
+			continue
+		}
+		to, ok := t.table(*s.Other)
+		if !ok {
+			continue
+		}
+		intent.To, intent.Dormant = &to, isGhost(to)
+		if intent.Rule == nil {
+			continue // no policy goes along
+		}
+
+		moved := passage{Rename: ddl.Rename{From: a.Table, To: *s.Other}, from: table, to: to, policy: p}
+		if a.Clause != nil && wakes(a.Clause, p) {
+			moved.policy = nil
+		}
+		if err := t.mayMove(moved); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -199,16 +199,28 @@ func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table cat
 			return t.withoutCatalog(ctx, err)
 		}
 		if p != nil {
-			if err := t.needsToCreate(a); err != nil {
-				return err
-			}
-			return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
+			return t.replace(ctx, a, table)
 		}
 	}
 	if len(t.notes) == 0 {
 		return t.pass()
 	}
 	return t.passWithNotes()
+}
+
+// replace takes the policy of a table away together with the table.
+func (t *turn) replace(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := t.resolve(a.Table)
+	switch {
+	case err != nil:
+		return err
+	case what == unseen:
+		return t.pass() // the server refuses it, in the words that it has for every table
+	}
+	if err := t.needsToCreate(a); err != nil {
+		return err
+	}
+	return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
 }
 
 // appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited for the catalog. From

@@ -83,6 +83,7 @@ func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy,
 // Temporary tables that hide others have no part in it.
 func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	var intents []catalog.Intent
+	var moves []passage
 	met := false
 	for _, pair := range a.Pairs {
 		from, ok1 := t.table(pair.From)
@@ -104,12 +105,16 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 			}
 			met = true
 		}
+		moves = append(moves, passage{pair, from, to, p})
 		intents = append(intents, catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to)})
 	}
 	if !met {
 		return t.pass()
 	}
 	if err := t.needsToRename(a.Pairs); err != nil {
+		return err
+	}
+	if err := t.mayMoveAll(moves); err != nil {
 		return err
 	}
 	return t.carry(ctx, change{partly: true, intents: intents})

@@ -277,7 +277,14 @@ func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalo
 		if err != nil {
 			return err
 		}
-		if p != nil {
+		if p == nil {
+			continue
+		}
+		what, err := t.resolve(parent)
+		if err != nil {
+			return err
+		}
+		if what != unseen { // of a table that the client may not see the server says so, and we do not tell of its policy
 			return refusal(ddl.ReferencedTable())
 		}
 	}

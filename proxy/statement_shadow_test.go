@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -36,6 +37,9 @@ func TestTemporaryTableIsNeverTheOther(t *testing.T) {
 					t.Errorf("%s, %s: accepted", session, statement)
 				}
 			}
+			if text := c.created("x"); strings.Contains(text, "TTL") {
+				t.Errorf("%s: SHOW CREATE TABLE shows the policy of the table that is hidden: %s", session, text)
+			}
 			_ = c.try("UNLOCK TABLES")
 			c.run("ROLLBACK", "SET NAMES utf8mb4", "SET autocommit = 1", "SET sql_mode = DEFAULT", "SET sql_select_limit = DEFAULT",
 				"SET sql_quote_show_create = 1")
@@ -59,4 +63,14 @@ func TestSettingsHaveNoShadow(t *testing.T) {
 		by := t.client("byhand", "", "SELECT, UPDATE ON "+t.store.Name("setting"))
 		by.run("SET GLOBAL ttl_brake_percent = 60")
 	})
+}
+
+// created is what SHOW CREATE TABLE shows to the session, whatever it has its letters written in.
+func (c *client) created(table string) string {
+	c.Helper()
+	var name, text string
+	if err := c.conn.QueryRowContext(c.Context(), "SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		c.Fatal(err)
+	}
+	return strings.ReplaceAll(text, "\x00", "")
 }

@@ -64,8 +64,8 @@ func decorateIn(charset string, create []byte, comments string) []byte {
 // decorate puts the comments behind the table options: before the line on which MariaDB begins with PARTITION BY and
 // MySQL with /*!50100 PARTITION BY.
 func decorate(create []byte, comments string) []byte {
-	if bytes.HasPrefix(create, []byte("CREATE TEMPORARY")) {
-		return create
+	if !bytes.HasPrefix(create, []byte("CREATE TABLE ")) {
+		return create // a temporary one, or in letters in which nobody can tell
 	}
 	at := len(create)
 	if close := bytes.LastIndex(create, []byte("\n)")); close >= 0 {
