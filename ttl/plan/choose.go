@@ -82,8 +82,9 @@ func (s *Statements) Second(first Choice, why error) Choice {
 
 // percent writes a share for people, never rounded to all or to nothing.
 func percent(share float64) string {
-	switch p := 100 * share; {
-	case p <= 0:
+	const dust = 1e-9 // what a product of floats may be below the figure that was meant
+	switch p := 100*share + dust; {
+	case p <= dust:
 		return "0 %"
 	case p < 0.01:
 		return "less than 0.01 %"
