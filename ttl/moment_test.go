@@ -370,7 +370,7 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 					}
 				}
 				tick()
-				f.exec("UPDATE " + f.schema + "_c.task SET deleted = " + strconv.Itoa(c.deleted) + ", failed = " + strconv.Itoa(c.failed))
+				f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) + ", failed = " + strconv.Itoa(c.failed))
 				tick()
 				c1 := f.schema + "_c."
 				if got := f.text("SELECT COALESCE((SELECT state FROM " + c1 + "job), (SELECT CONCAT_WS(' ', state, deleted, failed) FROM " + c1 + "job_history))"); got != c.want {
