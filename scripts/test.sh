@@ -67,5 +67,5 @@ fi
 
 # Fewer packages at once than cores would be wasteful, more would make tests with deadlines unfair.
 status=0
-go test -json -timeout 15m "$@" | go run ./scripts/testsum "${missing[@]}" || status=$?
+go test -json -timeout 20m "$@" | go run ./scripts/testsum "${missing[@]}" || status=$?
 exit $status

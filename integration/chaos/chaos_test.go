@@ -26,7 +26,8 @@ func TestOnlyExpiredRowsAreDeleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs servers: left out under -short")
 	}
-	seed, length := seedOf(t), lengthOf(t)
+	length := lengthOf(t) // or why not, which is to be the first that is said
+	seed := seedOf(t)
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
 			run(t, flavour, seed, length)

@@ -28,7 +28,8 @@ func TestOnlyExpiredRowsAreDeletedOnGalera(t *testing.T) {
 	for _, q := range []string{"DROP DATABASE IF EXISTS app", "DROP DATABASE IF EXISTS ttlproxy"} {
 		exec1(t, direct, q)
 	}
-	prove(t, seedOf(t), lengthOf(t), members, func(ctx context.Context, proxies []*node, random *rand.Rand) {
+	length := lengthOf(t)
+	prove(t, seedOf(t), length, members, func(ctx context.Context, proxies []*node, random *rand.Rand) {
 		for ctx.Err() == nil {
 			pause(ctx, time.Duration(300+random.IntN(2000))*time.Millisecond)
 			p := proxies[random.IntN(len(proxies))]
