@@ -124,17 +124,20 @@ func (t *turn) needsForEach(of func(table string) right, names ...ddl.Name) erro
 	return t.needsNow(rights...)
 }
 
-// needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too, unless it is to be replaced.
+// needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too, unless the statement is content with
+// that: the right has been looked at before.
 func (t *turn) needsToCreate(a *ddl.CreateTable) error {
 	table, err := t.spelledName(a.Table)
 	if err != nil {
 		return err
 	}
 	create := toCreate(table)
+	if a.OrReplace || a.IfNotExists {
+		create.granted = append(create.granted, codeExists)
+	}
 	if !a.OrReplace {
 		return t.needsNow(create)
 	}
-	create.granted = append(create.granted, codeExists)
 	return t.needsNow(create, toDrop(table))
 }
 
