@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,6 +88,21 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 		return Job{}, err
 	}
 	return s.Job(ctx, id)
+}
+
+// ForgetPartitions removes when partitions ran last that have no jobs any more.
+func (s *Store) ForgetPartitions(ctx context.Context, policy uint64, names []string) error {
+	for some := range slices.Chunk(names, 500) {
+		args := []any{policy}
+		for _, name := range some {
+			args = append(args, name)
+		}
+		query := fmt.Sprintf(deleteSchedules, "?"+strings.Repeat(", ?", len(some)-1))
+		if _, err := s.exec(ctx, s.db, query, args...); err != nil {
+			return fmt.Errorf("forget partitions: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, error) {

@@ -25,6 +25,9 @@ const (
  WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0`
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version, last_state,
  last_started_at, last_finished_at, last_cutoff, watermark, watermark_version FROM {schedule}`
+	// Formatted with the names.
+	deleteSchedules = `DELETE FROM {schedule} WHERE policy_id = ? AND partition_name <> '' AND partition_name IN (%s)
+ AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id AND j.partition_name = {schedule}.partition_name)`
 	requestRun = `UPDATE {schedule} SET requested_at = UTC_TIMESTAMP(6), requested_by = ?, revision = revision + 1
  WHERE policy_id = ? AND partition_name = ''`
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `

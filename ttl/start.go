@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,8 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 		return err
 	}
 	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, prospects: prospects}
-	switch ruling := braked(now, p, runs, together(prospects), *t.limits.Load()); {
+	all := together(prospects, facts)
+	switch ruling := braked(now, p, runs, all, *t.limits.Load()); {
 	case held != "":
 		r.state, r.reason, r.ruling = catalog.JobPaused, held, ruling.afterwards()
 	case ruling.Why != "":
@@ -72,12 +74,15 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 		})
 	default:
 		r.ruling = ruling
-		err = t.passed(ctx, p, together(prospects))
+		err = t.passed(ctx, p, all)
 	}
 	if err != nil {
 		return err
 	}
-	return t.createAll(ctx, r, identities)
+	if err := t.createAll(ctx, r, identities); err != nil {
+		return err
+	}
+	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
 
 // run is what is to become the jobs of a table: one, or one per partition.
@@ -89,6 +94,18 @@ type run struct {
 	reason    string
 	ruling    ruling
 	prospects []prospect
+}
+
+// left are the partitions that had jobs and have none in this run: they are gone, or nothing in them can
+// be due under the policy as it is now.
+func (r *run) left() (names []string) {
+	for _, s := range r.ran {
+		among := func(x prospect) bool { return x.partition == s.Partition }
+		if s.Partition != "" && !slices.ContainsFunc(r.prospects, among) {
+			names = append(names, s.Partition)
+		}
+	}
+	return names
 }
 
 // passed remembers that the brake has looked at a policy, unless there was next to nothing to look at: an empty table says nothing about what
@@ -160,11 +177,11 @@ func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, erro
 	return plan.CutoffOf(p.Rule, c.Kind, now)
 }
 
-// prospects plans for the table, or for each of its partitions.
+// prospects plans for the table, or for each of its partitions that may hold rows which are due.
 func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts, cutoff plan.Cutoff) ([]prospect, error) {
 	partitions := []plan.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
-		partitions = f.Partitions
+		partitions = f.Due(p.Rule.Column, cutoff)
 	}
 	l := t.limits.Load()
 	all := make([]prospect, 0, len(partitions))
@@ -186,13 +203,17 @@ func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts,
 	return all, nil
 }
 
-// together sums the estimates of all partitions: the brake judges tables.
-func together(all []prospect) plan.Estimate {
+// together sums the estimates of all partitions: the brake judges tables. Of those in which nothing can
+// be due their size counts.
+func together(all []prospect, f *plan.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
 		sum.Rows += x.estimate.Rows
 		sum.Expired += x.estimate.Expired
 		sum.Exact, sum.DueExact = sum.Exact && x.estimate.Exact, sum.DueExact && x.estimate.DueExact
+	}
+	for _, p := range f.Partitions[min(len(all), len(f.Partitions)):] {
+		sum.Rows, sum.Exact = sum.Rows+p.Rows, false
 	}
 	return sum
 }

@@ -105,14 +105,22 @@ func subtractMonths(t time.Time, months int) time.Time {
 // Literal is the upper bound of the predicate: rows strictly before it are expired.
 func (c Cutoff) Literal() string {
 	if c.Kind == Date {
-		day := c.Wall.Truncate(24 * time.Hour)
-		if day.Before(c.Wall) {
-			// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that midnight.
-			day = day.AddDate(0, 0, 1)
-		}
-		return day.Format("'2006-01-02'")
+		return c.upper().Format("'2006-01-02'")
 	}
-	return c.Wall.Format("'2006-01-02 15:04:05'")
+	return c.upper().Format("'2006-01-02 15:04:05'")
+}
+
+// upper is what Literal says, as a value of the TTL column in UTC fields.
+func (c Cutoff) upper() time.Time {
+	if c.Kind != Date {
+		return c.Wall
+	}
+	day := c.Wall.Truncate(24 * time.Hour)
+	if day.Before(c.Wall) {
+		// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that midnight.
+		day = day.AddDate(0, 0, 1)
+	}
+	return day
 }
 
 // ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a change of the clocks;

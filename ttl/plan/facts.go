@@ -47,14 +47,6 @@ type Index struct {
 	Columns []string
 }
 
-// Partition is one partition of a partitioned table.
-type Partition struct {
-	Name    string
-	Created string
-	Rows    int64
-	Bytes   int64
-}
-
 // ReadFacts reads information_schema. It takes no lock and never opens a transaction.
 func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, error) {
 	f := &Facts{Layout: Layout{Schema: schema, Table: table}}
@@ -189,7 +181,7 @@ func countNames(columnType string) int {
 func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition
-		if err := rows.Scan(&p.Name, &p.Created, &p.Rows, &p.Bytes); err != nil {
+		if err := rows.Scan(&p.Name, &p.Created, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below); err != nil {
 			return err
 		}
 		f.Partitions = append(f.Partitions, p)

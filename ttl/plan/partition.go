@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Partition is one partition of a partitioned table.
+type Partition struct {
+	Name    string
+	Created string
+	Rows    int64
+	Bytes   int64
+
+	Method     string // RANGE, RANGE COLUMNS, LIST, HASH, …
+	Expression string // of the columns that rows are divided by
+	Below      string // where it ends, as the server prints it
+}
+
+// Due lists the partitions that may hold rows from before a cutoff. Those whose bounds lie wholly
+// after it are left out without a look at them. Partitions by range rise, so that the others are the
+// first ones; where a bound cannot be read for certain, it rules nothing out. The lowest one has rows
+// without a date, too, and is always among them.
+func (f *Facts) Due(column string, cutoff Cutoff) []Partition {
+	c, found := f.Column(column)
+	if !found || c.Kind != cutoff.Kind {
+		return f.Partitions
+	}
+	for i := 1; i < len(f.Partitions); i++ {
+		if lowest, known := f.Partitions[i-1].end(c); known && !lowest.Before(cutoff.upper()) {
+			return f.Partitions[:i]
+		}
+	}
+	return f.Partitions
+}
+
+// end is a value of the column that this partition and those before it lie wholly below, and those after it do not: the reading of a
+// calendar and a clock, in UTC fields.
+func (p Partition) end(c Column) (end time.Time, known bool) {
+	of := func(function string) bool {
+		return strings.EqualFold(p.Expression, fmt.Sprintf(function, ddl.Quote(c.Name)))
+	}
+	columns := strings.ToLower(p.Expression) + ","
+	switch {
+	case p.Method == "RANGE COLUMNS" && c.Kind != Timestamp && strings.HasPrefix(columns, strings.ToLower(ddl.Quote(c.Name))+","):
+		return p.endOfColumns()
+	case p.Method != "RANGE":
+		return end, false
+	case c.Kind == Timestamp && of("unix_timestamp(%s)"):
+		return p.endByNumber(0, 1<<40, secondOf)
+	case c.Kind != Timestamp && of("to_days(%s)"):
+		return p.endByNumber(1, daysTo9999, dayOf)
+	case c.Kind != Timestamp && of("year(%s)"):
+		return p.endByNumber(1, 9999, yearOf)
+	}
+	return end, false
+}
+
+// What TO_DAYS says of the first days of 1970 and of the year after 9999.
+const (
+	daysTo1970 = 719_528
+	daysTo9999 = 3_652_425
+)
+
+// secondOf, dayOf and yearOf are the first moments with these numbers.
+func secondOf(n int64) time.Time { return time.Unix(n, 0).UTC() }
+
+func yearOf(n int64) time.Time { return time.Date(int(n), 1, 1, 0, 0, 0, 0, time.UTC) }
+
+func dayOf(n int64) time.Time { return time.Unix((n-daysTo1970)*24*60*60, 0).UTC() }
+
+// endByNumber reads a bound that is a number within limits; MAXVALUE is none.
+func (p Partition) endByNumber(least, most int64, of func(int64) time.Time) (end time.Time, known bool) {
+	n, err := strconv.ParseInt(p.Below, 10, 64)
+	if err != nil || n < least || n > most {
+		return end, false
+	}
+	return of(n), true
+}
+
+// endOfColumns reads the first of the values of a bound: in all later partitions the first column is at
+// least that.
+func (p Partition) endOfColumns() (end time.Time, known bool) {
+	text, quoted := strings.CutPrefix(p.Below, "'")
+	text, _, closed := strings.Cut(text, "'")
+	if !quoted || !closed {
+		return end, false
+	}
+	for _, layout := range []string{time.DateOnly, time.DateTime} { // the latter takes fractions as well
+		if end, err := time.Parse(layout, text); err == nil {
+			return end, true
+		}
+	}
+	return end, false
+}
