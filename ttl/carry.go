@@ -24,6 +24,9 @@ var errAltered = errors.New("the table was altered outside ttlproxy")
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	w.session.only = w.session.server
 	defer func() { w.session.only = "" }()
+	if err := w.unvisited(ctx, task); err != nil {
+		return w.giveBack(ctx, task, err)
+	}
 	began := time.Now()
 	table, job, err := w.prepare(ctx, task)
 	w.metrics.spent(phasePrepare, began)
@@ -37,6 +40,9 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	done, err := w.steps(ctx, task, walk)
 	switch {
 	case err != nil:
+		if w.session.visited != 0 {
+			w.session.close() // what a trigger has left may be why
+		}
 		return w.giveBack(ctx, task, err)
 	case done:
 		defer wake(w.look) // it may have been the job's last
@@ -231,6 +237,15 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 		return err
 	}
 	return w.reload(ctx, task, walk)
+}
+
+// unvisited opens another session where triggers of another policy's table may have run in this one.
+func (w *worker) unvisited(ctx context.Context, task catalog.Task) error {
+	if w.session.visited == 0 || w.session.visited == task.PolicyID {
+		return nil
+	}
+	w.session.close()
+	return w.session.reopened(ctx, func() error { return w.bind(ctx, task) })
 }
 
 func (w *worker) bind(ctx context.Context, task catalog.Task) error {

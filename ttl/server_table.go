@@ -121,6 +121,7 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 	}
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
+		t.session.visited = t.policy.ID
 		return 0, err
 	}
 	return t.judge(found)
@@ -129,6 +130,9 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 // judge reads the answers of a packet and keeps count of the batches.
 func (t *serverTable) judge(found []int64) (int64, error) {
 	how, deleted, err := readPacket(found)
+	if deleted > 0 {
+		t.session.visited = t.policy.ID
+	}
 	switch {
 	case err != nil:
 		return 0, err
@@ -177,6 +181,7 @@ func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c che
 	}
 	left, err := t.session.packet(ctx, t.barrier.comment()+del, t.barrier.leave(t.batch, c), "COMMIT")
 	if err != nil {
+		t.session.visited = t.policy.ID
 		return 0, err
 	}
 	return t.judge(append(entered, left...))

@@ -58,6 +58,9 @@ type session struct {
 	// server is the one at the other end, by its key. A task stays on the server it was prepared on: tables have other ids and
 	// times on another.
 	server, only string
+	// visited is the policy from whose table rows were deleted, 0 for none. Triggers may have run, which are somebody else's programs: what
+	// they set in the session stays there, and temporary tables that they make hide others.
+	visited uint64
 	// broken: the connection went away under a question, as when the server was so slow elsewhere that wait_timeout was over.
 	broken bool
 
@@ -95,7 +98,7 @@ func (s *session) ready(ctx context.Context) error {
 		return nil
 	}
 	s.close()
-	s.broken = false
+	s.broken, s.visited = false, 0
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
