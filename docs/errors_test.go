@@ -14,7 +14,7 @@ import (
 )
 
 // recognized are numbers that the code has a name for only in order to recognize a server's answer.
-var recognized = []int{1049, 1050, 1060, 1091, 1142, 1143, 1146, 1175, 1227, 1505, 1735}
+var recognized = []int{1049, 1050, 1060, 1091, 1142, 1143, 1146, 1175, 1227, 1505, 1735, 1820}
 
 // TestErrorsArePage: docs/reference/errors.md has the numbers of errors that the code raises, and no others.
 func TestErrorsArePage(t *testing.T) {

@@ -35,15 +35,19 @@ func (h *handshake) authenticate() error {
 		s.refuse(seq, tooManyOf(s.login.user))
 		return errRefused
 	}
+	var ok wire.OK
+	if payload[0] == wire.AuthOK && ok.Decode(payload, 0) == nil {
+		s.login.status = ok.Status
+	}
+	if payload[0] == wire.AuthOK && s.mayBeLent() {
+		s.login.last, s.login.lastSeq = payload, seq
+		return nil
+	}
 	if err := s.send(s.client, seq, payload); err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
 	if payload[0] == wire.AuthError {
 		return errRefused
-	}
-	var ok wire.OK
-	if ok.Decode(payload, 0) == nil {
-		s.login.status = ok.Status
 	}
 	return nil
 }

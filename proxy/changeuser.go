@@ -1,17 +1,18 @@
 package proxy
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // changesUser reports whether COM_CHANGE_USER needs somebody to look after it: where the legs differ it may bring another password to
-// carry over, and where accounts are bounded it moves the session to another one. Elsewhere it passes like everything else, and only the
+// carry over, where accounts are bounded it moves the session to another one, and on a socket that may be one which the server lends. Elsewhere it passes like everything else, and only the
 // name is taken down: a session whose change is refused ends.
 func (s *session) changesUser(payload []byte) bool {
 	user, _, _, _ := wire.DecodeChangeUser(payload, s.login.capabilities)
-	if s.bridge.uneven() || s.settings.MaxUserConnections > 0 || s.mayBorrow(user) != nil {
+	if s.bridge.uneven() || s.settings.MaxUserConnections > 0 || s.mayBeLent() {
 		return true
 	}
 	s.setUser(user)
@@ -28,9 +29,6 @@ func (s *session) setUser(user string) {
 // changeUser relays COM_CHANGE_USER packet by packet, as a login is relayed.
 func (s *session) changeUser(payload []byte) error {
 	user, auth, plugin, ok := wire.DecodeChangeUser(payload, s.login.capabilities)
-	if err := s.mayBorrow(user); err != nil {
-		return s.giveUp(1, err)
-	}
 	if ok {
 		s.bridge.response(plugin, auth)
 	}
@@ -142,6 +140,10 @@ func (c *conversation) end(user string, payload []byte, seq byte) error {
 	defer s.client.SetDeadline(time.Time{})  //nolint:errcheck // the next read fails
 	defer s.backend.SetDeadline(time.Time{}) //nolint:errcheck // the same
 	if payload[0] == wire.AuthOK {
+		s.setRoute(nil)
+		if err := s.refuseLent(); err != nil {
+			return errors.Join(errRefused, s.giveUp(seq-c.shift, err))
+		}
 		if !s.server.admitUser(s, user) {
 			return s.giveUp(seq-c.shift, tooManyOf(user))
 		}

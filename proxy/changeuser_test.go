@@ -18,7 +18,7 @@ func changeUserTo(user, auth, plugin string) []byte {
 // changeUserOn lets a client without TLS change its user at a server behind a socket: the password is carried over.
 func changeUserOn(t *testing.T, config Config, client, server wiretest.Script) {
 	t.Helper()
-	backend := wiretest.ServeUnix(t, wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), server, wiretest.ExpectClose()})
+	backend := wiretest.ServeUnix(t, wiretest.Script{servePassword(t), server, wiretest.ExpectClose()})
 	p := startEdge(t, BackendsConfig{Addresses: []string{"unix:" + backend}}, config)
 	p.rsaKey.pair = testKey()
 	play(t, p.address, append(wiretest.Script{wiretest.LogIn(wiretest.Capabilities)}, client...)...)
@@ -40,7 +40,7 @@ func TestChangeUserCarriesThePasswordOver(t *testing.T) {
 	}, wiretest.Script{
 		wiretest.Expect(0, to), wiretest.Send(1, []byte(switchTo(pluginCachingSHA2))), wiretest.Expect(2, []byte("scramble again")),
 		wiretest.Send(3, []byte("\x01\x04")), wiretest.Expect(4, []byte(secret)), wiretest.Send(5, okPacket(auto)),
-		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
+		showsAccount(t, "CREATE USER `other`@`%`"), expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
 	})
 }
 
@@ -50,7 +50,8 @@ func TestChangeUserTheFastWay(t *testing.T) {
 	changeUserOn(t, Config{}, wiretest.Script{
 		wiretest.Send(0, to), wiretest.Expect(1, []byte("\x01\x03")), wiretest.Expect(2, okPacket(auto)), query("x"), wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{
-		wiretest.Expect(0, to), wiretest.Send(1, []byte("\x01\x03")), wiretest.Send(2, okPacket(auto)), expectQuery("x"), wiretest.Send(1, okPacket(auto)),
+		wiretest.Expect(0, to), wiretest.Send(1, []byte("\x01\x03")), wiretest.Send(2, okPacket(auto)),
+		showsAccount(t, "CREATE USER `other`@`%`"), expectQuery("x"), wiretest.Send(1, okPacket(auto)),
 	})
 }
 

@@ -177,10 +177,6 @@ func (h *handshake) respond(ctx context.Context) error {
 		s.refuse(seq+1, secureRequired())
 		return errors.Join(errRefused, errors.New("the client does not use TLS"))
 	}
-	if err := s.mayBorrow(r.User); err != nil {
-		s.refuse(seq+1, asError(err))
-		return errors.Join(errRefused, err)
-	}
 	wire.Mask(payload, masked|wire.SSL)
 	if h.wantsTLS() {
 		wire.SetSSL(payload)

@@ -27,8 +27,6 @@ type Server struct {
 	slowLines slowLines
 	closing   atomic.Bool // sessions end as soon as they are idle
 
-	systemUser string // that we run as
-
 	mu       sync.Mutex
 	sessions map[*session]struct{}
 	users    map[string]int // sessions by the account they are logged in to
@@ -46,8 +44,8 @@ func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.
 	}
 	s := &Server{
 		backends: b, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
-		slowLines: newSlowLines(), systemUser: systemUser(),
-		sessions: make(map[*session]struct{}), users: make(map[string]int),
+		slowLines: newSlowLines(),
+		sessions:  make(map[*session]struct{}), users: make(map[string]int),
 	}
 	s.settings.Store(loaded)
 	if err := s.rsaKey.load(c.RSAKeyFile); err != nil {

@@ -60,6 +60,9 @@ type login struct {
 	schema       string
 	status       wire.Status
 	mariaDB      bool
+
+	last    []byte // the server's last word, as long as the client has to wait for it
+	lastSeq byte
 }
 
 func newSession(s *Server, client net.Conn) *session {
@@ -96,7 +99,12 @@ func (s *session) run(ctx context.Context) error {
 
 	downEnded := make(chan error, 1)
 	go func() { downEnded <- s.guard("down", s.down) }()
-	upErr := s.guard("up", func() error { return s.up(ctx) })
+	upErr := s.guard("up", func() error {
+		if err := s.welcome(); err != nil {
+			return err
+		}
+		return s.up(ctx)
+	})
 	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)

@@ -1,33 +1,67 @@
 package proxy
 
 import (
-	"fmt"
+	"errors"
 	"net"
-	"os"
-	"os/user"
-	"strconv"
+	"regexp"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// systemUser is the name of the system's user that this process runs as, empty if it has none.
-func systemUser() string {
-	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
-	if err != nil {
-		return ""
-	}
-	return u.Username
+// A server may take whoever is on the other end of its socket for a user of its system, and ask for no password. On that end is the
+// proxy. Which account that would be nobody can tell by the name that a client gives: servers take quotes off it, an account may stand
+// for a system's user of another name, and the server's machine may call our user something else. So before a client of such a
+// session hears that it is logged in, the server is asked how its account logs in.
+
+// showAccount is answered to every account, about itself.
+const showAccount = "SHOW CREATE USER CURRENT_USER()"
+
+// believesSocket finds the plugins that do so, of MariaDB and of MySQL, alone or among others.
+var believesSocket = regexp.MustCompile(`(?i)\b(?:unix|auth)_socket\b`)
+
+// codeMustChange is ER_MUST_CHANGE_PASSWORD: the account has one, and with this plugin no other.
+const codeMustChange = 1820
+
+// mayBeLent reports whether the server could take the proxy's user for the client. A client that is this user itself, on a socket of the
+// proxy's, gets no more than it would directly.
+func (s *session) mayBeLent() bool {
+	_, socket := s.wires[1].(*net.UnixConn)
+	return socket && !isOurUser(s.wires[0])
 }
 
-// mayBorrow refuses an account that the server could give away: behind a socket it may take the client for the system's user on the
-// other end (MariaDB's unix_socket, MySQL's auth_socket) and ask for no password, and on that end is the proxy. A client
-// that is this user itself, on a socket of the proxy's, gets no more than it would directly.
-func (s *session) mayBorrow(account string) error {
-	_, socket := s.wires[1].(*net.UnixConn)
-	if !socket || account == "" || account != s.server.systemUser || isOurUser(s.wires[0]) {
+// refuseLent refuses the session if the server may have asked for nothing but who is on its socket.
+func (s *session) refuseLent() error {
+	if !s.mayBeLent() {
 		return nil
 	}
-	return &wire.Error{Code: codeAccessDenied, State: "28000", Message: fmt.Sprintf(
-		"ttlproxy: '%s' is also the system's user that the proxy runs as, which the server could take the client for on its socket: "+
-			"connect the proxy by HOST:PORT, or run it as another user", account)}
+	x := &exchange{s: s}
+	r, err := x.Ask(showAccount)
+	switch {
+	case refusedWith(err, codeMustChange):
+		return nil
+	case err != nil:
+		return err
+	case len(r.Rows) != 1 || len(r.Rows[0]) == 0:
+		return errors.New("the server does not show how the account logs in")
+	case !believesSocket.Match(r.Rows[0][0]):
+		return nil
+	}
+	return &wire.Error{Code: codeAccessDenied, State: "28000", Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
+		"and on the server's socket that is the proxy's user: connect the proxy by HOST:PORT, or use another account"}
+}
+
+// welcome tells the client that it is logged in, where that waited for an answer of the session itself.
+func (s *session) welcome() error {
+	if s.login.last == nil {
+		return nil
+	}
+	s.exchange(true)
+	defer s.exchange(false)
+	last := s.login.last
+	s.login.last = nil
+	if err := s.refuseLent(); err != nil {
+		return errors.Join(errRefused, s.giveUp(s.login.lastSeq, err))
+	}
+	b, _ := wire.AppendPacket(nil, s.login.lastSeq, last)
+	return s.write(s.client, b)
 }
