@@ -104,9 +104,17 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped, beforePacket: w.cfg.beforePacket,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
-			guard: w.store.Guard(policy.ID, job.Version), identity: identity,
+			guard: w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind), identity: identity,
 		},
 	}, job, nil
+}
+
+// zoneGuard is the condition that dates are still written in the zone in which the cutoff was computed.
+func zoneGuard(r catalog.Rule, column plan.Kind) string {
+	if !byServerZone(r, column) {
+		return ""
+	}
+	return " AND " + plan.InServerZone(r.TimeZone)
 }
 
 // fits checks that the indexes of the plan are there.
@@ -311,21 +319,38 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	}
 }
 
-// refused pauses the job when it was the server's state that kept the barrier closed. Otherwise whoever bumped the fence knows why.
+// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed. Otherwise whoever bumped the fence knows why.
 func (w *worker) refused(ctx context.Context, task catalog.Task) error {
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
-		why, err = serverHold(ctx, w.session, *w.limits.Load())
+		why, err = w.holdsNow(ctx, task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
 		why, err = doubt.reason, nil
 	}
-	if err != nil || why == "" {
-		return err
+	if err == nil && why != "" {
+		err = w.held(ctx, task, why)
 	}
-	if err := w.held(ctx, task, why); !settled(err) {
-		return err
+	if settled(err) {
+		return nil
 	}
-	return nil
+	return err
+}
+
+// holdsNow says for which of the reasons that a batch looks at itself nothing may be deleted now.
+func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error) {
+	if why, err := serverHold(ctx, w.session, *w.limits.Load()); err != nil || why != "" {
+		return why, err
+	}
+	p, err := w.store.PolicyByID(ctx, task.PolicyID)
+	if err != nil {
+		return "", err
+	}
+	layout, err := plan.ReadLayout(ctx, w.session, p.Table.Schema, p.Table.Name)
+	if err != nil {
+		return "", err
+	}
+	c, _ := layout.Column(p.Rule.Column)
+	return zoneHold(ctx, w.session, p.Rule, c.Kind)
 }
 
 // changed finds out what became of a table whose identity was not the expected one.

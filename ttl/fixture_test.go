@@ -89,6 +89,9 @@ func (f *fixture) exec(statements ...string) {
 	}
 }
 
+// in names the fixture's schema in a statement, where that says {t}.
+func (f *fixture) in(statement string) string { return strings.ReplaceAll(statement, "{t}", f.schema) }
+
 // fill makes a table whose odd rows are expired.
 func (f *fixture) fill(table string, rows int) {
 	f.t.Helper()
@@ -142,7 +145,7 @@ func (f *fixture) statements() *plan.Statements {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s := &plan.Statements{Target: facts.Target(""), Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff}}
+	s := &plan.Statements{Target: facts.Target(""), Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff, Kind: plan.Datetime}}
 	s.KeyIndex, s.Key, _ = facts.PagingKey()
 	s.TimeIndex, s.Walk, _ = facts.TimeIndex("made")
 	return s

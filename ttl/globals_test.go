@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a server of its own, as low and as high
@@ -40,10 +41,23 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 							t.Errorf("%s of an administrator reaches our sessions (catalog, engine): got %s, want %s", name, after[name], before[name])
 						}
 					}
+					for name, session := range sessionsOf(t, cfg) {
+						readsTheServersClock(t, name, session)
+					}
 					deletesWhatIsDue(t, cfg)
 				})
 			}
 		})
+	}
+}
+
+// readsTheServersClock: a clock that somebody has stopped for a session is not ours.
+func readsTheServersClock(t *testing.T, name string, session plan.Querier) {
+	t.Helper()
+	var off int
+	err := session.QueryRowContext(t.Context(), "SELECT ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE()))").Scan(&off)
+	if err != nil || off > 60 {
+		t.Errorf("the clock that a session of the %s reads is off by %d s, %v", name, off, err)
 	}
 }
 
@@ -67,27 +81,36 @@ func deletesWhatIsDue(t *testing.T, cfg *mysql.Config) {
 // ourSessions are the variables of a session of the catalog and one of the engine.
 func ourSessions(t *testing.T, cfg *mysql.Config) map[string]string {
 	t.Helper()
+	sessions := sessionsOf(t, cfg)
+	of := variables(t, sessions["catalog"], "SESSION")
+	for name, value := range variables(t, sessions["engine"], "SESSION") {
+		of[name] += ", " + value
+	}
+	return of
+}
+
+// sessionsOf are a session of the catalog and one of the engine.
+func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]plan.Querier {
+	t.Helper()
 	connector, err := catalog.Connector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
-	of := variables(t, db, "SESSION")
 	engine, err := openDB(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
 	session := &session{db: engine}
-	defer session.close()
+	t.Cleanup(func() {
+		session.close()
+		_ = engine.Close()
+		_ = db.Close()
+	})
 	if err := session.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range variables(t, session, "SESSION") {
-		of[name] += ", " + value
-	}
-	return of
+	return map[string]plan.Querier{"catalog": db, "engine": session}
 }
 
 // sessionGlobals lists the variables whose global value is what sessions begin with.
@@ -139,7 +162,7 @@ func set(t *testing.T, db *sql.DB, name, level string) {
 
 // hostile are values for variables that take no number, the first that the server takes.
 var hostile = map[string][]string{
-	"init_connect": {`'SET foreign_key_checks = 0, sql_select_limit = 1; START TRANSACTION READ ONLY'`},
+	"init_connect": {`'SET foreign_key_checks = 0, sql_select_limit = 1, timestamp = 2000000000; START TRANSACTION READ ONLY'`},
 	"sql_mode": {
 		`'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,IGNORE_SPACE,NO_UNSIGNED_SUBTRACTION,REAL_AS_FLOAT,TRADITIONAL,ONLY_FULL_GROUP_BY,PAD_CHAR_TO_FULL_LENGTH'`,
 	},

@@ -99,7 +99,17 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	if why := f.SessionDependence(p.Rule.Column); why != "" {
 		return ddl.ReaderDependent(p.Rule.Column, why).Message, nil
 	}
-	if c.Kind == plan.Timestamp || p.Rule.ZoneSource != catalog.ZoneFromServer {
+	return zoneHold(ctx, q, p.Rule, c.Kind)
+}
+
+// byServerZone reports whether the dates of a policy are read in the server's zone, whatever that is now.
+func byServerZone(r catalog.Rule, column plan.Kind) bool {
+	return column != plan.Timestamp && r.ZoneSource == catalog.ZoneFromServer
+}
+
+// zoneHold says that the server's zone is another one than that in which dates were to be read.
+func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.Kind) (string, error) {
+	if !byServerZone(r, column) {
 		return "", nil
 	}
 	zone, err := plan.ServerZone(ctx, q)
@@ -109,8 +119,8 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	if err != nil {
 		return "", err
 	}
-	if zone != p.Rule.TimeZone {
-		return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, p.Rule.TimeZone), nil
+	if zone != r.TimeZone {
+		return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
 	}
 	return "", nil
 }

@@ -23,6 +23,7 @@ func TestServerHolds(t *testing.T) {
 			t.Parallel()
 			s := mysqltest.Start(t, flavour)
 			readOnlyBeforeABatch(t, s)
+			otherZoneBeforeABatch(t, s)
 			db := s.Open(t, "")
 			db.SetMaxOpenConns(1)
 			expect := func(l limits, want string, statements ...string) {
@@ -65,6 +66,29 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	p.Table = catalog.Table{Schema: f.schema + "_c", Name: "event"}
 	if why, err := m.holds(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
+	}
+}
+
+// otherZoneBeforeABatch: dates are written in another zone from one moment to the next, before anybody has looked.
+func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
+	t.Helper()
+	f := newFixture(t, s.Config(""), 0)
+	f.fill("t", 200)
+	f.exec("SET GLOBAL time_zone = '+09:00'")
+	m := f.at(utc("05-10 12:00:00"))
+	p := m.declare("+09:00", "1h", nil)
+	f.exec("UPDATE " + f.schema + "_c.policy SET zone_source = 'server'")
+	m.cfg.beforePacket = func() { f.exec("SET GLOBAL time_zone = '-08:00'") }
+	m.pass()
+	if got := f.waits(); f.rows("t") != "200" || !strings.HasPrefix(got, "paused: the server's time zone is -08:00 and was +09:00") {
+		t.Errorf("%s rows are left, and the job of policy %d is %q", f.rows("t"), p.ID, got)
+	}
+	f.exec("SET GLOBAL time_zone = '+09:00'")
+	m = f.at(utc("05-10 12:00:10"))
+	m.pass()
+	f.exec("SET GLOBAL time_zone = 'SYSTEM'")
+	if got := f.rows("t"); got != "100" {
+		t.Errorf("%s rows are left when the zone is the old one again, want 100", got)
 	}
 }
 

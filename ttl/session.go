@@ -49,6 +49,12 @@ var flavourVariables = []string{
 	"SET SESSION sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')",
 }
 
+// restored takes back what a trigger may leave behind that fires for a row of ours: it runs in our session, and what it sets stays set. The
+// servers themselves take back modes, character sets and checks. Who reads the key of a row, who waits for it, and until when a pause
+// lasts must not depend on a trigger; which row is expired does not at all (plan.Predicate).
+const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_select_limit = 18446744073709551615," +
+	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, wait_timeout = 5"
+
 // session is one dedicated connection of a worker. Not safe for concurrent use.
 type session struct {
 	db   *sql.DB
@@ -203,11 +209,13 @@ func (s *session) packet(ctx context.Context, statements ...string) ([]int64, er
 	defer cancel()
 	var found []int64
 	err := s.conn.Raw(func(raw any) error {
-		result, err := raw.(driver.ExecerContext).ExecContext(ctx, strings.Join(statements, ";\n"), nil)
+		text := strings.Join(slices.Concat(statements, s.restore()), ";\n")
+		result, err := raw.(driver.ExecerContext).ExecContext(ctx, text, nil)
 		if err != nil {
 			return err
 		}
-		found = result.(mysql.Result).AllRowsAffected()
+		all := result.(mysql.Result).AllRowsAffected()
+		found = all[:min(len(statements), len(all))]
 		return nil
 	})
 	s.used = time.Now()
@@ -230,10 +238,13 @@ func (s *session) rollback(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	if _, err := s.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+	if _, err := s.conn.ExecContext(ctx, strings.Join(slices.Concat([]string{"ROLLBACK"}, s.restore()), ";\n")); err != nil {
 		s.close()
 	}
 }
+
+// restore are the statements that take back what triggers have set.
+func (s *session) restore() []string { return slices.Concat([]string{restored}, s.setup) }
 
 // QueryContext lets the session be asked questions; see plan.Querier.
 func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -18,7 +18,9 @@
 //
 // Both bounds are literals. NULL, zero dates and dates before the floor never satisfy it. Where rows are walked
 // along the key the predicate is wrapped in IS TRUE, which changes nothing about its meaning and hides it from the
-// range optimizers of both servers, so that they cannot swap the key range for the index on time.
+// range optimizers of both servers, so that they cannot swap the key range for the index on time. It is the wrapped form that
+// decides what goes. There a TIMESTAMP is UNIX_TIMESTAMP(c), with numbers for bounds: that means the same in every session, also in
+// one whose zone a trigger changes from one row to the next.
 //
 // # Keys
 //

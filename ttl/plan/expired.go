@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -16,6 +17,8 @@ type Predicate struct {
 	Column string
 	// Floor and Cutoff are literals: floor <= column < cutoff.
 	Floor, Cutoff string
+	// Kind is the type of the column.
+	Kind Kind
 }
 
 // NewPredicate builds the condition for a column; floor is a date such as DefaultFloor.
@@ -31,7 +34,7 @@ func NewPredicate(column string, cutoff Cutoff, floor string) (Predicate, error)
 	if cutoff.Kind == Date {
 		lower = day.Format("'2006-01-02'")
 	}
-	return Predicate{Column: ddl.Quote(column), Floor: lower, Cutoff: cutoff.Literal()}, nil
+	return Predicate{Column: ddl.Quote(column), Floor: lower, Cutoff: cutoff.Literal(), Kind: cutoff.Kind}, nil
 }
 
 // Sargable is the condition in the form an index on the column can serve.
@@ -39,8 +42,24 @@ func (p Predicate) Sargable() string {
 	return p.Column + " >= " + p.Floor + " AND " + p.Column + " < " + p.Cutoff
 }
 
-// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows are named by key.
-func (p Predicate) Opaque() string { return "(" + p.Sargable() + ") IS TRUE" }
+// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows are named by key. It is the one that
+// decides: it means the same in every session. A TIMESTAMP is compared as the number of seconds that it is, since as a date it would
+// be read in the zone that the session has at that row, and a trigger that fires for the row before may have set another.
+func (p Predicate) Opaque() string {
+	if p.Kind == Timestamp {
+		p.Column, p.Floor, p.Cutoff = "UNIX_TIMESTAMP("+p.Column+")", epoch(p.Floor), epoch(p.Cutoff)
+	}
+	return "(" + p.Sargable() + ") IS TRUE"
+}
+
+// epoch is the literal of a date in UTC as the number of seconds; what cannot be read is NULL, with which nothing compares.
+func epoch(literal string) string {
+	at, err := time.Parse("'2006-01-02 15:04:05'", literal)
+	if err != nil {
+		return "NULL"
+	}
+	return strconv.FormatInt(at.Unix(), 10)
+}
 
 // Implausible is the condition of rows that hold a value but never expire: zero dates and dates before the floor.
 func (p Predicate) Implausible() string { return p.Column + " < " + p.Floor }

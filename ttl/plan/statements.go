@@ -52,7 +52,8 @@ func NewStatements(l *Layout, partition, column string, cutoff Cutoff, floor str
 
 // StatementsOf prepares the statements of a job from the literals it was created with.
 func StatementsOf(l *Layout, partition, column, cutoff, floor string) *Statements {
-	return statements(l, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff})
+	c, _ := l.Column(column)
+	return statements(l, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind})
 }
 
 func statements(l *Layout, partition, column string, expired Predicate) *Statements {
@@ -117,7 +118,7 @@ func (s *Statements) DeleteKeys(keys []Key, guard string) (string, error) {
 
 // DeleteSome deletes up to n expired rows of a table that has no key to walk.
 func (s *Statements) DeleteSome(n int, guard string) string {
-	return s.delete(s.Expired.Sargable(), guard) + " LIMIT " + strconv.Itoa(n)
+	return s.delete(s.Expired.Sargable()+" AND "+s.Expired.Opaque(), guard) + " LIMIT " + strconv.Itoa(n)
 }
 
 // WalkPage reads the next n entries of the index on time, from its old end, after a position in it.
