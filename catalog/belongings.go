@@ -57,9 +57,13 @@ func (s *Store) contents(ctx context.Context) ([]object, error) {
 	return collect(rows, func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) })
 }
 
-// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and drops is.
+// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and drops is. Names say nothing before the
+// table is there that every catalog begins with: others have events and nodes, too.
 func strangers(found []object, steps []migration) (others []object) {
 	known := belongings(steps)
+	if !slices.Contains(found, ours(createMigration)) {
+		known = nil
+	}
 	for _, o := range found {
 		if !slices.Contains(known, o) && !strings.HasPrefix(o.name, probePrefix) {
 			others = append(others, o)

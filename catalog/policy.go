@@ -34,6 +34,9 @@ type Policy struct {
 	ChangedAt time.Time
 }
 
+// sameAs reports whether two readings of a name show one policy in one version, or none both times.
+func (p Policy) sameAs(o Policy) bool { return p.ID == o.ID && p.Version == o.Version }
+
 // Armed reports whether rows may be deleted.
 func (p Policy) Armed() bool { return p.State == PolicyArmed && p.Rule.Enabled }
 

@@ -37,6 +37,19 @@ func (d Declaration) require() string {
 // table is the one it was; otherwise Arm takes the new table for the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
 	d.Table = s.stored(d.Table)
+	p, err := s.declare(ctx, who, d)
+	if errors.Is(err, ErrPolicyChanged) {
+		p, err = s.declare(ctx, who, d) // the table was looked at before others were done with it
+	}
+	return p, err
+}
+
+// declare is Declare, or says ErrPolicyChanged.
+func (s *Store) declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
+	read, err := s.Policy(ctx, d.Table)
+	if err != nil && !errors.Is(err, ErrNoPolicy) {
+		return Policy{}, err
+	}
 	seen, err := s.Look(ctx, d.Table)
 	if err != nil {
 		return Policy{}, err
@@ -44,10 +57,18 @@ func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy,
 	if !seen.Exists {
 		return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, ErrNoTable)
 	}
+	return s.declareOn(ctx, who, d, read, seen)
+}
+
+// declareOn declares for what was seen of a table. That belongs to the policy that was read before it; another one by now is about a
+// table that was not looked at.
+func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy, seen Seen) (Policy, error) {
 	var out Policy
-	err = s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
+	err := s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
 		old, err := s.policy(ctx, tx, d.Table)
 		switch {
+		case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && !old.sameAs(read):
+			return ErrPolicyChanged
 		case errors.Is(err, ErrNoPolicy):
 			out, err = s.create(ctx, tx, who, d, PolicyArmed, seen)
 			return err

@@ -52,6 +52,28 @@ func TestDeclareTheSameChangesNothing(t *testing.T) {
 	})
 }
 
+// What was seen of a table says nothing about the policy that somebody has declared on its successor since.
+func TestDeclareLooksAgain(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		table := b.table(t, "a")
+		seen, err := b.Look(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.exec(t, "DROP TABLE "+table.Schema+".a")
+		p := b.declare(t, b.table(t, "a"))
+
+		d := Declaration{Table: table, Rule: p.Rule, Arm: true}
+		if _, err := b.declareOn(t.Context(), b.client(), d, Policy{}, seen); !errors.Is(err, ErrPolicyChanged) {
+			t.Errorf("got %v, want %v", err, ErrPolicyChanged)
+		}
+		if again := b.declare(t, table); again.Version != p.Version || !again.Armed() {
+			t.Errorf("got %+v, want the policy of the new table as it was", again)
+		}
+	})
+}
+
 // A table that was altered or replaced on another connection is noticed by a declaration that says nothing new.
 func TestDeclareTheSameOnAnotherTable(t *testing.T) {
 	t.Parallel()

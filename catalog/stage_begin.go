@@ -107,7 +107,7 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 
 	old, err := s.policy(ctx, tx, in.Table)
 	switch {
-	case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && (old.ID != read.ID || old.Version != read.Version):
+	case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && !old.sameAs(read):
 		return 0, ErrPolicyChanged
 	case errors.Is(err, ErrNoPolicy) && in.Remove:
 		return 0, s.forgetHome(ctx, tx, in.Table, 0)

@@ -84,14 +84,17 @@ func (s *Store) account(ctx context.Context) (string, error) {
 	return literal(who[:max(at, 0)]) + "@" + literal(who[at+1:]), nil
 }
 
-// Run removes the catalog. Whether somebody has put something into the schema meanwhile is looked at once more.
+// Run removes the catalog, and no more than was planned. Whether somebody has put something into the schema meanwhile is looked at once
+// more; a schema that was to stay does so although what kept it is gone.
 func (r *Removal) Run(ctx context.Context) error {
 	again, err := r.store.Uninstall(ctx)
 	if err != nil {
 		return err
 	}
 
-	r.Drops, r.Kept = again.Drops, again.Kept
+	if r.Kept == "" {
+		r.Drops, r.Kept = again.Drops, again.Kept
+	}
 	for _, q := range r.Drops {
 		if _, err := r.store.db.ExecContext(ctx, q); err != nil {
 			return fmt.Errorf("%s: %w", q, err)

@@ -72,6 +72,44 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 	}
 }
 
+// TestUninstallDropsNoMoreThanItSaid: a schema of which people were told that it stays is not dropped, whatever has left it since.
+func TestUninstallDropsNoMoreThanItSaid(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "CREATE TABLE "+b.schema+".important (id INT PRIMARY KEY)")
+		removal, err := b.Uninstall(t.Context())
+		if err != nil || removal.Kept == "" {
+			t.Fatalf("got %+v, %v", removal, err)
+		}
+		b.exec(t, "DROP TABLE "+b.schema+".important")
+
+		if err := removal.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.scalar(t, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '"+b.Schema()+"'"); n != 1 {
+			t.Error("the schema was dropped")
+		}
+	})
+}
+
+// TestNamesAloneAreNotOurs: tables and views that are called like some of ours are other people's as long as there is no catalog.
+func TestNamesAloneAreNotOurs(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		event := b.table(t, "event")
+		b.exec(t, "CREATE VIEW "+event.Schema+".jobs AS SELECT 1 AS mine")
+
+		if _, err := Open(t.Context(), b.db, Config{Schema: event.Schema}); !errors.Is(err, ErrSharedSchema) {
+			t.Errorf("got %v, want %v", err, ErrSharedSchema)
+		}
+		got := b.scalar(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+event.Schema+"'")
+		mine := b.scalar(t, "SELECT mine FROM "+event.Schema+".jobs")
+		if got != 2 || mine != 1 {
+			t.Errorf("%d tables and views, want 2; the view says %d", got, mine)
+		}
+	})
+}
+
 // TestSchemaMustBeOurOwn: where others keep something, no catalog is made and none is opened for work, and a check says so.
 func TestSchemaMustBeOurOwn(t *testing.T) {
 	t.Parallel()
