@@ -107,22 +107,29 @@ func byServerZone(r catalog.Rule, column plan.Kind) bool {
 	return column != plan.Timestamp && r.ZoneSource == catalog.ZoneFromServer
 }
 
-// zoneHold says that the server's zone is another one than that in which dates were to be read.
+// zoneHold says why dates cannot be judged in the zone of a rule: the server's is another one, or its clocks are not where they are here.
 func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.Kind) (string, error) {
-	if !byServerZone(r, column) {
+	if column == plan.Timestamp {
 		return "", nil
 	}
-	zone, err := plan.ServerZone(ctx, q)
+	if byServerZone(r, column) {
+		zone, err := plan.ServerZone(ctx, q)
+		if errors.Is(err, catalog.ErrZone) {
+			return err.Error(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if zone != r.TimeZone {
+			return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
+		}
+	}
+
+	why, err := plan.ZoneAhead(ctx, q, r.TimeZone)
 	if errors.Is(err, catalog.ErrZone) {
 		return err.Error(), nil
 	}
-	if err != nil {
-		return "", err
-	}
-	if zone != r.TimeZone {
-		return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
-	}
-	return "", nil
+	return why, err
 }
 
 // Errors of the server that answer a question by themselves.

@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,7 @@ func TestServerHolds(t *testing.T) {
 			expect(limits{}, "applies replication", replica[flavour][0], replica[flavour][1])
 			expect(limits{allowReplica: true}, "")
 			changedZone(t, db)
+			zoneAhead(t, db)
 		})
 	}
 }
@@ -122,5 +124,48 @@ func changedZone(t *testing.T, db *sql.DB) {
 	}
 	if _, err := tableHold(t.Context(), db, catalog.Policy{Rule: catalog.Rule{Column: "id"}}, facts); err == nil {
 		t.Error("a column that is no date is not objected to")
+	}
+}
+
+// zoneAhead: a zone that has lost an hour on the server and not here yet, and one that has lost it here only.
+func zoneAhead(t *testing.T, db *sql.DB) {
+	t.Helper()
+	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range []string{"Etc/GMT-6", "Etc/GMT-4"} { // six, and four hours east; the server takes both for five
+		for _, s := range []string{
+			fmt.Sprintf("INSERT INTO mysql.time_zone (Time_zone_id, Use_leap_seconds) VALUES (%d, 'N')", 90001+id),
+			fmt.Sprintf("INSERT INTO mysql.time_zone_name (Name, Time_zone_id) VALUES ('%s', %d)", name, 90001+id),
+			fmt.Sprintf("INSERT INTO mysql.time_zone_transition_type (Time_zone_id, Transition_type_id, `Offset`, Is_DST, Abbreviation) VALUES (%d, 0, 18000, 0, '+05')", 90001+id),
+		} {
+			if _, err := db.ExecContext(t.Context(), s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		column, zone string
+		source       catalog.ZoneSource
+		want         string
+	}{
+		{"made", "Etc/GMT-6", catalog.ZoneFromTable, "in Etc/GMT-6 it is 1h0m0s later"},
+		{"made", "Etc/GMT-6", catalog.ZoneFromServer, "in Etc/GMT-6 it is 1h0m0s later"},
+		{"made", "Etc/GMT-4", catalog.ZoneFromTable, ""},
+		{"made", "Etc/GMT-7", catalog.ZoneFromTable, ""}, // which the server does not know
+		{"made", "Mars/Tharsis", catalog.ZoneFromTable, "is unknown"},
+		{"at", "Etc/GMT-6", catalog.ZoneFromTable, ""},
+	} {
+		if c.source == catalog.ZoneFromServer {
+			if _, err := db.ExecContext(t.Context(), "SET GLOBAL time_zone = '"+c.zone+"'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := catalog.Policy{Rule: catalog.Rule{Column: c.column, TimeZone: c.zone, ZoneSource: c.source}}
+		why, err := tableHold(t.Context(), db, p, facts)
+		if err != nil || !strings.Contains(why, c.want) || c.want == "" && why != "" {
+			t.Errorf("%s in %s from %s: got %q, %v; want %q", c.column, c.zone, c.source, why, err, c.want)
+		}
 	}
 }

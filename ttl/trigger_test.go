@@ -84,7 +84,7 @@ func TestTriggerSetsTheZone(t *testing.T) {
 	})
 }
 
-// TestTriggersLeaveNothingBehind: the next batch, of another table perhaps, is sent in a session that is as it was.
+// TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables are as they were.
 func TestTriggersLeaveNothingBehind(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
