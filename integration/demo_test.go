@@ -25,7 +25,6 @@ func TestDemo(t *testing.T) {
 		if s.Sandbox == nil {
 			t.Skip("the demo starts a server of its own, and this machine has none installed")
 		}
-		t.Parallel()
 		cmd := exec.Command(program.Build(t), "demo", "--server="+string(s.Flavour), "--listen=127.0.0.1:0", "--status=127.0.0.1:0")
 		cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 		out, err := cmd.StdoutPipe()

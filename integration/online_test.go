@@ -22,7 +22,6 @@ func TestPtOnlineSchemaChange(t *testing.T) {
 		t.Fatal("the page does not show how to run it")
 	}
 	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
-		t.Parallel()
 		s, vars, p := startStory(t, server)
 		root := s.client(flags{user: "root", db: vars["DB"], at: p.Addr})
 		if err := execute(context.Background(), root,

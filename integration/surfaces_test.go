@@ -28,7 +28,6 @@ import (
 func TestEverySurfaceSaysTheSame(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
-		t.Parallel()
 		s := newSurfaces(t, server)
 		s.populate()
 		s.inFull()

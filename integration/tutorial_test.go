@@ -32,7 +32,6 @@ func TestTutorial(t *testing.T) {
 		if shared.Sandbox == nil {
 			t.Skip("the tutorial wants a server whose root has no password, and this machine has none installed")
 		}
-		t.Parallel()
 		server, err := sandbox.Start(t.Context(), sandbox.Config{Flavour: shared.Flavour})
 		if err != nil {
 			t.Fatal(err)

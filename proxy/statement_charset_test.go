@@ -21,7 +21,6 @@ import (
 func TestNamesInEveryCharacterSet(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		t.Parallel()
 		address, _ := proxyFor(t, s.Addr(), Config{}, saysHowItReads)
 		c := s.Config(s.Database(t))
 		c.Addr = address

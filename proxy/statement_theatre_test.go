@@ -31,7 +31,6 @@ type theatre struct {
 func onStage(t *testing.T, test func(t *theatre)) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		t.Parallel()
 		test(newTheatre(t, s))
 	})
 }

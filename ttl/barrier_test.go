@@ -174,7 +174,6 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 // then sends is refused.
 func TestFrozenEngineLetsGo(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 100)
 		table := f.serverTable()
 		table.beforePacket = func() { // inside the transaction: the task row is locked
@@ -208,7 +207,6 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 // in between, as a cluster does whose other member won, the session still remembers that it entered; the task's row does not.
 func TestRolledBackEntryDeletesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 100)
 		table := f.serverTable()
 		due, err := table.dueKeys(t.Context(), plan.Range{})
@@ -231,7 +229,6 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 // TestCheckpointOfALostTaskIsRefused: progress through rows that stay is written without a batch, and belongs to the owner alone.
 func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 10)
 		for _, lost := range []string{"fence = 8", "batch = 4", "state = 'waiting', owner = NULL"} {
 			f.exec("UPDATE " + f.schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")

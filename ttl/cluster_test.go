@@ -14,7 +14,6 @@ import (
 // one inherits the share of the other.
 func TestClusterLimitIsShared(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
 		f.fill("u", 20_000)

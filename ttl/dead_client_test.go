@@ -15,7 +15,6 @@ import (
 // and wants to say so, and from then on ROW_COUNT() is -1. Such a batch must count what it deleted, or not be committed.
 func TestClientDiesInsideItsPacket(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.01)")

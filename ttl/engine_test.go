@@ -295,7 +295,6 @@ func TestLostConnection(t *testing.T) {
 // TestTakeOver: a second engine goes on where the first one vanished without a word.
 func TestTakeOver(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 4000)
 		f.declare("t")
@@ -509,7 +508,6 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 // were let in front of a waiting ALTER could be counted.
 func TestAlterIsNotHeldUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
 		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.002)")

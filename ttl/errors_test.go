@@ -41,7 +41,6 @@ func TestErrorsByConsequence(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-				t.Parallel()
 				f := newFixture(t, cfg, 0)
 				f.fill("t", 1000)
 				works := f.failing(c.number)
@@ -77,7 +76,6 @@ func TestErrorsByConsequence(t *testing.T) {
 // TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it was.
 func TestUnknownErrorEndsTheJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		f.failing(4999)
@@ -93,7 +91,6 @@ func TestUnknownErrorEndsTheJob(t *testing.T) {
 // TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way that is left at once.
 func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 30_000)
 		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
@@ -119,7 +116,6 @@ func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 // TestKilledQueryIsTakenAgain: an administrator's KILL QUERY costs the batch a second try.
 func TestKilledQueryIsTakenAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 1000)
 		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")

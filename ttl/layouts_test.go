@@ -16,7 +16,6 @@ import (
 // altered, each time.
 func TestLayoutsAreRemembered(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 10)
 		f.declare("t")
@@ -79,7 +78,6 @@ func (f *fixture) layoutBy(w *worker) *plan.Layout {
 // TestEveryAlterMovesTheCreateTime is what remembering layouts, and the barrier, rely on.
 func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		t.Parallel()
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 10)
 		hide := "ALTER INDEX b INVISIBLE"

@@ -13,11 +13,15 @@ import (
 // Flavours are the servers everything is tested on.
 var Flavours = []sandbox.Flavour{sandbox.MariaDB, sandbox.MySQL}
 
-// Both runs a test on MariaDB and on MySQL, as subtests of these names.
+// Both runs a test on MariaDB and on MySQL side by side, as parallel subtests of these names: they begin when the
+// caller's own function has ended, so the call is the last thing in it. Tests wait for servers more than they compute.
 func Both(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	for _, flavour := range Flavours {
-		t.Run(string(flavour), func(t *testing.T) { test(t, Shared(t, flavour)) })
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			test(t, Shared(t, flavour))
+		})
 	}
 }
 
@@ -36,7 +40,7 @@ func Shared(tb testing.TB, flavour sandbox.Flavour) *Server {
 func Start(tb testing.TB, flavour sandbox.Flavour, args ...string) *Server {
 	tb.Helper()
 	skipShort(tb)
-	s, err := sandbox.Start(tb.Context(), sandbox.Config{Flavour: flavour, Args: args})
+	s, err := sandbox.Start(tb.Context(), sandbox.Config{Flavour: flavour, Args: append(careless(), args...)})
 	if err != nil {
 		missing(tb, flavour, err)
 	}
@@ -60,12 +64,16 @@ func open(flavour sandbox.Flavour, variable string) (*Server, error) {
 	if dsn := os.Getenv(variable); dsn != "" {
 		return fromDSN(ctx, flavour, dsn)
 	}
-	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour})
+	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: careless()})
 	if err != nil {
 		return nil, err
 	}
 	return FromSandbox(s), nil
 }
+
+// careless leaves out what guards a server's files against a power failure: tests kill servers, not machines.
+// On MySQL it takes a third off the time that a catalog needs to come and go.
+func careless() []string { return []string{"--innodb-flush-method=nosync"} }
 
 func skipShort(tb testing.TB) {
 	tb.Helper()
