@@ -21,6 +21,7 @@ const (
 	errDuplicate      = 1062
 	errColumnThere    = 1060
 	errKeyThere       = 1061
+	errKeyGone        = 1091
 	errCheckThere     = 3822
 	errNoParent       = 1452
 	errCheckMariaDB   = 4025

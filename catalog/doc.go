@@ -11,6 +11,7 @@
 //	                ├── row_error         rows that could not be deleted, with the next try
 //	                └── job ── task       open work: a job per table or partition, a task per key range
 //	job_history                           ended jobs, 90 days
+//	run                                   what a whole table expired each time, 90 days
 //	node, lease                           proxies and who leads what
 //	lineage, generation                   the servers this catalog has lived on, and for how long
 //	sample                                what each node did, by the minute, for charts

@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// EndedJob is a job of the history.
+// EndedJob is a job of the history. Those that found nothing, one after the other, are kept as the last of them.
 type EndedJob struct {
 	Job
 	FinishedAt time.Time
+	Runs       uint64    // jobs that it stands for: this one, and those right before it that found nothing either
+	FirstAt    time.Time // when the first of them began
 }
 
 // Filter narrows a list. Empty fields mean all; a limit of 0 means 1000.
@@ -43,9 +45,12 @@ func (s *Store) LastJobs(ctx context.Context) ([]EndedJob, error) {
 	return s.history(ctx, selectLastJobs)
 }
 
-// EndedJob returns a job of the history, or ErrNoJob.
-func (s *Store) EndedJob(ctx context.Context, id uint64) (EndedJob, error) {
-	all, err := s.history(ctx, selectEndedJob, id)
+// EndedJob returns a job of the history, or a later one that stands for it; ErrNoJob when there is none.
+func (s *Store) EndedJob(ctx context.Context, job Job) (EndedJob, error) {
+	all, err := s.history(ctx, selectEndedJob, job.ID)
+	if err == nil && len(all) == 0 {
+		all, err = s.history(ctx, selectFoldedJob, job.ID, job.ID, job.PolicyID, job.Partition)
+	}
 	if err == nil && len(all) == 0 {
 		err = ErrNoJob
 	}
@@ -65,12 +70,15 @@ func (s *Store) history(ctx context.Context, query string, args ...any) ([]Ended
 
 func scanEndedJob(r *sql.Rows) (j EndedJob, err error) {
 	var estimated, inflow, nulls, odd sql.Null[uint64]
-	var oldest sql.Null[time.Time]
+	var oldest, first sql.Null[time.Time]
 	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.Cutoff,
 		&j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason, &estimated, &inflow, &oldest, &nulls, &odd, &j.Note,
-		&j.CreatedAt, &j.FinishedAt, &j.Tasks, &j.TasksFinished,
+		&j.CreatedAt, &j.FinishedAt, &j.Runs, &first, &j.Tasks, &j.TasksFinished,
 		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
-	j.StateAt, j.OldestExpiry = j.FinishedAt, oldest.V
+	j.StateAt, j.OldestExpiry, j.FirstAt = j.FinishedAt, oldest.V, first.V
+	if !first.Valid {
+		j.FirstAt = j.CreatedAt
+	}
 	j.EstimatedRows, j.Inflow, j.NullRows, j.OddRows = pointer(estimated), pointer(inflow), pointer(nulls), pointer(odd)
 	return j, err
 }

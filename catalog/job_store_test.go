@@ -166,7 +166,7 @@ func TestFinishedJobKeepsItsCounts(t *testing.T) {
 		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobTimedOut, "it took 6h"); err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.EndedJob(t.Context(), job.ID)
+		got, err := b.EndedJob(t.Context(), job)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -305,20 +305,24 @@ func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState,
 	if !slices.Contains(EndJobStates(), end) {
 		return ErrMove
 	}
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{restartTasks, []any{id}},
-		{insertHistory, []any{end, reason, end, end, id}},
-		{endSchedule, []any{end, id}},
-		{moveWatermark, []any{id}},
-		{deleteTasks, []any{id}},
-		{deleteJob, []any{id}},
+	for _, step := range []func() error{
+		func() error { return s.step(ctx, tx, restartTasks, id) },
+		func() error { return s.step(ctx, tx, insertHistory, end, reason, end, end, id) },
+		func() error { return s.step(ctx, tx, addToRun, id) },
+		func() error { return s.fold(ctx, tx, id, end) },
+		func() error { return s.step(ctx, tx, endSchedule, end, id) },
+		func() error { return s.step(ctx, tx, moveWatermark, id) },
+		func() error { return s.step(ctx, tx, deleteTasks, id) },
+		func() error { return s.step(ctx, tx, deleteJob, id) },
 	} {
-		if _, err := s.exec(ctx, tx, step.query, step.args...); err != nil {
+		if err := step(); err != nil {
 			return fmt.Errorf("end job %d: %w", id, err)
 		}
 	}
 	return nil
+}
+
+func (s *Store) step(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	_, err := s.exec(ctx, tx, query, args...)
+	return err
 }

@@ -11,7 +11,7 @@ import (
 // The holder of the lease calls it now and then; it ends with ErrLeaseLost when that is somebody else by now.
 func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) error {
 	renew := func() error { return s.Renew(ctx, lease, ttl) }
-	for _, q := range []string{deleteOldHistory, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules} {
+	for _, q := range []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules} {
 		if err := s.drain(ctx, renew, q, days); err != nil {
 			return err
 		}

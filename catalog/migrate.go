@@ -159,7 +159,7 @@ func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 	}
 	for _, q := range m.statements {
 		_, err := conn.ExecContext(ctx, q)
-		if isServerError(err, errColumnThere, errKeyThere, errCheckThere) {
+		if isServerError(err, errColumnThere, errKeyThere, errKeyGone, errCheckThere) {
 			continue // a crash came between the statement and the note of it
 		}
 		if err != nil {

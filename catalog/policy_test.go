@@ -188,7 +188,7 @@ func TestChangeEndsJobsAndTakesApprovalBack(t *testing.T) {
 		if changed.Version != 2 || changed.Approved() {
 			t.Errorf("got version %d approved %v, want 2 and not approved", changed.Version, changed.Approved())
 		}
-		ended, err := b.EndedJob(t.Context(), job.ID)
+		ended, err := b.EndedJob(t.Context(), job)
 		if err != nil || ended.State != JobCancelled {
 			t.Errorf("got job %v, %v, want it cancelled", ended.State, err)
 		}

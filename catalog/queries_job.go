@@ -62,6 +62,25 @@ const (
  SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.run_at, j.cutoff,
  j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
+	// A line that found nothing takes in the line before, if that found nothing either, under the same rule; when nobody asked for
+	// either of them.
+	foldHistory = `UPDATE {job_history} h JOIN {schedule} s ON s.policy_id = h.policy_id AND s.partition_name = h.partition_name
+ JOIN {job_history} b ON b.job_id = s.last_ended_id
+ SET h.runs = b.runs + 1, h.first_id = COALESCE(b.first_id, b.job_id), h.first_at = COALESCE(b.first_at, b.created_at)
+ WHERE h.job_id = ? AND b.job_id < h.job_id AND b.policy_version = h.policy_version
+ AND h.state = 'finished' AND h.trigger_kind = 'schedule' AND h.inflow = 0 AND h.deleted + h.refreshed + h.failed + h.skipped = 0
+ AND b.state = 'finished' AND b.trigger_kind = 'schedule' AND b.inflow = 0 AND b.deleted + b.refreshed + b.failed + b.skipped = 0`
+	deleteFolded = `DELETE FROM {job_history} WHERE job_id < ? AND job_id = (SELECT s.last_ended_id FROM {schedule} s
+ JOIN {job} j ON j.policy_id = s.policy_id AND j.partition_name = s.partition_name WHERE j.id = ?)`
+
+	addToRun = `INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at)
+ SELECT h.policy_id, h.run_at, h.deleted, h.state = 'finished', h.finished_at FROM {job_history} h WHERE h.job_id = ? AND h.run_at IS NOT NULL
+ ON DUPLICATE KEY UPDATE deleted = {run}.deleted + VALUES(deleted), finished = {run}.finished AND VALUES(finished), finished_at = VALUES(finished_at)`
+	selectRunsBefore = `SELECT r.policy_id, r.run_at, r.finished AND r.deleted = 0 FROM {job_history} h
+ JOIN {run} r ON r.policy_id = h.policy_id AND r.run_at < h.run_at WHERE h.job_id = ? ORDER BY r.run_at DESC LIMIT 3`
+	deleteRun  = `DELETE FROM {run} WHERE policy_id = ? AND run_at = ?`
+	selectRuns = `SELECT run_at, deleted, finished, finished_at FROM {run} WHERE policy_id = ? ORDER BY run_at DESC LIMIT ?`
+
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
 	deleteJob   = `DELETE FROM {job} WHERE id = ?`
 
@@ -79,11 +98,7 @@ const (
 	setAllowed     = `UPDATE {task} SET allowed = ? WHERE id = ?`
 	// Some partitions of a run may have ended.
 	selectRunDeleted = `SELECT CAST((SELECT COALESCE(SUM(deleted), 0) FROM {task} WHERE policy_id = ?)
- + (SELECT COALESCE(SUM(deleted), 0) FROM {job_history} WHERE policy_id = ?
-  AND run_at = (SELECT MAX(run_at) FROM {job} WHERE policy_id = ?)) AS UNSIGNED)`
-	selectRuns = `SELECT run_at, CAST(SUM(deleted) AS UNSIGNED), MIN(state = 'finished'), MAX(finished_at) FROM
- (SELECT run_at, deleted, state, finished_at FROM {job_history} WHERE policy_id = ? AND run_at IS NOT NULL ORDER BY run_at DESC LIMIT ?) h
- GROUP BY run_at ORDER BY run_at DESC`
+ + COALESCE((SELECT deleted FROM {run} WHERE policy_id = ? AND run_at = (SELECT MAX(run_at) FROM {job} WHERE policy_id = ?)), 0) AS UNSIGNED)`
 )
 
 // Tasks, in the order of scanTask.
@@ -119,12 +134,16 @@ const (
 const (
 	historyColumns = `h.job_id, h.policy_id, h.policy_version, h.schema_name, h.table_name, h.partition_name, h.state, h.reason, h.cutoff,
  h.trigger_kind, h.triggered_by, h.plan, h.plan_reason, h.estimated_rows, h.inflow, h.oldest_expiry, h.null_rows, h.odd_rows, h.note,
- h.created_at, h.finished_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped FROM {job_history} h`
+ h.created_at, h.finished_at, h.runs, h.first_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped
+ FROM {job_history} h`
 	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
 	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
 	selectEndedJob = `SELECT ` + historyColumns + ` WHERE h.job_id = ?`
+	// The line that has taken in that of a job.
+	selectFoldedJob = `SELECT ` + historyColumns + ` WHERE h.job_id > ? AND h.first_id <= ? AND h.policy_id = ? AND h.partition_name = ?
+ ORDER BY h.job_id LIMIT 1`
 	selectLastJobs = `SELECT ` + historyColumns + ` JOIN {schedule} s ON s.last_ended_id = h.job_id ORDER BY h.schema_name, h.table_name, h.partition_name`
 	upsertRowError = `INSERT INTO {row_error} (policy_id, partition_name, key_hash, row_key, error_number, reason, first_at, last_at, next_try_at)
  VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
@@ -145,6 +164,7 @@ const (
 // Housekeeping.
 const (
 	deleteOldHistory   = `DELETE FROM {job_history} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	deleteOldRuns      = `DELETE FROM {run} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
 	deleteOldEvents    = `DELETE FROM {event} WHERE at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
 	deleteOldNodes     = `DELETE FROM {node} WHERE heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`

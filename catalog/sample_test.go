@@ -93,7 +93,7 @@ func TestFinishedJobsKnowWhatBecameDue(t *testing.T) {
 			if err := b.FinishJob(t.Context(), job.ID, job.Fence, end, "test"); err != nil {
 				t.Fatal(err)
 			}
-			ended, err := b.EndedJob(t.Context(), job.ID)
+			ended, err := b.EndedJob(t.Context(), job)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -128,7 +128,7 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 	if !errors.Is(err, catalog.ErrNoJob) {
 		return err
 	}
-	*j, err = w.Store.EndedJob(ctx, j.ID)
+	*j, err = w.Store.EndedJob(ctx, j.Job)
 	return err
 }
 

@@ -24,6 +24,8 @@ type jobView struct {
 	StartedBy     string           `json:"started_by"`
 	ExpectedEnd   *time.Time       `json:"expected_end"`
 	Finished      *time.Time       `json:"finished"`
+	Runs          uint64           `json:"runs"` // jobs that it stands for: those before it found nothing, as it did
+	FirstStarted  time.Time        `json:"first_started"`
 	Cutoff        time.Time        `json:"cutoff"` // rows that expire before it go
 	Inflow        *uint64          `json:"inflow_rows"`
 	Tasks         int              `json:"tasks"`
@@ -52,7 +54,7 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: j.StartedBy(),
 		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined, j.NeverExpire()},
 		Cutoff: j.Cutoff, Inflow: j.Inflow, Tasks: j.Tasks, TasksFinished: j.TasksFinished,
-		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note,
+		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note, Runs: 1, FirstStarted: j.CreatedAt,
 	}
 	if p.LeftKnown {
 		v.ExpectedEnd = moment(s.Now.Add(p.Left))
@@ -73,7 +75,7 @@ func viewOpen(s *report.Snapshot, w *report.Work) jobView {
 
 func viewEnded(s *report.Snapshot, j *catalog.EndedJob) jobView {
 	v := viewJob(s, &j.Job, report.EndedProgress(j))
-	v.Finished = moment(j.FinishedAt)
+	v.Finished, v.Runs, v.FirstStarted = moment(j.FinishedAt), j.Runs, j.FirstAt
 	return v
 }
 

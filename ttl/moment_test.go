@@ -106,7 +106,7 @@ func (m *moment) workUntilCalled(ctx context.Context) {
 
 // jobs is how many jobs have started so far.
 func (f *fixture) jobs() string {
-	return f.text("SELECT (SELECT COUNT(*) FROM " + f.schema + "_c.job_history) + (SELECT COUNT(*) FROM " + f.schema + "_c.job)")
+	return f.text("SELECT (SELECT COALESCE(SUM(runs), 0) FROM " + f.schema + "_c.job_history) + (SELECT COUNT(*) FROM " + f.schema + "_c.job)")
 }
 
 // waits is the state of the open job and why.

@@ -58,7 +58,7 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
-	runs, err := t.store.Runs(ctx, p.ID, len(prospects))
+	runs, err := t.store.Runs(ctx, p.ID)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,17 @@ type jobLine struct {
 	job       *catalog.Job // nil for a table that never had one
 	work      *Work        // nil where the job is told of by itself
 	ended     time.Time    // zero while it is open
+	runs      uint64       // jobs that the line stands for
+	first     time.Time    // when the first of them began
 	owner     string
 	Progress
 }
 
 // endedLine is a job of the history.
 func endedLine(j *catalog.EndedJob) jobLine {
-	return jobLine{table: j.Table, partition: j.Partition, job: &j.Job, ended: j.FinishedAt, Progress: EndedProgress(j)}
+	return jobLine{
+		table: j.Table, partition: j.Partition, job: &j.Job, ended: j.FinishedAt, runs: j.Runs, first: j.FirstAt, Progress: EndedProgress(j),
+	}
 }
 
 // jobField is a column of these lists and its value in a line.
@@ -48,6 +52,9 @@ var jobFields = map[string]jobField{
 	"Owner":       {Type: Text, value: func(x jobLine) any { return orNull(x.owner) }},
 	"Started_by":  {Type: Text, value: func(x jobLine) any { return x.job.StartedBy() }},
 	"Note":        {Type: LongText, value: func(x jobLine) any { return orNull(x.job.Note) }},
+
+	"Runs":          {Type: Unsigned, value: func(x jobLine) any { return x.runs }},
+	"First_started": {Type: Time, value: func(x jobLine) any { return moment(x.first) }},
 
 	"Started":      {Type: Time, value: func(x jobLine) any { return x.job.CreatedAt }},
 	"Finished":     {Type: Time, value: func(x jobLine) any { return moment(x.ended) }},

@@ -13,7 +13,7 @@ type Source interface {
 	Values(ctx context.Context) (catalog.Values, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
-	Runs(ctx context.Context, policy uint64, partitions int) ([]catalog.Run, error)
+	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 }
 
 // AskOf previews what a policy does to its table now: its brake knows what is usual there.
@@ -23,7 +23,7 @@ func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Prev
 	if err != nil {
 		return nil, err
 	}
-	runs, err := from.Runs(ctx, p.ID, 1)
+	runs, err := from.Runs(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}

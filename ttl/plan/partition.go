@@ -38,15 +38,13 @@ func (f *Facts) Due(column string, cutoff Cutoff) []Partition {
 	return f.Partitions
 }
 
-// end is a value of the column that this partition and those before it lie wholly below, and those after it do not: the reading of a
-// calendar and a clock, in UTC fields.
+// end is a value of the column that no row of a later partition is below: the reading of a calendar
+// and a clock, in UTC fields.
 func (p Partition) end(c Column) (end time.Time, known bool) {
-	of := func(function string) bool {
-		return strings.EqualFold(p.Expression, fmt.Sprintf(function, ddl.Quote(c.Name)))
-	}
-	columns := strings.ToLower(p.Expression) + ","
+	name, expression := strings.ToLower(ddl.Quote(c.Name)), strings.ToLower(p.Expression)
+	of := func(function string) bool { return expression == fmt.Sprintf(function, name) }
 	switch {
-	case p.Method == "RANGE COLUMNS" && c.Kind != Timestamp && strings.HasPrefix(columns, strings.ToLower(ddl.Quote(c.Name))+","):
+	case p.Method == "RANGE COLUMNS" && c.Kind != Timestamp && strings.HasPrefix(expression+",", name+","):
 		return p.endOfColumns()
 	case p.Method != "RANGE":
 		return end, false

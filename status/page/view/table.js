@@ -77,7 +77,8 @@ function ended(j, now) {
   const cell = (name, value, hint) => h('td', { class: 'number', 'data-name': name, title: hint ?? null }, value);
   return h('tr', { 'data-key': `ended-${j.id}` },
     h('th', { scope: 'row', 'data-name': 'Ended', title: moment(j.finished) }, ago(j.finished, now), j.partition && h('small', {}, j.partition)),
-    h('td', { 'data-name': 'Result' }, h('span', { class: `chip ${j.state === 'finished' ? 'good' : j.state === 'cancelled' ? 'rest' : 'bad'}` }, j.state), j.reason && h('small', {}, j.reason), j.note && h('small', {}, j.note)),
+    h('td', { 'data-name': 'Result' }, h('span', { class: `chip ${j.state === 'finished' ? 'good' : j.state === 'cancelled' ? 'rest' : 'bad'}` }, j.state), j.reason && h('small', {}, j.reason), j.note && h('small', {}, j.note),
+      j.runs > 1 && h('small', { title: moment(j.first_started) }, `${count(j.runs)} jobs found nothing; the first ${ago(j.first_started, now)}`)),
     cell('Deleted', count(j.rows.deleted)),
     cell('Became due', count(j.inflow_rows), 'Rows whose expiry fell between this cutoff and the one before'),
     cell('Refreshed', count(j.rows.refreshed)),

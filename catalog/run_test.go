@@ -1,0 +1,189 @@
+package catalog
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+)
+
+// ended is how a job of a test ends.
+type ended struct {
+	state   JobState
+	deleted uint64
+	by      Trigger
+}
+
+// empty is a job that the schedule started and that found nothing.
+var empty = ended{JobFinished, 0, TriggerSchedule} //nolint:gochecknoglobals // as good as a constant
+
+// run lets the jobs of one run begin together and end side by side, as those of several partitions do.
+func (b *bench) run(t *testing.T, p Policy, at time.Time, ends map[string]ended) (jobs []Job) {
+	t.Helper()
+	var g errgroup.Group
+	for partition, end := range ends {
+		job, err := b.CreateJob(t.Context(), NewJob{
+			Policy: p, Partition: partition, RunAt: at, Cutoff: at.Add(-time.Hour), CutoffLiteral: "x", Trigger: end.by, Tasks: make([]TaskRange, 1),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.exec(t, "UPDATE {task} SET deleted = ?, examined = 7 WHERE job_id = ?", end.deleted, job.ID)
+		g.Go(func() error { return b.FinishJob(t.Context(), job.ID, job.Fence, end.state, "") })
+		jobs = append(jobs, job)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+// TestJobsThatFoundNothingAreOneLine, with the last of them as it was; what found or failed something, was asked for, or went by another
+// rule keeps its own.
+func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+		var jobs []Job
+		run := func(ends ...ended) {
+			t.Helper()
+			for _, end := range ends {
+				at = at.Add(time.Second)
+				jobs = append(jobs, b.run(t, p, at, map[string]ended{"": end})...)
+			}
+		}
+		type line struct{ Last, First, Runs, Deleted uint64 } // jobs by their order
+		lines := func() (lines []line) {
+			t.Helper()
+			all, err := b.History(t.Context(), Filter{Table: p.Table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Reverse(all)
+			for _, j := range all {
+				first := slices.IndexFunc(jobs, func(x Job) bool { return x.CreatedAt.Equal(j.FirstAt) })
+				last := slices.IndexFunc(jobs, func(x Job) bool { return x.ID == j.ID })
+				if !j.CreatedAt.Equal(jobs[last].CreatedAt) || !j.Cutoff.Equal(jobs[last].Cutoff) || j.Counts.Examined != 7 {
+					t.Errorf("the line of job %d tells of another one: %+v", last, j)
+				}
+				lines = append(lines, line{uint64(last), uint64(first), j.Runs, j.Counts.Deleted}) //nolint:gosec // both are found
+			}
+			return lines
+		}
+
+		run(empty, empty, empty, empty, empty)
+		want := []line{{Last: 0, First: 0, Runs: 1}, {Last: 4, First: 1, Runs: 4}} // of the very first nobody knows since when
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Error(diff)
+		}
+		run(ended{JobFinished, 5, TriggerSchedule}, empty, ended{JobFinished, 0, TriggerManual}, empty, empty, ended{JobFailed, 0, TriggerSchedule}, empty, empty, empty)
+		want = append(want, line{5, 5, 1, 5}, line{6, 6, 1, 0}, line{7, 7, 1, 0}, line{9, 8, 2, 0}, line{10, 10, 1, 0}, line{11, 11, 1, 0}, line{13, 12, 2, 0})
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Error(diff)
+		}
+
+		for i, job := range jobs[1:5] {
+			if got, err := b.EndedJob(t.Context(), job); err != nil || got.ID != jobs[4].ID {
+				t.Errorf("job %d: its line is that of job %d, %v; want the last of them", i+1, got.ID, err)
+			}
+		}
+		if got := b.scalar(t, "SELECT SUM(runs) FROM {job_history}"); got != len(jobs) {
+			t.Errorf("the lines stand for %d jobs of %d", got, len(jobs))
+		}
+		if last, err := b.LastJobs(t.Context()); err != nil || len(last) != 1 || last[0].ID != jobs[13].ID || last[0].Runs != 2 {
+			t.Errorf("the last job: got %+v, %v", last, err)
+		}
+	})
+}
+
+// TestRunsAreKeptInWhole: whatever the partitions of a table find, each run that found something is told of, and the one before it; of
+// those that found nothing one after the other, the first and the last two at most.
+func TestRunsAreKeptInWhole(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same runs each time
+		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+		var all []Run
+		for range 40 {
+			at = at.Add(time.Minute)
+			ends := map[string]ended{"p0": empty, "p1": empty, "p2": empty}
+			switch r.IntN(8) {
+			case 0:
+				ends["p0"] = ended{JobFinished, 3, TriggerSchedule}
+			case 1:
+				ends["p1"] = ended{JobCancelled, 4, TriggerSchedule}
+			case 2:
+				ends = map[string]ended{"p9": {JobFinished, 5, TriggerSchedule}} // a new one
+			}
+			run := Run{At: at, Finished: true}
+			for _, end := range ends {
+				run.Deleted, run.Finished = run.Deleted+end.deleted, run.Finished && end.state == JobFinished
+			}
+			b.run(t, p, at, ends)
+			all = append(all, run)
+		}
+
+		nothing := func(r Run) bool { return r.Finished && r.Deleted == 0 }
+		var want []Run
+		for i, run := range all {
+			between := i > 0 && i < len(all)-2 && nothing(all[i-1]) && nothing(run) && nothing(all[i+1])
+			if !between {
+				want = append(want, run)
+			}
+		}
+		slices.Reverse(want)
+		got, err := b.Runs(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			got[i].FinishedAt = time.Time{}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestRunsComeOutOfTheHistory when the catalog of an earlier version is brought up.
+func TestRunsComeOutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "DROP DATABASE "+b.Schema())
+		if err := b.migrate(t.Context(), steps(t)[:10]); err != nil {
+			t.Fatal(err)
+		}
+		for job, row := range []string{
+			"NULL, 'finished', 9", "'2026-05-10 12:00:00', 'finished', 3", "'2026-05-10 12:00:00', 'cancelled', 4", "'2026-05-10 13:00:00', 'finished', 0",
+		} {
+			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, reason, cutoff, trigger_kind, plan, plan_reason, tasks,
+ tasks_finished, examined, refreshed, failed, skipped, note, created_at, finished_at, run_at, state, deleted)
+ VALUES (?, 8, 1, 's', 't', '', '2026-05-09', 'schedule', '', '', 0, 0, 0, 0, 0, 0, '', '2026-05-10 12:00', '2026-05-10 14:00', `+row+")", job+1)
+		}
+		if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := b.Runs(t.Context(), 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+		want := []Run{
+			{At: at.Add(time.Hour), Finished: true, FinishedAt: at.Add(2 * time.Hour)},
+			{At: at, Deleted: 7, FinishedAt: at.Add(2 * time.Hour)},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		all, err := b.History(t.Context(), Filter{})
+		if err != nil || len(all) != 4 || all[0].Runs != 1 || !all[0].FirstAt.Equal(all[0].CreatedAt) {
+			t.Errorf("got %+v, %v", all, err)
+		}
+	})
+}
