@@ -138,12 +138,15 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 	return a.pass()
 }
 
-// run does what a statement asks for, and tells it in the session's time zone.
+// run does what a statement asks for, and tells it in the session's time zone, without the names of tables that the client may not see.
 func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
 	x.Ours()
 	r, err := a.act(ctx, x, action)
 	if err != nil {
-		return nil, localizeError(x, err)
+		return nil, localizeError(x, a.veilError(err))
+	}
+	if err := a.veil(&r.info); err != nil {
+		return nil, err
 	}
 	return r, r.localize(x)
 }

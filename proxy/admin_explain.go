@@ -50,6 +50,9 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.showTriggers(p, table); err != nil {
 		return nil, err
 	}
+	if err := a.veilPreview(p); err != nil {
+		return nil, err
+	}
 	if err := localizePreview(a.x, p); err != nil {
 		return nil, err
 	}
@@ -106,6 +109,18 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 		p.Seen = nil
 	}
 	return nilIfRefused(err)
+}
+
+// veilPreview takes the names of tables out that the client may not see: children, as the service account sees them.
+func (a *admin) veilPreview(p *plan.Preview) error {
+	var sentences []*string
+	for i := range p.Children {
+		sentences = append(sentences, &p.Children[i])
+	}
+	for i := range p.Warnings {
+		sentences = append(sentences, &p.Warnings[i])
+	}
+	return a.veil(sentences...)
 }
 
 // showTriggers asks the server, as the client, for triggers that it may not show to the service account.

@@ -15,7 +15,7 @@ func emptyExplain(asJSON bool) report.List {
 	if asJSON {
 		return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "EXPLAIN", Type: report.LongText}}}
 	}
-	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText, Secret: true}}}
+	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText, Secret: true, Raw: true}}}
 }
 
 func explainJSON(p *plan.Preview) report.List {

@@ -14,18 +14,17 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// censor takes out of a list what the client may not see: rows about tables that it does not see on the server,
-// and keys and dates of rows that it may not read.
+// censor takes out of a list what the client may not see: rows about tables that it does not see on the server, the names of such
+// tables, and keys and dates of rows that it may not read.
 func (a *admin) censor(ctx context.Context, x *exchange, l *report.List) error {
-	tables := tablesOf(l)
-	if len(tables) == 0 {
-		return nil
-	}
-	visible, err := a.visibleTables(x, tables)
+	visible, err := a.visibleTables(tablesOf(l))
 	if err != nil {
 		return err
 	}
 	l.Keep(func(r report.Row) bool { return r.Table.Name == "" || visible[r.Table] })
+	if err := a.veilList(l, visible); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(l.Columns, func(c report.Column) bool { return c.Secret }) || len(l.Rows) == 0 {
 		return nil
 	}
@@ -50,26 +49,87 @@ func tablesOf(l *report.List) []catalog.Table {
 	return tables
 }
 
+// veilList takes the names of tables that the client may not see out of what is told about others.
+func (t *turn) veilList(l *report.List, known map[catalog.Table]bool) error {
+	var unknown []catalog.Table
+	for _, table := range l.Mentions() {
+		if _, asked := known[table]; !asked {
+			unknown = append(unknown, table)
+		}
+	}
+	more, err := t.visibleTables(unknown)
+	if err != nil {
+		return err
+	}
+	l.Veil(func(table catalog.Table) bool { return known[table] || more[table] })
+	return nil
+}
+
+// veil does the same to single sentences.
+func (t *turn) veil(sentences ...*string) error {
+	var named []catalog.Table
+	for _, s := range sentences {
+		named = append(named, catalog.Mentions(*s)...)
+	}
+	visible, err := t.visibleTables(named)
+	if err != nil {
+		return err
+	}
+	for _, s := range sentences {
+		*s = catalog.Veil(*s, func(table catalog.Table) bool { return visible[table] })
+	}
+	return nil
+}
+
+// veilNotes does it to what is left for SHOW WARNINGS, which is nothing where the server does not say what the client may see.
+func (t *turn) veilNotes() error {
+	sentences := make([]*string, len(t.notes))
+	for i := range t.notes {
+		sentences[i] = &t.notes[i].Message
+	}
+	err := t.veil(sentences...)
+	if err != nil {
+		t.notes = nil
+	}
+	return nilIfRefused(err)
+}
+
+// veilError does it to a refusal of ours. The server's own name what the client has named.
+func (t *turn) veilError(err error) error {
+	e, ok := errors.AsType[*wire.Error](err)
+	if !ok || e.Code != codeUnknown {
+		return err
+	}
+	veiled := *e
+	if failed := t.veil(&veiled.Message); failed != nil {
+		return failed
+	}
+	return &veiled
+}
+
 // kept is what information_schema says of tables that outlive the session: MariaDB lists its temporary tables, too, since 11.2, and one of
 // them says nothing about the right to see the table that it hides.
 const kept = "TABLE_TYPE <> 'TEMPORARY'"
 
 // visibleTables asks the server, as the client, which of the tables there are. One that is gone is visible to those
 // who had rights on its name.
-func (a *admin) visibleTables(x *exchange, tables []catalog.Table) (map[catalog.Table]bool, error) {
-	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY) FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf(tables)+")")
+func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, error) {
+	visible := map[catalog.Table]bool{}
+	if len(tables) == 0 {
+		return visible, nil
+	}
+	r, err := askAll(t.x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY) FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf(tables)+")")
 	if err != nil {
 		return nil, err
 	}
-	visible := map[catalog.Table]bool{}
 	for _, row := range r.Rows {
 		visible[catalog.Table{Schema: string(row[0]), Name: string(row[1])}] = true
 	}
-	for _, t := range tables {
-		if visible[t] {
+	for _, table := range tables {
+		if _, asked := visible[table]; asked {
 			continue
 		}
-		if visible[t], err = a.mightRead(x, t); err != nil {
+		if visible[table], err = t.mightRead(table); err != nil {
 			return nil, err
 		}
 	}
@@ -77,12 +137,12 @@ func (a *admin) visibleTables(x *exchange, tables []catalog.Table) (map[catalog.
 }
 
 // mightRead asks for a table that is not there: who may not read it is told so before its absence is.
-func (a *admin) mightRead(x *exchange, t catalog.Table) (bool, error) {
-	name, err := a.spelledTable(t)
+func (t *turn) mightRead(table catalog.Table) (bool, error) {
+	name, err := t.spelledTable(table)
 	if err != nil {
 		return false, nilIfRefused(err)
 	}
-	_, err = x.Ask("EXPLAIN SELECT 1 FROM " + name)
+	_, err = t.x.Ask("EXPLAIN SELECT 1 FROM " + name)
 	return refusedWith(err, codeNoTable, codeNoDatabase), nilIfRefused(err)
 }
 

@@ -199,6 +199,9 @@ func (t *turn) warn(message string) {
 
 // send answers with what the server said, and counts our notes as warnings.
 func (t *turn) send(h *held) error {
+	if err := t.veilNotes(); err != nil {
+		return err
+	}
 	if len(t.notes) == 0 {
 		return t.x.Send(h)
 	}

@@ -106,8 +106,8 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 	}})
 }
 
-// originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is named after, if both have their TTL on
-// the same column.
+// originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is named after, if the client can see
+// that text, and both have their TTL on the same column.
 func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -119,7 +119,11 @@ func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.R
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		if strings.EqualFold(p.Rule.Column, rule.Column) {
+		what, err := t.resolve(ddl.Name{Schema: table.Schema, Table: name})
+		if err != nil {
+			return nil, err
+		}
+		if what == baseTable && strings.EqualFold(p.Rule.Column, rule.Column) {
 			return copyOf(p), nil
 		}
 	}

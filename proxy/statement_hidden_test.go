@@ -3,6 +3,8 @@ package proxy
 import (
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // Who may not see a table does not learn whether it has a policy: whatever it tries, it is told the same as of a table without one.
@@ -38,6 +40,56 @@ func TestPoliciesOfHiddenTablesAreNotTold(t *testing.T) {
 			if got, want := told("veiled"), told("bare"); got != want {
 				t.Errorf("%s: got %q, want %q as of a table without a policy", statement, got, want)
 			}
+		}
+	})
+}
+
+// What is told about a table names no other one that the reader may not see: where it came from, what refers to it, what it was copied from.
+func TestHiddenTablesAreNotNamed(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		own, ttl := t.server.Database(t.T), "(id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR"
+		t.exec("CREATE TABLE veiled "+ttl, "PAUSE TTL FOR veiled", "CREATE TABLE moved "+ttl, "RENAME TABLE moved TO "+own+".came",
+			"CREATE TABLE "+own+".parent "+ttl)
+		if _, err := t.direct.ExecContext(t.Context(), "CREATE TABLE child (id INT, FOREIGN KEY (id) REFERENCES "+own+".parent (id) ON DELETE CASCADE)"); err != nil {
+			t.Fatal(err)
+		}
+		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: own, Name: "parent"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := t.store.RecordRowError(t.Context(), catalog.RowError{
+			PolicyID: p.ID, Table: p.Table, Key: `["1"]`, Number: 1451,
+			Reason: "a foreign key constraint fails (`" + t.schema + "`.`child`, CONSTRAINT `child_ibfk_1` FOREIGN KEY (`id`) REFERENCES `" + own + "`.`parent` (`id`) ON DELETE CASCADE)",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		stranger := t.open(t.server.Account(t.T, "stranger", "ALL ON "+own+".*", "SELECT, INSERT, DELETE, CREATE ON "+t.schema+"._veiled_new"))
+		stranger.SetMaxOpenConns(1)
+		writer := t.open(t.server.Account(t.T, "writer", "INSERT ON "+own+".*"))
+
+		for _, query := range []string{
+			"SHOW TTL EVENTS", "SHOW TTL TABLES", "SHOW TTL JOBS", "SHOW TTL STATUS", "SHOW TTL ERRORS",
+			"EXPLAIN TTL " + own + ".parent", "EXPLAIN FORMAT=JSON TTL " + own + ".parent",
+		} {
+			told := strings.Join(rows(t.T, stranger, query), "\n")
+			for _, hidden := range []string{t.schema + "`", "moved", "child", "veiled"} {
+				if strings.Contains(told, hidden) {
+					t.Errorf("%s tells of %s:\n%s", query, hidden, told)
+				}
+			}
+			if shown := strings.Join(rows(t.T, t.db, query), "\n"); query != "SHOW TTL STATUS" && !strings.Contains(shown, own) {
+				t.Errorf("%s shows nothing to those who may see it: %s", query, shown)
+			}
+		}
+		if told := rows(t.T, stranger, "SHOW TTL ERRORS"); len(told) != 1 || !strings.Contains(told[0], "(another table") {
+			t.Errorf("row errors of who may read the rows: got %q", told)
+		}
+		if told := rows(t.T, writer, "SHOW TTL ERRORS"); len(told) != 1 || !strings.Contains(told[0], "NULL|1451|NULL") {
+			t.Errorf("row errors of who may not: got %q, want neither key nor reason", told)
+		}
+		run(t.T, stranger, "CREATE TABLE "+t.schema+"._veiled_new "+ttl)
+		if told := strings.Join(rows(t.T, stranger, "SHOW WARNINGS"), "\n"); strings.Contains(told, "`veiled`") || !strings.Contains(told, "dormant") {
+			t.Errorf("the copy of a hidden table: got %q", told)
 		}
 	})
 }

@@ -6,9 +6,9 @@ var errorColumns = []Column{
 	{Name: "Table_schema", Type: Name},
 	{Name: "Table_name", Type: Name},
 	{Name: "Partition_name", Type: Name},
-	{Name: "Row_key", Type: LongText, Secret: true},
+	{Name: "Row_key", Type: LongText, Secret: true, Raw: true},
 	{Name: "Error_number", Type: Unsigned},
-	{Name: "Reason", Type: LongText},
+	{Name: "Reason", Type: LongText, Secret: true}, // of the server, which may quote what is in rows
 	{Name: "Attempts", Type: Unsigned},
 	{Name: "First_at", Type: Time},
 	{Name: "Last_at", Type: Time},

@@ -29,6 +29,8 @@ type Column struct {
 	Type Type
 	// Secret values are keys or dates of rows: only for readers who may read the table itself.
 	Secret bool
+	// Raw values are texts of rows, which are shown as they are.
+	Raw bool
 }
 
 // Row is one line of a list. Values stand in the order of the columns: nil, string, int64, uint64, float64 or time.Time.
@@ -71,11 +73,11 @@ func (l *List) Hide(hide func(Row) bool) {
 	}
 }
 
-// sentences calls a function for each text that is ours: what is secret is the text of rows.
+// sentences calls a function for each text that is not that of rows.
 func (l *List) sentences(each func(row Row, at int, text string)) {
 	for _, r := range l.Rows {
 		for i, c := range l.Columns {
-			if text, ok := r.Values[i].(string); ok && c.Type.IsText() && !c.Secret {
+			if text, ok := r.Values[i].(string); ok && c.Type.IsText() && !c.Raw {
 				each(r, i, text)
 			}
 		}
@@ -91,6 +93,17 @@ func (l *List) HasMoment() (has bool) {
 // Localize writes the times in the list's sentences in a zone, as those in columns of their own are shown.
 func (l *List) Localize(zone *time.Location) {
 	l.sentences(func(r Row, i int, text string) { r.Values[i] = catalog.Localize(text, zone) })
+}
+
+// Mentions lists the tables that the list's sentences name.
+func (l *List) Mentions() (tables []catalog.Table) {
+	l.sentences(func(_ Row, _ int, text string) { tables = append(tables, catalog.Mentions(text)...) })
+	return tables
+}
+
+// Veil takes the names of tables that the reader may not see out of the list's sentences.
+func (l *List) Veil(visible func(catalog.Table) bool) {
+	l.sentences(func(r Row, i int, text string) { r.Values[i] = catalog.Veil(text, visible) })
 }
 
 // add appends a row.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 const errSpecificAccess = 1227
@@ -24,14 +26,25 @@ func Children(ctx context.Context, q Querier, schema, table string) ([]string, e
 	if strings.Contains(version, "MariaDB") {
 		ask = selectChildrenMariaDB
 	}
-	children, err := names(ctx, q, ask, schema, table)
+	children, err := childrenIn(ctx, q, ask, schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == errSpecificAccess {
-		children, err = names(ctx, q, selectVisibleChildren, schema, table)
+		children, err = childrenIn(ctx, q, selectVisibleChildren, schema, table)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
 	return children, nil
+}
+
+// childrenIn names each child as a sentence names a table, so that it can be kept from those who may not see it.
+func childrenIn(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
+	err = eachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+		var schema, name, rule string
+		err := rows.Scan(&schema, &name, &rule)
+		all = append(all, ddl.QuoteTable(schema, name)+rule)
+		return err
+	})
+	return all, err
 }
 
 func names(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {

@@ -24,15 +24,15 @@ func TestChildren(t *testing.T) {
 			"CREATE TABLE plan_shop.`café` (id INT PRIMARY KEY)", "CREATE TABLE plan_shop.`CAFÉ` (id INT PRIMARY KEY)",
 			"CREATE TABLE plan_shop.near (id INT, CONSTRAINT one FOREIGN KEY (id) REFERENCES `café` (id))",
 			"CREATE TABLE `plan-other`.far (id INT, CONSTRAINT two FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) ON DELETE CASCADE, CONSTRAINT three FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) ON DELETE SET NULL)")
-		far := []string{"plan-other.far (three, ON DELETE SET NULL)", "plan-other.far (two, ON DELETE CASCADE)"}
+		far := []string{"`plan-other`.`far` (three, ON DELETE SET NULL)", "`plan-other`.`far` (two, ON DELETE CASCADE)"}
 		for _, test := range []struct {
 			user, table string
 			want        []string
 		}{
-			{"plan_seer", "café", append(far, "plan_shop.near (one, ON DELETE ")},
+			{"plan_seer", "café", append(far, "`plan_shop`.`near` (one, ON DELETE ")},
 			{"plan_seer", "CAFÉ", nil},
 			{"plan_seer", "near", nil},
-			{"plan_blind", "café", []string{"plan_shop.near (one, ON DELETE "}},
+			{"plan_blind", "café", []string{"`plan_shop`.`near` (one, ON DELETE "}},
 		} {
 			cfg := s.Config("")
 			cfg.User, cfg.Passwd = test.user, "x"

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -13,11 +14,17 @@ const largeTable = 100_000
 
 const triggersRun = "triggers will run for every deleted row: %s"
 
-// ShowTriggers adds those that somebody else was shown. MySQL shows them to nobody without the right TRIGGER on the table, which
-// the asking account need not have.
+// ShowTriggers makes the preview one for a reader who is shown these triggers. MySQL shows them to nobody without the right TRIGGER on
+// the table: the asking account may see fewer than the reader, or more, of which only the number is told.
 func (p *Preview) ShowTriggers(names []string) {
-	if len(p.Triggers) == 0 && len(names) > 0 {
-		p.Triggers = names
+	known := fmt.Sprintf(triggersRun, strings.Join(p.Triggers, ", "))
+	p.Warnings = slices.DeleteFunc(p.Warnings, func(w string) bool { return w == known })
+	if hidden := len(p.Triggers) - len(names); hidden > 0 {
+		names = append(names, fmt.Sprintf("%d that you may not see", hidden))
+	}
+
+	p.Triggers = names
+	if len(names) > 0 {
 		p.Warnings = append(p.Warnings, fmt.Sprintf(triggersRun, strings.Join(names, ", ")))
 	}
 }

@@ -23,21 +23,21 @@ SELECT PARTITION_NAME, COALESCE(MAX(DATE_FORMAT(CREATE_TIME, '%Y-%m-%d %H:%i:%s'
  GROUP BY PARTITION_NAME ORDER BY MIN(PARTITION_ORDINAL_POSITION)`
 
 	selectVisibleChildren = `
-SELECT CONCAT(CONSTRAINT_SCHEMA, '.', TABLE_NAME, ' (', CONSTRAINT_NAME, ', ON DELETE ', DELETE_RULE, ')')
+SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONCAT(' (', CONSTRAINT_NAME, ', ON DELETE ', DELETE_RULE, ')')
   FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UNIQUE_CONSTRAINT_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?`
 
 	// InnoDB's names: on MariaDB those of files; in lower case where the server compares them so.
 	selectChildrenMySQL = `
-SELECT CONCAT(REPLACE(FOR_NAME, '/', '.'), ` + childRule + `)
+SELECT SUBSTRING_INDEX(FOR_NAME, '/', 1), SUBSTRING_INDEX(FOR_NAME, '/', -1), ` + childRule + `
   FROM information_schema.INNODB_FOREIGN
  WHERE CAST(REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names > 0, LOWER(n), n) AS BINARY) FROM (SELECT CONCAT(?, '/', ?) n) x)`
 	selectChildrenMariaDB = `
-SELECT CONCAT(CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4), '.',
-       CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4), ` + childRule + `)
+SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
+       CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4), ` + childRule + `
   FROM information_schema.INNODB_SYS_FOREIGN
  WHERE CAST(REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names > 0, LOWER(s), s) USING filename) AS BINARY), '/',
        CAST(CONVERT(IF(@@lower_case_table_names > 0, LOWER(t), t) USING filename) AS BINARY)) FROM (SELECT ? s, ? t) x)`
-	childRule = `' (', SUBSTRING_INDEX(ID, '/', -1), ', ON DELETE ', IF(TYPE & 1, 'CASCADE', IF(TYPE & 2, 'SET NULL', 'NO ACTION')), ')'`
+	childRule = `CONCAT(' (', SUBSTRING_INDEX(ID, '/', -1), ', ON DELETE ', IF(TYPE & 1, 'CASCADE', IF(TYPE & 2, 'SET NULL', 'NO ACTION')), ')')`
 
 	selectTriggers = `
 SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
