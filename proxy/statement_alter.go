@@ -218,6 +218,7 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		}
 		before.Column = column
 	}
+	was := &layout{columns: slices.Clone(l.columns)}
 	l.apply(a.Specs)
 	if a.Clause == nil {
 		_, refused := l.check(before.Column)
@@ -243,11 +244,11 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err == nil && (arms(a.Clause) || !dependent) {
 		err = l.checkReader(rule.Column)
 	}
+	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
+		err = t.mayDelete(a.Table, presentColumn(a, rule.Column, was))
+	}
 	if err == nil && !known {
 		err = t.checkReferenced(ctx, table)
-	}
-	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
-		err = t.mayDelete(a.Table, t.presentColumn(a, rule.Column))
 	}
 	if err == nil && arms(a.Clause) {
 		err = t.serviceMayDelete(ctx, table)
@@ -256,13 +257,16 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 }
 
 // presentColumn is the TTL column if it exists before the statement, so that the rights on it can be probed, or nothing.
-func (t *turn) presentColumn(a *ddl.AlterTable, column string) string {
+func presentColumn(a *ddl.AlterTable, column string, was *layout) string {
 	for _, s := range a.Specs {
-		if strings.EqualFold(s.NewColumn.Name, column) && s.Change != ddl.OtherChange {
-			return s.Column // the name it has now; empty for a column to be added
+		if strings.EqualFold(s.NewColumn.Name, column) && s.Column != "" {
+			return s.Column // the name it has now
 		}
 	}
-	return column
+	if _, there := was.column(column); there {
+		return column // also behind ADD COLUMN IF NOT EXISTS
+	}
+	return ""
 }
 
 // follow returns the name that the TTL column has after the changes, or refuses those it cannot survive.

@@ -62,3 +62,26 @@ func TestRights(t *testing.T) {
 		t.wantPolicy("t", "armed created 10 HOUR 24h")
 	})
 }
+
+// TestRightsOnTheColumn: a policy deletes by a column, so who may not read it, and could not delete by it, neither declares nor approves one;
+// whatever else the statement does, and whatever the server finds wrong before it looks at the column.
+func TestRightsOnTheColumn(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE d (id INT PRIMARY KEY, created DATETIME)", "INSERT INTO d VALUES (1, '2001-01-01')",
+			"CREATE TABLE w (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY",
+			"CREATE TRIGGER gone BEFORE DELETE ON w FOR EACH ROW INSERT INTO nowhere VALUES (1)")
+		c := t.client("blind", t.schema, "ALTER, DELETE, INSERT, CREATE, TRIGGER, SELECT (id) ON $.d", "DELETE, INSERT, TRIGGER, SELECT (id) ON $.w")
+		c.run("USE " + t.schema)
+
+		statements := []string{"APPROVE TTL JOB FOR w", "RESUME TTL FOR w", "EXPLAIN TTL w", "ALTER TABLE d TTL = created + INTERVAL 1 DAY"}
+		if t.server.MariaDB() {
+			statements = append(statements, "ALTER TABLE d ADD COLUMN IF NOT EXISTS created DATETIME, TTL = created + INTERVAL 1 DAY")
+		}
+		for _, s := range statements {
+			if err := c.try(s); err == nil {
+				t.Errorf("%s: went through for an account that may not read the column", s)
+			}
+		}
+		t.wantPolicy("d", "")
+	})
+}
