@@ -12,7 +12,7 @@ import (
 // Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
 // pause of everything, and all policies. What a policy waits for is a comment above it.
 func (s *Store) Export(ctx context.Context) (string, error) {
-	values, err := s.Values(ctx)
+	values, err := s.Settings(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -30,15 +30,15 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 	}
 	var b strings.Builder
 	for _, setting := range AllSettings() {
-		if v := values[setting.Name]; v != setting.Default {
-			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", setting.Name, setting.literal(v))
+		if values.Said(setting.Name) {
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", setting.Name, setting.literal(values.Values[setting.Name]))
 		}
 	}
 	if pause.Holds(now) {
 		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
 	}
 	for _, p := range all {
-		b.WriteString(p.statements(now, values[DefaultTimeZone]))
+		b.WriteString(p.statements(now, values.Values[DefaultTimeZone]))
 	}
 	return b.String(), nil
 }

@@ -76,23 +76,25 @@ func AllSettings() []Setting {
 		},
 		{
 			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt, Default: "500", Min: 1, Max: 10240, Scope: "statement",
-			Text: "Most keys a statement reads where rows are found by key.",
+			Text: "Most rows that a statement looks through for a DELETE, once this is set. Untouched, blocks of rows grow and shrink by time " +
+				"(ttl_batch_target_ms), and an index on time is read in pages of 500.",
 		},
 		{
 			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt, Default: "100", Min: 1, Max: 10240, Scope: "statement",
-			Text: "Most keys a DELETE names. A DELETE over a key range is bounded by the time it takes instead: see ttl_batch_target_ms.",
+			Text: "Most rows that a DELETE deletes, of whatever plan, once this is set. Untouched, DELETEs over a range grow and shrink by time " +
+				"(ttl_batch_target_ms), and those by key name 100. TTL_DELETE_BATCH_SIZE is that of one table.",
 		},
 		{
 			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node",
-			Text: "Most DELETE statements per second on each node; 0 for no limit.",
+			Text: "Most DELETE statements per second on each node, also of those that are sent again; 0 for no limit. Looking for rows waits for nothing.",
 		},
 		{
 			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
-			Text: "Most tasks a node works on at the same time.",
+			Text: "Most tasks a node works on at the same time. A worker looks and deletes, so the smaller of this and ttl_delete_worker_count counts.",
 		},
 		{
 			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node",
-			Text: "Most DELETE statements a node runs at the same time.",
+			Text: "Most DELETE statements a node runs at the same time. The smaller of this and ttl_scan_worker_count counts.",
 		},
 		{
 			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt, Default: "-1", Min: 1, Max: 256, Scope: "cluster",

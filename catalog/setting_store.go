@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -45,23 +46,50 @@ func (v Values) Duration(name string) time.Duration {
 	return d
 }
 
+// Settings are the values together with what is known about them.
+type Settings struct {
+	Values
+	said map[string]bool
+}
+
+// Said reports whether somebody has set a setting, be it to its default.
+func (s Settings) Said(name string) bool { return s.said[name] }
+
+// Bound is a number that limits something only once it has been set; 0 for no limit.
+func (s Settings) Bound(name string) int {
+	if !s.Said(name) {
+		return 0
+	}
+	return int(s.Int(name))
+}
+
 // Values returns all settings. What this version does not know is left out, what nobody has set has its default.
 func (s *Store) Values(ctx context.Context) (Values, error) {
+	all, err := s.Settings(ctx)
+	return all.Values, err
+}
+
+// Settings returns the values of all settings, and which of them somebody has set.
+func (s *Store) Settings(ctx context.Context) (Settings, error) {
+	all := Settings{Values: DefaultValues(), said: map[string]bool{}}
+
 	rows, err := s.db.QueryContext(ctx, s.sql(selectSettings))
 	if err != nil {
-		return nil, fmt.Errorf("read settings: %w", err)
+		return all, fmt.Errorf("read settings: %w", err)
 	}
-	out := DefaultValues()
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var name, value string
 		err := r.Scan(&name, &value)
-		if _, known := out[name]; known {
-			out[name] = value
+		if _, known := all.Values[name]; known && value != Unset {
+			all.Values[name], all.said[name] = value, true
 		}
 		return struct{}{}, err
 	})
-	return out, err
+	return all, err
 }
+
+// Unset is the value that takes a setting back to its default, as if nobody had ever set it.
+const Unset = ""
 
 // Set stores values that Check has returned, by name, all or none of them. When ttl_job_enable was switched off, no further
 // row goes once this has answered.
@@ -76,7 +104,7 @@ func (s *Store) Set(ctx context.Context, actor string, values map[string]string)
 			if _, err := s.exec(ctx, tx, upsertSetting, name, values[name], actor); err != nil {
 				return err
 			}
-			if err := s.record(ctx, tx, Event{Kind: EventSetting, Actor: actor, Text: name + " = " + values[name]}); err != nil {
+			if err := s.record(ctx, tx, Event{Kind: EventSetting, Actor: actor, Text: name + " = " + cmp.Or(values[name], "DEFAULT")}); err != nil {
 				return err
 			}
 		}

@@ -118,7 +118,7 @@ func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked,
 func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) error {
 	s, _ := catalog.FindSetting(v.Name)
 	if v.Word && strings.EqualFold(v.Value, "DEFAULT") {
-		c.values[s.Name] = s.Default
+		c.values[s.Name] = catalog.Unset
 		return nil
 	}
 	stored, warning, refusal := s.Check(value, zone)

@@ -18,6 +18,7 @@ type Reads interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Server() catalog.Server
 	Values(ctx context.Context) (catalog.Values, error)
+	Settings(ctx context.Context) (catalog.Settings, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)

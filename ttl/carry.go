@@ -141,13 +141,14 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	poison := func(ctx context.Context, key plan.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
-	throttle := All{w.rates}
+	throttle := All{w.rates} // last of all: what it lets go must go at once
 	if wish.rate > 0 {
-		throttle = append(throttle, w.tables.of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)))
+		throttle = All{w.tables.of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
 	}
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
 	walk.ownBatch, walk.resting, walk.share = wish.batch, rest, newShare(w.store, task)
+	walk.sparse = w.rates.rationed() // then no DELETE goes to find out whether there is something to delete
 	return walk, nil
 }
 

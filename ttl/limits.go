@@ -13,7 +13,9 @@ import (
 type limits struct {
 	enabled      bool          // ttl_job_enable
 	scanBatch    int           // ttl_scan_batch_size: keys a statement reads
+	scanMost     int           // the same once it is set: rows a statement looks through; 0 for any number
 	deleteBatch  int           // ttl_delete_batch_size: keys a statement names
+	deleteMost   int           // the same once it is set: rows a statement deletes; 0 for any number
 	clusterRows  int64         // ttl_cluster_rows_limit
 	workers      int           // tasks worked on at once by this node
 	runningTasks int           // ttl_running_tasks, -1 resolved
@@ -30,7 +32,7 @@ type limits struct {
 
 // readLimits takes the settings over, so that a change is felt within seconds by every node.
 func (e *Engine) readLimits(ctx context.Context) error {
-	v, err := e.store.Values(ctx)
+	v, err := e.store.Settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,21 +52,23 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	return nil
 }
 
-func limitsOf(v catalog.Values, nodes int) limits {
+func limitsOf(v catalog.Settings, nodes int) limits {
 	l := limits{
 		nodes:        nodes,
 		enabled:      v.Bool(catalog.JobEnable),
 		scanBatch:    int(v.Int(catalog.ScanBatchSize)),
+		scanMost:     v.Bound(catalog.ScanBatchSize),
 		deleteBatch:  int(v.Int(catalog.DeleteBatchSize)),
+		deleteMost:   v.Bound(catalog.DeleteBatchSize),
 		clusterRows:  v.Int(catalog.ClusterRowsLimit),
 		workers:      int(min(v.Int(catalog.ScanWorkerCount), v.Int(catalog.DeleteWorkerCount))),
 		runningTasks: int(v.Int(catalog.RunningTasks)),
 		indexScan:    v.Bool(catalog.EnableIndexScan),
 		target:       time.Duration(v.Int(catalog.BatchTargetMS)) * time.Millisecond,
-		brake:        plan.NewBrake(v),
+		brake:        plan.NewBrake(v.Values),
 		allowReplica: v.Bool(catalog.AllowReplica),
 		jobTimeout:   v.Duration(catalog.JobTimeout),
-		floor:        v[catalog.DateFloor],
+		floor:        v.Values[catalog.DateFloor],
 		historyDays:  v.Int(catalog.HistoryDays),
 		window:       v.Window(),
 	}

@@ -11,7 +11,8 @@ import (
 const unlimitedRows = math.MaxInt32
 
 // rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be paid off, at the
-// limit's speed, before the next statement. The limits may change at any time.
+// limit's speed. Rows that were looked at put off looking for more; rows that went, and statements, put off the next
+// DELETE only. The limits may change at any time.
 type rates struct {
 	mu         sync.Mutex
 	statements debt
@@ -54,6 +55,12 @@ func (r *rates) limits() (statements, deleted, scanned int64) {
 	return r.statements.perSecond, r.deleted.perSecond, r.scanned.perSecond
 }
 
+// rationed reports whether DELETE statements are limited.
+func (r *rates) rationed() bool {
+	statements, _, _ := r.limits()
+	return statements > 0
+}
+
 // set changes the speed; what is owed at the old speed is forgiven down to one second.
 func (d *debt) set(perSecond int64) {
 	if perSecond == d.perSecond {
@@ -82,11 +89,16 @@ func (d *debt) left(now time.Time) time.Duration {
 	return d.paid.Sub(now)
 }
 
-// Wait takes one statement from the budget as soon as nothing is owed. It looks again at least every second, so that
-// a raised limit is felt.
-func (r *rates) Wait(ctx context.Context) error {
+// Wait returns as soon as nothing is owed for rows that were looked at.
+func (r *rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
+
+// Turn takes one statement from the budget as soon as nothing is owed for rows and statements before it.
+func (r *rates) Turn(ctx context.Context) error { return r.pause(ctx, r.take) }
+
+// pause waits as long as a limit asks for. It looks again at least every second, so that a raised limit is felt.
+func (r *rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
 	for {
-		signal, pause := r.take()
+		signal, pause := left()
 		if pause <= 0 {
 			return ctx.Err()
 		}
@@ -102,19 +114,31 @@ func (r *rates) Wait(ctx context.Context) error {
 	}
 }
 
+// owed says how long rows that were looked at are not paid off.
+func (r *rates) owed() (signal string, pause time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.longest(time.Now(), &r.scanned)
+}
+
 // take either takes a statement and returns 0, or says which debt lasts longest, and how long.
 func (r *rates) take() (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
+	if signal, pause = r.longest(now, &r.statements, &r.deleted); pause <= 0 {
+		r.statements.spend(1, now)
+	}
+	return signal, pause
+}
+
+// longest is the debt that will be paid off last, which is the reason for waiting.
+func (r *rates) longest(now time.Time, debts ...*debt) (signal string, pause time.Duration) {
 	r.waiting = ""
-	for _, d := range []*debt{&r.statements, &r.deleted, &r.scanned} {
+	for _, d := range debts {
 		if left := d.left(now); left > pause {
 			signal, pause, r.waiting = d.name, left, fmt.Sprintf("%s of %d per second", d.name, d.perSecond)
 		}
-	}
-	if pause <= 0 {
-		r.statements.spend(1, now)
 	}
 	return signal, pause
 }
@@ -128,17 +152,19 @@ func (r *rates) Spend(scanned, deleted int64) {
 	r.deleted.spend(deleted, now)
 }
 
-// Rows is a second's worth of the tighter of the two limits on rows.
-func (r *rates) Rows() int {
+// Rows is a second's worth of rows to look at, and a tenth of that to delete: several workers may have their turn at once.
+func (r *rates) Rows() (scanned, deleted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rows := int64(unlimitedRows)
-	for _, limit := range []int64{r.deleted.perSecond, r.scanned.perSecond} {
-		if limit > 0 {
-			rows = min(rows, limit)
-		}
+	return r.scanned.worth(1), r.deleted.worth(10)
+}
+
+// worth is what a part of a second brings, one at least.
+func (d *debt) worth(part int64) int {
+	if d.perSecond <= 0 {
+		return unlimitedRows
 	}
-	return int(rows)
+	return int(min(max(d.perSecond/part, 1), unlimitedRows))
 }
 
 // Reason names the limit that was last waited for.

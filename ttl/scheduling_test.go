@@ -104,21 +104,26 @@ func TestRates(t *testing.T) {
 		r.limit(0, 100, 0)
 		began, rows := time.Now(), int64(0)
 		for time.Since(began) < time.Minute {
-			if err := r.Wait(t.Context()); err != nil {
+			if err := r.Turn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			batch := int64(min(r.Rows(), 1000))
-			r.Spend(batch, batch)
-			rows += batch
+			_, batch := r.Rows()
+			r.Spend(1000, int64(batch))
+			rows += int64(batch)
 		}
 		if rows < 5900 || rows > 6200 {
 			t.Errorf("%d rows in a minute, want about 6000", rows)
 		}
+
 		r.limit(2, 0, 0)
 		began, statements := time.Now(), 0
 		for ; time.Since(began) < 10*time.Second; statements++ {
-			if err := r.Wait(t.Context()); err != nil {
+			if err := r.Turn(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+			asked := time.Now()
+			if err := r.Wait(t.Context()); err != nil || time.Since(asked) > 0 {
+				t.Fatalf("looking for rows waited %v for DELETEs, %v", time.Since(asked), err)
 			}
 		}
 		if statements < 19 || statements > 22 {
@@ -134,7 +139,7 @@ func TestRaisedLimitIsFeltSoon(t *testing.T) {
 		r.Spend(0, 3600) // an hour's worth
 		time.AfterFunc(5*time.Second, func() { r.limit(0, 0, 0) })
 		began := time.Now()
-		if err := r.Wait(t.Context()); err != nil {
+		if err := r.Turn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 7*time.Second {
@@ -144,7 +149,7 @@ func TestRaisedLimitIsFeltSoon(t *testing.T) {
 		r.Spend(0, 3600)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.Wait(ctx); err == nil {
+		if err := r.Turn(ctx); err == nil {
 			t.Error("Wait returned before its debt was paid")
 		}
 	})

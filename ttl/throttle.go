@@ -2,14 +2,16 @@ package ttl
 
 import "context"
 
-// Throttle says when the next batch may go and how large it may be. The strictest of several wins; All combines them.
+// Throttle says when rows may be looked for and deleted, and how many. The strictest of several wins; All combines them.
 type Throttle interface {
-	// Wait returns when a statement may be sent, or with ctx's error.
+	// Wait returns when the next rows may be looked for, or with ctx's error.
 	Wait(ctx context.Context) error
+	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of one that is sent again.
+	Turn(ctx context.Context) error
 	// Spend reports rows that were examined and deleted.
 	Spend(scanned, deleted int64)
-	// Rows is the largest batch that keeps to the limit without a long pause after it.
-	Rows() int
+	// Rows are how many rows may be looked at, and how many deleted, without a long pause after it.
+	Rows() (scanned, deleted int)
 	// Reason says what the engine is waiting for; empty when it is not.
 	Reason() string
 }
@@ -27,6 +29,16 @@ func (a All) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Turn passes every throttle in turn.
+func (a All) Turn(ctx context.Context) error {
+	for _, t := range a {
+		if err := t.Turn(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Spend tells every throttle.
 func (a All) Spend(scanned, deleted int64) {
 	for _, t := range a {
@@ -34,13 +46,14 @@ func (a All) Spend(scanned, deleted int64) {
 	}
 }
 
-// Rows is the smallest of all.
-func (a All) Rows() int {
-	rows := unlimitedRows
+// Rows are the smallest of all.
+func (a All) Rows() (scanned, deleted int) {
+	scanned, deleted = unlimitedRows, unlimitedRows
 	for _, t := range a {
-		rows = min(rows, t.Rows())
+		s, d := t.Rows()
+		scanned, deleted = min(scanned, s), min(deleted, d)
 	}
-	return rows
+	return scanned, deleted
 }
 
 // Reason is the first reason there is.

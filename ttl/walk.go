@@ -74,10 +74,14 @@ type walk struct {
 	resting  *resting // rows that were poison before and are not tried yet
 
 	pageRows, listRows int // keys read, and named, by one statement
+	most               int // rows that one DELETE may delete, once somebody has said so; 0 for any number
 	ownBatch           int // TTL_DELETE_BATCH_SIZE of the table
 
-	deleted int64 // by this walk
-	took    int64 // rows examined or deleted by the last step
+	deleted int64         // by this walk
+	took    int64         // rows examined or deleted by the last step
+	began   time.Time     // the last step
+	idle    time.Duration // of it, waiting for the turn to delete
+	cut     bool          // the last step ended before its block
 	sparse  bool
 	round   int   // length of lists among locked or poison rows
 	scanned int64 // since the last checkpoint
@@ -111,19 +115,54 @@ func itself(key plan.Key) plan.Key { return key }
 
 // step does one block. done is true when the range is walked to its end.
 func (w *walk) step(ctx context.Context) (done bool, err error) {
-	w.took = 0
 	if err := w.throttle.Wait(ctx); err != nil {
 		return false, err
 	}
+	w.took, w.began, w.idle, w.cut = 0, time.Now(), 0, false
 	switch w.way {
 	case plan.WalkIndex:
-		return w.stepIndex(ctx)
+		done, err = w.stepIndex(ctx)
 	case plan.DeleteSome:
-		return w.stepSome(ctx)
+		done, err = w.stepSome(ctx)
 	default:
-		return w.stepRange(ctx)
+		done, err = w.stepRange(ctx)
 	}
+	return done && !w.cut, err
 }
+
+// turn waits until a DELETE may be sent.
+func (w *walk) turn(ctx context.Context) error {
+	asked := time.Now()
+	err := w.throttle.Turn(ctx)
+	w.idle += time.Since(asked)
+	return err
+}
+
+// worked is how long the step has lasted, without its waits for a turn.
+func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
+
+// enough says that a step has waited so long that others should have their turn, and settings be looked at again. What is
+// left of its block, after n of all its keys, belongs to the next one, which begins at the last checkpoint and is smaller.
+func (w *walk) enough(n, all int) bool {
+	if n == 0 || n == all || w.idle <= sliceTime {
+		return false
+	}
+	w.cut = true
+	w.size.set(w.size.rows * n / all)
+	return true
+}
+
+// allowed is how many rows the next DELETE may delete, whoever limits it.
+func (w *walk) allowed() int {
+	_, rows := w.throttle.Rows()
+	if w.most > 0 {
+		rows = min(rows, w.most)
+	}
+	return rows
+}
+
+// list is how many keys the next DELETE may name.
+func (w *walk) list() int { return min(w.listRows, listed, w.allowed()) }
 
 func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	rows := w.rows()
@@ -151,20 +190,24 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if w.sparse || rest || tight {
-		return done, w.deleteSparse(ctx, block, rows, rest || tight, done)
+	choosy := rest || tight || rows > w.allowed() || w.most > 0 // somebody may put more rows into the range
+	if w.sparse || choosy {
+		return done, w.deleteSparse(ctx, block, rows, choosy, done)
 	}
 	return done, w.deleteDense(ctx, block, rows)
 }
 
 // deleteDense deletes a block by its range.
 func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) error {
-	began := time.Now()
+	if err := w.turn(ctx); err != nil {
+		return err
+	}
+	began := w.worked()
 	deleted, err := w.table.deleteRange(ctx, block, w.checkpoint(block.To))
 	if err != nil {
 		return w.roundabout(ctx, block, err)
 	}
-	w.size.took(rows, time.Since(began))
+	w.size.took(rows, w.worked()-began)
 	w.sparse = float64(deleted) < sparseShare*float64(rows)
 	w.arrived(block.To, deleted)
 	return nil
@@ -172,7 +215,7 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 
 // deleteSparse reads the keys that are due in a block and deletes them by key; by range when they are many and none has to be left out.
 func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, choosy, last bool) error {
-	began := time.Now()
+	began := w.worked()
 	l, err := w.due(ctx, block)
 	if err != nil {
 		return err
@@ -180,14 +223,17 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 	if !choosy && float64(len(l.keys)) > denseShare*float64(rows) {
 		return w.deleteDense(ctx, block, rows)
 	}
+	w.sparse = w.sparse || float64(len(l.keys)) < sparseShare*float64(rows)
 	if len(l.keys) == 0 {
-		w.size.took(rows, time.Since(began))
+		w.size.took(rows, w.worked()-began)
 		return w.pass(ctx, l, last)
 	}
 	if err := w.deleteListed(ctx, l); err != nil {
 		return w.roundabout(ctx, block, err)
 	}
-	w.size.took(rows, time.Since(began))
+	if !w.cut {
+		w.size.took(rows, w.worked()-began)
+	}
 	return nil
 }
 
@@ -213,8 +259,8 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 
 // deleteListed deletes the keys of a lot in lists of bounded length.
 func (w *walk) deleteListed(ctx context.Context, l lot) error {
-	for n := 0; n < len(l.keys); {
-		size, err := w.room(ctx, min(len(l.keys)-n, w.listRows, listed))
+	for n := 0; n < len(l.keys) && !w.enough(n, len(l.keys)); {
+		size, err := w.room(ctx, min(len(l.keys)-n, w.list()))
 		if err != nil {
 			return err
 		}
@@ -252,6 +298,9 @@ func (w *walk) room(ctx context.Context, rows int) (int, error) {
 type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
 
 func (w *walk) deletePart(ctx context.Context, keys []plan.Key, c checkpoint, remove deleteFunc) error {
+	if err := w.turn(ctx); err != nil {
+		return err
+	}
 	c.chosen = int64(len(keys))
 	deleted, err := remove(ctx, keys, c)
 	if err != nil {
@@ -284,8 +333,8 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 // carefully deletes what nobody holds and nothing objects to of a lot, in lists that get shorter until each culprit
 // stands alone. Short lists also keep the servers from reading the whole table instead, and waiting for everybody in it.
 func (w *walk) carefully(ctx context.Context, l lot) error {
-	for n := 0; n < len(l.keys); {
-		size, err := w.room(ctx, min(len(l.keys)-n, w.round))
+	for n := 0; n < len(l.keys) && !w.enough(n, len(l.keys)); {
+		size, err := w.room(ctx, min(len(l.keys)-n, w.round, w.list()))
 		if err != nil {
 			return err
 		}
@@ -328,7 +377,6 @@ func (w *walk) leave(ctx context.Context, key plan.Key, c checkpoint, cause erro
 // stepIndex deletes the oldest due rows, found by the index on time.
 func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	rows := max(min(w.rows(), w.pageRows), 1)
-	began := time.Now()
 	entries, err := w.table.page(ctx, w.at, rows)
 	if err != nil {
 		return false, err
@@ -345,13 +393,15 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	if err := w.deleteEntries(ctx, entries); err != nil {
 		return false, err
 	}
-	w.size.took(len(entries), time.Since(began))
+	if !w.cut {
+		w.size.took(len(entries), w.worked())
+	}
 	return done, nil
 }
 
 // deleteEntries deletes the rows behind entries of the index on time.
 func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
-	for part := range slices.Chunk(entries, min(w.listRows, listed)) {
+	for part := range slices.Chunk(entries, w.list()) {
 		l := w.lotOf(part, w.table.keyOf, part[len(part)-1])
 		if len(l.keys) == 0 {
 			if err := w.pass(ctx, l, true); err != nil {
@@ -363,7 +413,7 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 		if c := classify(err); err != nil && (c == locked || c == poison) {
 			err = w.carefully(ctx, l)
 		}
-		if err != nil {
+		if err != nil || w.cut {
 			return err
 		}
 	}
@@ -372,11 +422,13 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 
 // stepSome deletes due rows of a table without a key, as many as fit a batch.
 func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
-	rows, err := w.room(ctx, w.rows())
+	rows, err := w.room(ctx, min(w.rows(), w.allowed()))
 	if err != nil {
 		return false, err
 	}
-	began := time.Now()
+	if err := w.turn(ctx); err != nil {
+		return false, err
+	}
 	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
 	if err != nil && classify(err) == poison {
 		return false, fmt.Errorf("%w: %w", errKeyless, err)
@@ -384,13 +436,16 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.size.took(rows, time.Since(began))
+	w.size.took(rows, w.worked())
 	w.arrived(nil, deleted)
 	return deleted < int64(rows), nil
 }
 
 // rows is the size of the next block: what fits the target time, and a second of the throttle's budget.
-func (w *walk) rows() int { return max(min(w.size.next(), w.throttle.Rows()), 1) }
+func (w *walk) rows() int {
+	budget, _ := w.throttle.Rows()
+	return max(min(w.size.next(), budget), 1)
+}
 
 func (w *walk) checkpoint(at plan.Key) checkpoint {
 	return checkpoint{cursor: at, scanned: w.scanned, skipped: w.passed}
@@ -419,10 +474,14 @@ func (w *walk) resume(at plan.Key, batch uint64) {
 
 // limits takes changed settings over.
 func (w *walk) limits(l *limits) {
-	w.size.limits(largestBlock, l.target)
-	w.pageRows, w.listRows = l.scanBatch, l.deleteBatch
+	block := largestBlock
+	if l.scanMost > 0 {
+		block = min(block, l.scanMost)
+	}
+	w.size.limits(block, l.target)
+	w.pageRows, w.listRows, w.most = l.scanBatch, l.deleteBatch, l.deleteMost
 	if w.ownBatch > 0 {
-		w.listRows = w.ownBatch
+		w.listRows, w.most = w.ownBatch, w.ownBatch
 	}
 }
 

@@ -27,6 +27,8 @@ type memTable struct {
 	cursor                                       int
 	scanned, deleted, refreshed, skipped, failed int64
 	statements                                   int
+	sent                                         []time.Time // DELETEs
+	largest                                      int64       // rows that one of them has deleted
 }
 
 func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
@@ -103,6 +105,7 @@ func (*memTable) keyOf(entry plan.Key) plan.Key { return entry }
 func (*memTable) resume(uint64)                 {}
 
 func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (int64, error) {
+	m.sent = append(m.sent, time.Now())
 	in := m.in(r)
 	for _, k := range in { // a range waits for every row it looks at
 		if m.locked[k] {
@@ -113,6 +116,7 @@ func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (i
 }
 
 func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	m.sent = append(m.sent, time.Now())
 	in := m.numbers(keys)
 	for _, k := range in {
 		if m.locked[k] {
@@ -123,6 +127,7 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 }
 
 func (m *memTable) deleteUnlocked(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+	m.sent = append(m.sent, time.Now())
 	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.locked[k] })
 	c.skipped += int64(len(keys) - len(in))
 	c.chosen = int64(len(in))
@@ -130,6 +135,7 @@ func (m *memTable) deleteUnlocked(_ context.Context, keys []plan.Key, c checkpoi
 }
 
 func (m *memTable) deleteSome(_ context.Context, rows int, c checkpoint) (int64, error) {
+	m.sent = append(m.sent, time.Now())
 	var in []int
 	for _, k := range m.keys {
 		if m.due[k] && len(in) < rows {
@@ -169,6 +175,7 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 	}
 	m.advance(c)
 	m.deleted += n
+	m.largest = max(m.largest, n)
 	m.skipped += c.skipped
 	if c.chosen > 0 {
 		m.refreshed += c.chosen - n
@@ -267,6 +274,97 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	if m.refreshed != 0 {
 		t.Errorf("%d rows count as refreshed, none was", m.refreshed)
 	}
+}
+
+// TestLimitsHoldOnEveryWay: whatever the plan, and whatever is locked, poison or fails, each DELETE is within its bound of rows
+// and waits for its turn, also when it is sent again.
+func TestLimitsHoldOnEveryWay(t *testing.T) {
+	untouched := limits{deleteBatch: 100, scanBatch: 500, target: time.Second}
+	set := untouched
+	set.deleteBatch, set.deleteMost = 30, 30
+	for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex, plan.DeleteSome} {
+		for name, c := range map[string]struct {
+			limits limits
+			own    int // TTL_DELETE_BATCH_SIZE
+			most   int64
+		}{
+			"untouched":            {untouched, 0, largestBlock},
+			"set":                  {set, 0, 30},
+			"set for the table":    {untouched, 20, 20},
+			"the table goes first": {set, 40, 40},
+		} {
+			t.Run(string(way)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { walkWithin(t, way, &c.limits, c.own, c.most) })
+			})
+		}
+	}
+}
+
+// walkWithin walks a table at five DELETEs a second.
+func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64) {
+	m := newMemTable(t, 11, 2000)
+	if way == plan.DeleteSome {
+		clear(m.poison)
+	}
+	due := 0
+	for _, is := range m.due {
+		if is {
+			due++
+		}
+	}
+	r := newRates(func(string, time.Duration) {})
+	r.limit(5, 0, 0)
+	w := newWalk(m, way, plan.Range{}, newBatchSize(500, 500, time.Second), r,
+		func(context.Context, plan.Key, error) error { return nil })
+	w.ownBatch = ownBatch
+
+	for done := false; !done; {
+		w.limits(l)
+		var err error
+		if done, err = w.step(t.Context()); err != nil {
+			if classify(err) != notExecuted {
+				t.Fatal(err)
+			}
+			w.resume(cursorOf(m), 0)
+			done = false
+		}
+	}
+
+	if got := int(m.deleted + m.skipped + m.failed); got != due {
+		t.Errorf("deleted %d + skipped %d + failed %d rows, want %d", m.deleted, m.skipped, m.failed, due)
+	}
+	if m.largest > most {
+		t.Errorf("one DELETE has deleted %d rows, want at most %d", m.largest, most)
+	}
+	for i := 5; i < len(m.sent); i++ {
+		if took := m.sent[i].Sub(m.sent[i-5]); took < time.Second {
+			t.Fatalf("six DELETEs within %v, want five a second", took)
+		}
+	}
+}
+
+// TestSlowDeletesLetTheScanGoOn: limits on DELETEs make nobody wait who has nothing to delete.
+func TestSlowDeletesLetTheScanGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemTable(t, 5, 3000)
+		clear(m.due)
+		r := newRates(func(string, time.Duration) {})
+		r.limit(1, 1, 0)
+		r.Spend(0, 60) // no row may go for a minute
+		w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(100, 100, time.Second), r, nil)
+
+		began := time.Now()
+		for done := false; !done; {
+			var err error
+			if done, err = w.step(t.Context()); err != nil && classify(err) != notExecuted {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took > 0 || len(m.sent) > 0 {
+			t.Errorf("looking at 3000 rows took %v and %d DELETEs", took, len(m.sent))
+		}
+	})
 }
 
 // TestRestingRowsCostLittle: rows known to be poison do not make a walk halve its way to them.

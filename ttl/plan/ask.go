@@ -10,7 +10,7 @@ import (
 
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
 type Source interface {
-	Values(ctx context.Context) (catalog.Values, error)
+	Settings(ctx context.Context) (catalog.Settings, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
@@ -44,7 +44,7 @@ func Glance(ctx context.Context, q Querier, from Source, table catalog.Table, ru
 }
 
 func ask(ctx context.Context, q Querier, from Source, question Question) (*Preview, error) {
-	values, err := from.Values(ctx)
+	settings, err := from.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,11 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	speed, err := speedOf(ctx, from, question, values)
+	speed, err := speedOf(ctx, from, question, settings)
 	if err != nil {
 		return nil, err
 	}
+	values := settings.Values
 	question.Now, question.Floor, question.IndexScan = now, values[catalog.DateFloor], values.Bool(catalog.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
 	return NewPreview(ctx, q, question)
@@ -65,7 +66,7 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 const assumedSpeed = 20_000
 
 // speedOf is what the last job of the table did, and never more than the limits allow now.
-func speedOf(ctx context.Context, from Source, q Question, values catalog.Values) (Speed, error) {
+func speedOf(ctx context.Context, from Source, q Question, settings catalog.Settings) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
 	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
 	if err != nil {
@@ -78,12 +79,15 @@ func speedOf(ctx context.Context, from Source, q Question, values catalog.Values
 	}
 
 	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
-		s.bound(float64(values.Int(name)), name)
+		s.bound(float64(settings.Int(name)), name)
 	}
 	s.bound(optionNumber(q.Rule, catalog.OptionDeleteRate), catalog.OptionDeleteRate)
-	if batch := optionNumber(q.Rule, catalog.OptionBatchSize); batch > 0 {
-		s.bound(batch*float64(values.Int(catalog.DeleteRateLimit)), catalog.DeleteRateLimit+" and "+catalog.OptionBatchSize)
+
+	batch, said := float64(settings.Bound(catalog.DeleteBatchSize)), catalog.DeleteBatchSize
+	if own := optionNumber(q.Rule, catalog.OptionBatchSize); own > 0 {
+		batch, said = own, catalog.OptionBatchSize
 	}
+	s.bound(batch*float64(settings.Int(catalog.DeleteRateLimit)), catalog.DeleteRateLimit+" and "+said)
 	return s, nil
 }
 
