@@ -47,6 +47,20 @@ func TimingOf(p Policy) (t Timing, err error) {
 	return t, nil
 }
 
+// UnkeptLag says which option makes it impossible to keep TTL_MAX_LAG; empty when none does.
+func (t Timing) UnkeptLag() string {
+	if t.MaxLag == 0 {
+		return ""
+	}
+	if t.Cron != nil && t.Cron.LongestGap() >= t.MaxLag {
+		return fmt.Sprintf("TTL_CRON leaves %s between two jobs", shortDuration(t.Cron.LongestGap()))
+	}
+	if t.Window != nil && t.Window.Closed() >= t.MaxLag {
+		return fmt.Sprintf("TTL_WINDOW is closed for %s", shortDuration(t.Window.Closed()))
+	}
+	return ""
+}
+
 func (t *Timing) set(name, value string) (err error) {
 	switch name {
 	case "TTL_CRON":

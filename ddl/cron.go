@@ -109,6 +109,35 @@ func (c Cron) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
+// cronYears holds every distance between the days of a schedule but that around 2100, which is no leap year.
+const cronYears = 9
+
+// LongestGap is the longest time between two moments of the schedule, where no clocks change.
+func (c Cron) LongestGap() time.Duration {
+	var minutes []int // of a day
+	for minute := range minutesOfDay {
+		if c.hour>>(minute/60)&1 == 1 && c.minute>>(minute%60)&1 == 1 {
+			minutes = append(minutes, minute)
+		}
+	}
+	first, last, longest := minutes[0], minutes[len(minutes)-1], 0
+	for i := 1; i < len(minutes); i++ {
+		longest = max(longest, minutes[i]-minutes[i-1])
+	}
+
+	var before time.Time // the last day of the schedule
+	for day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2024+cronYears; day = day.AddDate(0, 0, 1) {
+		if !c.matchesDay(day) {
+			continue
+		}
+		if !before.IsZero() {
+			longest = max(longest, int(day.Sub(before).Minutes())-last+first)
+		}
+		before = day
+	}
+	return time.Duration(longest) * time.Minute
+}
+
 // moment is when the clocks of a zone show a time for the first time on that day; right after the change of the clocks for a
 // time that they skip.
 func moment(day time.Time, hour, minute int, zone *time.Location) time.Time {

@@ -76,6 +76,43 @@ func TestCronWhenClocksChange(t *testing.T) {
 	}
 }
 
+func TestCronLongestGap(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"* * * * *":      time.Minute,
+		"*/20 * * * *":   20 * time.Minute,
+		"0 3 * * *":      24 * time.Hour,
+		"0 3,5 * * *":    22 * time.Hour,
+		"30 3 * * 1":     7 * 24 * time.Hour,
+		"0 0 * * 1-5":    3 * 24 * time.Hour,
+		"0 0 1 * *":      31 * 24 * time.Hour,
+		"59 23 29 2 *":   (4*365 + 1) * 24 * time.Hour,
+		"0 9-17 * * 1-5": (2*24 + 16) * time.Hour,
+	} {
+		c, err := ParseCron(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.LongestGap(); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestWindowClosed(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"00:00-23:59": 0, "22:00-21:59": 0, "22:00-06:00": 15*time.Hour + 59*time.Minute, "06:00-06:00": 24*time.Hour - time.Minute,
+		"01:00-02:59": 22 * time.Hour,
+	} {
+		w, err := ParseWindow(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Closed(); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestCronRefuses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-3 * * * *", "*/0 * * * *", "@daily", "a * * * *", "+1 * * * *", "0 0 31 2 *"} {

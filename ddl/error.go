@@ -72,6 +72,11 @@ func UnsupportedDDL(what string) *Error {
 	return &Error{CodeUnsupportedDDL, stateGeneral, "Unsupported " + what}
 }
 
+// UnkeptLag is raised for a TTL_MAX_LAG that another option of the table makes impossible to keep.
+func UnkeptLag(lag, why string) *Error {
+	return UnsupportedDDL("TTL_MAX_LAG='" + lag + "': " + why)
+}
+
 // UnknownColumn is raised when the TTL column does not exist.
 func UnknownColumn(column string) *Error {
 	return &Error{CodeUnknownColumn, stateUnknownColumn, fmt.Sprintf("Unknown column '%s' in 'TTL config'", column)}

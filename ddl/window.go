@@ -70,6 +70,11 @@ func (w Window) Closes(t time.Time) time.Time {
 	return t
 }
 
+// Closed is how long the window is closed at a stretch, on a day on which no clocks change.
+func (w Window) Closed() time.Duration {
+	return time.Duration((w.start-w.end-1+2*minutesOfDay)%minutesOfDay) * time.Minute
+}
+
 // String is the window as TTL_WINDOW takes it.
 func (w Window) String() string {
 	return fmt.Sprintf("%02d:%02d-%02d:%02d", w.start/60, w.start%60, w.end/60, w.end%60)

@@ -206,7 +206,29 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	if old == nil || clause.TTL != nil || said {
 		err = h.chooseZone(ctx, &rule, zone, said, column, values["ttl_default_time_zone"])
 	}
+	if err == nil {
+		err = checkLag(clause, rule)
+	}
 	return rule, err
+}
+
+// checkLag refuses a goal that jobs cannot keep, when the clause says something about either.
+func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
+	_, goal := clause.Options[catalog.OptionMaxLag]
+	_, cron := clause.Options[catalog.OptionCron]
+	_, window := clause.Options[catalog.OptionWindow]
+	if !goal && !cron && !window {
+		return nil
+	}
+
+	timing, err := catalog.TimingOf(catalog.Policy{Rule: rule})
+	if err != nil {
+		return err
+	}
+	if why := timing.UnkeptLag(); why != "" {
+		return refusal(ddl.UnkeptLag(rule.Options[catalog.OptionMaxLag], why))
+	}
+	return nil
 }
 
 // timeZoneOption stands in a field of its own in a rule.
