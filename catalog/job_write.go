@@ -36,6 +36,7 @@ type NewJob struct {
 	Tasks         []TaskRange
 	Bound         *uint64 // rows that the run may delete, of all partitions together; nil for any number
 	RunTasks      int     // of all partitions, which share the bound
+	Settings      uint64  // the revision of the settings that it was planned by; 0 for any
 }
 
 // share is what each task may delete before it has to ask for more. One that is alone has it all; others keep half back for those that
@@ -78,7 +79,7 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 		if err = s.inForce(ctx, tx, n.Policy.ID, n.Policy.Version); err != nil {
 			return err
 		}
-		if err = s.enabled(ctx, tx); err != nil {
+		if err = s.enabled(ctx, tx, n.Settings); err != nil {
 			return err
 		}
 		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, nullTime(n.DueAt), n.Policy.ID, n.Partition)
@@ -167,8 +168,17 @@ func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64)
 	return err
 }
 
-// enabled reports ErrStopped when ttl_job_enable is OFF. Whoever switches it off writes the schedules first, as the caller has.
-func (s *Store) enabled(ctx context.Context, tx *sql.Tx) error {
+// enabled reports ErrStopped when ttl_job_enable is OFF, or when a setting was changed since that revision. Whoever changes one
+// writes the schedules first, as the caller has.
+func (s *Store) enabled(ctx context.Context, tx *sql.Tx, since uint64) error {
+	var now uint64
+	if err := tx.QueryRowContext(ctx, s.sql(selectRevision)).Scan(&now); err != nil {
+		return err
+	}
+	if since > 0 && now != since {
+		return ErrStopped
+	}
+
 	var value string
 	err := tx.QueryRowContext(ctx, s.sql(selectSetting), JobEnable).Scan(&value)
 	if err == nil && value == "OFF" {
@@ -269,12 +279,26 @@ func orNoJob(err error) error {
 	return err
 }
 
-// endAllJobs ends the open jobs of all policies, and bars them first.
-func (s *Store) endAllJobs(ctx context.Context, tx *sql.Tx, end JobState, reason string) error {
-	if err := s.barAll(ctx, tx); err != nil {
+// replanJobs ends the open jobs of all policies and asks for others in their place. The caller has written the bar.
+func (s *Store) replanJobs(ctx context.Context, tx *sql.Tx, why string) error {
+	rows, err := tx.QueryContext(ctx, s.sql(selectJobPolicies))
+	if err != nil {
 		return err
 	}
-	return s.endJobs(ctx, tx, PauseAll, end, reason)
+	policies, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return err
+	}
+
+	if err := s.endJobs(ctx, tx, PauseAll, JobCancelled, why+"; another job is planned"); err != nil {
+		return err
+	}
+	for _, id := range policies {
+		if _, err := s.exec(ctx, tx, requestRun, Replanner, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endJobs ends all open jobs of a policy, or of all (PauseAll). The caller has written the bar.

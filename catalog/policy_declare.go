@@ -133,7 +133,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	if err := s.forgetOrigin(ctx, tx, old, d.Rule, state); err != nil {
 		return old, err
 	}
-	if err := s.endJobs(ctx, tx, old.ID, JobCancelled, "the policy was changed"); err != nil {
+	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && stranger == ""); err != nil {
 		return old, err
 	}
 	if state != PolicyDisarmed {
@@ -150,6 +150,23 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 		text = reason
 	}
 	return p, s.record(ctx, tx, p.event(kind, who.Account, text))
+}
+
+// endChanged ends the jobs of a policy that gets another rule. Where that expires the same rows, and may go on, another job is asked for in
+// the place of one that was at work, so that a changed limit does not make what is due wait for the next interval.
+func (s *Store) endChanged(ctx context.Context, tx *sql.Tx, old Policy, next Rule, goesOn bool) error {
+	jobs, err := s.openJobs(ctx, tx, old.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.endJobs(ctx, tx, old.ID, JobCancelled, "the policy was changed"); err != nil {
+		return err
+	}
+	if len(jobs) == 0 || !goesOn || !next.Enabled || !old.Rule.sameExpiry(next) {
+		return nil
+	}
+	_, err = s.exec(ctx, tx, requestRun, Replanner, old.ID)
+	return err
 }
 
 // Remove takes away the policy that a name has, or says ErrNoPolicy.

@@ -30,6 +30,7 @@ const (
  AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id AND j.partition_name = {schedule}.partition_name)`
 	requestRun = `UPDATE {schedule} SET requested_at = UTC_TIMESTAMP(6), requested_by = ?, revision = revision + 1
  WHERE policy_id = ? AND partition_name = ''`
+	selectJobPolicies = `SELECT DISTINCT policy_id FROM {job} ORDER BY policy_id`
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `
 
 	insertJob = `INSERT INTO {job} (policy_id, policy_version, schema_name, table_name, partition_name, state, reason, state_at, owner,
@@ -121,8 +122,10 @@ const (
 	countRunning = `SELECT COUNT(*) FROM {task} WHERE state = 'running'`
 	claimTask    = `UPDATE {task} SET state = 'running', state_at = UTC_TIMESTAMP(6), owner = ?, fence = fence + 1, connection = ?, server = ?
  WHERE id = ? AND fence = ? AND state <> 'finished' AND `
-	bindTask    = `UPDATE {task} SET connection = ?, server = ? WHERE id = ? AND fence = ? AND state = 'running'`
-	releaseTask = `UPDATE {task} SET state = 'waiting', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
+	// underSettings follows claimTask and its guard.
+	underSettings = ` AND ` + settingsRevision + ` = ?`
+	bindTask      = `UPDATE {task} SET connection = ?, server = ? WHERE id = ? AND fence = ? AND state = 'running'`
+	releaseTask   = `UPDATE {task} SET state = 'waiting', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
  server = NULL, error = ? WHERE id = ? AND fence = ? AND state = 'running'`
 	finishTask = `UPDATE {task} SET state = 'finished', state_at = UTC_TIMESTAMP(6), owner = NULL, fence = fence + 1, connection = NULL,
  server = NULL WHERE id = ? AND fence = ? AND state = 'running'`

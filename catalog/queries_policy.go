@@ -126,7 +126,11 @@ const (
 	selectSettings = `SELECT name, value FROM {setting}`
 	selectPulse    = `SELECT UTC_TIMESTAMP(6), COALESCE(MAX(id), 0) FROM {event}`
 	selectSetting  = `SELECT value FROM {setting} WHERE name = ?`
-	upsertSetting  = `INSERT INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))
+	// The revision counts the changes of settings. What was decided by an older one is refused.
+	settingsRevision = `(SELECT COALESCE(MAX(l.fence), 0) + 1 FROM {lease} l WHERE l.name = 'settings')`
+	selectRevision   = `SELECT ` + settingsRevision
+	bumpRevision     = `INSERT INTO {lease} (name, fence) VALUES ('settings', 1) ON DUPLICATE KEY UPDATE fence = fence + 1`
+	upsertSetting    = `INSERT INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))
  ON DUPLICATE KEY UPDATE value = VALUES(value), changed_by = VALUES(changed_by), changed_at = VALUES(changed_at)`
 	insertInitialSetting = `INSERT IGNORE INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))`
 )

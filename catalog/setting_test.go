@@ -127,11 +127,16 @@ func settingsPage() string {
 const settingsIntro = `# Settings
 
 Set with ` + "`SET GLOBAL name = value`" + ` through the proxy, read with ` + "`SELECT @@name`, `SHOW VARIABLES LIKE '%ttl%'` or `SHOW TTL VARIABLES`" + `.
-They are kept in the catalog, hold for all proxies of it, and take effect within seconds. Ten have a second name that TiDB knows.
-Numbers out of range are clamped with warning 1292. Options of the program itself are in [options.md](options.md).
+They are kept in the catalog and hold for all proxies of it. Ten have a second name that TiDB knows. Numbers out of range are clamped with
+warning 1292, and ` + "`SET GLOBAL name = DEFAULT`" + ` leaves a setting as if nobody had ever set it.
 
-| setting | default | values | counts per | meaning |
-|---|---|---|---|---|
+Once the statement has answered, no row goes by the old value, on any node: the batches that were planned by it are refused, and work
+goes on, within a second, by the new one. The last column says what else there is to a change.
+
+Options of the program itself are in [options.md](options.md).
+
+| setting | default | values | counts per | meaning | a change holds |
+|---|---|---|---|---|---|
 `
 
 func TestSettingsPageIsUpToDate(t *testing.T) {

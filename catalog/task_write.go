@@ -19,6 +19,7 @@ type Claim struct {
 	Connection uint64   // that will run the batches
 	Server     string   // of that connection
 	Limit      int      // of running tasks in the whole cluster; 0 for none
+	Settings   uint64   // the revision of the settings that the task will be carried out by; 0 for any
 }
 
 // ClaimTask gives the caller a task that waits, or that belongs to a node which has gone. It carries a new fence: what the
@@ -49,9 +50,13 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c Claim) (uint64, error) 
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.exec(ctx, tx, claimTask+s.Guard(policy, version), c.Node, nullID(c.Connection), c.Server, id, fence)
+	query, args := claimTask+s.Guard(policy, version), []any{c.Node, nullID(c.Connection), c.Server, id, fence}
+	if c.Settings > 0 {
+		query, args = query+underSettings, append(args, c.Settings)
+	}
+	n, err := s.exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
-		err = ErrNoTask // another worker was faster, or the policy was stopped
+		err = ErrNoTask // another worker was faster, the policy was stopped, or a setting was changed
 	}
 	return id, err
 }

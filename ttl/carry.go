@@ -81,6 +81,9 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err != nil {
 		return nil, job, err
 	}
+	if err := w.open(policy, now); err != nil {
+		return nil, job, err
+	}
 	known, err := w.remembered(ctx, policy)
 	if err != nil {
 		return nil, job, err
@@ -115,6 +118,23 @@ func zoneGuard(r catalog.Rule, column plan.Kind) string {
 		return ""
 	}
 	return " AND " + plan.InServerZone(r.TimeZone)
+}
+
+// closedError says that no job of the table may run now, and until when.
+type closedError struct{ why string }
+
+func (e *closedError) Error() string { return e.why }
+
+// open looks at the windows once more: they may have been changed since the job was let go.
+func (w *worker) open(p catalog.Policy, now time.Time) error {
+	timing, err := catalog.TimingOf(p)
+	if err != nil {
+		return err
+	}
+	if why := timing.Closed(now, w.limits.Load().window); why != "" {
+		return &closedError{why}
+	}
+	return nil
 }
 
 // fits checks that the indexes of the plan are there.
@@ -299,12 +319,15 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 		cause = err
 	}
 	var doubt *doubtError
+	var closed *closedError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
 	switch {
 	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
 		return released
 	case errors.Is(cause, errRefused):
 		return errors.Join(released, w.refused(ctx, task))
+	case errors.As(cause, &closed):
+		return w.turned(ctx, task, catalog.JobWaitingWindow, closed.why)
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, task)
 	case errors.Is(cause, errReplan):
@@ -320,8 +343,12 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	}
 }
 
-// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed. Otherwise whoever bumped the fence knows why.
+// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed. Otherwise whoever bumped
+// the fence knows why: perhaps a setting was changed.
 func (w *worker) refused(ctx context.Context, task catalog.Task) error {
+	if err := w.readLimits(ctx); err != nil {
+		return err
+	}
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
 		why, err = w.holdsNow(ctx, task)
@@ -401,11 +428,16 @@ func (w *worker) failed(ctx context.Context, task catalog.Task, reason string) e
 
 // held pauses a job because the server does not take deletes; its owner resumes it when the reason is gone.
 func (w *worker) held(ctx context.Context, task catalog.Task, reason string) error {
+	return w.turned(ctx, task, catalog.JobPaused, reason)
+}
+
+// turned makes a task's job wait.
+func (w *worker) turned(ctx context.Context, task catalog.Task, state catalog.JobState, reason string) error {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
 		return err
 	}
-	if err := w.store.SetJobState(ctx, job.ID, job.Fence, catalog.JobPaused, reason); err != nil {
+	if err := w.store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
 		return fmt.Errorf("hold job: %w", err)
 	}
 	return nil

@@ -78,10 +78,17 @@ func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 
 func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	defer w.metrics.spent(phaseClaim, time.Now())
+	l := w.limits.Load()
+	if w.session.settings != l.revision {
+		w.session.close() // so that its server is looked at anew: other settings may find reasons to hold there
+		w.session.settings = l.revision
+	}
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}
-	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Limit: w.limits.Load().runningTasks}
+	claim := catalog.Claim{
+		Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Limit: l.runningTasks, Settings: l.revision,
+	}
 	if claim.Jobs = w.turns.order(); len(claim.Jobs) == 0 {
 		return catalog.Task{}, catalog.ErrNoTask
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,10 +48,11 @@ type Engine struct {
 	look     chan struct{}          // wakes the ticker before its time
 	metrics  *Metrics
 
-	limits atomic.Pointer[limits]
-	node   atomic.Uint64
-	doubt  atomic.Pointer[string]    // why the server's clock is not believed
-	beat   atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
+	reading sync.Mutex // the settings: those read last are the newest
+	limits  atomic.Pointer[limits]
+	node    atomic.Uint64
+	doubt   atomic.Pointer[string]    // why the server's clock is not believed
+	beat    atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
 }
 
 // New checks the configuration and prepares an engine on an open catalog.

@@ -9,8 +9,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// limits are the settings the engine works by, read again every few seconds.
+// limits are the settings the engine works by, read again every few seconds, and as soon as something was refused that had
+// been decided by older ones.
 type limits struct {
+	revision     uint64        // of the settings
 	enabled      bool          // ttl_job_enable
 	scanBatch    int           // ttl_scan_batch_size: keys a statement reads
 	scanMost     int           // the same once it is set: rows a statement looks through; 0 for any number
@@ -32,6 +34,9 @@ type limits struct {
 
 // readLimits takes the settings over, so that a change is felt within seconds by every node.
 func (e *Engine) readLimits(ctx context.Context) error {
+	e.reading.Lock()
+	defer e.reading.Unlock()
+
 	v, err := e.store.Settings(ctx)
 	if err != nil {
 		return err
@@ -41,7 +46,6 @@ func (e *Engine) readLimits(ctx context.Context) error {
 		return err
 	}
 	l := limitsOf(v, nodes)
-	e.limits.Store(&l)
 	e.gang.limit(l.workers)
 	e.metrics.workers.Set(float64(l.workers))
 	rows := v.Int(catalog.DeleteRowsLimit)
@@ -49,11 +53,13 @@ func (e *Engine) readLimits(ctx context.Context) error {
 		rows = max(share, 1)
 	}
 	e.rates.limit(v.Int(catalog.DeleteRateLimit), rows, v.Int(catalog.ScanRateLimit))
+	e.limits.Store(&l) // when all the rest goes by them: a task that is claimed by this revision does, too
 	return nil
 }
 
 func limitsOf(v catalog.Settings, nodes int) limits {
 	l := limits{
+		revision:     v.Revision,
 		nodes:        nodes,
 		enabled:      v.Bool(catalog.JobEnable),
 		scanBatch:    int(v.Int(catalog.ScanBatchSize)),

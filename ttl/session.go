@@ -67,6 +67,8 @@ type session struct {
 	// visited is the policy from whose table rows were deleted, 0 for none. Triggers may have run, which are somebody else's programs: what
 	// they set in the session stays there, and temporary tables that they make hide others.
 	visited uint64
+	// settings is the revision of those by which the server was looked at.
+	settings uint64
 	// broken: the connection went away under a question, as when the server was so slow elsewhere that wait_timeout was over.
 	broken bool
 

@@ -24,7 +24,7 @@ type prospect struct {
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first, then holds, then the
 // brake; whatever holds the job, the job is there to say so.
 func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
-	p := d.policy
+	p, settings := d.policy, t.limits.Load().revision
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
-	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, prospects: prospects}
+	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, settings: settings, prospects: prospects}
 	all := together(prospects, facts)
 	switch ruling := braked(now, p, runs, all, *t.limits.Load()); {
 	case held != "":
@@ -74,13 +74,19 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 		})
 	default:
 		r.ruling = ruling
-		err = t.passed(ctx, p, all)
+		// An empty table says nothing about what will be loaded into it.
+		r.passed = !p.Approved() && !all.Tiny()
 	}
 	if err != nil {
 		return err
 	}
 	if err := t.createAll(ctx, r, identities); err != nil {
-		return err
+		return err // refused, perhaps, because the brake was changed meanwhile
+	}
+	if r.passed {
+		if err := t.store.Pass(ctx, t.actor(), p.ID, p.Version); err != nil {
+			return err
+		}
 	}
 	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
@@ -93,6 +99,8 @@ type run struct {
 	state     catalog.JobState
 	reason    string
 	ruling    ruling
+	passed    bool   // the brake sees this version of the policy for the first time, and lets it go
+	settings  uint64 // the revision of those it was planned by
 	prospects []prospect
 }
 
@@ -106,15 +114,6 @@ func (r *run) left() (names []string) {
 		}
 	}
 	return names
-}
-
-// passed remembers that the brake has looked at a policy, unless there was next to nothing to look at: an empty table says nothing about what
-// will be loaded into it.
-func (t *ticker) passed(ctx context.Context, p catalog.Policy, e plan.Estimate) error {
-	if p.Approved() || e.Tiny() {
-		return nil
-	}
-	return t.store.Pass(ctx, t.actor(), p.ID, p.Version)
 }
 
 // createAll creates the jobs of a run, with the tasks of all of them counted first: they share what the run may delete.
@@ -230,6 +229,7 @@ func (t *ticker) newJob(r *run, x prospect, reason string) catalog.NewJob {
 		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(), RunAt: r.at,
 		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
 		Trigger: r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
+		Settings: r.settings,
 	}
 }
 

@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,6 +43,18 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 		},
 		"disarmed": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			return f.store.Disarm(ctx, "test", p.ID, p.Version, "for the test")
+		},
+		"window": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			return f.store.Set(ctx, "test", f.windowElsewhere())
+		},
+		"TTL_WINDOW": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
+			w := f.windowElsewhere()
+			p.Rule.Options = map[string]string{"TTL_WINDOW": w[catalog.WindowStart][:5] + "-" + w[catalog.WindowEnd][:5]}
+			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+			return err
+		},
+		"ttl_date_floor": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			return f.store.Set(ctx, "test", map[string]string{catalog.DateFloor: "2021-01-01"})
 		},
 		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
 			return os.WriteFile(stopFile, nil, 0o600)
@@ -85,6 +98,62 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// windowElsewhere is a window of an hour that is closed now, by the server's clock.
+func (f *fixture) windowElsewhere() map[string]string {
+	return map[string]string{
+		catalog.WindowStart: f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
+		catalog.WindowEnd:   f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
+	}
+}
+
+// TestSettingsHoldAtOnce: once a setting was changed, a node that has not heard of it starts no job and gets no task, and none of
+// its batches goes. A window that was closed a moment before an approval stays closed for the job that this lets go.
+func TestSettingsHoldAtOnce(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 5000)
+		f.set(catalog.BrakePercent, "0")
+		p := f.declareEvery("t", "1h")
+		before, err := f.store.Settings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := f.store.Set(t.Context(), "test", f.windowElsewhere()); err != nil {
+			t.Fatal(err)
+		}
+		n := catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}, Settings: before.Revision}
+		if _, err := f.store.CreateJob(t.Context(), n); !settled(err) {
+			t.Errorf("a job planned by the settings before: got %v, want ErrStopped", err)
+		}
+		n.Settings, n.State, n.Reason = before.Revision+1, catalog.JobNeedsApproval, "test"
+		n.CutoffLiteral, n.FloorLiteral = fixtureCutoff, fixtureFloor
+		due := uint64(2500)
+		n.Facts = catalog.JobFacts{Plan: "range", EstimatedRows: &due}
+		if _, err := f.store.CreateJob(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision}); !errors.Is(err, catalog.ErrNoTask) {
+			t.Errorf("a task for the settings before: got %v, want ErrNoTask", err)
+		}
+
+		defer f.run(nil)()
+		f.wait("the job to wait for its window", func() bool {
+			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "waiting for window"
+		})
+		if left := f.rows("t"); left != "5000" {
+			t.Errorf("%s rows are left, want all", left)
+		}
+		if err := f.store.Set(t.Context(), "test", map[string]string{catalog.WindowStart: catalog.Unset, catalog.WindowEnd: catalog.Unset}); err != nil {
+			t.Fatal(err)
+		}
+		f.wait("the expired rows to go", func() bool { return f.rows("t") == "2500" })
 	})
 }
 

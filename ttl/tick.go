@@ -28,6 +28,7 @@ type ticker struct {
 	tickAt     time.Time // when this tick began
 	known      known
 	limitsAt   time.Time
+	settings   limits // those that jobs were last looked at by
 	keptAt     time.Time
 	sweptAt    time.Time
 	vouchedAt  time.Time
@@ -87,6 +88,13 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 			return err
 		}
 		t.limitsAt = time.Now()
+	}
+	if l := t.limits.Load(); l.revision != t.settings.revision {
+		clear(t.lookedAt)
+		if l.historyDays != t.settings.historyDays {
+			t.keptAt = time.Time{}
+		}
+		t.settings = *l
 	}
 	t.metrics.measure(time.Now(), t.rates, t.limits.Load().target)
 	if err := t.lead(ctx); err != nil {
