@@ -249,9 +249,7 @@ func (t *ticker) create(ctx context.Context, n catalog.NewJob, x prospect) error
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
-	if !x.estimate.Nothing { // then nobody has looked
-		f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
-	}
+	f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
 	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
 	f.Note = strings.Join(notes(x.estimate), "\n")
 	return f

@@ -46,8 +46,12 @@ const (
 // the table's size.
 func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
 	head, err := s.head(ctx, q)
-	if err != nil || s.TimeIndex != "" && head == "" {
-		return Estimate{Rows: rows, Nothing: true}, err
+	if err != nil {
+		return Estimate{}, err
+	}
+	if s.TimeIndex != "" && head == "" {
+		e := Estimate{Rows: rows, Nothing: true}
+		return e, s.neverExpire(ctx, q, &e)
 	}
 	e, few, err := s.few(ctx, q, rows)
 	if err == nil && !few {
@@ -69,13 +73,7 @@ func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate
 	if e.Expired, err = s.timeRows(ctx, q, s.Expired.Sargable()); err != nil || e.Expired*randomCost > rows {
 		return e, false, err
 	}
-	if e.Implausible, err = s.timeRows(ctx, q, s.Expired.Implausible()); err != nil {
-		return e, false, err
-	}
-	if s.Walk[0].Nullable {
-		e.Null, err = s.timeRows(ctx, q, s.Expired.Column+" IS NULL")
-	}
-	return e, true, err
+	return e, true, s.neverExpire(ctx, q, &e)
 }
 
 // timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read. It is never less than one, so
