@@ -30,11 +30,16 @@ func judge(p Policy, after looks) outcome {
 // judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed with it.
 func judgeChange(p Policy, old, target Seen) outcome {
 	g := p.Stage
+	sameRule := !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule))
 	switch found := g.found.descent; {
 	case !target.Exists:
 		return decided(!old.Exists) // and the table is gone since: the policy is disarmed
-	case found == remade && g.atOnce(target), found == itself && g.To != nil:
+	case found == remade && g.atOnce(target):
 		return happened
+	case found == itself && g.To != nil && (sameRule || g.before(target, whileBroken)):
+		return happened
+	case found == itself && g.To != nil: // others may have renamed it, which on MySQL leaves the time as it was
+		return unclear
 	case found == itself && g.Kind != IntentAlter, found == foreign && old.Exists && shareID(g.Identity, old.Identities):
 		return refused
 	case found == remade, found == foreign:
@@ -42,14 +47,17 @@ func judgeChange(p Policy, old, target Seen) outcome {
 	case !old.Exists:
 		return happened
 	}
-	if !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.difference(old.Shape) != "" {
+	altered := !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.difference(old.Shape) != ""
+	switch {
+	case altered && g.before(old, whileBroken):
 		return happened
-	}
-	// Within one second CREATE_TIME does not tell two incarnations apart.
-	if g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)) || !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule)) {
+	case sameRule: // the engine looks at what has been altered
 		return refused
+	case !altered && g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)):
+		return refused
+	default: // others may have altered it, and within one second CREATE_TIME does not tell two incarnations apart
+		return unclear
 	}
-	return unclear
 }
 
 func decided(yes bool) outcome {

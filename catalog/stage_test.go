@@ -315,6 +315,10 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 	t.Parallel()
 	newRule := testRule()
 	newRule.Unit = "HOUR"
+	renamed := func(b *bench) Intent {
+		to := b.named("u")
+		return Intent{Kind: IntentAlter, Table: b.named("t"), To: &to, Rule: &newRule}
+	}
 	cases := []struct {
 		name   string
 		intent func(b *bench) Intent
@@ -322,19 +326,24 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 		table  string
 		want   PolicyState
 		unit   string
+		late   bool // the statement began a minute before
 	}{
-		{"alter, before", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "", "t", PolicyArmed, "DAY"},
-		{"alter, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR"},
-		{"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY"},
-		{"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t ADD note TEXT", "t", "", ""},
-		{"drop, before", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY"},
-		{"drop, after", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "DROP TABLE user.t", "t", "", ""},
-		{"truncate, before", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY"},
-		{"truncate, after", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "TRUNCATE user.t", "t", PolicyArmed, "DAY"},
-		{"rename, before", renameTU, "", "t", PolicyArmed, "DAY"},
-		{"rename, after", renameTU, "RENAME TABLE user.t TO user.u", "u", PolicyArmed, "DAY"},
-		{"create, before", createN, "", "n", "", ""},
-		{"create, after", createN, "CREATE TABLE user.n (id INT PRIMARY KEY, at DATETIME)", "n", PolicyArmed, "DAY"},
+		{"alter, before", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "", "t", PolicyArmed, "DAY", false},
+		{"alter, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR", false},
+		{"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY", false},
+		{"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t ADD note TEXT", "t", "", "", false},
+		{"drop, before", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY", false},
+		{"drop, after", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "DROP TABLE user.t", "t", "", "", false},
+		{"truncate, before", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY", false},
+		{"truncate, after", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "TRUNCATE user.t", "t", PolicyArmed, "DAY", false},
+		{"rename, before", renameTU, "", "t", PolicyArmed, "DAY", false},
+		{"rename, after", renameTU, "RENAME TABLE user.t TO user.u", "u", PolicyArmed, "DAY", false},
+		{"create, before", createN, "", "n", "", "", false},
+		{"create, after", createN, "CREATE TABLE user.n (id INT PRIMARY KEY, at DATETIME)", "n", PolicyArmed, "DAY", false},
+		{"alter, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true},
+		{"remove, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true},
+		{"alter with a new name, failed, and renamed directly", renamed, "RENAME TABLE user.t TO user.u", "t", PolicyDisarmed, "DAY", true},
+		{"other alter, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyArmed, "DAY", true},
 	}
 	onServers(t, func(t *testing.T, b *bench) {
 		for _, c := range cases {
@@ -350,6 +359,9 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 			}
 			if n, err := b.Sweep(t.Context()); n != 0 || err != nil {
 				t.Errorf("%s: swept %d, %v while the client was there", c.name, n, err)
+			}
+			if c.late {
+				b.exec(t, "UPDATE "+b.schema+".policy SET stage_at = stage_at - INTERVAL 1 MINUTE WHERE stage_at IS NOT NULL")
 			}
 			if c.ddl != "" {
 				b.exec(t, c.ddl)

@@ -172,17 +172,26 @@ func (s *Store) madeBetween(ctx context.Context, conn *sql.Conn, schema string, 
 	return collect(rows, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 }
 
-// soon is how long after the beginning of a DDL a table was made by it for certain: CREATE_TIME has whole seconds.
-const soon = 2 * time.Second
+// soon is how long after the beginning of a DDL a table was made by it for certain: CREATE_TIME has whole seconds. In place it may take
+// longer, since what was altered still is the table; but then comes the time in which somebody else alters it who found it as it was.
+const (
+	soon        = 2 * time.Second
+	whileBroken = 10 * time.Second
+)
 
 // atOnce reports whether a table that was made anew is what the DDL has made although nobody has seen the server's OK, and much may
 // have happened since: TRUNCATE keeps CREATE_TIME, everything else begins at once or leaves it unclear.
 func (g *StageInfo) atOnce(seen Seen) bool {
-	made := seen.Identities[0].CreateTime
 	if g.Kind == IntentTruncate && len(g.Identity) > 0 {
-		return made.Equal(g.Identity[0].CreateTime)
+		return seen.Identities[0].CreateTime.Equal(g.Identity[0].CreateTime)
 	}
-	return !made.Before(g.At.Truncate(time.Second)) && made.Before(g.At.Add(soon))
+	return g.before(seen, soon)
+}
+
+// before reports whether a table was made or altered since the DDL began, and not later than that.
+func (g *StageInfo) before(seen Seen, later time.Duration) bool {
+	made := seen.Identities[0].CreateTime
+	return !made.Before(g.At.Truncate(time.Second)) && made.Before(g.At.Add(later))
 }
 
 // holdForeign holds each partition that has the name, but neither the id of one that was there, nor one the DDL has made.
