@@ -42,12 +42,18 @@ func findExtension(name string) (extension, bool) {
 	return all[n], true
 }
 
-// knownOptions lists all options for the error about an unknown one.
-func knownOptions() string {
+// OptionNames are the names of all table options, TiDB's first.
+func OptionNames() []string {
 	names := []string{"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}
 	for _, e := range extensions() {
 		names = append(names, e.name)
 	}
+	return names
+}
+
+// knownOptions lists all options for the error about an unknown one.
+func knownOptions() string {
+	names := OptionNames()
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
