@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -29,6 +30,7 @@ type barrier struct {
 	version  uint64
 	guard    string // the policy is in force and not paused: catalog.Store.Guard
 	identity string // the table is the one the policy was declared on
+	atOnce   string // stands before a DELETE that shall not wait for rows; empty where the server has no such thing
 }
 
 // checkpoint is what a batch leaves behind in its task when it commits.
@@ -37,6 +39,7 @@ type checkpoint struct {
 	scanned int64 // rows examined on the way to the cursor
 	chosen  int64 // keys named for deletion; 0 when the batch was a range
 	skipped int64 // rows left because somebody holds them, or because they rest after an error
+	again   int64 // rows that count as skipped and are tried again
 	failed  int64 // rows that cannot be deleted
 }
 
@@ -44,6 +47,20 @@ type checkpoint struct {
 func (b *barrier) comment() string {
 	return fmt.Sprintf("/* ttlproxy job=%d task=%d policy=%d v=%d */ ", b.job, b.task, b.policy, b.version)
 }
+
+// withoutWaiting is how MariaDB lets one statement fail at once where it would wait for a row. On
+// MySQL a second is the shortest wait.
+const withoutWaiting = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+
+func withoutWaitingOn(s catalog.Server) string {
+	if s.MariaDB {
+		return withoutWaiting
+	}
+	return ""
+}
+
+// delete is a deleting statement as it is sent.
+func (b *barrier) delete(statement string) string { return b.comment() + b.atOnce + statement }
 
 // enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n under this fence,
 // the policy is not in force in this version, a pause covers it, or the server was made read-only for all who are
@@ -75,28 +92,29 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	}
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped, c.failed, b.task, b.fence, n+1, b.identity)
+		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1, b.identity)
 }
 
 // move checkpoints progress without deleting: blocks in which nothing was due.
 func (b *barrier) move(n uint64, c checkpoint) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
-		b.table, text(c.cursor.Encode()), c.scanned, c.skipped, c.failed, b.task, b.fence, n)
+		b.table, text(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
 }
 
-// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter, entered, DELETE,
-// leave, COMMIT.
+// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter,
+// entered, perhaps locks, DELETE, leave, COMMIT.
 func readPacket(found []int64) (outcome, int64, error) {
+	last := len(found) - 1
 	switch {
-	case len(found) != 6:
-		return refused, 0, fmt.Errorf("packet of 6 statements has %d answers", len(found))
+	case last != 5 && last != 6:
+		return refused, 0, fmt.Errorf("packet of 6 or 7 statements has %d answers", len(found))
 	case found[1] == 0:
 		return refused, 0, nil
-	case found[4] == 0:
-		return changed, found[3], nil
+	case found[last-1] == 0:
+		return changed, found[last-2], nil
 	default:
-		return committed, found[3], nil
+		return committed, found[last-2], nil
 	}
 }
 

@@ -189,7 +189,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = table.deleteUnlocked(t.Context(), due, checkpoint{cursor: due[0]})
+		_, _, err = table.deleteFree(t.Context(), due, checkpoint{cursor: due[0]})
 		if err == nil {
 			t.Error("the frozen batch was carried out")
 		}
@@ -214,7 +214,7 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		table.beforePacket = func() { table.session.rollback(t.Context()) }
-		if _, err := table.deleteUnlocked(t.Context(), due, checkpoint{cursor: due[0]}); err == nil {
+		if _, _, err := table.deleteFree(t.Context(), due, checkpoint{cursor: due[0]}); err == nil {
 			t.Error("the batch was carried out outside its transaction")
 		}
 		if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {

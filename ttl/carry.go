@@ -105,9 +105,11 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	}
 	return &serverTable{
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped, beforePacket: w.cfg.beforePacket,
+		contested: w.contested,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
 			guard: w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind), identity: identity,
+			atOnce: withoutWaitingOn(w.store.Server()),
 		},
 	}, job, nil
 }
@@ -216,6 +218,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 	for ctx.Err() == nil && w.stopped() == "" {
 		if slice.over(walk) {
 			if w.spare() || w.turns.others(task.JobID) {
+				walk.revisit(ctx, revisits[:1])
 				return false, nil
 			}
 			slice = newSlice(walk)
@@ -229,6 +232,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		}
 		if err == nil {
 			if done {
+				walk.revisit(ctx, revisits)
 				return true, nil
 			}
 			tries = 0

@@ -36,6 +36,7 @@ const (
 // consequences by server error number; MariaDB's own numbers are above 1900 and below 2000.
 var consequences = map[uint16]consequence{
 	1205: locked,      // lock wait timeout on a row, or on metadata: told apart by retrying
+	3572: locked,      // MySQL: NOWAIT would have to wait
 	1213: notExecuted, // deadlock, or Galera certification
 	1020: notExecuted, // record changed since last read (MariaDB with snapshot isolation)
 	1047: hold,        // Galera node not in the primary component

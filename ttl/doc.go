@@ -31,7 +31,7 @@
 //  3. Never another table: InnoDB's ids and CREATE_TIME are part of the DELETE, where the metadata lock is held already.
 //  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone, catalog away. The
 //     reason is in SHOW TTL JOBS or SHOW TTL NODES.
-//  5. Nobody waits for the engine: row and metadata locks are waited for one second, locked rows are gone round, and
+//  5. Nobody waits for the engine: metadata locks are waited for one second, locked rows are gone round, and
 //     wait_timeout frees what a frozen engine holds.
 //  6. A surprising number of rows waits for APPROVE.
 //  7. The binlog is never switched off; each DELETE carries a comment that names job, task and policy.

@@ -48,6 +48,8 @@ type Engine struct {
 	look     chan struct{}          // wakes the ticker before its time
 	metrics  *Metrics
 
+	contested *contested // tables
+
 	reading sync.Mutex // the settings: those read last are the newest
 	limits  atomic.Pointer[limits]
 	node    atomic.Uint64
@@ -72,7 +74,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), layouts: newLayouts(), look: make(chan struct{}, 1),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	return e, nil

@@ -170,7 +170,7 @@ func (f *fixture) barrier() *barrier {
 	return &barrier{
 		table: f.store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
 		guard:    f.store.Guard(1, 1),
-		identity: identity,
+		identity: identity, atOnce: withoutWaitingOn(f.store.Server()),
 	}
 }
 

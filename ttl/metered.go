@@ -66,12 +66,19 @@ func (m *metered) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint)
 	return deleted, err
 }
 
-func (m *metered) deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
-	deleted, err := m.deletes(c, func() (int64, error) { return m.table.deleteUnlocked(ctx, keys, c) })
-	if err == nil {
-		m.rows.skipped.Add(float64(c.chosen - deleted))
+func (m *metered) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error) {
+	deleted, err = m.deletes(c, func() (n int64, err error) {
+		n, held, err = m.table.deleteFree(ctx, keys, c)
+		return n, err
+	})
+	if err != nil {
+		return 0, nil, err
 	}
-	return deleted, err
+	if c.again == 0 {
+		m.rows.skipped.Add(float64(len(held)))
+	}
+	m.rows.refreshed.Add(float64(max(int64(len(keys)-len(held))-deleted, 0)))
+	return deleted, held, nil
 }
 
 func (m *metered) move(ctx context.Context, c checkpoint) error {

@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -16,7 +17,8 @@ type serverTable struct {
 	barrier    *barrier
 	batch      uint64 // the task's batch number as we last knew it
 
-	halted func() string // asked before each packet: a switch that needs no catalog
+	contested *contested
+	halted    func() string // asked before each packet: a switch that needs no catalog
 
 	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
 	beforePacket func()
@@ -87,26 +89,53 @@ func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoin
 	return t.send(ctx, packet)
 }
 
-// packet is the batch that deletes a range: BEGIN, enter, entered, DELETE, leave, COMMIT.
+// packet is the batch that deletes a range.
 func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
-	del, err := t.statements.DeleteRange(r, t.barrier.inside(t.batch))
-	return t.wrap(del, c), err
+	guard := t.barrier.inside(t.batch)
+	if !t.contested.lately(t.policy.ID) {
+		del, err := t.statements.DeleteRange(r, guard)
+		return t.wrap(c, del), err
+	}
+	lock, err := t.statements.LockRange(r)
+	if err != nil {
+		return nil, err
+	}
+	del, err := t.statements.Forcing().DeleteRange(r, guard)
+	return t.wrap(c, del, lock), err
 }
 
-func (t *serverTable) wrap(del string, c checkpoint) []string {
-	return []string{"BEGIN", t.barrier.enter(t.batch), entered, t.barrier.comment() + del, t.barrier.leave(t.batch, c), "COMMIT"}
+// wrap puts the barrier around a DELETE and what goes before it: BEGIN, enter, entered, first…,
+// DELETE, leave, COMMIT.
+func (t *serverTable) wrap(c checkpoint, del string, first ...string) []string {
+	before := append([]string{"BEGIN", t.barrier.enter(t.batch), entered}, first...)
+	return append(before, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
 }
 
 func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
-	del, err := t.statements.DeleteKeys(keys, t.barrier.inside(t.batch))
+	packet, err := t.packetOfKeys(keys, c)
 	if err != nil {
 		return 0, err
 	}
-	return t.send(ctx, t.wrap(del, c))
+	return t.send(ctx, packet)
+}
+
+// packetOfKeys is the batch that deletes what keys name.
+func (t *serverTable) packetOfKeys(keys []plan.Key, c checkpoint) ([]string, error) {
+	guard := t.barrier.inside(t.batch)
+	if !t.contested.lately(t.policy.ID) {
+		del, err := t.statements.DeleteKeys(keys, guard)
+		return t.wrap(c, del), err
+	}
+	lock, err := t.statements.LockKeys(keys)
+	if err != nil {
+		return nil, err
+	}
+	del, err := t.statements.Forcing().DeleteKeys(keys, guard)
+	return t.wrap(c, del, lock), err
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
-	return t.send(ctx, t.wrap(t.statements.DeleteSome(rows, t.barrier.inside(t.batch)), c))
+	return t.send(ctx, t.wrap(c, t.statements.DeleteSome(rows, t.barrier.inside(t.batch))))
 }
 
 func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) {
@@ -122,6 +151,9 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
 		t.session.visited = t.policy.ID
+		if classify(err) == locked {
+			t.contested.meet(t.policy.ID)
+		}
 		return 0, err
 	}
 	return t.judge(found)
@@ -147,44 +179,76 @@ func (t *serverTable) judge(found []int64) (int64, error) {
 	}
 }
 
-// deleteUnlocked goes round rows that somebody holds: it locks those of the keys that are free and deletes them, in one
-// transaction of two packets. wait_timeout ends the transaction should we never send the second.
-func (t *serverTable) deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+// deleteFree goes round rows that somebody holds: it locks those of the keys that are free and
+// deletes them, in one transaction of two packets. wait_timeout ends the transaction should we
+// never send the second. It returns the keys that are held.
+func (t *serverTable) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error) {
 	if err := t.session.ready(ctx); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if t.halted != nil && t.halted() != "" {
-		return 0, errHalted
-	}
-	lock, err := t.statements.UnlockedKeys(keys)
-	if err != nil {
-		return 0, err
+		return 0, nil, errHalted
 	}
 	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), entered)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	free, err := plan.QueryKeys(ctx, t.session, lock, len(t.statements.Key))
+	free, held, err := t.lockFree(ctx, keys)
 	if err != nil {
 		t.session.rollback(ctx)
-		return 0, err
+		return 0, nil, err
 	}
-	c.skipped += int64(len(keys) - len(free))
-	c.chosen = int64(len(free))
-	del, err := t.statements.DeleteKeys(free, t.barrier.inside(t.batch))
+	c.skipped += int64(len(held))
+	c.chosen = int64(len(keys) - len(held))
+	del, err := t.statements.Forcing().DeleteKeys(free, t.barrier.inside(t.batch))
 	if err != nil {
 		t.session.rollback(ctx)
-		return 0, err
+		return 0, nil, err
 	}
 	if t.beforePacket != nil {
 		t.beforePacket()
 	}
-	left, err := t.session.packet(ctx, t.barrier.comment()+del, t.barrier.leave(t.batch, c), "COMMIT")
+	left, err := t.session.packet(ctx, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
 	if err != nil {
 		t.session.visited = t.policy.ID
-		return 0, err
+		return 0, nil, t.behind(err)
 	}
-	return t.judge(append(entered, left...))
+	deleted, err = t.judge(append(entered, left...))
+	return deleted, held, err
+}
+
+// behind tells apart what is locked when all rows are ours.
+func (t *serverTable) behind(err error) error {
+	switch {
+	case classify(err) != locked:
+		return err
+	case t.barrier.atOnce == "":
+		return fmt.Errorf("%w: %w", errWaited, err)
+	default:
+		return fmt.Errorf("%w: %w", errBehind, err)
+	}
+}
+
+// lockFree locks those of the rows that nobody else holds, and tells which of the others are due still.
+func (t *serverTable) lockFree(ctx context.Context, keys []plan.Key) (free, held []plan.Key, err error) {
+	lock, err := t.statements.UnlockedKeys(keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	if free, err = plan.QueryKeys(ctx, t.session, lock, len(t.statements.Key)); err != nil || len(free) == len(keys) {
+		return free, nil, err
+	}
+	ours := make(map[string]bool, len(free))
+	for _, key := range free {
+		ours[key.Encode()] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(keys), func(key plan.Key) bool { return ours[key.Encode()] })
+	due, err := t.statements.DueAmong(plan.Range{}, others)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
+	return free, held, err
 }
 
 // move checkpoints without deleting.

@@ -34,7 +34,7 @@ type table interface {
 	keyOf(entry plan.Key) plan.Key
 	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
 	deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
-	deleteUnlocked(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
+	deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error)
 	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
 	move(ctx context.Context, c checkpoint) error
 	resume(batch uint64)
@@ -47,8 +47,6 @@ const (
 	// waits for, every row it looks at.
 	sparseShare = 0.05
 	denseShare  = 0.2
-	// roundLimit is the longest list of keys deleted in the presence of locked or poison rows.
-	roundLimit = 100
 	// moveEvery is how often progress through rows that stay is checkpointed.
 	moveEvery = time.Second
 )
@@ -63,6 +61,8 @@ const (
 //	         │ poison rows: halve until alone,   │
 //	         │ and from then on go round them    │
 //	         └───────────────────────────────────┘
+//
+// Rows that were locked are tried again when the range is done.
 type walk struct {
 	table    table
 	way      plan.Way
@@ -83,9 +83,11 @@ type walk struct {
 	idle    time.Duration // of it, waiting for the turn to delete
 	cut     bool          // the last step ended before its block
 	sparse  bool
-	round   int   // length of lists among locked or poison rows
-	scanned int64 // since the last checkpoint
-	passed  int64 // resting rows, since the last checkpoint
+	round   int        // length of lists among locked or poison rows
+	behind  int        // lists in a row that were left for what is behind their rows
+	parked  []plan.Key // rows that somebody held when the walk came by
+	scanned int64      // since the last checkpoint
+	passed  int64      // resting rows, since the last checkpoint
 	moved   time.Time
 }
 
@@ -95,6 +97,13 @@ type lot struct {
 	cursors []plan.Key // the positions of the keys
 	resting []int64    // rows left alone before each key, and behind the last
 	end     plan.Key   // of the block
+	again   bool       // the keys count as skipped already
+}
+
+// from is the lot without its first n keys.
+func (l lot) from(n int) lot {
+	l.keys, l.cursors, l.resting = l.keys[n:], l.cursors[n:], l.resting[n:]
+	return l
 }
 
 // lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the index on time.
@@ -228,7 +237,7 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 		w.size.took(rows, w.worked()-began)
 		return w.pass(ctx, l, last)
 	}
-	if err := w.deleteListed(ctx, l); err != nil {
+	if _, err := w.deleteListed(ctx, l); err != nil {
 		return w.roundabout(ctx, block, err)
 	}
 	if !w.cut {
@@ -257,33 +266,37 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	return nil
 }
 
-// deleteListed deletes the keys of a lot in lists of bounded length.
-func (w *walk) deleteListed(ctx context.Context, l lot) error {
-	for n := 0; n < len(l.keys) && !w.enough(n, len(l.keys)); {
-		size, err := w.room(ctx, min(len(l.keys)-n, w.list()))
+// deleteListed deletes the keys of a lot in lists of bounded length, and returns what is left of it.
+func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+		size, err := w.room(ctx, min(len(l.keys), w.list()))
 		if err != nil {
-			return err
+			return l, err
 		}
-		keys, c := w.part(l, n, size)
+		keys, c := w.part(l, size)
 		if err := w.deletePart(ctx, keys, c, w.table.deleteKeys); err != nil {
-			return err
+			return l, err
 		}
-		n += size
+		l = l.from(size)
 	}
-	return nil
+	return l, nil
 }
 
-// part is a list of a lot's keys, and the checkpoint behind them. With the last list the block is done.
-func (w *walk) part(l lot, n, size int) ([]plan.Key, checkpoint) {
-	c := w.checkpoint(l.cursors[n+size-1])
-	upTo := n + size
-	if upTo == len(l.keys) {
-		c.cursor, upTo = l.end, upTo+1
+// part is a list of the first of a lot's keys, and the checkpoint behind them. With the last list
+// the block is done.
+func (w *walk) part(l lot, size int) ([]plan.Key, checkpoint) {
+	c := w.checkpoint(l.cursors[size-1])
+	upTo := size
+	if size == len(l.keys) {
+		c.cursor, upTo = l.end, size+1
 	}
-	for _, resting := range l.resting[n:upTo] {
+	for _, resting := range l.resting[:upTo] {
 		c.skipped += resting
 	}
-	return l.keys[n : n+size], c
+	if l.again {
+		c.again = int64(size)
+	}
+	return l.keys[:size], c
 }
 
 // room is how many of so many rows may be deleted, one at least.
@@ -307,70 +320,6 @@ func (w *walk) deletePart(ctx context.Context, keys []plan.Key, c checkpoint, re
 		return err
 	}
 	w.arrived(c.cursor, deleted)
-	return nil
-}
-
-// roundabout takes a block again after an error that says something about its rows.
-func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) error {
-	c := classify(cause)
-	if c != locked && c != poison {
-		return cause
-	}
-	block.From = w.at // a part of it may be done
-	l, err := w.due(ctx, block)
-	if err != nil {
-		return err
-	}
-	if len(l.keys) == 0 {
-		return w.pass(ctx, l, true)
-	}
-	if c == locked {
-		w.size.failed()
-	}
-	return w.carefully(ctx, l)
-}
-
-// carefully deletes what nobody holds and nothing objects to of a lot, in lists that get shorter until each culprit
-// stands alone. Short lists also keep the servers from reading the whole table instead, and waiting for everybody in it.
-func (w *walk) carefully(ctx context.Context, l lot) error {
-	for n := 0; n < len(l.keys) && !w.enough(n, len(l.keys)); {
-		size, err := w.room(ctx, min(len(l.keys)-n, w.round, w.list()))
-		if err != nil {
-			return err
-		}
-		keys, c := w.part(l, n, size)
-		err = w.deletePart(ctx, keys, c, w.table.deleteUnlocked)
-		why := classify(err)
-		switch {
-		case err == nil:
-			w.round = min(2*w.round, roundLimit)
-		case why != locked && why != poison:
-			return err
-		case size > 1:
-			w.round = size / 2
-			continue
-		case why == locked:
-			return err // not the row: somebody is changing the table
-		default:
-			if err := w.leave(ctx, keys[0], c, err); err != nil {
-				return err
-			}
-		}
-		n += size
-	}
-	return nil
-}
-
-// leave reports a row that cannot be deleted and goes on behind it.
-func (w *walk) leave(ctx context.Context, key plan.Key, c checkpoint, cause error) error {
-	if err := w.poison(ctx, key, cause); err != nil {
-		return err
-	}
-	c.failed = 1
-	if err := w.table.move(ctx, c); err != nil {
-		return err
-	}
-	w.arrived(c.cursor, 0)
 	return nil
 }
 
@@ -409,9 +358,9 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 			}
 			continue
 		}
-		err := w.deleteListed(ctx, l)
+		rest, err := w.deleteListed(ctx, l)
 		if c := classify(err); err != nil && (c == locked || c == poison) {
-			err = w.carefully(ctx, l)
+			err = w.carefully(ctx, rest)
 		}
 		if err != nil || w.cut {
 			return err
@@ -462,7 +411,7 @@ func (w *walk) arrived(at plan.Key, deleted int64) {
 func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle, poison func(context.Context, plan.Key, error) error) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
-		round: roundLimit, pageRows: listed, listRows: listed, moved: time.Now(),
+		round: listed, pageRows: listed, listRows: listed, moved: time.Now(),
 	}
 }
 

@@ -2,10 +2,12 @@ package ttl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +25,8 @@ type memTable struct {
 	due    map[int]bool
 	locked map[int]bool // somebody holds the row
 	poison map[int]bool // a trigger objects
+	behind map[int]bool // somebody holds what goes with the row
+	tells  error        // what deleteFree says of it
 
 	cursor                                       int
 	scanned, deleted, refreshed, skipped, failed int64
@@ -33,7 +37,7 @@ type memTable struct {
 
 func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
 	t.Helper()
-	m := &memTable{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{}, poison: map[int]bool{}}
+	m := &memTable{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{}, poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind}
 	share := m.rnd.Float64()
 	for key := range rows {
 		key = key*3 + m.rnd.IntN(3)
@@ -108,7 +112,7 @@ func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (i
 	m.sent = append(m.sent, time.Now())
 	in := m.in(r)
 	for _, k := range in { // a range waits for every row it looks at
-		if m.locked[k] {
+		if m.locked[k] || m.due[k] && m.behind[k] {
 			return 0, &mysql.MySQLError{Number: 1205}
 		}
 	}
@@ -119,19 +123,27 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 	m.sent = append(m.sent, time.Now())
 	in := m.numbers(keys)
 	for _, k := range in {
-		if m.locked[k] {
+		if m.locked[k] || m.due[k] && m.behind[k] {
 			return 0, &mysql.MySQLError{Number: 1205}
 		}
 	}
 	return m.remove(in, c)
 }
 
-func (m *memTable) deleteUnlocked(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+func (m *memTable) deleteFree(_ context.Context, keys []plan.Key, c checkpoint) (int64, []plan.Key, error) {
 	m.sent = append(m.sent, time.Now())
+	held := slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool { return !m.locked[m.number(k, 0)] })
 	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.locked[k] })
-	c.skipped += int64(len(keys) - len(in))
+	if slices.ContainsFunc(in, func(k int) bool { return m.behind[k] }) {
+		return 0, nil, fmt.Errorf("%w: %w", m.tells, &mysql.MySQLError{Number: 1205})
+	}
+	c.skipped += int64(len(held))
 	c.chosen = int64(len(in))
-	return m.remove(in, c)
+	deleted, err := m.remove(in, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return deleted, held, nil
 }
 
 func (m *memTable) deleteSome(_ context.Context, rows int, c checkpoint) (int64, error) {
@@ -176,7 +188,7 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 	m.advance(c)
 	m.deleted += n
 	m.largest = max(m.largest, n)
-	m.skipped += c.skipped
+	m.skipped += c.skipped - c.again
 	if c.chosen > 0 {
 		m.refreshed += c.chosen - n
 	}
@@ -186,7 +198,7 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 func (m *memTable) move(_ context.Context, c checkpoint) error {
 	m.advance(c)
 	m.failed += c.failed
-	m.skipped += c.skipped
+	m.skipped += c.skipped - c.again
 	return nil
 }
 
@@ -253,6 +265,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 		if tries++; classify(err) != notExecuted || tries > 50 {
 			t.Fatalf("step: %v after %d tries", err, tries)
 		}
+		size.failed()
 		w.resume(cursorOf(m), 0) // as the engine does: from the last checkpoint
 	}
 	if got := int(m.deleted + m.skipped + m.failed); got != due {
@@ -340,6 +353,104 @@ func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64)
 	for i := 5; i < len(m.sent); i++ {
 		if took := m.sent[i].Sub(m.sent[i-5]); took < time.Second {
 			t.Fatalf("six DELETEs within %v, want five a second", took)
+		}
+	}
+}
+
+// TestHeldRowsAreTriedAgain: rows that were locked when the walk came by go when it looks again,
+// and then no longer count as skipped.
+func TestHeldRowsAreTriedAgain(t *testing.T) {
+	for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex} {
+		t.Run(string(way), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemTable(t, 5, 3000)
+				clear(m.poison)
+				due := 0
+				for _, k := range m.keys {
+					if m.locked[k] = m.due[k] && due%3 == 0; m.due[k] {
+						due++
+					}
+				}
+				w := newWalk(m, way, plan.Range{}, newBatchSize(200, 200, time.Hour), newRates(func(string, time.Duration) {}), nil)
+				m.toEnd(w)
+				if held := int(m.skipped); held != (due+2)/3 || len(w.parked) != held || int(m.deleted) != due-held {
+					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted, due)
+				}
+				began := time.Now()
+				go func() {
+					time.Sleep(150 * time.Millisecond) // the first two looks come too early
+					clear(m.locked)
+				}()
+				w.revisit(t.Context(), revisits)
+				if int(m.deleted) != due || m.skipped != 0 || m.refreshed != 0 || len(w.parked) != 0 {
+					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed", m.deleted, due, m.skipped, m.refreshed)
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("that took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatIsBehindARow: where a row is free and something that goes with it is not, the row is
+// found without waiting, or some rows are left after a single wait; and when it is not the rows
+// at all, the walk stops and says so.
+func TestWhatIsBehindARow(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		tells error
+		most  int // rows left for each culprit
+	}{{"at once", errBehind, 1}, {"after a wait", errWaited, 500}} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemTable(t, 5, 3000)
+				clear(m.poison)
+				clear(m.locked)
+				m.tells = c.tells
+				due, culprits := 0, 0
+				for i, k := range m.keys {
+					if m.due[k] {
+						due++
+					}
+					if m.behind[k] = m.due[k] && i%700 < 3; m.behind[k] {
+						culprits++
+					}
+				}
+				w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), nil)
+				m.toEnd(w)
+				left := int(m.skipped)
+				if left < culprits || left > culprits*c.most || int(m.deleted)+left != due {
+					t.Errorf("%d rows are left for %d culprits, %d deleted, %d were due", left, culprits, m.deleted, due)
+				}
+				for _, k := range m.keys {
+					m.due[k], m.behind[k] = true, true
+				}
+				w = newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), nil)
+				m.cursor, m.skipped = 0, 0
+				var done bool
+				var err error
+				for !done && err == nil {
+					done, err = w.step(t.Context())
+				}
+				if !errors.Is(err, errBehind) || int(m.skipped) > behindLimit*c.most {
+					t.Errorf("got %v and %d rows left where none can go, want to hear of it", err, m.skipped)
+				}
+			})
+		})
+	}
+}
+
+// toEnd walks to the end, taking failed steps again from the last checkpoint.
+func (m *memTable) toEnd(w *walk) {
+	m.t.Helper()
+	for done, tries := false, 0; !done; {
+		var err error
+		if done, err = w.step(m.t.Context()); err != nil {
+			if tries++; classify(err) != notExecuted || tries > 50 {
+				m.t.Fatalf("step: %v after %d tries", err, tries)
+			}
+			w.resume(cursorOf(m), 0)
 		}
 	}
 }

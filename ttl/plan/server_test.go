@@ -3,6 +3,7 @@ package plan
 import (
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +214,46 @@ func splitEvenly(t *testing.T, db *sql.DB, s *Statements, even bool) {
 	t.Logf("%d ranges %d..%d", len(ranges), least, most)
 }
 
+// TestForcingNamesTheIndex: the servers read all of a small table for a long list of keys, unless
+// told not to. Also in a partition.
+func TestForcingNamesTheIndex(t *testing.T) {
+	eachServer(t, func(t *testing.T, db *sql.DB) {
+		makeNumbers(t, db, "plan_forcing", 900)
+		mustExec(t, db, "CREATE TABLE plan_forcing.whole (id INT PRIMARY KEY, made DATETIME)")
+		mustExec(t, db, "CREATE TABLE plan_forcing.parts (id INT PRIMARY KEY, made DATETIME) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (901), PARTITION b VALUES LESS THAN MAXVALUE)")
+		for table, partition := range map[string]string{"whole": "", "parts": "a"} {
+			mustExec(t, db, "INSERT INTO plan_forcing."+table+" SELECT n, '2020-01-01' FROM plan_forcing.numbers")
+			mustExec(t, db, "ANALYZE TABLE plan_forcing."+table)
+			f, err := ReadFacts(t.Context(), db, "plan_forcing", table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := StatementsOf(&f.Layout, partition, "made", "'2026-01-01'", "'1970-01-02'")
+			var keys []Key
+			for n := range 800 {
+				keys = append(keys, Key{Value(strconv.Itoa(n + 1))})
+			}
+			for _, c := range []struct {
+				s    *Statements
+				kind string
+			}{{s, "ALL"}, {s.Forcing(), "range"}} {
+				del, err := c.s.DeleteKeys(keys, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a, err := explain(t.Context(), db, del); err != nil || a.Type != c.kind {
+					t.Errorf("%s: access %+v, %v; want %s", table, a, err, c.kind)
+				}
+			}
+			del, _ := s.Forcing().DeleteKeys(keys, "")
+			mustExec(t, db, del)
+			if left := count(t, db, "SELECT COUNT(*) FROM plan_forcing."+table); left != 100 {
+				t.Errorf("%s: %d rows are left, want 100", table, left)
+			}
+		}
+	})
+}
+
 func deleteInBlocks(t *testing.T, db *sql.DB, f *Facts, s *Statements) {
 	t.Helper()
 	due := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE made = '2020-01-01'")
@@ -230,21 +271,54 @@ func deleteInBlocks(t *testing.T, db *sql.DB, f *Facts, s *Statements) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	del, err := s.DeleteKeys(keys, "")
+	query, err = s.UnlockedKeys(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := db.ExecContext(t.Context(), del)
+	if free, err := QueryKeys(t.Context(), db, query, len(s.Key)); err != nil || len(free) != len(keys) {
+		t.Errorf("%d of %d keys are free, %v", len(free), len(keys), err)
+	}
+	half := len(keys) / 2
+	for _, part := range []struct {
+		s    *Statements
+		keys []Key
+	}{{s, keys[:half]}, {s.Forcing(), keys[half:]}} {
+		lock, err := part.s.LockKeys(part.keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustExec(t, db, lock)
+		del, err := part.s.DeleteKeys(part.keys, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := db.ExecContext(t.Context(), del)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := result.RowsAffected(); int(n) != len(part.keys) {
+			t.Errorf("%d keys deleted %d rows: %s", len(part.keys), n, del)
+		}
+	}
+	lock, err := s.LockRange(Range{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := result.RowsAffected(); int(n) != len(keys) {
-		t.Errorf("%d keys deleted %d rows", len(keys), n)
-	}
-	del, err = s.DeleteRange(Range{}, "")
+	mustExec(t, db, lock)
+	query, _ = s.BlockEnd(Range{From: end}, 500)
+	next, err := QueryKey(t.Context(), db, query, len(s.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
+	forced, err := s.Forcing().DeleteRange(Range{From: end, To: next}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	del, err := s.DeleteRange(Range{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, db, forced)
 	mustExec(t, db, del)
 	if left := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()); left != rows-due {
 		t.Errorf("%d rows are left, want %d", left, rows-due)

@@ -32,6 +32,17 @@ type Statements struct {
 	TimeIndex string
 	Walk      Columns // order of TimeIndex
 	Expired   Predicate
+
+	forced bool // see Forcing
+}
+
+// Forcing is s with deletes by key and by range that name the index, too. Only the form for
+// several tables has room for that. Left to choose, both servers read all of a small table for a
+// long list of keys, and run into whoever holds any row of it.
+func (s *Statements) Forcing() *Statements {
+	forcing := *s
+	forcing.forced = true
+	return &forcing
 }
 
 // NewStatements prepares the statements for a table, its policy's column and a cutoff.
@@ -104,6 +115,23 @@ func (s *Statements) UnlockedKeys(keys []Key) (string, error) {
 	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() + " FOR UPDATE SKIP LOCKED", err
 }
 
+// LockRange locks the expired rows of a block, or fails at once when somebody holds a row of it.
+func (s *Statements) LockRange(r Range) (string, error) {
+	where, err := s.within(r)
+	return s.lock(where), err
+}
+
+// LockKeys is LockRange for rows named by key.
+func (s *Statements) LockKeys(keys []Key) (string, error) {
+	in, err := s.Key.In(keys)
+	return s.lock(in), err
+}
+
+// lock counts into a variable, so that nothing has to travel.
+func (s *Statements) lock(where string) string {
+	return "SELECT COUNT(*) INTO @ttlproxy_locked" + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() + " FOR UPDATE NOWAIT"
+}
+
 // DeleteRange deletes the expired rows of a block where guard holds.
 func (s *Statements) DeleteRange(r Range, guard string) (string, error) {
 	where, err := s.within(r)
@@ -144,6 +172,9 @@ func (s *Statements) KeyOf(entry Key) Key {
 func (s *Statements) delete(where, guard string) string {
 	if guard != "" {
 		where += " AND " + guard
+	}
+	if s.forced {
+		return "DELETE " + s.Target.Name() + s.byKey() + " WHERE " + where
 	}
 	return "DELETE FROM " + s.Target.Source() + " WHERE " + where
 }

@@ -1,0 +1,229 @@
+package ttl
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// hold lets an application hold locks, in REPEATABLE READ as most have it, until it is let go of.
+func (f *fixture) hold(statements ...string) (letGo func()) {
+	f.t.Helper()
+	tx, err := f.admin.BeginTx(f.t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(f.t.Context(), strings.ReplaceAll(s, "{t}", f.schema+".t")); err != nil {
+			f.t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+// lockWaits is how often anybody on the server has waited for a row so far.
+func (f *fixture) lockWaits() int {
+	f.t.Helper()
+	var name, n string
+	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name, &n); err != nil {
+		f.t.Fatal(err)
+	}
+	waits, err := strconv.Atoi(n)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return waits
+}
+
+// firstWait is how often a batch waits before it knows that a table is contested: MariaDB need
+// not wait to know.
+func (f *fixture) firstWait() int {
+	if f.store.Server().MariaDB {
+		return 0
+	}
+	return 1
+}
+
+// TestLockedRowsHoldNobodyUp: whatever an application holds of a table, and wherever, all other
+// rows go at once, nobody waits more than once, and what is left is counted.
+func TestLockedRowsHoldNobodyUp(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		for _, c := range lockings {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				f.t = t
+				f.holdsNobodyUp(c)
+			})
+		}
+		f.t = t
+	})
+}
+
+// small makes a table of 900 rows, all of them expired.
+var small = []string{"DELETE FROM {t} WHERE id > 900", "UPDATE {t} SET made = '2020-01-01'"}
+
+// locking is what an application holds of a table.
+type locking struct {
+	name    string
+	way     plan.Way
+	prepare []string
+	hold    []string
+	held    int // expired rows among them
+	left    int // rows in the end
+}
+
+var lockings = []locking{
+	{"two in the middle of a small table", plan.WalkRange, small, []string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"}, 2, 2},
+	{"the first and the last", plan.WalkRange, small, []string{"SELECT * FROM {t} WHERE id IN (1, 900) FOR UPDATE"}, 2, 2},
+	{"two of a large table", plan.WalkRange, nil, []string{"SELECT * FROM {t} WHERE id IN (7001, 7003) FOR UPDATE"}, 2, 5002},
+	{"a thousand, scattered", plan.WalkRange, nil, []string{"SELECT * FROM {t} FORCE INDEX (PRIMARY) WHERE id IN (" + everyTenth() + ") FOR UPDATE"}, 1000, 6000},
+	{"only rows that stay", plan.WalkRange, nil, []string{"SELECT * FROM {t} WHERE id IN (2, 5000, 10000) FOR UPDATE"}, 0, 5000},
+	{
+		"gaps", plan.WalkRange,
+		[]string{"DELETE FROM {t} WHERE id BETWEEN 5000 AND 6000"},
+		[]string{"SELECT * FROM {t} WHERE id BETWEEN 4990 AND 6009 FOR UPDATE"},
+		10, 4509,
+	},
+	{
+		"by an index on time", plan.WalkIndex,
+		[]string{"ALTER TABLE {t} ADD INDEX (made)", "UPDATE {t} SET made = '2020-02-01' WHERE id IN (501, 503)"},
+		[]string{"SELECT * FROM {t} WHERE made = '2020-02-01' FOR UPDATE", "SELECT * FROM {t} WHERE id IN (2, 7002) FOR UPDATE"},
+		2, 5002,
+	},
+	{
+		"by an index on time of a small table", plan.WalkIndex, slices.Concat(small, []string{"ALTER TABLE {t} ADD INDEX (made)"}),
+		[]string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"},
+		2, 2,
+	},
+}
+
+func everyTenth() string {
+	var ids []string
+	for id := 1; id < 10_000; id += 10 {
+		ids = append(ids, strconv.Itoa(id))
+	}
+	return strings.Join(ids, ", ")
+}
+
+// holdsNobodyUp makes the table anew and walks it.
+func (f *fixture) holdsNobodyUp(c locking) {
+	f.t.Helper()
+	f.exec("DROP TABLE IF EXISTS " + f.schema + ".t")
+	f.fill("t", 10_000)
+	for _, s := range slices.Concat(c.prepare, []string{"ANALYZE TABLE {t}"}) {
+		f.exec(strings.ReplaceAll(s, "{t}", f.schema+".t"))
+	}
+	f.reopen()
+	defer f.hold(c.hold...)()
+	before, began := f.lockWaits(), time.Now()
+	table := f.serverTable()
+	table.contested = newContested()
+	w := newWalk(table, c.way, plan.Range{}, newBatchSize(firstBlock, largestBlock, 50*time.Millisecond), newRates(NewMetrics(nil).wait), nil)
+	f.toEnd(w)
+	w.revisit(f.t.Context(), revisits)
+	if took := time.Since(began); took > 15*time.Second {
+		f.t.Errorf("the walk took %v", took)
+	}
+	if waits := f.lockWaits() - before; waits > f.firstWait() {
+		f.t.Errorf("the walk waited %d times, want %d at most", waits, f.firstWait())
+	}
+	if left := f.number("SELECT COUNT(*) FROM " + f.schema + ".t"); left != c.left {
+		f.t.Errorf("%d rows are left, want %d", left, c.left)
+	}
+	if got, want := f.text("SELECT CONCAT_WS(' ', skipped, refreshed, failed) FROM "+f.schema+"_c.task"), fmt.Sprintf("%d 0 0", c.held); got != want {
+		f.t.Errorf("the task says %q of rows skipped, refreshed and failed, want %q", got, want)
+	}
+}
+
+// reopen is open for another table, or another walk.
+func (f *fixture) reopen() {
+	f.t.Helper()
+	c := f.schema + "_c."
+	f.exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1", "DELETE FROM "+c+"policy")
+	f.open()
+}
+
+// toEnd walks to the end. Nothing may fail on the way.
+func (f *fixture) toEnd(w *walk) {
+	f.t.Helper()
+	for done := false; !done; {
+		var err error
+		if done, err = w.step(f.t.Context()); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// TestLockedRowsGoOnceFreed: a walk looks again at what was locked, counts it anew, and does not
+// wait for it.
+func TestLockedRowsGoOnceFreed(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 20_000)
+		letGo := f.hold("SELECT * FROM {t} WHERE id IN (4001, 4003, 9999) FOR UPDATE")
+		table := f.serverTable()
+		table.contested = newContested()
+		before := f.lockWaits()
+		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
+		f.toEnd(w)
+		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"
+		if got := f.text(counts); got != `["20000"] 9997 0 3` {
+			t.Errorf(`task is %s, want ["20000"] 9997 0 3`, got)
+		}
+		w.revisit(t.Context(), revisits)
+		if got := f.text(counts); got != `["20000"] 9997 0 3` {
+			t.Errorf("after a look at rows that are held still the task is %s", got)
+		}
+		if waits := f.lockWaits() - before; waits > f.firstWait() {
+			t.Errorf("the walk waited %d times, want %d at most", waits, f.firstWait())
+		}
+		letGo()
+		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 9999") // it has been refreshed
+		w.parked = []plan.Key{{"4001"}, {"4003"}, {"9999"}}
+		w.revisit(t.Context(), revisits)
+		if got := f.text(counts); got != `["20000"] 9999 1 0` {
+			t.Errorf(`once they are free the task is %s, want ["20000"] 9999 1 0`, got)
+		}
+	})
+}
+
+// TestLockedBehindARow: whoever reads a column in share mode by an index that covers it holds the
+// entry and not the row. MariaDB tells at once and the row is found; MySQL makes us wait, and
+// what was waited for is left with its neighbours.
+func TestLockedBehindARow(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 10_000)
+		f.exec("ALTER TABLE "+f.schema+".t ADD n INT NOT NULL, ADD INDEX (n)", "UPDATE "+f.schema+".t SET n = id")
+		f.open()
+		letGo := f.hold("SELECT n FROM {t} FORCE INDEX (n) WHERE n = 4001 LOCK IN SHARE MODE")
+		mostLeft, mostWaits := 1, 0
+		if !f.store.Server().MariaDB {
+			mostLeft, mostWaits = listed, 2
+		}
+		before := f.lockWaits()
+		table := f.serverTable()
+		table.contested = newContested()
+		w := newWalk(table, plan.WalkRange, plan.Range{}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
+		f.toEnd(w)
+		if waits := f.lockWaits() - before; waits > mostWaits {
+			t.Errorf("the walk waited %d times, want %d at most", waits, mostWaits)
+		}
+		skipped := f.number("SELECT skipped FROM " + f.schema + "_c.task")
+		if left := f.number("SELECT COUNT(*) FROM "+f.schema+".t") - 5000; left != skipped || left < 1 || left > mostLeft {
+			t.Errorf("%d rows are left, %d count as skipped, want %d at most", left, skipped, mostLeft)
+		}
+		letGo()
+	})
+}
