@@ -13,7 +13,7 @@ FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables lint fmt vuln tidy docs chaos galera mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-history lint fmt vuln tidy docs chaos galera mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ soak: build ## 5,000 idle and 200 busy sessions through one proxy, on both serve
 
 soak-tables: build ## 1,000 tables that are due at once, on both servers: how long that takes, and what they cost at rest
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -tables 1000
+
+soak-history: build ## 5 million jobs in the history of 1,000 tables, on both servers: how long a scrape, the page and each SHOW TTL take
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -history 5000000
 
 docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update

@@ -1,9 +1,11 @@
 // Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs: the proxy's memory must
 // stay bounded, no statement may fail, and what was opened must be closed again. With -tables it lets many tables be due at once
-// instead: each must be cleaned, no other row may go, and it tells how long that takes and what the tables cost at rest.
+// instead: each must be cleaned, no other row may go, and it tells how long that takes and what the tables cost at rest. With
+// -history it writes so many jobs into the history and tells how long scrapes, pages and SHOW TTL take.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
 //	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
+//	go run ./bench/soak -proxy bin/ttlproxy -history 5000000 -most 20ms
 //
 // Each server is started privately (see package sandbox).
 package main
@@ -39,6 +41,8 @@ type options struct {
 	length     time.Duration
 	perSession int // KiB
 	tables     int
+	history    int
+	most       time.Duration
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -50,13 +54,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&o.length, "for", 30*time.Second, "how long they do")
 	flags.IntVar(&o.perSession, "limit", 16, "KiB that a session may cost the proxy")
 	flags.IntVar(&o.tables, "tables", 0, "instead: tables with a TTL, all due at once")
+	flags.IntVar(&o.history, "history", 0, "instead: jobs in the history of 1,000 tables, and how long looks at them take")
+	flags.DurationVar(&o.most, "most", 0, "how long a look may take, 0 for as long as it likes")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	soak := o.soak
-	if o.tables > 0 {
+	switch {
+	case o.tables > 0:
 		soak = o.soakTables
+	case o.history > 0:
+		soak = o.soakHistory
 	}
 	for flavour := range strings.SplitSeq(*servers, ",") {
 		if err := soak(ctx, sandbox.Flavour(flavour), out); err != nil {
