@@ -1,16 +1,20 @@
 package ddl
 
+import "strings"
+
 // source is a text cut into tokens. It knows where strings and comments end exactly as the server does.
 type source struct {
 	text     string
 	mode     Mode
 	tokens   []token
 	comments []comment
+	meaning  int // the place behind which there are only semicolons and blanks
 }
 
 // lex cuts a whole packet into tokens. It never fails: an unfinished string or comment reaches to the end.
 func lex(text string, mode Mode) *source {
 	s := &source{text: text, mode: mode, tokens: make([]token, 0, len(text)/5+8)}
+	s.meaning = len(strings.TrimRight(text, "; \t\r\n\v\f"))
 	s.scan(0, len(text), 0, false)
 	return s
 }

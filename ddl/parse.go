@@ -1,7 +1,5 @@
 package ddl
 
-import "strings"
-
 // Parse splits a packet at its semicolons and reads every statement. Empty ones at the end are left out.
 // The body of a stored program holds semicolons of its own, so what begins with one is left in one piece to its end. So is
 // all from the place on where the server refuses the packet: its error is the last thing that comes of it.
@@ -28,7 +26,7 @@ func (s *source) refused(first, last int) bool {
 		return false
 	}
 	semicolon := s.tokens[last]
-	return semicolon.comment > 0 || s.visible(first) == last && strings.Trim(s.text[semicolon.end:], "; \t\r\n\v\f") != ""
+	return semicolon.comment > 0 || s.visible(first) == last && semicolon.end < s.meaning
 }
 
 // visible returns the index of the first token from n on that the server sees, or the number of tokens.

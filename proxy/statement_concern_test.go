@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -43,4 +45,17 @@ func TestNothingIsAskedInVain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A text with comments for very many versions costs no more than one with a few: whoever may log in may send it.
+func TestReadingsAreBounded(t *testing.T) {
+	t.Parallel()
+	text := strings.Builder{}
+	text.WriteString(`ALTER TABLE t TTL = "é" \ `)
+	for version := range 90_000 {
+		fmt.Fprintf(&text, "/*!%05d", 10_000+version)
+	}
+	if got := len(readings(text.String(), true)); got <= manyReadings || got > 2*manyReadings {
+		t.Errorf("got %d readings, want few more than %d", got, manyReadings)
+	}
 }
