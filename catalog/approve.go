@@ -50,15 +50,13 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 	return rows, err
 }
 
-// Pass notes that the brake has looked at a version of a policy and let it go, so that from now on its runs are judged by what is usual.
-func (s *Store) Pass(ctx context.Context, actor string, policy, version uint64) error {
-	return s.tx(ctx, "pass the brake", func(tx *sql.Tx) error {
-		n, err := s.exec(ctx, tx, passPolicy, actor, policy, version)
-		if err != nil || n == 0 {
-			return err // somebody has approved it, or it has changed: CreateJob tells
-		}
-		return s.recordFor(ctx, tx, policy, EventApproved, actor, fmt.Sprintf("version %d passed the brake", version))
-	})
+// pass notes that the brake has looked at a version of a policy and let it go, so that from now on its runs are judged by what is usual.
+func (s *Store) pass(ctx context.Context, tx *sql.Tx, actor string, p Policy) error {
+	n, err := s.exec(ctx, tx, passPolicy, actor, p.ID, p.Version)
+	if err != nil || n == 0 {
+		return err // somebody has approved it, or it has changed: inForce tells
+	}
+	return s.record(ctx, tx, p.event(EventApproved, actor, fmt.Sprintf("version %d passed the brake", p.Version)))
 }
 
 // waitingJobs are the jobs of a policy that wait for approval.

@@ -46,15 +46,30 @@ type GlobalPause struct {
 }
 
 // GlobalPause returns whether everything is paused or held.
-func (s *Store) GlobalPause(ctx context.Context) (g GlobalPause, err error) {
-	var since, until, held sql.Null[time.Time]
-	err = s.db.QueryRowContext(ctx, s.sql(selectGlobalPause)).
-		Scan(&g.Paused, &g.Reason, &g.By, &since, &until, &g.Held, &g.HeldReason, &held)
-	if err != nil {
-		return g, fmt.Errorf("read pause: %w", err)
+func (s *Store) GlobalPause(ctx context.Context) (GlobalPause, error) {
+	var pause globalPauseColumns
+	if err := s.db.QueryRowContext(ctx, s.sql(selectGlobalPause)).Scan(pause.into()...); err != nil {
+		return GlobalPause{}, fmt.Errorf("read pause: %w", err)
 	}
-	g.Since, g.Until, g.HeldAt = since.V, until.V, held.V
-	return g, nil
+	return pause.value(), nil
+}
+
+// globalPauseColumns are the columns of a GlobalPause while they are read.
+type globalPauseColumns struct {
+	pause              GlobalPause
+	since, until, held sql.Null[time.Time]
+}
+
+// into is where the columns go, in the order of selectGlobalPause.
+func (c *globalPauseColumns) into() []any {
+	p := &c.pause
+	return []any{&p.Paused, &p.Reason, &p.By, &c.since, &c.until, &p.Held, &p.HeldReason, &c.held}
+}
+
+func (c *globalPauseColumns) value() GlobalPause {
+	p := c.pause
+	p.Since, p.Until, p.HeldAt = c.since.V, c.until.V, c.held.V
+	return p
 }
 
 // Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete nothing more.

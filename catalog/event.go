@@ -48,7 +48,12 @@ type Event struct {
 
 // Record writes an event that no change of the catalog goes with.
 func (s *Store) Record(ctx context.Context, e Event) error {
-	return s.record(ctx, s.db, e)
+	before := s.news.recorded.Load()
+	err := s.record(ctx, s.db, e)
+	if err == nil {
+		s.news.since(before)
+	}
+	return err
 }
 
 func (s *Store) record(ctx context.Context, on execer, e Event) error {
@@ -57,6 +62,7 @@ func (s *Store) record(ctx context.Context, on execer, e Event) error {
 		return fmt.Errorf("record event: %w", err)
 	}
 	s.cfg.Metrics.events.WithLabelValues(string(e.Kind)).Inc()
+	s.news.recorded.Add(1)
 	return nil
 }
 

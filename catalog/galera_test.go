@@ -92,7 +92,7 @@ func TestGaleraRejectsAJobCreatedBesideAPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.touch(t.Context(), tx, p.ID, ""); err != nil {
+	if err := a.touch(t.Context(), tx, []NewJob{{Policy: p}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Pause(t.Context(), "dba", p.ID, "", time.Time{}); err != nil {

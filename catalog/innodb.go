@@ -74,8 +74,12 @@ func together(ids []uint64) (id uint64) {
 	return id
 }
 
-// addPartitions adds the partitions of a table to what is seen of it.
+// addPartitions adds the partitions of a table to what is seen of it. One that InnoDB has under its bare name has none, and is not asked
+// for them.
 func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids map[string][]uint64, seen *Seen) error {
+	if len(ids[""]) > 0 {
+		return nil
+	}
 	file := "partition_name"
 	if s.Server().MariaDB {
 		file = fmt.Sprintf(fileNameMariaDB, file)

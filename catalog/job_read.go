@@ -36,6 +36,14 @@ func (s *Store) Job(ctx context.Context, id uint64) (Job, error) {
 	return jobs[0], nil
 }
 
+// LastJob is the number of the latest job of a policy, open or ended; 0 when there was none.
+func (s *Store) LastJob(ctx context.Context, policy uint64) (id uint64, err error) {
+	if err = s.db.QueryRowContext(ctx, s.sql(selectLastJob), policy).Scan(&id); err != nil {
+		return 0, fmt.Errorf("read the last job of policy %d: %w", policy, err)
+	}
+	return id, nil
+}
+
 func scanJob(r *sql.Rows) (j Job, err error) {
 	var owner, estimated, tableRows, usual, bound, inflow, nulls, odd sql.Null[uint64]
 	var oldest sql.Null[time.Time]

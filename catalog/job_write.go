@@ -7,89 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Why a job cannot be created or changed.
 var (
 	ErrJobOpen = errors.New("a job is open for this table or partition")
+	ErrStarted = errors.New("another node has started the job")
 	ErrStopped = errors.New("the policy is not in force: changed, disarmed, paused or held")
 	ErrFence   = errors.New("another node has taken over")
 	ErrMove    = errors.New("the job cannot go from its state to that one")
 )
-
-// NewJob is a job to be created, with its tasks.
-type NewJob struct {
-	Policy        Policy
-	Partition     string
-	State         JobState // running, or needs approval; running when empty
-	Reason        string
-	Owner         uint64
-	RunAt         time.Time // the same for all partitions; zero for now
-	Cutoff        time.Time
-	DueAt         time.Time // what has expired by then is due; zero when that is not known
-	CutoffLiteral string
-	FloorLiteral  string
-	Trigger       Trigger
-	TriggeredBy   string
-	Facts         JobFacts
-	Tasks         []TaskRange
-	Bound         *uint64 // rows that the run may delete, of all partitions together; nil for any number
-	RunTasks      int     // of all partitions, which share the bound
-	Settings      uint64  // the revision of the settings that it was planned by; 0 for any
-}
-
-// share is what each task may delete before it has to ask for more. One that is alone has it all; others keep half back for those that
-// turn out to need more.
-func (n NewJob) share() *uint64 {
-	all := max(n.RunTasks, len(n.Tasks))
-	if n.Bound == nil || all <= 1 {
-		return n.Bound
-	}
-	part := *n.Bound / uint64(2*all)
-	return &part
-}
-
-// CreateJob starts a job, unless one is open (ErrJobOpen) or the policy is not in force in the version the caller saw (ErrStopped).
-func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
-	if n.State == "" {
-		n.State = JobRunning
-	}
-	if n.Trigger == "" {
-		n.Trigger = TriggerSchedule
-	}
-	var id uint64
-	err := s.tx(ctx, "create job for "+n.Policy.Table.String(), func(tx *sql.Tx) (err error) {
-		if err = s.touch(ctx, tx, n.Policy.ID, n.Partition); err != nil {
-			return err
-		}
-		if n.State == JobNeedsApproval {
-			if err := s.approvedSince(ctx, tx, &n); err != nil {
-				return err
-			}
-		}
-		if id, err = s.insertJob(ctx, tx, n); err != nil {
-			return err
-		}
-		for i, r := range n.Tasks {
-			if _, err = s.exec(ctx, tx, insertTask, id, n.Policy.ID, i, r.Start, r.End, n.share()); err != nil {
-				return fmt.Errorf("create task %d: %w", i, err)
-			}
-		}
-		if err = s.inForce(ctx, tx, n.Policy.ID, n.Policy.Version); err != nil {
-			return err
-		}
-		if err = s.enabled(ctx, tx, n.Settings); err != nil {
-			return err
-		}
-		_, err = s.exec(ctx, tx, startSchedule, id, n.Policy.Version, n.State, n.Cutoff, nullTime(n.DueAt), n.Policy.ID, n.Partition)
-		return err
-	})
-	if err != nil {
-		return Job{}, err
-	}
-	return s.Job(ctx, id)
-}
 
 // ForgetPartitions removes when partitions ran last that have no jobs any more.
 func (s *Store) ForgetPartitions(ctx context.Context, policy uint64, names []string) error {
@@ -104,90 +31,6 @@ func (s *Store) ForgetPartitions(ctx context.Context, policy uint64, names []str
 		}
 	}
 	return nil
-}
-
-func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, n NewJob) (uint64, error) {
-	f := n.Facts
-	id, err := s.insert(ctx, tx, insertJob, n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition,
-		n.State, n.Reason, nullID(n.Owner), nullTime(n.RunAt), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
-		f.EstimatedRows, f.TableRows, f.UsualRows, n.Bound, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note)
-	if isServerError(err, errDuplicate) {
-		return 0, ErrJobOpen
-	}
-	if isServerError(err, errNoParent) {
-		return 0, ErrStopped // the policy is gone
-	}
-	return id, err
-}
-
-// approvedSince lets a job run whose policy somebody has approved since it was read. The caller has written its schedule, which
-// Consent does first: one of the two sees the other.
-func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, n *NewJob) error {
-	var approved, exactly bool
-	var rows sql.Null[uint64]
-	p := n.Policy
-	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved, &rows, &exactly)
-	if isNoRows(err) || err == nil && !approved {
-		return nil // inForce tells whether the policy is gone
-	}
-	if err != nil {
-		return err
-	}
-	n.State, n.Reason = JobRunning, ""
-	if due := n.Facts.EstimatedRows; !rows.Valid && due != nil {
-		rows.V = withMargin(*due)
-	}
-	if n.Bound != nil && (exactly || rows.V > *n.Bound) {
-		n.Bound = &rows.V
-	}
-	return nil
-}
-
-// touch writes the schedule rows of a job: the policy's own, which everybody writes, and the partition's.
-func (s *Store) touch(ctx context.Context, tx *sql.Tx, policy uint64, partition string) error {
-	n, err := s.exec(ctx, tx, bumpSchedule, policy)
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
-		return ErrStopped // the policy is gone
-	case partition == "":
-		return nil
-	}
-	_, err = s.exec(ctx, tx, touchSchedule, policy, partition)
-	return err
-}
-
-// inForce takes the shared locks of the barrier and reports ErrStopped when a batch could not run.
-func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64) error {
-	var one int
-	err := tx.QueryRowContext(ctx, selectPolicyGuard+s.Guard(policy, version)).Scan(&one)
-	if isNoRows(err) {
-		return ErrStopped
-	}
-	return err
-}
-
-// enabled reports ErrStopped when ttl_job_enable is OFF, or when a setting was changed since that revision. Whoever changes one
-// writes the schedules first, as the caller has.
-func (s *Store) enabled(ctx context.Context, tx *sql.Tx, since uint64) error {
-	var now uint64
-	if err := tx.QueryRowContext(ctx, s.sql(selectRevision)).Scan(&now); err != nil {
-		return err
-	}
-	if since > 0 && now != since {
-		return ErrStopped
-	}
-
-	var value string
-	err := tx.QueryRowContext(ctx, s.sql(selectSetting), JobEnable).Scan(&value)
-	if err == nil && value == "OFF" {
-		return ErrStopped
-	}
-	if isNoRows(err) {
-		return nil
-	}
-	return err
 }
 
 // LeadJob makes node the owner of a job whose owner has gone, or that has none, and returns it with its new fence.

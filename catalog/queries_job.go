@@ -2,22 +2,30 @@ package catalog
 
 // Jobs, in the order of scanJob.
 const (
-	jobColumns = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at,
+	jobColumns = jobOwn + taskTotals
+	jobOwn     = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at,
  j.owner, j.fence, j.cutoff, j.cutoff_literal, j.floor_literal, j.trigger_kind, j.triggered_by, j.plan, j.plan_reason,
- j.estimated_rows, j.table_rows, j.usual_rows, j.bound, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, ` + taskTotals
+ j.estimated_rows, j.table_rows, j.usual_rows, j.bound, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, `
 	taskTotals = `COUNT(t.id), COALESCE(SUM(t.state = 'finished'), 0), COALESCE(SUM(t.examined), 0), COALESCE(SUM(t.deleted), 0),
  COALESCE(SUM(t.refreshed), 0), COALESCE(SUM(t.failed), 0), COALESCE(SUM(t.skipped), 0)`
 	jobsAndTasks = ` FROM {job} j LEFT JOIN {task} t ON t.job_id = j.id`
 
 	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id ORDER BY j.schema_name, j.table_name, j.partition_name`
 	selectJob        = `SELECT ` + jobColumns + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
+	selectNewJobs    = `SELECT ` + jobOwn + `0, 0, 0, 0, 0, 0, 0 FROM {job} j WHERE j.policy_id = ?` // without tasks
 	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE (? = 0 OR j.policy_id = ?) ORDER BY j.id`
 
-	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES (?, ?, 1)
+	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES %s
  ON DUPLICATE KEY UPDATE revision = revision + 1`
-	startSchedule = `UPDATE {schedule} SET last_job_id = ?, last_version = ?, last_state = ?, last_started_at = UTC_TIMESTAMP(6),
- last_finished_at = NULL, last_cutoff = ?, last_due_at = ? WHERE policy_id = ? AND partition_name = ?`
-	endSchedule = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name AND s.last_job_id = j.id
+	scheduleValues = `(?, ?, 1)`
+	// The jobs that are new are those which no schedule knows.
+	startSchedules = `UPDATE {schedule} s JOIN {job} j ON j.policy_id = s.policy_id AND j.partition_name = s.partition_name
+ SET s.last_job_id = j.id, s.last_version = j.policy_version, s.last_state = j.state, s.last_started_at = UTC_TIMESTAMP(6),
+ s.last_finished_at = NULL, s.last_cutoff = j.cutoff, s.last_due_at = ? WHERE s.policy_id = ? AND NOT s.last_job_id <=> j.id`
+	selectMayStart = `SELECT COALESCE((SELECT value = 'OFF' FROM {setting} WHERE name = ?), FALSE), ` + settingsRevision + `,
+ COALESCE(MAX(last_job_id), 0) FROM {schedule} WHERE policy_id = ?`
+	selectLastJob = `SELECT COALESCE(MAX(last_job_id), 0) FROM {schedule} WHERE policy_id = ?`
+	endSchedule   = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name AND s.last_job_id = j.id
  SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6), s.last_ended_id = j.id WHERE j.id = ?`
 	// A job that has come to its end and left no row behind moves the watermark.
 	moveWatermark = `UPDATE {schedule} s JOIN {job_history} h ON s.last_job_id = h.job_id
@@ -36,9 +44,11 @@ const (
 	insertJob = `INSERT INTO {job} (policy_id, policy_version, schema_name, table_name, partition_name, state, reason, state_at, owner,
  run_at, cutoff, cutoff_literal, floor_literal, trigger_kind, triggered_by, plan, plan_reason, estimated_rows, table_rows, usual_rows, bound, inflow,
  oldest_expiry, null_rows, odd_rows, note, created_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, COALESCE(?, UTC_TIMESTAMP(6)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+ VALUES %s`
+	jobValues  = `(?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, COALESCE(?, UTC_TIMESTAMP(6)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 	insertTask = `INSERT INTO {task} (job_id, policy_id, seq, state_at, range_start, range_end, cursor_key, allowed, error)
- VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?, ?, '', ?, '')`
+ VALUES %s`
+	taskValues = `(?, ?, ?, UTC_TIMESTAMP(6), ?, ?, '', ?, '')`
 
 	selectJobPolicy = `SELECT policy_id FROM {job} WHERE id = ?`
 	lockJob         = `SELECT state, fence FROM {job} WHERE id = ? FOR UPDATE`

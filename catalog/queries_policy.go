@@ -114,7 +114,8 @@ const (
 	endPause          = `UPDATE {pause} SET paused = FALSE, reason = '', paused_by = '', paused_at = NULL, until = NULL WHERE policy_id = ?`
 	setHold           = `UPDATE {pause} SET held = TRUE, held_reason = ?, held_at = UTC_TIMESTAMP(6) WHERE policy_id = 0`
 	endHold           = `UPDATE {pause} SET held = FALSE, held_reason = '', held_at = NULL WHERE policy_id = 0`
-	selectGlobalPause = `SELECT ` + pauseColumns + `, z.held, z.held_reason, z.held_at FROM {pause} z WHERE z.policy_id = 0`
+	selectGlobalPause = `SELECT ` + globalPause
+	globalPause       = pauseColumns + `, z.held, z.held_reason, z.held_at FROM {pause} z WHERE z.policy_id = 0`
 )
 
 // Events.
@@ -124,7 +125,7 @@ const insertEvent = `INSERT INTO {event} (at, kind, policy_id, policy_version, s
 // Settings.
 const (
 	selectSettings = `SELECT name, value FROM {setting}`
-	selectPulse    = `SELECT UTC_TIMESTAMP(6), COALESCE(MAX(id), 0) FROM {event}`
+	selectPulse    = `SELECT UTC_TIMESTAMP(6), COALESCE((SELECT MAX(id) FROM {event}), 0), ` + globalPause
 	selectSetting  = `SELECT value FROM {setting} WHERE name = ?`
 	// The revision counts the changes of settings. What was decided by an older one is refused.
 	settingsRevision = `(SELECT COALESCE(MAX(l.fence), 0) + 1 FROM {lease} l WHERE l.name = 'settings')`

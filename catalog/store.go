@@ -36,6 +36,7 @@ type Store struct {
 	reached atomic.Pointer[reached]
 	// checks counts how often the Witness has found all well.
 	checks atomic.Uint64
+	news   news
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED

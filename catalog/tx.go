@@ -16,6 +16,7 @@ const txAttempts = 8
 // for a lock, left nothing behind and is run again.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	var err error
+	before := s.news.recorded.Load()
 	for attempt := range txAttempts {
 		err = s.txOnce(ctx, fn)
 		s.db.metrics.failed(err)
@@ -29,6 +30,7 @@ func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
+	s.news.since(before)
 	return nil
 }
 
@@ -100,13 +102,22 @@ func (s *Store) execAll(ctx context.Context, on execer, args []any, queries ...s
 	return nil
 }
 
-// Pulse returns the backend's time and the number of the last event: while that stays the same, nobody has changed a policy
-// or asked for anything.
-func (s *Store) Pulse(ctx context.Context) (now time.Time, event uint64, err error) {
-	if err = s.db.QueryRowContext(ctx, s.sql(selectPulse)).Scan(&now, &event); err != nil {
-		return now, 0, fmt.Errorf("read clock and events: %w", err)
+// Pulse is what an engine asks all the time.
+type Pulse struct {
+	Now   time.Time // by the backend's clock
+	Event uint64    // the last one: while it stays the same, nobody has changed a policy or asked for anything
+	Pause GlobalPause
+}
+
+// Pulse returns what may be different now.
+func (s *Store) Pulse(ctx context.Context) (p Pulse, err error) {
+	var pause globalPauseColumns
+	err = s.db.QueryRowContext(ctx, s.sql(selectPulse)).Scan(append([]any{&p.Now, &p.Event}, pause.into()...)...)
+	if err != nil {
+		return p, fmt.Errorf("read clock, events and pause: %w", err)
 	}
-	return now, event, nil
+	p.Pause = pause.value()
+	return p, nil
 }
 
 // Clock returns the backend's time, which decides everything.

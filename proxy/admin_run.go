@@ -11,12 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-const (
-	// pollEvery is how often the catalog is asked while RUN TTL JOB waits.
-	pollEvery = 200 * time.Millisecond
-	// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait.
-	pingEvery = 5 * time.Second
-)
+// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait.
+const pingEvery = 5 * time.Second
 
 // runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on by itself is an error, which says
 // what it waits for.
@@ -25,7 +21,7 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 	if err != nil {
 		return nil, err
 	}
-	w := &jobWait{admin: a, x: x, policy: p, pingAt: time.Now()}
+	w := &jobWait{admin: a, x: x, policy: p, began: time.Now(), pingAt: time.Now()}
 	jobs, err := w.join(ctx)
 	if err != nil {
 		return nil, err
@@ -68,6 +64,7 @@ type jobWait struct {
 	*admin
 	x      *exchange
 	policy catalog.Policy
+	began  time.Time
 	pingAt time.Time // when the session was last tried on the server
 }
 
@@ -134,7 +131,7 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 
 // pause lasts until it is worth looking again, or until the client or its session on the server is gone.
 func (w *jobWait) pause(ctx context.Context) error {
-	timer := time.NewTimer(pollEvery)
+	timer := time.NewTimer(report.Pause(time.Since(w.began)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 func (t *theatre) approve(table string) {
 	t.Helper()
 	p := t.found(table)
-	if err := t.store.Pass(t.Context(), "test", p.ID, p.Version); err != nil {
+	if err := t.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 		t.Fatal(err)
 	}
 }

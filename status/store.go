@@ -27,6 +27,7 @@ type Reads interface {
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	TasksOf(ctx context.Context, job uint64) ([]catalog.Task, error)
 	LastJobs(ctx context.Context) ([]catalog.EndedJob, error)
+	LastJob(ctx context.Context, policy uint64) (uint64, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)

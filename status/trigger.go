@@ -12,9 +12,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// triggerPoll is how often TiDB's endpoint looks for the job that it has triggered.
-const triggerPoll = 200 * time.Millisecond
-
 // triggered is TiDB's answer: one result for each physical table.
 type triggered struct {
 	TableResult []triggeredTable `json:"table_result"`
@@ -82,23 +79,25 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 		return triggered{}, err
 	}
 
-	jobs, err := report.Await(ctx, a.store, &p, s.LastJob(p.ID), poll)
+	jobs, err := report.Await(ctx, a.store, &p, s.LastJob(p.ID), poll(time.Now()))
 	if err != nil {
 		return triggered{}, err
 	}
 	return started(jobs), nil
 }
 
-// poll waits between two looks.
-func poll(ctx context.Context) error {
-	timer := time.NewTimer(triggerPoll)
-	defer timer.Stop()
+// poll waits between two looks at what was begun then.
+func poll(began time.Time) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		timer := time.NewTimer(report.Pause(time.Since(began)))
+		defer timer.Stop()
 
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return nil
+		}
 	}
 }
 

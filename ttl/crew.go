@@ -86,15 +86,26 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}
-	claim := catalog.Claim{
-		Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Limit: l.runningTasks, Settings: l.revision,
+	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Settings: l.revision}
+	if l.countsTasks {
+		claim.Limit = l.runningTasks
 	}
-	if claim.Jobs = w.turns.order(); len(claim.Jobs) == 0 {
-		return catalog.Task{}, catalog.ErrNoTask
+	order := w.turns.order()
+	first := order[:min(len(order), firstAsked)]
+	for _, claim.Jobs = range [][]uint64{first, order[len(first):]} {
+		if len(claim.Jobs) == 0 {
+			break
+		}
+		task, err := w.store.ClaimTask(ctx, claim)
+		if err == nil {
+			w.turns.serve(task.JobID)
+		}
+		if !errors.Is(err, catalog.ErrNoTask) {
+			return task, err
+		}
 	}
-	task, err := w.store.ClaimTask(ctx, claim)
-	if err == nil {
-		w.turns.serve(task.JobID)
-	}
-	return task, err
+	return catalog.Task{}, catalog.ErrNoTask
 }
+
+// firstAsked are the jobs that a worker asks for before all others: the server sorts each list by its order.
+const firstAsked = 32

@@ -19,7 +19,8 @@
 //	         ▼
 //	all tasks finished ── summary ── history
 //
-// One node, the holder of a lease, starts jobs; every node works on tasks. A task that loses its node is claimed by
+// One node, the holder of a lease, starts the jobs that are due; any node starts those that somebody asks its process for, and works on
+// tasks. A change that this process records wakes its engine; what others record is seen with the next tick, at the latest. A task that loses its node is claimed by
 // another and goes on behind the last key that was committed.
 //
 // # Safety rules

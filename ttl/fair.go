@@ -52,6 +52,17 @@ func (t *turns) set(jobs []catalog.Job, late map[uint64]bool) {
 	t.seen = seen
 }
 
+// add tells of jobs that have just started, which the next set knows.
+func (t *turns) add(jobs []catalog.Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for _, j := range jobs {
+		t.seen[j.ID] = now
+	}
+	t.jobs = append(slices.Clip(t.jobs), jobs...)
+}
+
 // order lists the jobs that have work, the next to serve first.
 func (t *turns) order() []uint64 {
 	t.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// serverHold says why nothing may be deleted on this server now; empty when something may. Asked at every job start
-// and every few seconds while jobs run.
+// serverHold says why nothing may be deleted on this server now; empty when something may. Asked by every tick that starts jobs, and every
+// few seconds while jobs run.
 func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 	var readOnly bool
 	var binlog string

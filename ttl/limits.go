@@ -21,6 +21,7 @@ type limits struct {
 	clusterRows  int64         // ttl_cluster_rows_limit
 	workers      int           // tasks worked on at once by this node
 	runningTasks int           // ttl_running_tasks, -1 resolved
+	countsTasks  bool          // more workers than that may live: whoever claims a task has to count
 	indexScan    bool          // ttl_enable_index_scan
 	target       time.Duration // ttl_batch_target_ms
 	brake        plan.Brake    // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
@@ -78,11 +79,16 @@ func limitsOf(v catalog.Settings, nodes int) limits {
 		historyDays:  v.Int(catalog.HistoryDays),
 		window:       v.Window(),
 	}
-	if l.runningTasks < 0 {
-		l.runningTasks = min(nodes*int(v.Int(catalog.ScanWorkerCount)), 256)
+	if l.countsTasks = true; l.runningTasks < 0 {
+		all := nodes * int(v.Int(catalog.ScanWorkerCount))
+		l.runningTasks = min(all, mostTasks)
+		l.countsTasks = all > mostTasks // otherwise the workers are no more
 	}
 	return l
 }
+
+// mostTasks run at a time when ttl_running_tasks says nothing else.
+const mostTasks = 256
 
 // liveEngines counts the nodes that share the work; at least this one.
 func (e *Engine) liveEngines(ctx context.Context) (int, error) {

@@ -75,7 +75,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if closed := s.timing.Closed(v.now, t.limits.Load().window); closed != "" {
 		return t.turn(ctx, job, catalog.JobWaitingWindow, closed)
 	}
-	if !t.looksAt(job) {
+	if !t.looksAt(job, v.now) {
 		return nil
 	}
 	why, err := t.heldNow(ctx, s.Policy, job)
@@ -96,10 +96,11 @@ const (
 	reconsiderFor   = time.Second
 )
 
-// looksAt says whether it is time to ask a job's table.
-func (t *ticker) looksAt(job catalog.Job) bool {
+// looksAt says whether it is time to ask a job's table. That of a new job was looked at a moment ago, by the same settings.
+func (t *ticker) looksAt(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow // which is open now
-	if !waits && (time.Since(t.lookedAt[job.ID]) < reconsiderEvery || time.Since(t.tickAt) > reconsiderFor) {
+	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
+	if !waits && (isNew || time.Since(t.lookedAt[job.ID]) < reconsiderEvery || time.Since(t.tickAt) > reconsiderFor) {
 		return false
 	}
 	t.lookedAt[job.ID] = time.Now()

@@ -186,8 +186,8 @@ func (s *session) prepareFlavour(ctx context.Context) error {
 }
 
 // closeIdle closes the session when it was not used for some time.
-func (s *session) closeIdle() {
-	if time.Since(s.used) >= idleLimit {
+func (s *session) closeIdle(idle time.Duration) {
+	if time.Since(s.used) >= idle {
 		s.close()
 	}
 }

@@ -23,11 +23,12 @@ type prospect struct {
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first, then holds, then the
 // brake; whatever holds the job, the job is there to say so.
-func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
+func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- struct{}) error {
 	p, settings := d.policy, t.limits.Load().revision
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
+	before, _ := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name) // what goes wrong goes wrong again below
 	identities, err := t.recognize(ctx, p)
 	if err != nil || identities == nil {
 		return err
@@ -36,11 +37,8 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 		return err
 	}
 	d.policy = p
-	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
+	facts, err := t.facts(ctx, now, p.Table, identities, before)
 	if err != nil {
-		return err
-	}
-	if err := t.prime(ctx, now, p, identities, facts); err != nil {
 		return err
 	}
 	held, err := t.holds(ctx, p, facts)
@@ -80,13 +78,8 @@ func (t *ticker) start(ctx context.Context, now time.Time, d turn) error {
 	if err != nil {
 		return err
 	}
-	if err := t.createAll(ctx, r, identities); err != nil {
+	if err := t.create(ctx, r, identities, work); err != nil {
 		return err // refused, perhaps, because the brake was changed meanwhile
-	}
-	if r.passed {
-		if err := t.store.Pass(ctx, t.actor(), p.ID, p.Version); err != nil {
-			return err
-		}
 	}
 	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
@@ -116,50 +109,85 @@ func (r *run) left() (names []string) {
 	return names
 }
 
-// createAll creates the jobs of a run, with the tasks of all of them counted first: they share what the run may delete.
-func (t *ticker) createAll(ctx context.Context, r *run, identities []catalog.Identity) error {
-	split := make([][]catalog.TaskRange, len(r.prospects))
-	all := 0
-	for i, x := range r.prospects {
+// last is the latest job of the policy.
+func (t turn) last() *uint64 {
+	var last uint64
+	for _, s := range t.ran {
+		last = max(last, s.LastJob)
+	}
+	return &last
+}
+
+// create creates the jobs of a run, and sends workers to them.
+func (t *starter) create(ctx context.Context, r *run, identities []catalog.Identity, work chan<- struct{}) error {
+	n := catalog.NewRun{After: r.last()}
+	if r.passed {
+		n.PassedBy = t.actor()
+	}
+	for _, x := range r.prospects {
+		job := t.newJob(r, x, partitionHold(identities, x.partition, r.reason))
 		var err error
-		if split[i], err = t.tasks(ctx, x); err != nil {
+		if job.Tasks, err = t.tasks(ctx, x); err != nil {
 			return err
 		}
-		all += len(split[i])
+		n.Jobs = append(n.Jobs, job)
 	}
-	for i, x := range r.prospects {
-		n := t.newJob(r, x, partitionHold(identities, x.partition, r.reason))
-		n.Tasks, n.RunTasks = split[i], all
-		if err := t.create(ctx, n, x); err != nil && !errors.Is(err, catalog.ErrJobOpen) {
-			return err
+	jobs, err := t.store.CreateRun(ctx, n)
+	if err != nil {
+		return err
+	}
+
+	t.turns.add(jobs)
+	wake(work)
+	for i, job := range jobs {
+		t.metrics.jobStarted(job)
+		t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
+		if x := r.prospects[i]; x.choice.Way == plan.Refuse {
+			if err := t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// prime asks once what each worker would ask at the same moment otherwise.
-func (t *ticker) prime(ctx context.Context, now time.Time, p catalog.Policy, known []catalog.Identity, facts *plan.Facts) error {
-	key, ok := incarnationOf(t.session.server, now, p.Table, known)
-	if !ok {
-		return nil
+// facts are those of the table that was recognized, or of a later state of it. What was read before is that if the table certainly was
+// not altered meanwhile; then workers need not ask for the layout again.
+func (t *starter) facts(
+	ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, before *plan.Facts,
+) (*plan.Facts, error) {
+	key, ok := incarnationOf(t.session.server, now, table, known)
+	if ok && before != nil && before.CreatedAt().Unix() == key.created {
+		t.layouts.known.Add(key, &before.Layout)
+		return before, nil
 	}
-	return t.layouts.keep(ctx, t.session, key, &facts.Layout)
+	return plan.ReadFacts(ctx, t.session, table.Schema, table.Name)
 }
 
 // actor is how the engine signs events.
 func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
 
 // holds asks for reasons to wait, of the server first.
-func (t *ticker) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (string, error) {
+func (t *starter) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (string, error) {
 	if moved := t.store.Reserved(p.Table); moved != nil {
 		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
 	}
 
-	why, err := serverHold(ctx, t.session, *t.limits.Load())
+	why, err := t.serverHold(ctx)
 	if err != nil || why != "" {
 		return why, err
 	}
 	return tableHold(ctx, t.session, p, f)
+}
+
+// serverHold asks a server once for all tables that a tick looks at.
+func (t *starter) serverHold(ctx context.Context) (string, error) {
+	if s := t.server; s.asked && s.connection == t.session.id {
+		return s.held, nil
+	}
+	why, err := serverHold(ctx, t.session, *t.limits.Load())
+	t.server = serverState{asked: err == nil, connection: t.session.id, held: why}
+	return why, err
 }
 
 func partitionHold(all []catalog.Identity, partition, reason string) string {
@@ -177,7 +205,7 @@ func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, erro
 }
 
 // prospects plans for the table, or for each of its partitions that may hold rows which are due.
-func (t *ticker) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts, cutoff plan.Cutoff) ([]prospect, error) {
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts, cutoff plan.Cutoff) ([]prospect, error) {
 	partitions := []plan.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
 		partitions = f.Due(p.Rule.Column, cutoff)
@@ -218,7 +246,7 @@ func together(all []prospect, f *plan.Facts) plan.Estimate {
 }
 
 // newJob is the job of a table or partition in a run.
-func (t *ticker) newJob(r *run, x prospect, reason string) catalog.NewJob {
+func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
 	state := r.state
 	if reason != "" && state == catalog.JobRunning {
 		state = catalog.JobPaused
@@ -231,19 +259,6 @@ func (t *ticker) newJob(r *run, x prospect, reason string) catalog.NewJob {
 		Trigger: r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
 		Settings: r.settings,
 	}
-}
-
-func (t *ticker) create(ctx context.Context, n catalog.NewJob, x prospect) error {
-	job, err := t.store.CreateJob(ctx, n)
-	if err != nil {
-		return err
-	}
-	t.metrics.jobStarted(job)
-	t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
-	if x.choice.Way == plan.Refuse {
-		return t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason)
-	}
-	return nil
 }
 
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
@@ -293,7 +308,7 @@ const (
 
 // tasks splits the work: the index on time and tables without a key are one stretch, keys are cut evenly. Where nothing is
 // due there are none, and the job ends as it began.
-func (t *ticker) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
+func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
 	switch {
 	case x.choice.Way == plan.Refuse, x.estimate.Nothing:
 		return nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -15,20 +16,25 @@ const (
 	limitsEvery = 3 * time.Second
 	keepEvery   = 10 * time.Minute
 	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
+	yieldAfter  = startFor / 10    // if meanwhile somebody asks for something
 	retryStart  = 10 * time.Second // after a job could not be started
 )
 
 // ticker is the state of the loop that looks at the catalog once per tick.
 type ticker struct {
-	*Engine
-	session    *session
+	*starter
+	more       []*starter    // that help when many jobs are due
+	news       chan struct{} // this process has recorded a change
+	heard      bool          // such news since the last tick
 	leads      bool
 	lease      catalog.Lease
 	leaseAt    time.Time
 	tickAt     time.Time // when this tick began
 	known      known
+	event      uint64 // the last one when the settings were read
 	limitsAt   time.Time
 	settings   limits // those that jobs were last looked at by
+	settingsAt time.Time
 	keptAt     time.Time
 	sweptAt    time.Time
 	vouchedAt  time.Time
@@ -41,17 +47,18 @@ type ticker struct {
 
 func newTicker(e *Engine) *ticker {
 	return &ticker{
-		Engine: e, session: e.newSession(), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
+		starter: e.newStarter(), news: make(chan struct{}, 1), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
 	}
 }
 
-// ticks looks after jobs: the leader of the cluster starts those that are due, every node leads those it owns, and
-// wakes its crew when there is work.
+// ticks looks after jobs: the leader of the cluster starts those that are due, every node those that somebody has asked it for, leads
+// those it owns, and wakes its crew when there is work.
 func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 	t := newTicker(e)
-	defer t.session.close()
+	defer t.closeIdle(0)
+	defer e.store.Listen(t.news)()
 	failing := false
 	for ctx.Err() == nil {
 		err := t.tick(ctx, work)
@@ -59,42 +66,60 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot look after jobs", slog.Any("err", err))
 		}
 		failing = err != nil
-		t.session.closeIdle()
+		t.closeIdle(idleLimit)
 		e.trim(idleLimit)
-		e.rest(ctx)
+		t.rest(ctx)
 	}
 	return nil
 }
 
-// leastRest keeps a ticker that is woken again and again from asking without a pause.
-const leastRest = 20 * time.Millisecond
+// closeIdle closes the sessions that were not used for some time.
+func (t *ticker) closeIdle(idle time.Duration) {
+	t.session.closeIdle(idle)
+	for _, s := range t.more {
+		s.session.closeIdle(idle)
+	}
+}
+
+// leastRest keeps a ticker that is woken again and again from asking without a pause; one that had to read all policies rests for
+// restShare times as long as that has taken.
+const (
+	leastRest = 20 * time.Millisecond
+	restShare = 3
+)
 
 // rest lasts until the next tick is due, or until something has happened that is worth a look.
-func (e *Engine) rest(ctx context.Context) {
-	wait(ctx, min(leastRest, e.cfg.Tick))
-	timer := time.NewTimer(e.cfg.Tick)
+func (t *ticker) rest(ctx context.Context) {
+	wait(ctx, min(max(leastRest, restShare*t.known.took), t.cfg.Tick))
+	timer := time.NewTimer(t.cfg.Tick)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-e.look:
+	case <-t.look:
+	case <-t.news:
+		t.heard = true
 	case <-timer.C:
 	}
 }
 
 func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
-	t.tickAt = time.Now()
-	if time.Since(t.limitsAt) > limitsEvery {
+	t.tickAt, t.server.asked = time.Now(), false
+	pulse, err := t.store.Pulse(ctx)
+	if err != nil {
+		return err
+	}
+	if pulse.Event != t.event || time.Since(t.limitsAt) > limitsEvery {
 		if err := t.readLimits(ctx); err != nil {
 			return err
 		}
-		t.limitsAt = time.Now()
+		t.event, t.limitsAt = pulse.Event, time.Now()
 	}
 	if l := t.limits.Load(); l.revision != t.settings.revision {
 		clear(t.lookedAt)
 		if l.historyDays != t.settings.historyDays {
 			t.keptAt = time.Time{}
 		}
-		t.settings = *l
+		t.settings, t.settingsAt = *l, time.Now()
 	}
 	t.metrics.measure(time.Now(), t.rates, t.limits.Load().target)
 	if err := t.lead(ctx); err != nil {
@@ -104,19 +129,18 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	if err != nil {
 		return err
 	}
-	v, err := t.view(ctx, jobs)
+	v, err := t.view(ctx, pulse, jobs)
 	if err != nil {
 		return err
 	}
+	t.turns.set(jobs, v.late())
+	t.schedule(ctx, v, pulse.Pause, work)
+	t.heard = false
 	if t.leads {
-		if err := t.schedule(ctx, v); err != nil {
-			return err
-		}
 		t.keep(ctx)
 	}
 	t.sweep(ctx)
 	t.vouch(ctx)
-	t.turns.set(jobs, v.late())
 	t.forget(jobs)
 	for _, job := range jobs {
 		err := t.manage(ctx, v, job)
@@ -136,8 +160,8 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 // settled are errors that say somebody else has dealt with the thing.
 func settled(err error) bool {
 	return errors.Is(err, catalog.ErrFence) || errors.Is(err, catalog.ErrNoJob) || errors.Is(err, catalog.ErrMove) ||
-		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) || errors.Is(err, catalog.ErrNoPolicy) ||
-		errors.Is(err, catalog.ErrPolicyChanged)
+		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) || errors.Is(err, catalog.ErrStarted) ||
+		errors.Is(err, catalog.ErrNoPolicy) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
 // wake tells the crew that there may be work; once is enough.
@@ -167,37 +191,29 @@ func (t *ticker) lead(ctx context.Context) error {
 	return nil
 }
 
-// schedule starts what is due.
-func (t *ticker) schedule(ctx context.Context, v view) error {
+// schedule starts what is due; a node that does not lead only what somebody has asked this process for. It watches the clock all the
+// same: no leap of it may come to light only by a job.
+func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause, work chan<- struct{}) {
 	if t.stopped() != "" {
-		return nil
-	}
-	pause, err := t.store.GlobalPause(ctx)
-	if err != nil {
-		return err
+		return
 	}
 	if pause.Held {
 		t.clock.Forget() // TRUST TTL SERVER goes for its time, too
-		return nil
+		return
 	}
 	if t.clockDoubted(ctx, v.now) || pause.Holds(v.now) {
-		return nil
+		return
 	}
+
 	open := map[uint64]bool{}
 	for _, job := range v.jobs {
 		open[job.PolicyID] = true
 	}
-	began := time.Now()
-	for _, d := range dueNow(v.now, v.schedule, *t.limits.Load()) {
-		if open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID]) {
-			continue
-		}
-		t.begin(ctx, v.now, d)
-		if time.Since(began) > startFor || ctx.Err() != nil {
-			break // the others are still due at the next tick, and more overdue
-		}
-	}
-	return ctx.Err()
+	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits.Load()), func(d turn) bool {
+		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
+		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
+	})
+	t.begin(ctx, v.now, due, work)
 }
 
 // clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The witness looks more closely, and either
@@ -221,19 +237,6 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 
 // checksAfter is how many checks make sure that a whole one has followed.
 const checksAfter = 2
-
-// begin starts a job, or says why it could not be and leaves the table alone for a while.
-func (t *ticker) begin(ctx context.Context, now time.Time, d turn) {
-	err := t.start(ctx, now, d)
-	t.known.forget() // it has run now
-	wake(t.look)
-	if err == nil || settled(err) || ctx.Err() != nil {
-		return
-	}
-	t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
-	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
-		slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name), slog.Any("err", err))
-}
 
 // sweepEvery is how soon the policies of a statement whose client has vanished are looked after.
 const sweepEvery = 5 * time.Second

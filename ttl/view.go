@@ -30,6 +30,7 @@ type known struct {
 	schedule
 	event uint64 // the last one when it was read
 	at    time.Time
+	took  time.Duration // of this tick, to read it; 0 when that was not necessary
 }
 
 const readAgain = 10 * time.Second
@@ -37,24 +38,24 @@ const readAgain = 10 * time.Second
 // forget makes the next tick read the schedule again.
 func (k *known) forget() { k.schedule = nil }
 
-// view reads what is needed. A node that neither leads nor has jobs to work on needs no more than the jobs.
-func (t *ticker) view(ctx context.Context, jobs []catalog.Job) (v view, err error) {
-	v.jobs = jobs
-	if !t.leads && len(jobs) == 0 {
-		t.known.forget()
+// view reads what is needed. A node that neither leads nor has jobs to work on, and was not asked for any, needs no more than the jobs.
+func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.Job) (v view, err error) {
+	v.now, v.jobs = pulse.Now, jobs
+	k := &t.known
+	k.took = 0
+	if !t.leads && !t.heard && len(jobs) == 0 {
+		k.forget()
 		return v, nil
 	}
-	now, event, err := t.store.Pulse(ctx)
-	if err != nil {
-		return v, err
-	}
-	if k := &t.known; k.schedule == nil || k.event != event || time.Since(k.at) > readAgain {
+
+	if k.schedule == nil || k.event != pulse.Event || time.Since(k.at) > readAgain {
+		began := time.Now()
 		if k.schedule, err = t.readSchedule(ctx); err != nil {
 			return v, err
 		}
-		k.event, k.at = event, time.Now()
+		k.event, k.at, k.took = pulse.Event, time.Now(), time.Since(began)
 	}
-	v.now, v.schedule = now, t.known.schedule
+	v.schedule = k.schedule
 	return v, nil
 }
 

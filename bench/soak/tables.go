@@ -42,13 +42,16 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 		return err
 	}
 	defer proxy.Kill()
-	account.Addr = proxy.Addr
+	account.Addr, account.ParseTime = proxy.Addr, true
 	connector, err := mysql.NewConnector(account)
 	if err != nil {
 		return err
 	}
 	t := &manyTables{db: sql.OpenDB(connector), n: o.tables, pid: proxy.PID(), out: out}
 	defer t.db.Close()
+	if t.server, err = t.serverPID(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, server.Version, o.tables, tableRows)
 	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
 		if err := step(ctx); err != nil {
@@ -62,8 +65,23 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 type manyTables struct {
 	db  *sql.DB
 	n   int
-	pid int
+	pid int // of the proxy
 	out io.Writer
+
+	server int // its process
+}
+
+// serverPID reads it where the server has written it down.
+func (t *manyTables) serverPID(ctx context.Context) (pid int, err error) {
+	var path string
+	if err := t.db.QueryRowContext(ctx, "SELECT IF(LEFT(@@pid_file, 1) = '/', @@pid_file, CONCAT(@@datadir, @@pid_file))").Scan(&path); err != nil {
+		return 0, fmt.Errorf("find the server's process: %w", err)
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &pid)
+	}
+	return pid, err
 }
 
 func (t *manyTables) exec(ctx context.Context, statement string) error {
@@ -117,20 +135,33 @@ func (t *manyTables) declare(ctx context.Context) error {
 func (t *manyTables) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tablesWait)
 	defer cancel()
-	return t.timed("jobs run", func() error {
-		if err := t.exec(ctx, "SET GLOBAL ttl_job_enable = ON"); err != nil {
+	var began time.Time
+	if err := t.timed("jobs run", func() error { return t.jobs(ctx, &began) }); err != nil {
+		return err
+	}
+	var first, last float64
+	err := t.db.QueryRowContext(ctx, "SELECT TIMESTAMPDIFF(MICROSECOND, ?, MIN(created_at)) / 1e6, TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6"+
+		" FROM ttlproxy.job_history", began, began).Scan(&first, &last)
+	fmt.Fprintf(t.out, "    the first started after %.2f s, the last after %.2f s\n", first, last)
+	return err
+}
+
+func (t *manyTables) jobs(ctx context.Context, began *time.Time) error {
+	if err := t.db.QueryRowContext(ctx, "SELECT UTC_TIMESTAMP(6)").Scan(began); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "SET GLOBAL ttl_job_enable = ON"); err != nil {
+		return err
+	}
+	for {
+		ended, err := t.number(ctx, "SELECT COUNT(*) FROM ttlproxy.job_history WHERE state = 'finished'")
+		if err != nil || ended >= t.n {
 			return err
 		}
-		for {
-			ended, err := t.number(ctx, "SELECT COUNT(*) FROM ttlproxy.job_history WHERE state = 'finished'")
-			if err != nil || ended >= t.n {
-				return err
-			}
-			if err := pause(ctx, time.Second); err != nil {
-				return fmt.Errorf("%d of %d jobs have finished: %w", ended, t.n, err)
-			}
+		if err := pause(ctx, time.Second); err != nil {
+			return fmt.Errorf("%d of %d jobs have finished: %w", ended, t.n, err)
 		}
-	})
+	}
 }
 
 // check counts what is left.
@@ -152,10 +183,14 @@ func (t *manyTables) rest(ctx context.Context) error {
 	return t.timed("at rest", func() error { return pause(ctx, atRest) })
 }
 
-// timed tells how long something took, and the proxy's CPU time and memory.
+// timed tells how long something took, the CPU time of proxy and server, and the proxy's memory.
 func (t *manyTables) timed(what string, do func() error) error {
 	began := time.Now()
 	before, err := measure(t.pid)
+	if err != nil {
+		return err
+	}
+	serverBefore, err := cpuTime(t.server)
 	if err != nil {
 		return err
 	}
@@ -163,7 +198,11 @@ func (t *manyTables) timed(what string, do func() error) error {
 		return err
 	}
 	after, err := measure(t.pid)
-	fmt.Fprintf(t.out, "  %s: %v, of the proxy %v CPU time, %d MiB\n",
-		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10)
+	if err != nil {
+		return err
+	}
+	serverAfter, err := cpuTime(t.server)
+	fmt.Fprintf(t.out, "  %s: %v, of the proxy %v CPU time, %d MiB, of the server %v CPU time\n",
+		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10, serverAfter-serverBefore)
 	return err
 }

@@ -11,6 +11,19 @@ import (
 // StartWait is how long a job that was asked for may take to start.
 const StartWait = 30 * time.Second
 
+const (
+	// leastPause and mostPause bound the time between two looks at a job that somebody waits for.
+	leastPause, mostPause = 5 * time.Millisecond, 200 * time.Millisecond
+	// reasonsEvery is how often it is looked for what may keep a job from starting.
+	reasonsEvery = mostPause
+)
+
+// Pause is how long to wait before the next look at a job that has been waited for so long: a quarter of that. What is over soon is told
+// soon, and what takes its time is not asked for all the time.
+func Pause(waited time.Duration) time.Duration {
+	return min(max(waited/4, leastPause), mostPause)
+}
+
 // Refusal is the error of a job that was asked for and cannot run.
 type Refusal struct {
 	Table catalog.Table
@@ -83,7 +96,7 @@ func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 // Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones, or ended ones, for some are
 // very short. Between two looks it calls pause. It gives up with a *Refusal when something comes up that keeps the
 // policy from running, or when no engine takes it up for StartWait.
-func Await(ctx context.Context, from Source, p *catalog.Policy, after uint64, pause func(context.Context) error) (
+func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pause func(context.Context) error) (
 	[]catalog.EndedJob, error,
 ) {
 	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %v: see SHOW TTL NODES", StartWait)}
@@ -106,11 +119,24 @@ func Await(ctx context.Context, from Source, p *catalog.Policy, after uint64, pa
 			return nil, err
 		}
 
-		if err := pause(ctx); err != nil {
+		if err := awaitStart(ctx, from, p.ID, after, pause); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			return nil, err
 		}
 	}
+}
+
+// awaitStart pauses until a policy has a job numbered higher than one, or it is time to look for reasons why it has none.
+func awaitStart(ctx context.Context, from Starts, policy, after uint64, pause func(context.Context) error) error {
+	for began := time.Now(); time.Since(began) < reasonsEvery; {
+		if err := pause(ctx); err != nil {
+			return err
+		}
+		if last, err := from.LastJob(ctx, policy); err != nil || last > after {
+			return err
+		}
+	}
+	return nil
 }

@@ -23,6 +23,12 @@ type Source interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 }
 
+// Starts is a Source that tells of one policy whether a job of it has started.
+type Starts interface {
+	Source
+	LastJob(ctx context.Context, policy uint64) (uint64, error)
+}
+
 // readConnections bounds the connections that one reading takes: statements of clients share them.
 const readConnections = 3
 

@@ -63,7 +63,7 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(8) // statements of clients share them, and each is short
-	db.SetMaxIdleConns(2)
+	db.SetMaxIdleConns(8) // to open one takes as long as ten statements; they are closed when they were idle for a minute
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -18,22 +17,26 @@ const errSpecificAccess = 1227
 // only shows those of tables on which the asking account has rights of its own, and a cascade does not ask for any: so
 // InnoDB is asked, which wants PROCESS, and information_schema where that is not granted.
 func Children(ctx context.Context, q Querier, schema, table string) ([]string, error) {
-	var version string
-	if err := q.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+	var mariadb bool
+	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {
 		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
+	return children(ctx, q, mariadb, schema, table)
+}
+
+func children(ctx context.Context, q Querier, mariadb bool, schema, table string) ([]string, error) {
 	ask := selectChildrenMySQL
-	if strings.Contains(version, "MariaDB") {
+	if mariadb {
 		ask = selectChildrenMariaDB
 	}
-	children, err := childrenIn(ctx, q, ask, schema, table)
+	found, err := childrenIn(ctx, q, ask, schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == errSpecificAccess {
-		children, err = childrenIn(ctx, q, selectVisibleChildren, schema, table)
+		found, err = childrenIn(ctx, q, selectVisibleChildren, schema, table)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
-	return children, nil
+	return found, nil
 }
 
 // childrenIn names each child as a sentence names a table, so that it can be kept from those who may not see it.

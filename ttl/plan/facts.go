@@ -29,7 +29,9 @@ type Facts struct {
 	Rows, Bytes int64  // the server's estimates
 	Partitions  []Partition
 	Children    []string // foreign keys of other tables that point here
-	Triggers    []string // triggers that fire on DELETE
+
+	mariadb     bool // and not MySQL
+	partitioned bool
 }
 
 // Layout is what statements on a table are written from. It stays the same as long as CREATE_TIME does: every ALTER moves that.
@@ -54,7 +56,7 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 		return nil, err
 	}
 	for _, read := range []func(context.Context, Querier) error{
-		f.readLayout, f.readPartitions, f.readChildren, f.readTriggers,
+		f.readLayout, f.readPartitions, f.readChildren,
 	} {
 		if err := read(ctx, q); err != nil {
 			return nil, fmt.Errorf("read facts of %s.%s: %w", schema, table, err)
@@ -65,7 +67,7 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 
 func (f *Facts) readTable(ctx context.Context, q Querier) error {
 	err := q.QueryRowContext(ctx, selectTable, f.Schema, f.Table).
-		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes)
+		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes, &f.mariadb, &f.partitioned)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%s.%s: %w", f.Schema, f.Table, ErrNoTable)
 	}
@@ -96,6 +98,15 @@ func Unfit(ctx context.Context, q Querier, schema, table string) (string, error)
 		return "", err
 	}
 	return f.Unfit(), nil
+}
+
+// CreatedAt is Created as a time; zero when the server does not tell.
+func (f *Facts) CreatedAt() time.Time {
+	at, err := time.Parse(time.DateTime, f.Created)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // Created is a table's CREATE_TIME now; zero when there is no such table.
@@ -179,6 +190,9 @@ func countNames(columnType string) int {
 }
 
 func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
+	if !f.partitioned {
+		return nil // and the question is a dear one
+	}
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition
 		if err := rows.Scan(&p.Name, &p.Created, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below); err != nil {
@@ -190,12 +204,7 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 }
 
 func (f *Facts) readChildren(ctx context.Context, q Querier) (err error) {
-	f.Children, err = Children(ctx, q, f.Schema, f.Table)
-	return err
-}
-
-func (f *Facts) readTriggers(ctx context.Context, q Querier) (err error) {
-	f.Triggers, err = names(ctx, q, selectTriggers, f.Schema, f.Table)
+	f.Children, err = children(ctx, q, f.mariadb, f.Schema, f.Table)
 	return err
 }
 

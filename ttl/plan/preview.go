@@ -101,6 +101,9 @@ func NewPreview(ctx context.Context, q Querier, ask Question) (*Preview, error) 
 		return nil, err
 	}
 	v := &preview{Question: ask, q: q, facts: facts}
+	if v.triggers, err = names(ctx, q, selectTriggers, facts.Schema, facts.Table); err != nil {
+		return nil, fmt.Errorf("read triggers of %s: %w", ask.Table, err)
+	}
 	if err := v.look(ctx); err != nil {
 		return nil, fmt.Errorf("preview of %s: %w", ask.Table, err)
 	}
@@ -110,14 +113,15 @@ func NewPreview(ctx context.Context, q Querier, ask Question) (*Preview, error) 
 // preview is a preview in the making.
 type preview struct {
 	Question
-	q      Querier
-	facts  *Facts
-	cutoff Cutoff
-	now    *Statements // for rows that are due now
-	due    Estimate
-	choice Choice
-	days   []Day
-	seen   Seen
+	q        Querier
+	facts    *Facts
+	triggers []string // that fire on DELETE
+	cutoff   Cutoff
+	now      *Statements // for rows that are due now
+	due      Estimate
+	choice   Choice
+	days     []Day
+	seen     Seen
 }
 
 func (v *preview) look(ctx context.Context) (err error) {
@@ -166,7 +170,7 @@ func (v *preview) answer() *Preview {
 		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
 		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex, TimeIndex: v.now.TimeIndex,
-		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.facts.Triggers, Brake: v.brake(), Seen: &v.seen,
+		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.triggers, Brake: v.brake(), Seen: &v.seen,
 	}
 	p.Version = v.Version
 	if v.Usual.Runs > 0 {

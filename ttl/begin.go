@@ -1,0 +1,87 @@
+package ttl
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// mostStarters bounds how many jobs are started side by side. Each takes a connection to the server, and one of the catalog's, which
+// clients' statements share.
+const mostStarters = 4
+
+// starter starts jobs, one after the other, with a session of its own.
+type starter struct {
+	*Engine
+	session *session
+	server  serverState
+}
+
+// serverState is what holds everything on a server, as it was when a tick asked.
+type serverState struct {
+	asked      bool
+	connection uint64
+	held       string
+}
+
+func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.newSession()} }
+
+// begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that are left are due at the next one.
+func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
+	if len(due) == 0 {
+		return
+	}
+	queue := make(chan turn, len(due))
+	for _, d := range due {
+		queue <- d
+	}
+	close(queue)
+
+	var mu sync.Mutex // of retryStart
+	var starting sync.WaitGroup
+	for _, s := range t.startersFor(len(due)) {
+		s.server.asked = false
+		starting.Go(func() {
+			for d := range queue {
+				if t.startsOver(ctx) {
+					return
+				}
+				if failed := s.tryStart(ctx, now, d, work); failed {
+					mu.Lock()
+					t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	starting.Wait()
+
+	t.known.forget() // they have run now
+	wake(t.look)
+}
+
+// startersFor are as many starters as so many jobs are worth.
+func (t *ticker) startersFor(jobs int) []*starter {
+	for len(t.more) < min(jobs, mostStarters)-1 {
+		t.more = append(t.more, t.newStarter())
+	}
+	return append([]*starter{t.starter}, t.more[:min(jobs, mostStarters)-1]...)
+}
+
+// startsOver reports that a tick has started jobs for long enough; soon, when this process has news.
+func (t *ticker) startsOver(ctx context.Context) bool {
+	took := time.Since(t.tickAt)
+	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
+}
+
+// tryStart starts a job, or says why it could not be. It reports whether the table should be left alone for a while.
+func (t *starter) tryStart(ctx context.Context, now time.Time, d turn, work chan<- struct{}) (failed bool) {
+	err := t.start(ctx, now, d, work)
+	if err == nil || settled(err) || ctx.Err() != nil {
+		return false
+	}
+	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
+		slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name), slog.Any("err", err))
+	return true
+}

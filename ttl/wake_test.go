@@ -1,0 +1,164 @@
+package ttl
+
+import (
+	"context"
+	"database/sql"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// patient is an engine that looks at the catalog by itself once an hour.
+func patient(c *Config) { c.Tick = time.Hour }
+
+// ended waits until so many jobs of the table have finished.
+func (f *fixture) ended(what string, jobs int) {
+	f.t.Helper()
+	f.wait(what, func() bool {
+		return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == jobs
+	})
+}
+
+// TestStatementsWakeTheEngine: whatever is said to the process of an engine that lets a job start, or go on, is followed at once, and not
+// with the next tick.
+func TestStatementsWakeTheEngine(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		ctx := t.Context()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, stop := f.engineOf(patient)
+		defer stop()
+		f.wait("the engine to run", func() bool { return e.Node() != 0 })
+
+		p := f.declareEvery("t", "8760h")
+		f.ended("the first job", 1)
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		f.ended("RUN TTL JOB", 2)
+
+		must(f.store.Pause(ctx, "test", p.ID, "", time.Time{}))
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		must(f.store.Resume(ctx, "test", p.ID))
+		f.ended("RESUME TTL", 3)
+
+		p.Rule.Enabled = false
+		off, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+		must(err)
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		off.Rule.Enabled = true
+		_, err = f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: off.Rule, Arm: true})
+		must(err)
+		f.ended("TTL_ENABLE='ON'", 4)
+
+		f.set(catalog.JobEnable, "OFF")
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		f.set(catalog.JobEnable, "ON")
+		f.ended("ttl_job_enable", 5)
+
+		now, err := f.store.Clock(ctx)
+		must(err)
+		must(f.store.Set(ctx, "test", map[string]string{
+			catalog.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"), catalog.WindowEnd: now.Add(-2 * time.Hour).Format("15:04 +0000"),
+		}))
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		must(f.store.Set(ctx, "test", map[string]string{catalog.WindowStart: "00:00 +0000", catalog.WindowEnd: "23:59 +0000"}))
+		f.ended("an opened window", 6)
+
+		must(f.store.Set(ctx, "test", map[string]string{catalog.BrakeRows: "1", catalog.BrakePercent: "1"}))
+		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
+		must(f.store.RequestRun(ctx, "test", p.ID))
+		f.wait("the brake", func() bool {
+			return f.number("SELECT COUNT(*) FROM "+f.schema+"_c.job WHERE state = 'needs approval'") == 1
+		})
+		asking, err := f.store.PolicyByID(ctx, p.ID)
+		must(err)
+		must(f.store.Approve(ctx, "test", p.ID, asking.Version))
+		f.ended("APPROVE TTL JOB", 7)
+		if left := f.rows("t"); left != "0" {
+			t.Errorf("%s rows are left, want none", left)
+		}
+	})
+}
+
+// TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks its process for; the one that leads
+// does not start it again.
+func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		p := f.declareEvery("t", "8760h")
+		_, stopLeader := f.engineOf(patient)
+		defer stopLeader()
+		f.ended("the first job", 1)
+
+		other := *f // the process of the other node
+		connector, err := catalog.Connector(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := sql.OpenDB(connector)
+		t.Cleanup(func() { db.Close() })
+		if other.store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
+			t.Fatal(err)
+		}
+		e, stop := other.engineOf(patient)
+		defer stop()
+		f.wait("the other node to run", func() bool { return e.Node() != 0 })
+
+		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.ended("the job that was asked for", 2)
+		if err := f.store.Record(t.Context(), catalog.Event{Kind: catalog.EventEngine, Actor: "test"}); err != nil { // wakes the one that leads
+			t.Fatal(err)
+		}
+		f.wait("a moment", elapsed(time.Second/2))
+		if jobs := f.jobs(); jobs != "2" {
+			t.Errorf("%s jobs have started, want 2", jobs)
+		}
+	})
+}
+
+// TestJobsStartSideBySide: no start waits for the one before it.
+func TestJobsStartSideBySide(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		m := f.at(utc("05-10 12:00:00"))
+		for _, table := range []string{"a", "b", "c", "d", "e", "g"} {
+			f.fill(table, 2)
+			f.declareEvery(table, "1h")
+		}
+		var sessions atomic.Int64
+		all := make(chan struct{})
+		m.cfg.Admit = func(ctx context.Context, _ *sql.Conn) error {
+			if sessions.Add(1) == mostStarters {
+				close(all)
+			}
+			select {
+			case <-all:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		m.session.close()
+		m.ticker = newTicker(m.Engine) // whose sessions meet at the gate
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := m.tick(ctx, make(chan struct{}, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if jobs := f.jobs(); jobs != "6" {
+			t.Errorf("%s jobs have started, %d at a time; want 6, %d at a time", jobs, sessions.Load(), mostStarters)
+		}
+	})
+}
