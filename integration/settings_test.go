@@ -330,6 +330,9 @@ func (s *trial) verdict() string {
 			}
 		}
 	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
 	return verdict
 }
 
