@@ -9,59 +9,85 @@ import (
 // Resemblance is how a table compares with the one its policy was declared on.
 type Resemblance int
 
-// The outcomes of a comparison.
+// The outcomes of a comparison. Each is further away than the one before.
 const (
 	Same     Resemblance = iota // nothing has changed
 	Changed                     // the same table, altered in a way that does not matter: remember its new identity
+	Grown                       // the same table, with columns added or widened: remember its shape, too
+	Unsure                      // it looks the same, but may hold other rows, or other dates
 	Stranger                    // not the table any more, or one whose rows the policy can not judge
 )
 
-// Compare judges whether a table is still the one a policy was declared on, and says in words what is different. known is what
-// this server remembers; with nothing remembered the shape decides. For the same table it returns what to remember now,
-// in which a partition that was replaced is held on its own.
-func Compare(declared Shape, known []Identity, seen Seen) (Resemblance, []Identity, string) {
+// Comparison is what Compare says of a table.
+type Comparison struct {
+	How Resemblance
+	Now []Identity // what to remember of it, in which a partition that was replaced is held on its own
+	Why string     // what is different, in words
+
+	anew  bool  // the table has none of the ids that it had
+	fresh []int // those of Now that have another id than before, or a new name
+	empty []int // those of Now that were looked into, and have no rows
+}
+
+// Compare judges whether a table is still the one a policy with this TTL column was declared on. known is what this server remembers;
+// with nothing remembered the shape decides.
+func Compare(declared Shape, column string, known []Identity, seen Seen) Comparison {
 	if !seen.Exists {
-		return Stranger, nil, "the table does not exist any more"
+		return Comparison{How: Stranger, Why: "the table does not exist any more"}
 	}
-	if why := declared.difference(seen.Shape); why != "" {
-		return Stranger, nil, why
+
+	how, why := declared.outgrown(seen.Shape, column)
+	switch {
+	case how == Stranger, len(known) == 0 && how != Same:
+		return Comparison{How: Stranger, Why: why}
+	case len(known) == 0:
+		return Comparison{How: Changed, Now: seen.Identities}
 	}
-	if len(known) == 0 {
-		return Changed, seen.Identities, ""
+
+	if anew, sure := replaced(known, seen.Identities); anew != "" {
+		c := Comparison{How: Stranger, Why: joinWords(anew, why), anew: true}
+		if sure {
+			c.How, c.Now, c.fresh = Unsure, keepHeld(known, seen.Identities), withID(seen.Identities)
+		}
+		return c
 	}
-	if why := replaced(known, seen.Identities); why != "" {
-		return Stranger, nil, why
+
+	c := Comparison{How: how, Now: holdReplaced(known, seen.Identities), Why: why, fresh: replacedIn(known, seen.Identities)}
+	if how == Same && !slices.Equal(known, c.Now) {
+		c.How = Changed
 	}
-	remember := holdReplaced(known, seen.Identities)
-	if slices.Equal(known, remember) {
-		return Same, remember, ""
-	}
-	return Changed, remember, ""
+	return c
+}
+
+// joinWords puts what is different into one sentence.
+func joinWords(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 // replaced says why a table that looks the same is not the one that is remembered; "" when it is. Only ids tell: what was not
 // known then, and is now, may belong to any table. Where they cannot be read, nothing is deleted (IdentityCondition); the
-// time, which has whole seconds and can be chosen, then at least shows most of what has happened.
-func replaced(known, now []Identity) string {
+// time, which has whole seconds and can be chosen, then at least shows most of what has happened. It is sure where ids were compared.
+func replaced(known, now []Identity) (why string, sure bool) {
+	sure = hasID(known) && hasID(now)
 	switch before, after := known[0], now[0]; {
 	case len(known) > 1 && len(now) == 1:
-		return "the table was replaced outside ttlproxy: it had partitions, and has none"
+		return "the table was replaced outside ttlproxy: it had partitions, and has none", sure
 	case len(known) == 1 && len(now) > 1:
-		return "the table was replaced outside ttlproxy: it has partitions, and had none"
+		return "the table was replaced outside ttlproxy: it has partitions, and had none", sure
 	case shareID(known, now):
-		return ""
+		return "", sure
 	case !hasID(now) && before.CreateTime.Equal(after.CreateTime):
-		return ""
+		return "", sure
 	case !hasID(now):
 		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
-			"GRANT PROCESS makes it visible", Moment(after.CreateTime), Moment(before.CreateTime))
+			"GRANT PROCESS makes it visible", Moment(after.CreateTime), Moment(before.CreateTime)), sure
 	case !hasID(known):
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before and can be now: " +
-			"nobody knows whether it is the same"
+			"nobody knows whether it is the same", sure
 	case len(known) > 1:
-		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table id it had"
+		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table id it had", sure
 	default:
-		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)", before.TableID, after.TableID)
+		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)", before.TableID, after.TableID), sure
 	}
 }
 
@@ -70,12 +96,20 @@ func hasID(all []Identity) bool {
 	return slices.ContainsFunc(all, func(i Identity) bool { return i.TableID != 0 })
 }
 
+// withID returns which of these have an id: the table, or its partitions.
+func withID(all []Identity) (at []int) {
+	for n, i := range all {
+		if i.TableID != 0 {
+			at = append(at, n)
+		}
+	}
+	return at
+}
+
 // shareID reports whether the table, or a partition of it, has the id it had.
 func shareID(known, now []Identity) bool {
 	return slices.ContainsFunc(now, func(n Identity) bool {
-		return n.TableID != 0 && slices.ContainsFunc(known, func(k Identity) bool {
-			return k.Partition == n.Partition && k.TableID == n.TableID
-		})
+		return n.TableID != 0 && slices.ContainsFunc(known, n.samePlace)
 	})
 }
 
@@ -84,25 +118,48 @@ func altered(known, now []Identity) bool {
 	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
 }
 
+// replacedIn returns which partitions have an id that they did not have: what is in them, nobody has seen.
+func replacedIn(known, now []Identity) (fresh []int) {
+	for n, i := range now {
+		if i.Partition != "" && i.TableID != 0 && !slices.ContainsFunc(known, i.samePlace) {
+			fresh = append(fresh, n)
+		}
+	}
+	return fresh
+}
+
 // holdReplaced returns now, with each partition held whose name stands for another one than before. A hold stays until
 // the policy is armed again, and an id until it is seen again. It goes with the rows, too.
 func holdReplaced(known, now []Identity) []Identity {
-	out := slices.Clone(now)
+	out := keepHeld(known, now)
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
 		if k < 0 {
 			continue
 		}
-		before := known[k]
-		if n.TableID == 0 {
+		switch before := known[k]; {
+		case n.TableID == 0:
 			out[i].TableID = before.TableID
+		case n.Partition != "" && before.Held == "" && before.TableID != n.TableID:
+			out[i].Held = heldUntilArmed(fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside ttlproxy (InnoDB table id was %d, is %d)",
+				n.Partition, before.TableID, n.TableID))
 		}
-		switch {
-		case before.Held == FirstSight || n.Partition != "" && before.Held != "":
-			out[i].Held = before.Held
-		case n.Partition != "" && n.TableID != 0 && before.TableID != n.TableID:
-			out[i].Held = fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside ttlproxy (InnoDB table id was %d, is %d)",
-				n.Partition, before.TableID, n.TableID)
+	}
+	return out
+}
+
+// heldUntilArmed is why a partition is held, with what ends that.
+func heldUntilArmed(why string) string {
+	return why + ": look at it, then ALTER TABLE … TTL_ENABLE='ON'"
+}
+
+// keepHeld returns now, with what was held before.
+func keepHeld(known, now []Identity) []Identity {
+	out := slices.Clone(now)
+	for i, n := range out {
+		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
+		if k >= 0 && (known[k].Held == FirstSight || n.Partition != "") {
+			out[i].Held = known[k].Held
 		}
 	}
 	return spreadHolds(known, out)
@@ -152,7 +209,7 @@ func (a Shape) difference(b Shape) string {
 	if a.Columns == b.Columns {
 		return fmt.Sprintf("the primary key was (%s), is (%s)", a.PrimaryKey, b.PrimaryKey)
 	}
-	was, is := strings.Split(a.Columns, "\n"), strings.Split(b.Columns, "\n")
+	was, is := linesOf(a), linesOf(b)
 	var parts []string
 	for _, line := range was {
 		if slices.Contains(is, line) {

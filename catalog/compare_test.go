@@ -26,38 +26,39 @@ func TestCompareIdentities(t *testing.T) {
 	}{
 		"the same":                        {plain(7, noon), plain(7, noon), Same, ""},
 		"altered":                         {plain(7, noon), plain(7, later), Changed, ""},
-		"replaced":                        {plain(7, noon), plain(8, later), Stranger, "was 7, is 8"},
-		"replaced, of the same time":      {plain(7, noon), plain(8, noon), Stranger, "was 7, is 8"},
+		"replaced":                        {plain(7, noon), plain(8, later), Unsure, "was 7, is 8"},
+		"replaced, of the same time":      {plain(7, noon), plain(8, noon), Unsure, "was 7, is 8"},
 		"known for the first time":        {plain(0, noon), plain(7, later), Stranger, "could not be read before"},
 		"known, of the same time":         {plain(0, noon), plain(7, noon), Stranger, "could not be read before"},
 		"never known":                     {plain(0, noon), plain(0, noon), Same, ""},
 		"never known, another time":       {plain(0, noon), plain(0, later), Stranger, "GRANT PROCESS"},
 		"not known any more":              {plain(7, noon), plain(0, noon), Same, ""},
 		"not known any more, of later":    {plain(7, noon), plain(0, later), Stranger, "GRANT PROCESS"},
-		"partitions are gone":             {parts(noon, 7, 8), plain(9, noon), Stranger, "it had partitions, and has none"},
+		"partitions are gone":             {parts(noon, 7, 8), plain(9, noon), Unsure, "it had partitions, and has none"},
 		"partitions are gone, unknown":    {parts(noon, 7, 8), plain(0, noon), Stranger, "it had partitions, and has none"},
-		"partitions are new":              {plain(7, noon), parts(noon, 7, 8), Stranger, "it has partitions, and had none"},
+		"partitions are new":              {plain(7, noon), parts(noon, 7, 8), Unsure, "it has partitions, and had none"},
 		"the same partitions":             {parts(noon, 7, 8), parts(noon, 7, 8), Same, ""},
 		"a partition is new":              {parts(noon, 7), parts(later, 7, 8), Changed, ""},
 		"a partition is gone":             {parts(noon, 7, 8), parts(later, 7), Changed, ""},
 		"a partition was exchanged":       {parts(noon, 7, 8), parts(noon, 7, 9), Changed, "was 8, is 9"},
 		"a partition is known now":        {parts(noon, 7, 0), parts(noon, 7, 9), Changed, "was 0, is 9"},
 		"a partition is not known now":    {parts(noon, 7, 8), parts(noon, 7, 0), Same, ""},
-		"all partitions are others":       {parts(noon, 7, 8), parts(noon, 9, 10), Stranger, "none of its partitions"},
+		"all partitions are others":       {parts(noon, 7, 8), parts(noon, 9, 10), Unsure, "none of its partitions"},
 		"partitions are known now":        {parts(noon, 0, 0), parts(noon, 7, 8), Stranger, "could not be read before"},
 		"partitions are not known now":    {parts(noon, 7, 8), parts(noon, 0, 0), Same, ""},
 		"partitions are of another time":  {parts(noon, 7, 8), parts(later, 0, 0), Stranger, "GRANT PROCESS"},
-		"an id in place of another's":     {parts(noon, 7, 8), parts(noon, 8, 9), Stranger, "none of its partitions"},
+		"an id in place of another's":     {parts(noon, 7, 8), parts(noon, 8, 9), Unsure, "none of its partitions"},
 		"nothing is known on this server": {nil, plain(7, noon), Changed, ""},
 	} {
-		how, remember, why := Compare(Shape{}, c.known, Seen{Exists: true, Identities: c.now})
-		for _, i := range remember {
+		got := Compare(Shape{}, "", c.known, Seen{Exists: true, Identities: c.now})
+		why := got.Why
+		for _, i := range got.Now {
 			why += i.Held
 		}
-		if how != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
-			t.Errorf("%s: got %v, %q, want %v, %q", name, how, why, c.want, c.why)
+		if got.How != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
+			t.Errorf("%s: got %v, %q, want %v, %q", name, got.How, why, c.want, c.why)
 		}
-		if how == Same && hasID(c.known) && !hasID(remember) {
+		if got.How == Same && hasID(c.known) && !hasID(got.Now) {
 			t.Errorf("%s: an id that cannot be read now is forgotten", name)
 		}
 	}

@@ -28,7 +28,7 @@ const (
 	EventCancel   EventKind = "cancelled"
 	EventRun      EventKind = "run requested"
 	EventSetting  EventKind = "setting"
-	EventHeld     EventKind = "held" // the server is not the one the catalog knows
+	EventHeld     EventKind = "held" // the server is not the one the catalog knows, or a partition not the one that it was
 	EventTrusted  EventKind = "trusted"
 	EventSettled  EventKind = "settled" // a stage whose client has gone
 	EventEngine   EventKind = "engine"

@@ -73,9 +73,9 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		how, now, why := Compare(before.Shape, before.Identities, after)
-		if how != Changed || now[1].Held == "" || now[2].Held != "" {
-			t.Errorf("got %v, %+v, %q, want p to be held alone", how, now, why)
+		got := Compare(before.Shape, "", before.Identities, after)
+		if got.How != Changed || got.Now[1].Held == "" || got.Now[2].Held != "" {
+			t.Errorf("got %+v, want p to be held alone", got)
 		}
 	})
 }
@@ -101,8 +101,8 @@ func TestSharedTablespaceHasNoIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if how, _, why := Compare(before.Shape, before.Identities, after); how != Stranger {
-			t.Errorf("got %v, %q, want another table", how, why)
+		if got := Compare(before.Shape, "", before.Identities, after); got.How != Stranger {
+			t.Errorf("got %+v, want another table", got)
 		}
 	})
 }

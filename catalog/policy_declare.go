@@ -37,11 +37,13 @@ func (d Declaration) require() string {
 // table is the one it was; otherwise Arm takes the new table for the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
 	d.Table = s.stored(d.Table)
-	p, err := s.declare(ctx, who, d)
-	if errors.Is(err, ErrPolicyChanged) {
-		p, err = s.declare(ctx, who, d) // the table was looked at before others were done with it
+	for range lookAttempts {
+		p, err := s.declare(ctx, who, d)
+		if !errors.Is(err, ErrPolicyChanged) {
+			return p, err
+		}
 	}
-	return p, err
+	return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, ErrPolicyChanged)
 }
 
 // declare is Declare, or says ErrPolicyChanged.
@@ -62,9 +64,12 @@ func (s *Store) declare(ctx context.Context, who Client, d Declaration) (Policy,
 
 // declareOn declares for what was seen of a table. That belongs to the policy that was read before it; another one by now is about a
 // table that was not looked at.
-func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy, seen Seen) (Policy, error) {
-	var out Policy
-	err := s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
+func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy, seen Seen) (out Policy, err error) {
+	was, err := s.compareWith(ctx, read, seen)
+	if err != nil {
+		return out, err
+	}
+	err = s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
 		old, err := s.policy(ctx, tx, d.Table)
 		switch {
 		case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && !old.sameAs(read):
@@ -77,63 +82,61 @@ func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read P
 		case old.Stage != nil:
 			return ErrTableInDDL
 		}
-		out, err = s.redeclare(ctx, tx, who, old, d, seen)
+		out, err = s.redeclare(ctx, tx, who, old, d, was)
 		return err
 	})
 	return out, err
 }
 
 // redeclare changes a known policy, unless there is nothing to change.
-func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen) (Policy, error) {
-	known, err := s.identities(ctx, tx, selectIdentities, old.ID, seen.Server)
-	if err != nil {
-		return old, err
-	}
-	how, now, stranger := Compare(old.Shape, known, seen)
-	if altered(known, seen.Identities) {
+func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, was compared) (Policy, error) {
+	if was.altered() {
 		if err := s.doubt(ctx, tx, &old); err != nil {
 			return old, err
 		}
 	}
-	if how == Stranger || d.Hold || d.Arm && anyHeld(now) || old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
-		if !d.Arm && how != Stranger {
-			seen.Identities = now // a partition that is held stays so
-		}
-		return s.change(ctx, tx, who, old, d, seen, stranger)
+	if was.How > Changed || d.Hold || d.Arm && anyHeld(was.Now) || old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
+		return s.change(ctx, tx, who, old, d, was)
 	}
-	if how == Changed {
-		err = s.learnIdentity(ctx, tx, old.ID, seen.Server, now)
+	if was.How == Changed {
+		return old, s.learnIdentity(ctx, tx, old.ID, was.seen.Server, was.Now)
 	}
-	return old, err
+	return old, nil
 }
 
-// change writes a new rule over a known policy and ends the jobs of the old one. stranger says why the table is not the one
-// that the policy was declared on; it is empty if it is.
-func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, seen Seen, stranger string) (Policy, error) {
+// change writes a new rule over a known policy and ends the jobs of the old one. A table that is not the one that the policy was
+// declared on disarms it, and one that may hold other rows waits for approval, unless it is declared to be the policy's.
+func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, was compared) (Policy, error) {
 	if err := s.bar(ctx, tx, old.ID); err != nil {
 		return old, err
 	}
+	seen, require := was.seen, d.require()
 	state, reason, kind := old.State, old.Reason, EventChanged
 	switch {
-	case d.Arm && (state != PolicyArmed || stranger != ""):
+	case d.Arm && (state != PolicyArmed || was.How >= Unsure):
 		state, reason, kind = PolicyArmed, "", EventArmed
-	case state == PolicyArmed && stranger != "":
-		state, reason, kind = PolicyDisarmed, stranger, EventDisarmed
+	case state == PolicyArmed && was.How == Stranger:
+		state, reason, kind = PolicyDisarmed, was.Why, EventDisarmed
+	case state == PolicyArmed && was.How == Unsure && require == "":
+		require = was.Why
+	}
+	if !d.Arm && was.How != Stranger {
+		seen.Identities = was.Now // a partition that is held stays so
 	}
 	shape := seen.Shape
 	if state == PolicyDisarmed {
 		shape = old.Shape // what it was armed on
 	}
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
-		rule: d.Rule, state: state, reason: reason, shape: shape, require: d.require(),
-		keepApproval: state == old.State && stranger == "" && old.Rule.sameExpiry(d.Rule) && old.Approved(),
+		rule: d.Rule, state: state, reason: reason, shape: shape, require: require,
+		keepApproval: state == old.State && was.How <= Changed && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
 	}
 	if err := s.forgetOrigin(ctx, tx, old, d.Rule, state); err != nil {
 		return old, err
 	}
-	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && stranger == ""); err != nil {
+	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && was.How < Unsure); err != nil {
 		return old, err
 	}
 	if state != PolicyDisarmed {
@@ -276,7 +279,7 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	if err != nil {
 		return err
 	}
-	r, required := w.rule, w.require
+	r, required := w.rule, clip(w.require)
 	if required == "" && old.Approval.Required {
 		required = old.Approval.Reason
 	}
@@ -287,6 +290,15 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 		err = ErrPolicyChanged
 	}
 	return err
+}
+
+// clip shortens a reason to what the catalog has room for.
+func clip(reason string) string {
+	const room = 255
+	if letters := []rune(reason); len(letters) > room {
+		return string(letters[:room-1]) + "…"
+	}
+	return reason
 }
 
 // bar makes every batch planned so far for the policy impossible. It comes first in each transaction that stops or

@@ -1,12 +1,16 @@
 package catalog
 
+import "github.com/ttlproxy/ttlproxy/ddl"
+
 // A look at a user's table. information_schema takes no lock, and TABLE_SCHEMA and TABLE_NAME given as constants keep it cheap.
 const (
 	// One row in any case, without a join: in the condition of a join the constants would not keep MariaDB from opening every table.
 	selectOutside = `SELECT {server-key}, COUNT(*) > 0, MAX(create_time), MAX(table_rows) FROM information_schema.tables
  WHERE table_schema = ? AND table_name = ? AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
-	selectShapeColumns = "SELECT CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = 'NO', ' NOT NULL', ''),\n" +
-		` IF(collation_name IS NULL, '', CONCAT(' COLLATE ', collation_name)))
+	asExpression       = ` AS `
+	selectShapeColumns = "SELECT REPLACE(CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = 'NO', ' NOT NULL', ''),\n" +
+		` IF(collation_name IS NULL, '', CONCAT(' COLLATE ', collation_name)),
+ IF(COALESCE(generation_expression, '') = '', '', CONCAT('` + asExpression + `', generation_expression))), '\n', ' ')
  FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position`
 	selectShapeKey = `SELECT column_name FROM information_schema.statistics
  WHERE table_schema = ? AND table_name = ? AND index_name = 'PRIMARY' ORDER BY seq_in_index`
@@ -63,3 +67,18 @@ const (
 	selectAbandoned  = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ? AND p.stage_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
  AND NOT EXISTS (` + liveOwner + ` n.id = p.stage_node)`
 )
+
+// Whether there is any row. Formatted with the table, the partition and the condition of its identity.
+const (
+	selectAnyRow = `SELECT EXISTS (SELECT 1 FROM %s%s LIMIT 1), %s`
+	waitBriefly  = `SET SESSION lock_wait_timeout = 1` // nobody waits behind us for longer
+	waitAsUsual  = `SET SESSION lock_wait_timeout = 5`
+)
+
+// inPartition restricts a table to a partition; "" is the whole table.
+func inPartition(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " PARTITION (" + ddl.Quote(name) + ")"
+}

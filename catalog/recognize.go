@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Recognize compares a policy's table with the one the policy was declared on. The same table, altered in a way that
-// does not matter, is remembered as it is now; another one disarms the policy, and why says what is different. It returns
-// what is remembered: the table first, then its partitions. What was altered behind our back may hold other dates under
-// the same names, so the brake looks at it again: the approval is taken back.
+// Recognize compares a policy's table with the one the policy was declared on. One that was altered, or only grew, is followed, with an
+// event; one that may hold other rows waits for approval, and another one disarms the policy. why says what is different. It returns
+// what is remembered: the table first, then its partitions; nil for another table.
 func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []Identity, why string, err error) {
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
@@ -19,30 +18,40 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 	if known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
 		return nil, "", err
 	}
-	how, now, why := Compare(p.Shape, known, seen)
-	if how != Stranger && (len(known) == 0 || known[0].Held == FirstSight) {
-		if how, now, err = s.firstSight(ctx, p, known, now); err != nil {
+	c, err := s.compare(ctx, p, known, seen)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.How != Stranger && (len(known) == 0 || known[0].Held == FirstSight) {
+		if c, err = s.firstSight(ctx, p, known, c); err != nil {
 			return nil, "", err
 		}
 	}
-	switch how {
-	case Same:
-		return now, "", nil
-	case Changed:
-		return now, "", s.tx(ctx, "recognize "+p.Table.String(), func(tx *sql.Tx) error {
-			if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
+
+	switch {
+	case c.How == Stranger:
+		return nil, c.Why, s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
+	case c.How == Same:
+		return c.Now, "", nil
+	case c.concerns(known):
+		return c.Now, c.text(), s.follow(ctx, actor, p, seen, c)
+	}
+	return c.Now, c.heldAnew(), s.tx(ctx, "recognize "+p.Table.String(), func(tx *sql.Tx) error {
+		if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
+			return err
+		}
+		if altered(known, c.Now) {
+			if err := s.doubt(ctx, tx, &p); err != nil {
 				return err
 			}
-			if altered(known, now) {
-				if err := s.doubt(ctx, tx, &p); err != nil {
-					return err
-				}
+		}
+		if why := c.heldAnew(); why != "" {
+			if err := s.record(ctx, tx, p.event(EventHeld, actor, why)); err != nil {
+				return err
 			}
-			return s.learnIdentity(ctx, tx, p.ID, seen.Server, now)
-		})
-	default:
-		return nil, why, s.Disarm(ctx, actor, p.ID, p.Version, why)
-	}
+		}
+		return s.learnIdentity(ctx, tx, p.ID, seen.Server, c.Now)
+	})
 }
 
 // doubt takes the approval of a policy back.
@@ -65,12 +74,12 @@ func (i Identity) Why() string {
 }
 
 // firstSight holds what is seen for the first time as long as there is a node that can vouch for it.
-func (s *Store) firstSight(ctx context.Context, p Policy, known, now []Identity) (Resemblance, []Identity, error) {
+func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Comparison) (Comparison, error) {
 	var vouchers int
 	if err := s.db.QueryRowContext(ctx, s.sql(countVouchers), p.ID, s.deadAfter()).Scan(&vouchers); err != nil {
-		return Same, nil, fmt.Errorf("look for nodes on other members: %w", err)
+		return c, fmt.Errorf("look for nodes on other members: %w", err)
 	}
-	now = slices.Clone(now)
+	now := slices.Clone(c.Now)
 	for i := range now {
 		switch {
 		case vouchers > 0:
@@ -79,10 +88,11 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known, now []Identity)
 			now[i].Held = ""
 		}
 	}
+	c.How, c.Now = Changed, now
 	if slices.Equal(known, now) {
-		return Same, now, nil
+		c.How = Same
 	}
-	return Changed, now, nil
+	return c, nil
 }
 
 // Vouch lets other members trust what they see for the first time, where the table still is the policy's on this one: what they have

@@ -47,7 +47,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 			t.Errorf("got %v, held %q, want the other member to be let go", err, held(p, "'other'"))
 		}
 		b.exec(t, "UPDATE {policy_identity} SET held = '"+FirstSight+"' WHERE server = 'other'")
-		b.exec(t, "CREATE TABLE user.twin LIKE user.a")
+		b.exec(t, "CREATE TABLE user.twin (id BIGINT PRIMARY KEY, at DATE)")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.twin TO user.a")
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != FirstSight {
 			t.Errorf("got %v, held %q, want nobody to vouch for another table", err, held(p, "'other'"))

@@ -69,6 +69,7 @@ const (
 	BrakePercent       = "ttl_brake_percent"
 	BrakeFactor        = "ttl_brake_factor"
 	Restore            = "ttl_restore"
+	Around             = "ttl_around"
 	AllowReplica       = "ttl_allow_replica"
 	StaleHold          = "ttl_stale_hold"
 	DefaultJobInterval = "ttl_default_job_interval"
@@ -162,6 +163,11 @@ func AllSettings() []Setting {
 		{
 			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster", Holds: HoldsNew,
 			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
+		},
+		{
+			Name: Around, Kind: KindChoice, Default: followDirect, Choices: []string{followDirect, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
+			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not depend on, or by a rebuild: follow goes on " +
+				"with the same table, and waits for APPROVE where rows may be others'; disarm stops it until a person arms it.",
 		},
 		{
 			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsAtOnce,

@@ -84,6 +84,8 @@ type stageIntent struct {
 	Stranger string `json:"stranger,omitempty"`
 	// Altered says that the table was altered around the proxy before the DDL: its columns may hold other dates.
 	Altered bool `json:"altered,omitempty"`
+	// Ask says why the table may have held other rows already before the DDL: the policy waits for approval; empty if it did not.
+	Ask string `json:"ask,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`
 	Shape    *Shape     `json:"shape,omitempty"`

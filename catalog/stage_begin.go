@@ -33,14 +33,18 @@ func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Stage
 }
 
 func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
-	before := make([]Seen, len(intents))
+	before := make([]compared, len(intents))
 	policies := make([]Policy, len(intents))
 	for i, in := range intents {
 		var err error
 		if policies[i], err = s.Policy(ctx, in.Table); err != nil && !errors.Is(err, ErrNoPolicy) {
 			return nil, err
 		}
-		if before[i], err = s.Look(ctx, in.Table); err != nil {
+		seen, err := s.Look(ctx, in.Table)
+		if err != nil {
+			return nil, err
+		}
+		if before[i], err = s.compareWith(ctx, policies[i], seen); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +103,8 @@ func (s *Store) compose(intents []Intent) []Intent {
 
 // stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither. What was seen of the
 // table belongs to the policy that was read before it; another one by now is about a table that was not looked at.
-func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, seen Seen, read Policy, newest origin) (uint64, error) {
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, was compared, read Policy, newest origin) (uint64, error) {
+	seen := was.seen
 	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities, Origin: originOf(newest, seen)}
 	if seen.Exists {
 		intent.Shape = &seen.Shape
@@ -130,35 +135,31 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 		return 0, ErrTableInDDL
 	}
 	intent.Before, intent.BeforeReason, intent.Approved = old.State, old.Reason, old.Approved()
-	if err := s.notice(ctx, tx, old, seen, &intent); err != nil {
-		return 0, err
-	}
+	intent.notice(old.State, was)
 	return old.ID, s.stop(ctx, tx, who, old, intent)
 }
 
-// notice makes the policy come back disarmed when the table was another one already before this DDL, with partitions held that were
-// exchanged, and without its approval when it was altered. A dormant one stays what it is, and gives nothing to a name.
-func (s *Store) notice(ctx context.Context, tx *sql.Tx, old Policy, seen Seen, intent *stageIntent) error {
-	if old.State != PolicyArmed && old.State != PolicyDormant {
-		return nil
+// notice makes the policy come back disarmed when the table was another one already before this DDL, waiting for approval when it may hold
+// other rows, with partitions held that were exchanged, and without its approval when it was altered. A dormant one stays what it is,
+// and gives nothing to a name.
+func (i *stageIntent) notice(state PolicyState, was compared) {
+	if state != PolicyArmed && state != PolicyDormant {
+		return
 	}
-	known, err := s.identities(ctx, tx, selectIdentities, old.ID, seen.Server)
-	if err != nil {
-		return err
-	}
-	how, now, why := Compare(old.Shape, known, seen)
 	switch {
-	case how != Stranger:
-		intent.Identity = now // with what is held from now on
-	case old.State == PolicyDormant:
-		intent.Stranger = why
+	case was.How > Changed && state == PolicyDormant:
+		i.Stranger = was.Why
+	case was.How == Stranger:
+		i.Before, i.BeforeReason = PolicyDisarmed, was.Why
 	default:
-		intent.Before, intent.BeforeReason = PolicyDisarmed, why
+		i.Identity = was.Now // with what is held from now on
 	}
-	if altered(known, seen.Identities) {
-		intent.Approved, intent.Altered = false, true
+	if was.How == Unsure && state == PolicyArmed {
+		i.Ask = was.Why
 	}
-	return nil
+	if was.How > Changed || was.altered() {
+		i.Approved, i.Altered = false, true
+	}
 }
 
 func (s *Store) stop(ctx context.Context, tx *sql.Tx, who Client, old Policy, intent stageIntent) error {

@@ -124,8 +124,11 @@ type ending struct {
 func endingOf(p Policy, o outcome, after looks) ending {
 	g := p.Stage
 	e := ending{policy: p, table: p.Table, seen: after[p.Table], rule: p.Rule, state: g.Before, reason: g.BeforeReason, kind: EventFollowed}
-	if g.Hold && o != refused {
+	switch {
+	case g.Hold && o != refused:
 		e.require = fromDump
+	case !g.Arm && g.Kind != IntentTruncate: // which leaves none of the rows that are asked about
+		e.require = g.Ask
 	}
 	switch o {
 	case refused:

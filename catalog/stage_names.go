@@ -195,7 +195,7 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 	if err != nil {
 		return nil, err
 	}
-	if how, _, _ := Compare(p.Shape, known, after[p.Table]); how == Stranger {
+	if c := Compare(p.Shape, p.Rule.Column, known, after[p.Table]); c.How > Changed {
 		after[p.Table] = Seen{} // what has its name now is none of ours
 	}
 	p.Stage = in.policy.Stage.alike(p.Table, left.state, left.reason, left.approved)

@@ -267,20 +267,40 @@ func TestSettleSeesWhichTablesWereDropped(t *testing.T) {
 	})
 }
 
+// TestReplacedTableComesBackDisarmed: what was done around the proxy before a statement is judged as the engine would have judged it.
 func TestReplacedTableComesBackDisarmed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		p := b.declare(t, b.table(t, "a"))
-		b.exec(t, "DROP TABLE user.a")
-		b.exec(t, "CREATE TABLE user.a (id BIGINT PRIMARY KEY, at DATETIME)")
-		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
-		b.exec(t, "ALTER TABLE user.a ADD COLUMN note TEXT")
-		if err := g.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		got, err := b.Policy(t.Context(), p.Table)
-		if err != nil || got.State != PolicyDisarmed || !strings.Contains(got.Reason, "replaced outside ttlproxy") {
-			t.Errorf("got %s %q, %v, want it disarmed for the replacement", got.State, got.Reason, err)
+		for name, c := range map[string]struct {
+			columns, row string
+			state        PolicyState
+			why          string
+		}{
+			"emptied": {"(id BIGINT PRIMARY KEY, at DATETIME)", "", PolicyArmed, ""},
+			"filled":  {"(id BIGINT PRIMARY KEY, at DATETIME)", "(1, NOW())", PolicyArmed, "rebuilt or replaced outside ttlproxy"},
+			"changed": {"(id BIGINT PRIMARY KEY, at DATE)", "", PolicyDisarmed, "column `at` datetime is now date"},
+		} {
+			p := b.declare(t, b.table(t, name))
+			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+				t.Fatal(err)
+			}
+			b.exec(t, "DROP TABLE user."+name)
+			b.exec(t, "CREATE TABLE user."+name+" "+c.columns)
+			if c.row != "" {
+				b.exec(t, "INSERT INTO user."+name+" VALUES "+c.row)
+			}
+			g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+			b.exec(t, "ALTER TABLE user."+name+" ADD COLUMN note TEXT")
+			if err := g.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Policy(t.Context(), p.Table)
+			if err != nil || got.State != c.state || got.Approved() || !strings.Contains(got.Reason+got.Approval.Reason, c.why) {
+				t.Errorf("%s: got %s %q, approval %+v, %v, want it %s, not approved, and %q", name, got.State, got.Reason, got.Approval, err, c.state, c.why)
+			}
+			if asks := c.state == PolicyArmed && c.why != ""; got.Approval.Required != asks {
+				t.Errorf("%s: got approval %+v, want it required: %v", name, got.Approval, asks)
+			}
 		}
 	})
 }

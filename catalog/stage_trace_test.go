@@ -52,6 +52,7 @@ func TestStatementHidesNothing(t *testing.T) {
 		const columns = " (id INT PRIMARY KEY, at DATETIME)"
 		b.exec(t, "CREATE TABLE user.p"+columns+" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))")
 		b.exec(t, "CREATE TABLE user.before"+columns)
+		b.exec(t, "INSERT INTO user.before VALUES (1, NOW())")
 		b.exec(t, "CREATE TABLE user.meantime"+columns)
 		p = b.declare(t, b.named("p"))
 		b.exec(t, "ALTER TABLE user.p EXCHANGE PARTITION p0 WITH TABLE user.before")

@@ -570,6 +570,19 @@ var settingTrials = map[string]func(*trial){
 		restore()
 		s.wait("all to go", func() bool { return s.gone("") == 10 })
 	},
+	catalog.Around: func(s *trial) {
+		s.rows(10, "FALSE", byID)
+		s.declare("TTL_JOB_INTERVAL = '1s'")
+		name := s.schema + "." + s.table
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN x INT", "INSERT INTO "+name+" (id, at) VALUES (11, '2020-01-01')")
+		s.wait("the row to go", func() bool { return s.gone("") == 1 })
+		s.sql("SET GLOBAL ttl_around = 'disarm'")
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN y INT", "INSERT INTO "+name+" (id, at) VALUES (12, '2020-01-01')")
+		s.wait("the policy to be disarmed", func() bool { return strings.HasPrefix(s.verdict(), "DISARMED") })
+		if n := s.gone(""); n > 1 {
+			s.Errorf("%d rows went", n)
+		}
+	},
 	catalog.AllowReplica: func(s *trial) {
 		replica := [3]string{
 			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD", "STOP REPLICA",

@@ -30,9 +30,11 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
 		s := newSurfaces(t, server)
 		s.populate()
+		s.around()
 		s.inFull()
 		s.inZone()
 
+		const rebuilt = "NEEDS APPROVAL (the table was rebuilt or replaced outside ttlproxy"
 		now := time.Now().UTC()
 		elsewhere := func(hours int) string { return now.Add(time.Duration(hours) * time.Hour).Format("15:04 +0000") }
 		for _, c := range []struct {
@@ -45,26 +47,32 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)", "fresh": "WAITING (the first job",
 				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@", "windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
 				"braked": "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
 			}},
 			{"outside the window of all", func() {
 				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
 				s.sql("SET GLOBAL ttl_job_schedule_window_end_time = '" + elsewhere(3) + "'")
 			}, "", map[string]string{
 				"keeps": "KEEPING UP", "fresh": "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING FOR WINDOW (outside ttl_job_schedule",
 			}},
 			{"paused", func() { s.sql("PAUSE TTL") }, report.HaltPaused, map[string]string{
 				"": "PAUSED (everything, PAUSE TTL by root@", "silent": "OFF (", "gone": "DISARMED (another table)",
 				"braked": "NEEDS APPROVAL (4 of 5 rows are due)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
 			// Switching off ends the open jobs, and what a job asked for with them.
 			{"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") }, report.HaltSwitch, map[string]string{
 				"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
 			{"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop() }, report.HaltStopped, map[string]string{
 				"": "PAUSED (the stop file /stop exists (on idle))", "silent": "OFF (", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
 			{"without an engine", func() { s.must(s.store.Leave(t.Context(), s.node)) }, report.HaltNoEngine, map[string]string{
 				"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
 		} {
 			c.do()
@@ -189,6 +197,18 @@ func (s *surfaces) populate() {
 	s.sql("PAUSE TTL FOR paused")
 	gone := s.policy("gone")
 	s.must(s.store.Disarm(s.Context(), "test", gone.ID, gone.Version, "another table"))
+}
+
+// around changes tables around the proxy, and looks at them as an engine would.
+func (s *surfaces) around() {
+	s.Helper()
+	for name, statement := range map[string]string{"grown": "ADD COLUMN x INT", "remade": "ENGINE = InnoDB", "dropped": "DROP COLUMN n"} {
+		s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME, n INT) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+		s.sql("INSERT INTO " + name + " VALUES (1, '2020-01-01', 1)")
+		execAll(s.T, s.direct, "ALTER TABLE "+s.table+"."+name+" "+statement)
+		_, _, err := s.store.Recognize(s.Context(), "test", s.policy(name))
+		s.must(err)
+	}
 }
 
 func (s *surfaces) policy(table string) catalog.Policy {

@@ -16,9 +16,6 @@ import (
 // errReplan means that the table no longer has what the job's plan needs.
 var errReplan = errors.New("the plan does not fit the table any more")
 
-// errAltered means that the brake must look at the table again.
-var errAltered = errors.New("the table was altered outside ttlproxy")
-
 // carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
 // ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
@@ -385,7 +382,7 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 	return zoneHold(ctx, w.session, p.Rule, c.Kind)
 }
 
-// changed finds out what became of a table whose identity was not the expected one.
+// changed finds out what became of a table whose identity was not the expected one. If it is followed, its jobs have ended with that.
 func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	p, err := w.store.PolicyByID(ctx, task.PolicyID)
 	if err != nil {
@@ -395,11 +392,8 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	if err != nil || known == nil {
 		return err
 	}
-	now, err := w.store.PolicyByID(ctx, task.PolicyID)
-	if err != nil || now.Approved() || !p.Approved() {
-		return err
-	}
-	return w.replan(ctx, task, errAltered)
+	w.layouts.known.Purge() // nothing that was remembered may have a part in what is planned anew
+	return nil
 }
 
 // replan ends a job whose index was dropped and asks for another one. When that does not fit either the table is left to

@@ -15,8 +15,15 @@ import (
 // policy is disarmed.
 func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, why, err := e.store.Recognize(ctx, e.actor(), p)
-	if why != "" {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "policy is disarmed", slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why))
+	about := []slog.Attr{
+		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
+	}
+	switch {
+	case why == "" || err != nil:
+	case known == nil:
+		e.log.LogAttrs(ctx, slog.LevelWarn, "policy is disarmed", about...)
+	default:
+		e.log.LogAttrs(ctx, slog.LevelInfo, "table was changed around the proxy", about...)
 	}
 	return known, err
 }

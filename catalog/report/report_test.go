@@ -64,7 +64,7 @@ func TestVerdict(t *testing.T) {
 		}, "FALLING BEHIND (rows may have been due for 3h0m0s, TTL_MAX_LAG is 2h0m0s)"},
 		"from a dump": {func(w *Work) {
 			w.Policy.Approval = catalog.Approval{Required: true, Reason: "the table came from a dump"}
-		}, "NEEDS APPROVAL (the table came from a dump; APPROVE TTL JOB FOR `shop`.`orders`)"},
+		}, "NEEDS APPROVAL (the table came from a dump; APPROVE TTL JOB FOR `shop`.`orders` VERSION 1)"},
 		"a partition": {func(w *Work) {
 			w.Job = braked()
 			w.Job.Partition, w.Job.EstimatedRows, w.Job.Reason = "p1", new(uint64), "2 of 3 rows are due"

@@ -103,7 +103,7 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
 		return Verdict{NeedsApproval, w.Job.Reason}, true
 	case w.Job == nil && p.Approval.Required && !p.Approved():
-		return Verdict{NeedsApproval, p.Approval.Reason + "; APPROVE TTL JOB FOR " + p.Table.String()}, true
+		return Verdict{NeedsApproval, fmt.Sprintf("%s; APPROVE TTL JOB FOR %s VERSION %d", p.Approval.Reason, p.Table, p.Version)}, true
 	default:
 		return Verdict{}, false
 	}

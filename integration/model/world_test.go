@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // world is what the model knows: the policies that may be in force, and the rows.
@@ -155,9 +156,15 @@ func (t table) markerOf(part int) int {
 	return t.markers[0]
 }
 
-// marked says which markers a table has got. A policy whose table was just made is now at home there.
+// marked says which markers a table has got. A policy whose table was just made is now at home there. What had no marker had no rows: where
+// it came around the proxy, the policy of its name may have gone on with it.
 func (w *world) marked(n name, part, marker int) {
 	w.tables[n].markers[part] = marker
+	ways := slices.Clone(w.policies[n])
+	for i := range ways {
+		ways[i].home = bothHomes(ways[i].home, strconv.Itoa(marker))
+	}
+	w.set(n, ways)
 	w.rows[marker] = &row{id: marker, part: part, table: n, marker: marker}
 	for _, r := range w.rows {
 		if r.table == n {

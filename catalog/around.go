@@ -1,0 +1,249 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What statements around the proxy have made of a table is followed as far as it can be told. The
+// ids say that it is the same table, its shape that the policy still means the same rows. A table
+// or partition with another id is any that bears the name now: one without rows goes on, since
+// nobody loses any, and one with rows waits until somebody has looked.
+
+// followDirect is the choice of ttl_around that does so.
+const followDirect = "follow"
+
+// compare is Compare with a look at what is new, and under the setting. With ttl_around = 'disarm'
+// a table that is not quite the same is another one.
+func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Seen) (Comparison, error) {
+	c := Compare(p.Shape, p.Rule.Column, known, seen)
+	if c.How == Stranger || c.How <= Changed && len(c.fresh) == 0 || len(known) == 0 {
+		return c, nil
+	}
+	values, err := s.Values(ctx)
+	if err != nil {
+		return c, err
+	}
+	if values[Around] != followDirect || known[0].Held == FirstSight {
+		if c.How > Changed {
+			c.How = Stranger
+		}
+		return c, nil
+	}
+
+	if c.empty, err = s.emptyAmong(ctx, p.Table, c); err != nil {
+		return c, fmt.Errorf("look into %s: %w", p.Table, err)
+	}
+	return c.lookedInto(known), nil
+}
+
+// doubted are the places whose rows decide: the new ones, or all of a table that may be another.
+func (c Comparison) doubted() []int {
+	if c.How == Unsure {
+		return withID(c.Now)
+	}
+	return c.fresh
+}
+
+// compared is a comparison with what it rests on.
+type compared struct {
+	Comparison
+	known []Identity
+	seen  Seen
+}
+
+// compareWith is compare for a policy before it is changed; one that is not there, or deletes
+// nothing, is compared with nothing.
+func (s *Store) compareWith(ctx context.Context, p Policy, seen Seen) (was compared, err error) {
+	was.seen = seen
+	if p.ID == 0 {
+		return was, nil
+	}
+	if was.known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
+		return was, err
+	}
+	was.Comparison, err = s.compare(ctx, p, was.known, seen)
+	return was, err
+}
+
+func (c compared) altered() bool { return altered(c.known, c.seen.Identities) }
+
+// lookedInto is the comparison when it is known which of the places in doubt are empty. Where
+// there are no rows there is nothing to hold.
+func (c Comparison) lookedInto(known []Identity) Comparison {
+	if c.How == Unsure && len(c.empty) < len(c.doubted()) {
+		return c
+	}
+	if c.How == Unsure {
+		c.How, c.Why = Grown, joinWords(c.Why, "it is empty")
+	}
+
+	c.Now = slices.Clone(c.Now)
+	for _, at := range c.fresh {
+		place := &c.Now[at]
+		hadName := slices.ContainsFunc(known, func(k Identity) bool { return k.Partition == place.Partition })
+		switch {
+		case slices.Contains(c.empty, at):
+			place.Held = ""
+		case !hadName && place.Held == "":
+			place.Held = heldUntilArmed("partition " + place.Partition + " was made outside ttlproxy, and has rows in it")
+		}
+	}
+	return c
+}
+
+// lookFor bounds how long a place is looked into: the rows that were deleted from it a moment ago
+// may be in the way.
+const lookFor = 5 * time.Second
+
+// emptyAmong returns which of the places in doubt have no rows. Where all have to be empty, it
+// stops at the first that is not.
+func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, waitBriefly); err != nil {
+		return nil, err
+	}
+	defer func() {
+		_, usual := conn.ExecContext(context.WithoutCancel(ctx), waitAsUsual)
+		err = errors.Join(err, usual)
+	}()
+
+	for _, at := range c.doubted() {
+		none, err := s.isEmpty(ctx, conn, t, c.Now[0], c.Now[at])
+		if err != nil {
+			return nil, err
+		}
+		if none {
+			empty = append(empty, at)
+		} else if c.How == Unsure {
+			break
+		}
+	}
+	return empty, nil
+}
+
+// isEmpty reports whether a table or partition has no rows. The ids are asked for by the same
+// statement, which holds the metadata lock: so it is the very one that was seen.
+func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, place Identity) (bool, error) {
+	same, known := s.IdentityCondition(t, table.CreateTime, place)
+	if !known {
+		return false, nil
+	}
+	var rows, unchanged bool
+	query := fmt.Sprintf(selectAnyRow, t, inPartition(place.Partition), same)
+	err := conn.QueryRowContext(ctx, query).Scan(&rows, &unchanged)
+	switch {
+	case isServerError(err, errTableAccess, errColumnAccess, errDBAccess):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !unchanged:
+		return false, errRestless
+	}
+	return !rows, nil
+}
+
+// errRestless says that a table is being changed at this moment: who asks looks again later.
+var errRestless = errors.New("the table is changing")
+
+// concerns reports whether a table that is still the policy's is not what was planned for and
+// approved. A partition that is held concerns nobody else.
+func (c Comparison) concerns(known []Identity) bool {
+	if len(known) == 0 || known[0].Held == FirstSight {
+		return false
+	}
+	return c.How >= Grown || altered(known, c.Now) || len(c.empty) > 0
+}
+
+// follow makes a policy go on with a table that was changed outside ttlproxy, or wait for
+// approval. Its version moves: what was approved was approved of the table as it was, and what was
+// planned is planned anew.
+func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c Comparison) error {
+	return s.tx(ctx, "follow "+p.Table.String(), func(tx *sql.Tx) error {
+		if err := s.bar(ctx, tx, p.ID); err != nil {
+			return err
+		}
+		if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
+			return err
+		}
+		if err := s.writeRule(ctx, tx, p, c.rule(p, seen)); err != nil {
+			return err
+		}
+		if err := s.planAnew(ctx, tx, p.ID, c.text()); err != nil {
+			return err
+		}
+		seen.Identities = c.Now
+		if err := s.rememberIdentity(ctx, tx, p.ID, seen); err != nil {
+			return err
+		}
+		now := p
+		now.Version++
+		return s.record(ctx, tx, now.event(c.event(), actor, c.text()))
+	})
+}
+
+// rule is what a policy becomes: the same rule for the table as it is, without the approval.
+func (c Comparison) rule(p Policy, seen Seen) ruleWrite {
+	w := ruleWrite{rule: p.Rule, state: p.State, reason: p.Reason, shape: seen.Shape}
+	if c.How == Unsure {
+		w.require = c.Why
+	}
+	return w
+}
+
+// planAnew ends the open jobs of a policy, and asks for one in their place.
+func (s *Store) planAnew(ctx context.Context, tx *sql.Tx, policy uint64, why string) error {
+	open, err := s.openJobs(ctx, tx, policy)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	if err := s.endJobs(ctx, tx, policy, JobCancelled, why+"; another job is planned"); err != nil {
+		return err
+	}
+	_, err = s.exec(ctx, tx, requestRun, Replanner, policy)
+	return err
+}
+
+// event is the kind of event that tells of it.
+func (c Comparison) event() EventKind {
+	switch {
+	case c.How == Unsure:
+		return EventBraked
+	case c.heldAnew() != "":
+		return EventHeld
+	default:
+		return EventFollowed
+	}
+}
+
+// text is what has changed, in words.
+func (c Comparison) text() string {
+	text := c.Why
+	if !c.anew {
+		text = joinWords("the table was altered outside ttlproxy", c.Why)
+	}
+	for _, at := range c.fresh {
+		if name := c.Now[at].Partition; name != "" && !c.anew && slices.Contains(c.empty, at) {
+			text = joinWords(text, fmt.Sprintf("partition %s is new, and empty", name))
+		}
+	}
+	return joinWords(text, c.heldAnew())
+}
+
+// heldAnew says which partitions are held from now on, and why; empty for none.
+func (c Comparison) heldAnew() (why string) {
+	for _, at := range c.fresh {
+		why = joinWords(why, c.Now[at].Held)
+	}
+	return why
+}

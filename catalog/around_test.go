@@ -1,0 +1,81 @@
+package catalog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestApprovalIsForWhatWasShown: a table that takes the name waits under a version of its own, so
+// that a yes to what was there before lets nothing go, and each further table asks again.
+func TestApprovalIsForWhatWasShown(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		b.exec(t, "INSERT INTO user.a VALUES (1, '2020-01-01')")
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		job := b.job(t, p, 1)
+
+		for _, name := range []string{"b", "c"} {
+			before, err := b.PolicyByID(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.table(t, name)
+			b.exec(t, "INSERT INTO user."+name+" VALUES (1, '2020-01-01')")
+			b.exec(t, "RENAME TABLE user.a TO user.before_"+name+", user."+name+" TO user.a")
+			known, why, err := b.Recognize(t.Context(), "node", before)
+			if err != nil || len(known) != 1 || !strings.Contains(why, "rebuilt or replaced outside ttlproxy") {
+				t.Fatalf("got %+v, %q, %v, want the table to be doubted", known, why, err)
+			}
+			got, err := b.PolicyByID(t.Context(), p.ID)
+			if err != nil || !got.Armed() || got.Approved() || got.Approval.Reason != why || got.Version != before.Version+1 {
+				t.Errorf("got %+v, %v, want it to wait for approval in the next version", got, err)
+			}
+			if err := b.Approve(t.Context(), "dba", p.ID, before.Version); !errors.Is(err, ErrPolicyChanged) {
+				t.Errorf("got %v for a yes to what was shown before, want it refused", err)
+			}
+			if err := b.Approve(t.Context(), "dba", p.ID, got.Version); err != nil {
+				t.Errorf("a yes to what is shown: %v", err)
+			}
+		}
+		if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
+			t.Errorf("got %v, want the job of the table that was approved to have ended", err)
+		}
+	})
+}
+
+// TestEmptyIsTheVeryTable: the question whether a table has rows answers for the one that was
+// seen, not for another that has its name by then.
+func TestEmptyIsTheVeryTable(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		a := b.table(t, "a")
+		seen, err := b.Look(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() (bool, error) {
+			conn, err := b.db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			return b.isEmpty(t.Context(), conn, a, seen.Identities[0], seen.Identities[0])
+		}
+		if empty, err := ask(); err != nil || !empty {
+			t.Errorf("got %v, %v of an empty table", empty, err)
+		}
+		b.exec(t, "INSERT INTO user.a VALUES (1, NOW())")
+		if empty, err := ask(); err != nil || empty {
+			t.Errorf("got %v, %v of a table with a row", empty, err)
+		}
+		b.exec(t, "CREATE TABLE user.other LIKE user.a")
+		b.exec(t, "RENAME TABLE user.a TO user.gone, user.other TO user.a")
+		if empty, err := ask(); !errors.Is(err, errRestless) {
+			t.Errorf("got %v, %v of a table in its place, want no answer", empty, err)
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// TestStatementsAroundTheProxy runs every line of the page that says what becomes of a policy
+// after a statement around the proxy.
+func TestStatementsAroundTheProxy(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		var cases []*aroundCase
+		for n, line := range linesOfPage(t) {
+			cases = append(cases, newAroundCase(f, n, line, f.store.Server().MariaDB))
+		}
+		f.wait("a second in which none of the tables was made", f.nextSecond())
+		for _, c := range cases {
+			c.change()
+		}
+
+		defer f.run(nil)()
+		for _, c := range cases {
+			c.await()
+		}
+		for _, c := range cases {
+			c.judge()
+		}
+	})
+}
+
+// aroundLine is a line of the page: a statement, and what it does on each server.
+type aroundLine struct {
+	statement, mariadb, mysql string
+	partitioned               bool
+}
+
+var aroundRow = regexp.MustCompile("(?m)^\\| `(.+)` \\| (.+) \\| (.+) \\|$")
+
+func linesOfPage(t *testing.T) (all []aroundLine) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/how-to/around.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "## What happens after each statement")
+	plain, partitioned, _ := strings.Cut(text, "The same with two partitions")
+	for n, part := range []string{plain, partitioned} {
+		for _, found := range aroundRow.FindAllStringSubmatch(part, -1) {
+			all = append(all, aroundLine{found[1], found[2], found[3], n == 1})
+		}
+	}
+	if len(all) < 35 {
+		t.Fatalf("the page has %d lines", len(all))
+	}
+	return all
+}
+
+// aroundCase is a line with a table of its own.
+type aroundCase struct {
+	*fixture
+	aroundLine
+	schema   string
+	policy   catalog.Policy
+	ids      string // what became of them
+	want     string // outcome
+	refilled bool   // a row has been put in after the table was emptied
+}
+
+func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase {
+	f.t.Helper()
+	c := &aroundCase{fixture: f, aroundLine: line, schema: fmt.Sprintf("%s_%d", f.schema, n), want: line.mysql}
+	if mariadb {
+		c.want = line.mariadb
+	}
+	c.ids, c.want, _ = strings.Cut(c.want, ": ")
+	f.t.Cleanup(func() {
+		if _, err := f.admin.ExecContext(context.WithoutCancel(f.t.Context()), "DROP DATABASE "+c.schema); err != nil {
+			f.t.Error(err)
+		}
+	})
+
+	partitions := ""
+	if c.partitioned {
+		partitions = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
+	}
+	c.direct("CREATE TABLE t (id INT PRIMARY KEY, made DATETIME, note VARCHAR(50), n INT, kind ENUM('a','b'))"+
+		" CHARACTER SET utf8mb4"+partitions,
+		"INSERT INTO t (id, made, n) VALUES (1, '2020-01-01', 1), (2, '2037-01-01', 1)",
+		"INSERT INTO t (id, made, n) VALUES (11, '2020-01-01', 1), (12, '2037-01-01', 1)")
+	var err error
+	c.policy, err = f.store.Declare(f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+		Table: catalog.Table{Schema: c.schema, Name: "t"},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
+			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+		},
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.store.Approve(f.t.Context(), "test", c.policy.ID, c.policy.Version); err != nil {
+		f.t.Fatal(err)
+	}
+	return c
+}
+
+// direct runs statements in the schema of the case.
+func (c *aroundCase) direct(statements ...string) {
+	c.t.Helper()
+	conn, err := c.admin.Conn(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, s := range append([]string{"CREATE DATABASE IF NOT EXISTS " + c.schema, "USE " + c.schema}, statements...) {
+		if _, err := conn.ExecContext(c.t.Context(), s); err != nil {
+			c.t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// change runs the statement, and looks at the ids.
+func (c *aroundCase) change() {
+	c.t.Helper()
+	was := c.look()
+	c.direct(strings.Split(c.statement, "; ")...)
+	if got := idsAfter(was, c.look()); got != c.ids {
+		c.t.Errorf("%s: got %s, want %s", c.statement, got, c.ids)
+	}
+}
+
+func (c *aroundCase) look() catalog.Seen {
+	c.t.Helper()
+	seen, err := c.store.Look(c.t.Context(), c.policy.Table)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return seen
+}
+
+// idsAfter says what has become of the ids, as the page does.
+func idsAfter(was, is catalog.Seen) string {
+	if !is.Exists {
+		return "no table"
+	}
+	ids := func(s catalog.Seen) (all []uint64) {
+		for _, i := range s.Identities {
+			if i.TableID != 0 {
+				all = append(all, i.TableID)
+			}
+		}
+		return all
+	}
+	before, after := ids(was), ids(is)
+	noun := "id"
+	if len(is.Identities) > 1 && len(was.Identities) > 1 {
+		noun = "ids"
+	}
+	kept, moved := 0, 0
+	for _, i := range is.Identities {
+		k := slices.IndexFunc(was.Identities, func(k catalog.Identity) bool { return k.Partition == i.Partition })
+		switch {
+		case i.TableID == 0:
+		case slices.Contains(before, i.TableID):
+			kept++
+		case k >= 0:
+			moved++
+		}
+	}
+	switch {
+	case kept == 0 && len(after) > 0:
+		return "new " + noun
+	case moved > 0:
+		return "other " + noun
+	default:
+		return "same " + noun
+	}
+}
+
+// outcome is what became of the policy, in the words of the page.
+func (c *aroundCase) outcome() string {
+	c.t.Helper()
+	p, err := c.store.PolicyByID(c.t.Context(), c.policy.ID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	known, err := c.store.Identities(c.t.Context(), p.ID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var held []string
+	for _, i := range known {
+		if i.Held != "" {
+			held = append(held, i.Partition)
+		}
+	}
+	switch {
+	case p.State == catalog.PolicyDisarmed:
+		return "disarmed" + c.told(catalog.EventDisarmed)
+	case p.Approval.Required:
+		return "waits" + c.told(catalog.EventBraked)
+	case len(held) == 1:
+		return held[0] + " waits" + c.told(catalog.EventHeld)
+	case len(held) > 1:
+		return strings.Join(held, ", ") + " wait" + c.told(catalog.EventHeld)
+	case c.state() == "paused":
+		return "paused"
+	case c.told(catalog.EventFollowed) == "":
+		return "goes on"
+	default:
+		return "nothing"
+	}
+}
+
+// told says whether the event is missing.
+func (c *aroundCase) told(kind catalog.EventKind) string {
+	c.t.Helper()
+	events, err := c.store.Events(c.t.Context(), catalog.Filter{Table: c.policy.Table, Limit: 100})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if slices.ContainsFunc(events, func(e catalog.Event) bool { return e.Kind == kind }) {
+		return ""
+	}
+	return " without an event"
+}
+
+// state is that of the open job.
+func (c *aroundCase) state() string {
+	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d", c.fixture.schema, c.policy.ID)
+	return c.text(open)
+}
+
+// await waits until the policy has come to what the page says. All are on their way at the same
+// time, and the first has to wait for most of them.
+func (c *aroundCase) await() {
+	c.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); wait(c.t.Context(), 100*time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("%s: got %s, want %s", c.statement, c.outcome(), c.want)
+		}
+	}
+}
+
+// settled reports whether the policy has come to what the page says. Where the table was emptied, a
+// row that comes later has to go.
+func (c *aroundCase) settled() bool {
+	c.t.Helper()
+	switch got := c.outcome(); {
+	case got != c.want:
+		return false
+	case c.want == "waits":
+		return c.state() == "needs approval"
+	case c.want != "goes on" && c.want != "nothing":
+		return true
+	case !c.refilled && c.text("SELECT COUNT(*) FROM "+c.schema+".t") == "0":
+		c.direct("INSERT INTO t (id, made) VALUES (13, '2020-01-01')")
+		if err := c.store.RequestRun(c.t.Context(), "test", c.policy.ID); err != nil {
+			c.t.Fatal(err)
+		}
+		c.refilled = true
+	}
+	return c.expired() == "0"
+}
+
+func (c *aroundCase) expired() string {
+	return c.text("SELECT COUNT(*) FROM " + c.schema + ".t WHERE made < '2026-01-01'")
+}
+
+// judge looks at the rows, when all tables have come to rest and jobs have run.
+func (c *aroundCase) judge() {
+	c.t.Helper()
+	held, partitions := strings.CutSuffix(strings.TrimSuffix(c.want, "s"), " wait")
+	switch {
+	case c.want == "goes on", c.want == "nothing", c.ids == "no table":
+	case partitions:
+		in := "SELECT COUNT(*) FROM " + c.schema + ".t PARTITION (" + held + ") WHERE made < '2026-01-01'"
+		c.wait("the rows of the other partitions to go", func() bool { return c.expired() == c.text(in) })
+	default:
+		if left := c.text("SELECT COUNT(*) FROM " + c.schema + ".t"); left != "4" {
+			c.t.Errorf("%s: %s rows are left, want all 4", c.statement, left)
+		}
+	}
+
+	p, err := c.store.PolicyByID(c.t.Context(), c.policy.ID)
+	if err != nil || c.want == "goes on" && p.Approved() && p.Approval.By == "test" {
+		c.t.Errorf("%s: got %v, approval %+v, want that it has ended", c.statement, err, p.Approval)
+	}
+}
