@@ -28,7 +28,10 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
-	before, _ := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name) // what goes wrong goes wrong again below
+	var before *plan.Facts
+	if now.Sub(p.ChangedAt) >= layoutAge { // a table that is as new may be altered in the same second: it is read below
+		before, _ = plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name) // what goes wrong goes wrong again below
+	}
 	identities, err := t.recognize(ctx, p)
 	if err != nil || identities == nil {
 		return err
