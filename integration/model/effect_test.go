@@ -42,6 +42,9 @@ func (w *world) apply(d deed) {
 			w.set(n, slices.Concat(ways, w.policies[n]))
 		}
 	}
+	if d.outcome == done {
+		w.moved(d)
+	}
 	w.trust(d)
 	w.expose()
 }

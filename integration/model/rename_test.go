@@ -37,6 +37,28 @@ func (w *world) renamed(moves []pair) {
 	}
 }
 
+// moved takes tables and rows along that were renamed for certain: rows may be gone before anybody has seen them under the new name.
+func (w *world) moved(d deed) {
+	moves := d.moves()
+	if d.verb == rebrand {
+		moves = []pair{{d.target(), d.source()}}
+	}
+	ends, before := endsOf(moves), maps.Clone(w.tables)
+	for from := range ends {
+		delete(w.tables, from)
+	}
+	for from, to := range ends {
+		if t, there := before[from]; there {
+			w.tables[to] = t
+		}
+	}
+	for _, r := range w.rows {
+		if to, moves := ends[r.table]; moves {
+			r.table = to
+		}
+	}
+}
+
 // waiting are the policies that sleep elsewhere since their table has left a name.
 func waiting(policies map[name][]policy, n name) []policy {
 	var found []policy
