@@ -2,10 +2,11 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 )
 
-// TestList: every mutant can be read, and is named once, with tests.
+// TestList: every mutant can be read, is named once, with tests, and fits the code as it is.
 func TestList(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("mutants.txt")
@@ -22,6 +23,14 @@ func TestList(t *testing.T) {
 			t.Errorf("%q is there twice, or changes nothing", m.name)
 		}
 		names[m.name] = true
+
+		text, err := os.ReadFile(filepath.Join("..", "..", m.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, fits := m.apply(string(text)); !fits {
+			t.Errorf("%q changes what %s does not say", m.name, m.file)
+		}
 	}
 }
 
