@@ -25,6 +25,14 @@ func Both(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
+// Each is Both for tests that measure their own process: one server after the other, and nothing beside them.
+func Each(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	for _, flavour := range Flavours {
+		t.Run(string(flavour), func(t *testing.T) { test(t, Shared(t, flavour)) })
+	}
+}
+
 // Shared returns the server of a flavour which all tests of this binary share.
 func Shared(tb testing.TB, flavour sandbox.Flavour) *Server {
 	tb.Helper()

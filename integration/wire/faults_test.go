@@ -23,7 +23,7 @@ const connections = 10_000
 // TestNothingIsLeftBehind connects ten thousand times, and of these clients many break off: at every byte of the login, in the middle of
 // a command or of a result, with bytes altered or coming one by one. Afterwards there are as many goroutines and descriptors as before.
 func TestNothingIsLeftBehind(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "restless")
 		if _, err := s.Open(t, "").ExecContext(t.Context(), "SET GLOBAL max_connect_errors = 1000000"); err != nil {
 			t.Fatal(err)

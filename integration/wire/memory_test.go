@@ -12,7 +12,7 @@ import (
 // to it.
 func TestIdleSessionsCostLittle(t *testing.T) {
 	const sessions, limit = 300, 20 << 10
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "idler")
 		address := through(t, s.Addr())
 		open := func(n int) {
