@@ -24,7 +24,7 @@ func TestStories(t *testing.T) {
 		binary := program.Build(t)
 		testscript.Run(t, testscript.Params{
 			Dir:      "testdata",
-			Deadline: time.Now().Add(6 * time.Minute), // a command that hangs is then named, with all its goroutines
+			Deadline: time.Now().Add(15 * time.Minute), // a command that hangs is then named, with all its goroutines
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 				return setup(env, &story{server: s, binary: binary, proxies: map[string]*program.Process{}, sessions: map[string]*session{}})
