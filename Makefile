@@ -12,6 +12,8 @@ PREFIX      ?= /usr/local
 FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
+# The packages whose tests take longest, so that they begin first and none is left alone at the end.
+SLOW        := ./integration ./ttl ./proxy ./catalog
 
 .PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-history lint fmt vuln tidy docs chaos galera mutants clients browser check-all up down
 
@@ -31,7 +33,7 @@ unit: ## tests that need no server
 	go test -short ./...
 
 test: ## everything a contributor must pass: gets the servers, runs all tests with the race detector on both
-	@scripts/test.sh -race -shuffle=on ./...
+	@scripts/test.sh -race -shuffle=on $(SLOW) ./...
 
 race: ## tests that need no server, with the race detector, in random order, twice
 	go test -short -race -shuffle=on -count=2 ./...
