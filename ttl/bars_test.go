@@ -42,7 +42,7 @@ func (f *fixture) fillIndexed(rows int) (due int) {
 }
 
 // TestFewDueRowsAreReadTwice: with an index on time and one row in a thousand due, the server reads each of those twice,
-// in the index and where it is deleted, and no other.
+// in the index and where it is deleted. Of the others it reads those without a date, once, to say how many never expire.
 func TestFewDueRowsAreReadTwice(t *testing.T) {
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -56,8 +56,9 @@ func TestFewDueRowsAreReadTwice(t *testing.T) {
 				fmt.Sprintf("finished index %d %d", due, due)
 		})
 		stop()
+		read, dateless := f.fetched()-before, f.number("SELECT COUNT(*) FROM "+f.schema+".t WHERE made IS NULL")
 		// One more row tells, before each job, whether anything is due.
-		if read := f.fetched() - before; read > 2*due+5 {
+		if read > 2*due+dateless+5 {
 			t.Errorf("the server read %d rows to delete %d, by\n%.2000s", read, due, strings.Join(f.statementsNaming("`"+f.schema+"`.`t`"), "\n"))
 		}
 	})
