@@ -71,12 +71,21 @@ func TestVirtualColumnMadeZoneDependent(t *testing.T) {
 		f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, epoch INT, made DATETIME AS ('1970-01-01' + INTERVAL epoch SECOND) VIRTUAL)",
 			"INSERT INTO "+f.schema+".t (id, epoch) VALUES (1, UNIX_TIMESTAMP('2027-05-10 02:00:00')), (2, UNIX_TIMESTAMP('2027-05-01'))")
 		m := f.at(utc("05-10 12:00:00"))
-		m.declare("UTC", "1h", nil)
+		p := m.declare("UTC", "1h", nil)
 		if m.pass(); f.rows("t") != "1" {
 			t.Fatalf("%s rows are left, want 1", f.rows("t"))
 		}
 		f.exec("ALTER TABLE "+f.schema+".t DROP COLUMN made", "ALTER TABLE "+f.schema+".t ADD COLUMN made DATETIME AS (FROM_UNIXTIME(epoch)) VIRTUAL")
-		f.at(utc("05-20 12:00:00")).pass()
+		m = f.at(utc("05-20 12:00:00"))
+		if m.pass(); f.rows("t") != "1" || f.text("SELECT state FROM "+f.schema+"_c.policy") != "disarmed" {
+			t.Errorf("%s rows are left, and the policy is %s; want 1, and it disarmed", f.rows("t"), f.text("SELECT state FROM "+f.schema+"_c.policy"))
+		}
+
+		// Somebody arms it without asking what the proxy asks.
+		if _, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule, Arm: true}); err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-21 12:00:00")).pass()
 		if got := f.waits(); f.rows("t") != "1" || !strings.HasPrefix(got, "paused: TTL column 'made' is VIRTUAL and made of FROM_UNIXTIME()") {
 			t.Errorf("%s rows are left, and the job is %q; want 1 and a job that waits", f.rows("t"), got)
 		}

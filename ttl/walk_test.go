@@ -24,6 +24,7 @@ type memTable struct {
 	keys   []int
 	due    map[int]bool
 	locked map[int]bool // somebody holds the row
+	freed  time.Time    // when all of them are let go; zero for never
 	poison map[int]bool // a trigger objects
 	behind map[int]bool // somebody holds what goes with the row
 	tells  error        // what deleteFree says of it
@@ -61,6 +62,11 @@ func (m *memTable) number(k plan.Key, open int) int {
 }
 
 func keyOf(n int) plan.Key { return plan.Key{plan.Value(strconv.Itoa(n))} }
+
+// held reports whether the application has locked a row and not let it go.
+func (m *memTable) held(k int) bool {
+	return m.locked[k] && (m.freed.IsZero() || time.Now().Before(m.freed))
+}
 
 func (m *memTable) in(r plan.Range) []int {
 	from, to := m.number(r.From, -1), m.number(r.To, 1<<40)
@@ -112,7 +118,7 @@ func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (i
 	m.sent = append(m.sent, time.Now())
 	in := m.in(r)
 	for _, k := range in { // a range waits for every row it looks at
-		if m.locked[k] || m.due[k] && m.behind[k] {
+		if m.held(k) || m.due[k] && m.behind[k] {
 			return 0, &mysql.MySQLError{Number: 1205}
 		}
 	}
@@ -123,7 +129,7 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 	m.sent = append(m.sent, time.Now())
 	in := m.numbers(keys)
 	for _, k := range in {
-		if m.locked[k] || m.due[k] && m.behind[k] {
+		if m.held(k) || m.due[k] && m.behind[k] {
 			return 0, &mysql.MySQLError{Number: 1205}
 		}
 	}
@@ -132,8 +138,8 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 
 func (m *memTable) deleteFree(_ context.Context, keys []plan.Key, c checkpoint) (int64, []plan.Key, error) {
 	m.sent = append(m.sent, time.Now())
-	held := slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool { return !m.locked[m.number(k, 0)] })
-	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.locked[k] })
+	held := slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool { return !m.held(m.number(k, 0)) })
+	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.held(k) })
 	if slices.ContainsFunc(in, func(k int) bool { return m.behind[k] }) {
 		return 0, nil, fmt.Errorf("%w: %w", m.tells, &mysql.MySQLError{Number: 1205})
 	}
@@ -377,10 +383,7 @@ func TestHeldRowsAreTriedAgain(t *testing.T) {
 					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted, due)
 				}
 				began := time.Now()
-				go func() {
-					time.Sleep(150 * time.Millisecond) // the first two looks come too early
-					clear(m.locked)
-				}()
+				m.freed = began.Add(150 * time.Millisecond) // the first two looks come too early
 				w.revisit(t.Context(), revisits)
 				if int(m.deleted) != due || m.skipped != 0 || m.refreshed != 0 || len(w.parked) != 0 {
 					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed", m.deleted, due, m.skipped, m.refreshed)
