@@ -22,7 +22,7 @@ import (
 
 // Pitfall 29: a CDC tool reads the binlog through the proxy.
 func TestBinlogIsReadThroughTheProxy(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.DB(t)
 		host, port := split(t, through(t, s.Addr()))
 		config := s.Config("")
@@ -143,10 +143,11 @@ func output(t *testing.T, s *mysqltest.Server, program, address string, args ...
 
 // Dumps, and binlogs read by the command line, are the same directly and through the proxy.
 func TestDumpsAreEqual(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		schema := s.Database(t)
 		db := s.Open(t, schema)
 		for _, q := range []string{
+			"FLUSH BINARY LOGS", // what is read below is this test's, not the gigabytes of those before it
 			"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, s TEXT, b LONGBLOB, j JSON, d DATETIME(6), UNIQUE (d))",
 			"INSERT INTO t (s, b, j, d) VALUES ('é''\"\\\\', x'00FF1A', '{\"a\": 1}', '2026-11-21 01:02:03.456789'), (NULL, REPEAT('x', 3000000), NULL, NULL)",
 			"CREATE VIEW v AS SELECT id, s FROM t",

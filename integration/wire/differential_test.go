@@ -219,7 +219,7 @@ func comparable(answer []byte) []byte {
 
 // TestDifferential is the claim of the whole package, byte by byte.
 func TestDifferential(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.Open(t, "")
 		for _, q := range []string{
 			"DROP USER IF EXISTS differential", "CREATE USER differential", "GRANT ALL ON *.* TO differential",

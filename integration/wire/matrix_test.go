@@ -33,7 +33,7 @@ func accounts(mariaDB bool) map[string]string {
 // TestHandshakeMatrix crosses plugins, sets of capabilities, TLS and servers: what a login says directly it says through the proxy.
 // (Plugins with passwords that need a driver, and TLS on one leg only, are crossed in package proxy, with Go's driver.)
 func TestHandshakeMatrix(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.Open(t, "")
 		proxied := through(t, s.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })
 		n := 0
@@ -85,7 +85,7 @@ func loginResult(t *testing.T, address, user, password string, caps wire.Capabil
 
 // TestExpiredPassword changes a password in the sandbox that the server puts such a session into.
 func TestExpiredPassword(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.Open(t, "")
 		proxied := through(t, s.Addr())
 		transcript := func(address string) (said []string) {
@@ -118,7 +118,7 @@ func TestExpiredPassword(t *testing.T) {
 
 // Pitfall 12: some drivers ask for TLS and forget to say so again in the response behind it.
 func TestTLSForgottenInTheResponse(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		if s.MariaDB() {
 			t.Skip("the server under test has no certificate")
 		}

@@ -38,7 +38,7 @@ func TestNonsenseIsTheServersAffair(t *testing.T) {
 		"list of fields, without end": packet(0, cmd(wire.FieldList, 't')),
 		"prepare of nothing":          packet(0, cmd(wire.Prepare)),
 	}
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "confused")
 		proxied := through(t, s.Addr())
 		leave := slices.Concat(packet(0, cmd(wire.Ping)), packet(0, cmd(wire.Quit)))

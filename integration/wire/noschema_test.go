@@ -10,7 +10,7 @@ import (
 // A client may ask the servers to ignore the schema in front of a table's name. A statement would then mean another table than
 // the one that its text names, and whose rights and policy are looked at.
 func TestSchemasAreNeverIgnored(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "schemaless")
 		schema := s.Database(t)
 		address := through(t, s.Addr())

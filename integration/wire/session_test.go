@@ -22,7 +22,7 @@ func user(t *testing.T, s *mysqltest.Server, name string) {
 
 // Pitfall 23: the id that a client is greeted with is the one that KILL takes, as a statement and as a command.
 func TestKillWithTheIDTheClientSees(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "killer")
 		proxied := through(t, s.Addr())
 		killer := logIn(t, proxied, "killer", "", 0)
@@ -64,7 +64,7 @@ func waitFor(t *testing.T, s *mysqltest.Server, query string) {
 
 // Pitfall 24: COM_CHANGE_USER brings another account, with the server's own questions, and the session goes on.
 func TestChangeUser(t *testing.T) {
-	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "earlier")
 		user(t, s, "later")
 		c := logIn(t, through(t, s.Addr()), "earlier", "", 0)
