@@ -27,7 +27,7 @@ type Timing struct {
 func TimingOf(p Policy) (t Timing, err error) {
 	t.Zone = time.UTC
 	if p.Rule.TimeZone != "" {
-		if t.Zone, err = Zone(p.Rule.TimeZone); err != nil {
+		if t.Zone, err = ddl.Zone(p.Rule.TimeZone); err != nil {
 			return t, err
 		}
 	}

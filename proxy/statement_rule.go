@@ -263,7 +263,7 @@ func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone st
 		}
 		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromServer
 	}
-	if _, err := catalog.Zone(rule.TimeZone); err != nil {
+	if _, err := ddl.Zone(rule.TimeZone); err != nil {
 		return refusal(ddl.UnknownTimeZone(rule.TimeZone))
 	}
 	return nil
