@@ -14,9 +14,6 @@ import (
 // or partition with another id is any that bears the name now: one without rows goes on, since
 // nobody loses any, and one with rows waits until somebody has looked.
 
-// followDirect is the choice of ttl_around that does so.
-const followDirect = "follow"
-
 // compare is Compare with a look at what is new, and under the setting. With ttl_around = 'disarm'
 // a table that is not quite the same is another one.
 func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Seen) (Comparison, error) {
@@ -28,7 +25,7 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 	if err != nil {
 		return c, err
 	}
-	if values[Around] != followDirect || known[0].Held == FirstSight {
+	if values[Around] != AroundFollow || known[0].Held == FirstSight {
 		if c.How > Changed {
 			c.How = Stranger
 		}

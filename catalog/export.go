@@ -29,9 +29,9 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	for _, setting := range AllSettings() {
-		if values.Said(setting.Name) {
-			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", setting.Name, setting.literal(values.Values[setting.Name]))
+	for _, known := range AllSettings() {
+		if values.Said(known.Name) {
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", known.Name, settingLiteral(known, values.Values[known.Name]))
 		}
 	}
 	if pause.Holds(now) {
@@ -43,8 +43,8 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// literal is a value as SET takes it.
-func (s Setting) literal(value string) string {
+// settingLiteral is a value as SET takes it.
+func settingLiteral(s Setting, value string) string {
 	if s.Kind == KindBool || s.Kind == KindInt {
 		return value
 	}

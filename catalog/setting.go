@@ -80,6 +80,12 @@ const (
 	HTTPTrigger        = "ttl_http_trigger"
 )
 
+// The choices that something depends on.
+const (
+	AroundFollow = "follow"
+	RestoreArm   = "arm"
+)
+
 // AllSettings returns the table, TiDB's settings first. TiDB's have its defaults and ranges.
 func AllSettings() []Setting {
 	const none = math.MaxInt64
@@ -161,11 +167,11 @@ func AllSettings() []Setting {
 				"more than ttl_brake_rows and ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one table.",
 		},
 		{
-			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster", Holds: HoldsNew,
+			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
 			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
 		},
 		{
-			Name: Around, Kind: KindChoice, Default: followDirect, Choices: []string{followDirect, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
+			Name: Around, Kind: KindChoice, Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
 			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not depend on, or by a rebuild: follow goes on " +
 				"with the same table, and waits for APPROVE where rows may be others'; disarm stops it until a person arms it.",
 		},

@@ -54,6 +54,18 @@ type Settings struct {
 	said     map[string]bool
 }
 
+// NewSettings are those in which nothing was set.
+func NewSettings(revision uint64) Settings {
+	return Settings{Values: DefaultValues(), Revision: revision, said: map[string]bool{}}
+}
+
+// Take adds what somebody has set. A setting that this version does not know is left out.
+func (s Settings) Take(name, value string) {
+	if _, known := s.Values[name]; known && value != Unset {
+		s.Values[name], s.said[name] = value, true
+	}
+}
+
 // Said reports whether somebody has set a setting, be it to its default.
 func (s Settings) Said(name string) bool { return s.said[name] }
 
@@ -73,10 +85,11 @@ func (s *Store) Values(ctx context.Context) (Values, error) {
 
 // Settings returns the values of all settings, and which of them somebody has set.
 func (s *Store) Settings(ctx context.Context) (Settings, error) {
-	all := Settings{Values: DefaultValues(), said: map[string]bool{}}
-	if err := s.db.QueryRowContext(ctx, s.sql(selectRevision)).Scan(&all.Revision); err != nil { // before the values
-		return all, fmt.Errorf("read the revision of the settings: %w", err)
+	var revision uint64
+	if err := s.db.QueryRowContext(ctx, s.sql(selectRevision)).Scan(&revision); err != nil { // before the values
+		return NewSettings(0), fmt.Errorf("read the revision of the settings: %w", err)
 	}
+	all := NewSettings(revision)
 
 	rows, err := s.db.QueryContext(ctx, s.sql(selectSettings))
 	if err != nil {
@@ -84,11 +97,11 @@ func (s *Store) Settings(ctx context.Context) (Settings, error) {
 	}
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var name, value string
-		err := r.Scan(&name, &value)
-		if _, known := all.Values[name]; known && value != Unset {
-			all.Values[name], all.said[name] = value, true
+		if err := r.Scan(&name, &value); err != nil {
+			return struct{}{}, err
 		}
-		return struct{}{}, err
+		all.Take(name, value)
+		return struct{}{}, nil
 	})
 	return all, err
 }

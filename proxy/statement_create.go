@@ -143,7 +143,7 @@ func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
 	if err != nil {
 		return false, unavailable(err)
 	}
-	return values["ttl_restore"] != "arm", nil
+	return values[catalog.Restore] != catalog.RestoreArm, nil
 }
 
 // declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is meant for the client stays.

@@ -180,7 +180,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	if err != nil {
 		return catalog.Rule{}, unavailable(err)
 	}
-	rule := catalog.Rule{Enabled: true, JobInterval: values["ttl_default_job_interval"]}
+	rule := catalog.Rule{Enabled: true, JobInterval: values[catalog.DefaultJobInterval]}
 	if old != nil {
 		rule = *old
 	} else if clause.TTL == nil {
@@ -204,7 +204,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	rule.Options = mergeOptions(rule.Options, clause.Options)
 	zone, said := clause.Options[timeZoneOption]
 	if old == nil || clause.TTL != nil || said {
-		err = h.chooseZone(ctx, &rule, zone, said, column, values["ttl_default_time_zone"])
+		err = h.chooseZone(ctx, &rule, zone, said, column, values[catalog.DefaultTimeZone])
 	}
 	if err == nil {
 		err = checkLag(clause, rule)
