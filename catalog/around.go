@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // What statements around the proxy have made of a table is followed as far as it can be told. The
@@ -25,7 +27,7 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 	if err != nil {
 		return c, err
 	}
-	if values[Around] != AroundFollow || known[0].Held == FirstSight {
+	if values[setting.Around] != setting.AroundFollow || known[0].Held == FirstSight {
 		if c.How > Changed {
 			c.How = Stranger
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
@@ -29,7 +31,7 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	for _, known := range AllSettings() {
+	for _, known := range setting.All() {
 		if values.Said(known.Name) {
 			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", known.Name, settingLiteral(known, values.Values[known.Name]))
 		}
@@ -38,14 +40,14 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
 	}
 	for _, p := range all {
-		b.WriteString(p.statements(now, values.Values[DefaultTimeZone]))
+		b.WriteString(p.statements(now, values.Values[setting.DefaultTimeZone]))
 	}
 	return b.String(), nil
 }
 
 // settingLiteral is a value as SET takes it.
-func settingLiteral(s Setting, value string) string {
-	if s.Kind == KindBool || s.Kind == KindInt {
+func settingLiteral(s setting.Setting, value string) string {
+	if s.Kind == setting.KindBool || s.Kind == setting.KindInt {
 		return value
 	}
 	return literal(value)

@@ -134,20 +134,6 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	}
 }
 
-// Window is the one of TiDB's variables, in UTC; nil when they do not say one.
-func (v Values) Window() *ddl.Window {
-	start, err := time.Parse(timeLayout, v[WindowStart])
-	if err != nil {
-		return nil
-	}
-	end, err := time.Parse(timeLayout, v[WindowEnd])
-	if err != nil {
-		return nil
-	}
-	w := ddl.NewWindow(start.UTC(), end.UTC())
-	return &w
-}
-
 // Opens is the first moment at or after one at which the table's window and the global one are open; zero when they
 // never are together.
 func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 const unlimitedRows = math.MaxInt32
@@ -35,9 +35,9 @@ type debt struct {
 func newRates(waited func(signal string, d time.Duration)) *rates {
 	return &rates{
 		waited:     waited,
-		statements: debt{name: catalog.DeleteRateLimit},
-		deleted:    debt{name: catalog.DeleteRowsLimit},
-		scanned:    debt{name: catalog.ScanRateLimit},
+		statements: debt{name: setting.DeleteRateLimit},
+		deleted:    debt{name: setting.DeleteRowsLimit},
+		scanned:    debt{name: setting.ScanRateLimit},
 	}
 }
 
