@@ -24,13 +24,16 @@ const (
 	packetLimit = 30 * time.Second
 )
 
+// frozenLimit lets the server roll back the open transaction of an engine that is frozen.
+const frozenLimit = "wait_timeout = 5"
+
 // sessionVariables are set on every connection of the engine, after those that all of our sessions have (catalog.SessionPins: UTC, so that
 // TIMESTAMP literals are; READ COMMITTED, so that there are no gap locks and none on rows that stay). Each stands between
 // somebody and an accident.
 var sessionVariables = []string{
-	"SET SESSION innodb_lock_wait_timeout = 1",                       // never wait long for the application's rows
-	"SET SESSION lock_wait_timeout = 1",                              // never queue in front of the application's DDL
-	"SET SESSION wait_timeout = 5",                                   // a frozen engine's open transaction is rolled back
+	"SET SESSION innodb_lock_wait_timeout = 1", // never wait long for the application's rows
+	"SET SESSION lock_wait_timeout = 1",        // never queue in front of the application's DDL
+	"SET SESSION " + frozenLimit,
 	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'", // odd dates in keys are compared, not refused
 }
 
@@ -53,7 +56,7 @@ var flavourVariables = []string{
 // servers themselves take back modes, character sets and checks. Who reads the key of a row, who waits for it, and until when a pause
 // lasts must not depend on a trigger; which row is expired does not at all (plan.Predicate).
 const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_select_limit = 18446744073709551615," +
-	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, wait_timeout = 5"
+	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, " + frozenLimit
 
 // session is one dedicated connection of a worker. Not safe for concurrent use.
 type session struct {
