@@ -71,11 +71,13 @@ func (s *Store) history(ctx context.Context, query string, args ...any) ([]Ended
 func scanEndedJob(r *sql.Rows) (j EndedJob, err error) {
 	var estimated, inflow, nulls, odd sql.Null[uint64]
 	var oldest, first sql.Null[time.Time]
+	var waited int64
 	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.Cutoff,
 		&j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason, &estimated, &inflow, &oldest, &nulls, &odd, &j.Note,
-		&j.CreatedAt, &j.FinishedAt, &j.Runs, &first, &j.Tasks, &j.TasksFinished,
+		&j.CreatedAt, &j.FinishedAt, &waited, &j.Runs, &first, &j.Tasks, &j.TasksFinished,
 		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
 	j.StateAt, j.OldestExpiry, j.FirstAt = j.FinishedAt, oldest.V, first.V
+	j.Waited = time.Duration(waited) * time.Microsecond
 	if !first.Valid {
 		j.FirstAt = j.CreatedAt
 	}

@@ -83,7 +83,8 @@ type Job struct {
 	State         JobState
 	Reason        string
 	StateAt       time.Time
-	Owner         uint64 // node; 0 for none
+	Waited        time.Duration // in which it did not run, up to StateAt
+	Owner         uint64        // node; 0 for none
 	Fence         uint64
 	Cutoff        time.Time // rows that expire before this instant go
 	CutoffLiteral string    // what the column is compared with
@@ -97,6 +98,14 @@ type Job struct {
 	Tasks         int // all of them
 	TasksFinished int
 	Counts        Counts // of all tasks
+}
+
+// Worked is for how long the job has run until now, or until it ended: not for how long it has been there.
+func (j *Job) Worked(now time.Time) time.Duration {
+	if j.State.Open() && j.State != JobRunning {
+		now = j.StateAt // it stands still since
+	}
+	return max(0, now.Sub(j.CreatedAt)-j.Waited)
 }
 
 // JobFacts is what the engine finds out about a job on the way. Nil and zero mean not known.

@@ -47,11 +47,12 @@ func (s *Store) LastJob(ctx context.Context, policy uint64) (id uint64, err erro
 func scanJob(r *sql.Rows) (j Job, err error) {
 	var owner, estimated, tableRows, usual, bound, inflow, nulls, odd sql.Null[uint64]
 	var oldest sql.Null[time.Time]
-	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.StateAt,
+	var waited int64
+	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.StateAt, &waited,
 		&owner, &j.Fence, &j.Cutoff, &j.CutoffLiteral, &j.FloorLiteral, &j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason,
 		&estimated, &tableRows, &usual, &bound, &inflow, &oldest, &nulls, &odd, &j.Note, &j.CreatedAt, &j.Tasks, &j.TasksFinished,
 		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
-	j.Owner, j.OldestExpiry = owner.V, oldest.V
+	j.Owner, j.OldestExpiry, j.Waited = owner.V, oldest.V, time.Duration(waited)*time.Microsecond
 	j.EstimatedRows, j.TableRows, j.Inflow = pointer(estimated), pointer(tableRows), pointer(inflow)
 	j.UsualRows, j.Bound = pointer(usual), pointer(bound)
 	j.NullRows, j.OddRows = pointer(nulls), pointer(odd)

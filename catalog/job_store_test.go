@@ -65,6 +65,68 @@ func TestApprovalOvertakesTheBrake(t *testing.T) {
 	})
 }
 
+// How fast a job was is asked of the time in which it ran. The clock of the server is moved by moving back what the job remembers.
+func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		job := b.job(t, p, 1)
+		later := func(hours int) {
+			b.exec(t, fmt.Sprintf("UPDATE {job} SET created_at = created_at - INTERVAL %d HOUR, state_at = state_at - INTERVAL %[1]d HOUR", hours))
+		}
+		move := func(next JobState) {
+			t.Helper()
+			if err := b.SetJobState(t.Context(), job.ID, job.Fence, next, "because"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		worked := func() time.Duration {
+			t.Helper()
+			now, err := b.Clock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			open, err := b.Job(t.Context(), job.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return open.Worked(now).Round(time.Hour)
+		}
+
+		later(1) // at work
+		move(JobPaused)
+		later(5)
+		if got := worked(); got != time.Hour {
+			t.Errorf("paused: got %s of work, want 1h", got)
+		}
+		move(JobRunning)
+		later(2) // at work
+		move(JobWaitingWindow)
+		later(8)
+		move(JobNeedsApproval)
+		later(20)
+		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			t.Fatal(err)
+		}
+		later(4) // at work
+		if got := worked(); got != 7*time.Hour {
+			t.Errorf("at work again: got %s of work, want 7h", got)
+		}
+		move(JobPaused)
+		later(3)
+		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobCancelled, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		ended, err := b.EndedJob(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ended.Worked(ended.FinishedAt).Round(time.Hour); got != 7*time.Hour {
+			t.Errorf("ended: got %s of work, want 7h", got)
+		}
+	})
+}
+
 func TestTaskIsClaimedByOneAtATime(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

@@ -3,7 +3,7 @@ package catalog
 // Jobs, in the order of scanJob.
 const (
 	jobColumns = jobOwn + taskTotals
-	jobOwn     = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at,
+	jobOwn     = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason, j.state_at, j.waited_us,
  j.owner, j.fence, j.cutoff, j.cutoff_literal, j.floor_literal, j.trigger_kind, j.triggered_by, j.plan, j.plan_reason,
  j.estimated_rows, j.table_rows, j.usual_rows, j.bound, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note, j.created_at, `
 	taskTotals = `COUNT(t.id), COALESCE(SUM(t.state = 'finished'), 0), COALESCE(SUM(t.examined), 0), COALESCE(SUM(t.deleted), 0),
@@ -52,8 +52,12 @@ const (
 
 	selectJobPolicy = `SELECT policy_id FROM {job} WHERE id = ?`
 	lockJob         = `SELECT state, fence FROM {job} WHERE id = ? FOR UPDATE`
-	setJobState     = `UPDATE {job} SET state = ?, reason = ?, state_at = UTC_TIMESTAMP(6) WHERE id = ?`
-	setJobFacts     = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, usual_rows = ?, inflow = ?, oldest_expiry = ?, null_rows = ?, odd_rows = ?, note = ?
+	// Assignments are made from left to right.
+	setJobState = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = ?, j.reason = ?,
+ j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	waitedUntilNow = `j.waited_us
+ + IF(j.state = 'running', 0, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, j.state_at, UTC_TIMESTAMP(6))))`
+	setJobFacts = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, usual_rows = ?, inflow = ?, oldest_expiry = ?, null_rows = ?, odd_rows = ?, note = ?
  WHERE id = ? AND fence = ?`
 	leadJob = `UPDATE {job} j SET j.owner = ?, j.fence = j.fence + 1
  WHERE j.id = ? AND (j.owner IS NULL OR j.owner = ? OR NOT EXISTS (` + liveOwner + ` n.id = j.owner))`
@@ -69,10 +73,10 @@ const (
 	oldestLeft    = `CASE WHEN COALESCE(SUM(t.deleted), 0) = 0 AND NOT (? = 'finished' AND COALESCE(SUM(t.failed + t.skipped), 0) = 0) THEN j.oldest_expiry END`
 	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, partition_name, state, reason, run_at, cutoff,
  trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note, created_at, finished_at,
- tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
+ waited_us, tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
  SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.run_at, j.cutoff,
  j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows, COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
- UTC_TIMESTAMP(6), ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
+ UTC_TIMESTAMP(6), ` + waitedUntilNow + `, ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	// A line that found nothing takes in the line before, if that found nothing either, under the same rule; when nobody asked for
 	// either of them.
 	foldHistory = `UPDATE {job_history} h JOIN {schedule} s ON s.policy_id = h.policy_id AND s.partition_name = h.partition_name
@@ -95,13 +99,14 @@ const (
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`
 	deleteJob   = `DELETE FROM {job} WHERE id = ?`
 
-	approveJobs = `UPDATE {job} SET state = 'running', reason = '', state_at = UTC_TIMESTAMP(6)
- WHERE policy_id = ? AND state = 'needs approval'`
+	approveJobs = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = 'running', j.reason = '',
+ j.state_at = UTC_TIMESTAMP(6) WHERE j.policy_id = ? AND j.state = 'needs approval'`
 	selectSameState = `SELECT state = 'running' AND state_at = ? FROM {job} WHERE id = ?`
-	askApproval     = `UPDATE {job} SET state = 'needs approval', reason = ?, estimated_rows = ?, state_at = UTC_TIMESTAMP(6) WHERE id = ?`
-	askAnew         = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`
-	boundJobs       = `UPDATE {job} SET bound = ? WHERE policy_id = ?`
-	selectWaiting   = `SELECT COUNT(*), CAST(COALESCE(SUM(GREATEST(CAST(j.estimated_rows AS SIGNED)
+	askApproval     = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = 'needs approval', j.reason = ?,
+ j.estimated_rows = ?, j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	askAnew       = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`
+	boundJobs     = `UPDATE {job} SET bound = ? WHERE policy_id = ?`
+	selectWaiting = `SELECT COUNT(*), CAST(COALESCE(SUM(GREATEST(CAST(j.estimated_rows AS SIGNED)
  - (SELECT COALESCE(SUM(t.deleted), 0) FROM {task} t WHERE t.job_id = j.id), 0)), 0) AS UNSIGNED), MAX(j.bound)
  FROM {job} j WHERE j.policy_id = ? AND j.state = 'needs approval'`
 	lockBound      = `SELECT bound FROM {job} WHERE id = ? FOR UPDATE`
@@ -147,7 +152,7 @@ const (
 const (
 	historyColumns = `h.job_id, h.policy_id, h.policy_version, h.schema_name, h.table_name, h.partition_name, h.state, h.reason, h.cutoff,
  h.trigger_kind, h.triggered_by, h.plan, h.plan_reason, h.estimated_rows, h.inflow, h.oldest_expiry, h.null_rows, h.odd_rows, h.note,
- h.created_at, h.finished_at, h.runs, h.first_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped
+ h.created_at, h.finished_at, h.waited_us, h.runs, h.first_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped
  FROM {job_history} h`
 	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,17 +21,16 @@ func TestErrorsArePage(t *testing.T) {
 	t.Parallel()
 	raised := map[int]bool{}
 	for _, dir := range []string{"ddl", "proxy", "catalog"} {
-		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, _ fs.DirEntry, err error) error {
-			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				collectCodes(t, path, raised)
-			}
-			return err
-		})
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, path := range files {
+			if !strings.HasSuffix(path, "_test.go") {
+				collectCodes(t, path, raised)
+			}
+		}
 	}
-
 	page, err := os.ReadFile("reference/errors.md")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
@@ -28,7 +27,7 @@ import (
 // one, from the moment that the statement has answered.
 func TestEverySettingDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	for _, s := range setting.All() {
+	for _, s := range catalog.AllSettings() {
 		if _, tested := settingTrials[s.Name]; !tested {
 			t.Errorf("nothing shows that %s does what it says", s.Name)
 		}
@@ -101,8 +100,8 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 	defer func() { s.T = whole }()
 	s.sql("SET GLOBAL ttl_brake_percent = 100")
 	defer func() {
-		for _, each := range setting.All() {
-			s.sql("SET GLOBAL " + each.Name + " = DEFAULT")
+		for _, setting := range catalog.AllSettings() {
+			s.sql("SET GLOBAL " + setting.Name + " = DEFAULT")
 		}
 		rows := s.column(s.direct, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+s.schema+"' AND table_name LIKE 't%'")
 		for _, name := range rows {
@@ -387,7 +386,7 @@ func (s *trial) log() { execAll(s.T, s.direct, "SET GLOBAL general_log = ON") }
 const blockEnd = `LIMIT 1 OFFSET (\d+)`
 
 var settingTrials = map[string]func(*trial){
-	setting.JobEnable: func(s *trial) {
+	catalog.JobEnable: func(s *trial) {
 		s.running(slowly + " TTL_JOB_INTERVAL = '1m'")
 		s.quiet("SET GLOBAL ttl_job_enable = OFF")
 		since := s.after("SET GLOBAL ttl_job_enable = ON")
@@ -396,7 +395,7 @@ var settingTrials = map[string]func(*trial){
 			return err == nil && s.gone(since) > 0 // the nodes say a moment later that they are no longer stopped
 		})
 	},
-	setting.ScanBatchSize: func(s *trial) {
+	catalog.ScanBatchSize: func(s *trial) {
 		s.log()
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5")
 		s.running("")
@@ -411,7 +410,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("blocks had %d rows, and then %d", maxOf(before)+1, most+1)
 		}
 	},
-	setting.DeleteBatchSize: func(s *trial) {
+	catalog.DeleteBatchSize: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5")
 		s.running("")
 		if n := s.largest(""); n <= 100 {
@@ -433,7 +432,7 @@ var settingTrials = map[string]func(*trial){
 			}
 		}
 	},
-	setting.DeleteRateLimit: func(s *trial) {
+	catalog.DeleteRateLimit: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_batch_size = 10")
 		tx, err := s.direct.BeginTx(s.Context(), nil)
 		if err != nil {
@@ -457,9 +456,9 @@ var settingTrials = map[string]func(*trial){
 			return s.text("SELECT COALESCE(MAX(examined), 0) FROM ttlproxy.job_history WHERE table_name = '%s'", s.table) == "20000"
 		})
 	},
-	setting.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
-	setting.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
-	setting.RunningTasks: func(s *trial) {
+	catalog.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
+	catalog.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
+	catalog.RunningTasks: func(s *trial) {
 		for range 4 {
 			s.rows(4000, "TRUE", byID)
 			s.declare(slowly)
@@ -480,15 +479,15 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("tasks ran side by side: %v", order)
 		}
 	},
-	setting.WindowStart: func(s *trial) {
+	catalog.WindowStart: func(s *trial) {
 		s.running(slowly)
 		s.stopsAndGoes(s.closed(), "SET GLOBAL ttl_job_schedule_window_start_time = '"+s.clock("-1 MINUTE")+" +0000'")
 	},
-	setting.WindowEnd: func(s *trial) {
+	catalog.WindowEnd: func(s *trial) {
 		s.running(slowly)
 		s.stopsAndGoes(s.closed(), "SET GLOBAL ttl_job_schedule_window_end_time = '"+s.clock("2 MINUTE")+" +0000'")
 	},
-	setting.EnableIndexScan: func(s *trial) {
+	catalog.EnableIndexScan: func(s *trial) {
 		s.log()
 		s.rows(seedRows, "id % 20 = 1", byID+", KEY by_at (at)")
 		s.declare("TTL_DELETE_RATE = 50")
@@ -502,22 +501,22 @@ var settingTrials = map[string]func(*trial){
 			s.Error("no block was looked for by key")
 		}
 	},
-	setting.DeleteRowsLimit: func(s *trial) {
+	catalog.DeleteRowsLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_delete_rows_limit = 200")
 		s.atMost(200, 40, func() int { return s.gone(since) })
 	},
-	setting.ScanRateLimit: func(s *trial) {
+	catalog.ScanRateLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_scan_rate_limit = 300")
 		s.atMost(300, 600, func() int { return s.gone(since) })
 	},
-	setting.ClusterRowsLimit: func(s *trial) {
+	catalog.ClusterRowsLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_cluster_rows_limit = 200")
 		s.atMost(200, 40, func() int { return s.gone(since) })
 	},
-	setting.BatchTargetMS: func(s *trial) {
+	catalog.BatchTargetMS: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5, ttl_batch_target_ms = 1000")
 		s.running("")
 		before := s.largest("")
@@ -530,10 +529,10 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("before that a DELETE had deleted %d rows at most", before)
 		}
 	},
-	setting.BrakeMaxRows: func(s *trial) { s.held("ttl_brake_max_rows = 500") },
-	setting.BrakeRows:    func(s *trial) { s.held("ttl_brake_percent = 50, ttl_brake_rows = 500") },
-	setting.BrakePercent: func(s *trial) { s.held("ttl_brake_percent = 0") },
-	setting.BrakeFactor: func(s *trial) {
+	catalog.BrakeMaxRows: func(s *trial) { s.held("ttl_brake_max_rows = 500") },
+	catalog.BrakeRows:    func(s *trial) { s.held("ttl_brake_percent = 50, ttl_brake_rows = 500") },
+	catalog.BrakePercent: func(s *trial) { s.held("ttl_brake_percent = 0") },
+	catalog.BrakeFactor: func(s *trial) {
 		s.sql("SET GLOBAL ttl_brake_percent = 50")
 		s.rows(2000, "id <= 20", byID)
 		s.declare("")
@@ -551,7 +550,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("RUN TTL JOB FOR " + s.table)
 		s.wait("all to go", func() bool { return s.gone("") == 220 })
 	},
-	setting.Restore: func(s *trial) {
+	catalog.Restore: func(s *trial) {
 		conn, err := s.db.Conn(s.Context())
 		if err != nil {
 			s.Fatal(err)
@@ -576,7 +575,7 @@ var settingTrials = map[string]func(*trial){
 		restore()
 		s.wait("all to go", func() bool { return s.gone("") == 10 })
 	},
-	setting.Around: func(s *trial) {
+	catalog.Around: func(s *trial) {
 		s.rows(10, "FALSE", byID)
 		s.declare("TTL_JOB_INTERVAL = '1s'")
 		name := s.schema + "." + s.table
@@ -589,7 +588,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("%d rows went", n)
 		}
 	},
-	setting.AllowReplica: func(s *trial) {
+	catalog.AllowReplica: func(s *trial) {
 		replica := [3]string{
 			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD", "STOP REPLICA",
 		}
@@ -604,11 +603,11 @@ var settingTrials = map[string]func(*trial){
 	},
 	// The proxy that looks after the catalog remembers it and is excepted. TestStaleCatalogIsHeldByAProxyWithoutMemory has one that
 	// does not.
-	setting.StaleHold: func(s *trial) {
+	catalog.StaleHold: func(s *trial) {
 		s.sql("SET GLOBAL ttl_stale_hold = '1s'")
 		s.running(slowly)
 	},
-	setting.DefaultJobInterval: func(s *trial) {
+	catalog.DefaultJobInterval: func(s *trial) {
 		s.sql("SET GLOBAL ttl_default_job_interval = '2s'")
 		s.rows(10, "TRUE", byID+", KEY (at)")
 		s.declare("")
@@ -616,7 +615,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("INSERT INTO " + s.table + " VALUES (11, '2020-01-01', '')")
 		s.wait("the second", func() bool { return s.gone("") == 11 })
 	},
-	setting.DefaultTimeZone: func(s *trial) {
+	catalog.DefaultTimeZone: func(s *trial) {
 		for zone, want := range map[string]int{"+09:00": 1, "-09:00": 0} {
 			s.rows(1, "TRUE", byID)
 			s.sql("UPDATE " + s.table + " SET at = UTC_TIMESTAMP() - INTERVAL 22 HOUR")
@@ -630,7 +629,7 @@ var settingTrials = map[string]func(*trial){
 			}
 		}
 	},
-	setting.DateFloor: func(s *trial) {
+	catalog.DateFloor: func(s *trial) {
 		s.rows(seedRows, "id % 2 = 0", byID)
 		s.sql("UPDATE " + s.table + " SET at = '1999-01-01' WHERE id % 2 = 1")
 		s.declare(slowly)
@@ -641,7 +640,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("%d rows went from before the floor", n)
 		}
 	},
-	setting.HistoryDays: func(s *trial) {
+	catalog.HistoryDays: func(s *trial) {
 		s.rows(10, "TRUE", byID)
 		s.declare("")
 		count := func() int {
@@ -657,7 +656,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("SET GLOBAL ttl_history_days = 9")
 		s.wait("it to be forgotten", func() bool { return count() == 0 })
 	},
-	setting.JobTimeout: func(s *trial) {
+	catalog.JobTimeout: func(s *trial) {
 		s.running(slowly)
 		execAll(s.T, s.direct, "UPDATE ttlproxy.job SET state_at = state_at - INTERVAL 5 MINUTE")
 		s.sql("SET GLOBAL ttl_job_timeout = '2m'")
@@ -665,7 +664,7 @@ var settingTrials = map[string]func(*trial){
 			return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'timed out'", s.table) == 1
 		})
 	},
-	setting.HTTPTrigger: func(s *trial) {
+	catalog.HTTPTrigger: func(s *trial) {
 		s.rows(10, "TRUE", byID)
 		s.declare("TTL_CRON = '0 3 29 2 *'")
 		post := func() int {

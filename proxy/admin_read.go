@@ -8,7 +8,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -94,7 +93,7 @@ func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 		if ref.Variable == "" {
 			continue
 		}
-		if _, known := setting.Find(ref.Variable); !known {
+		if _, known := catalog.FindSetting(ref.Variable); !known {
 			continue
 		}
 		if ref.Scope == ddl.ScopeSession {
@@ -110,7 +109,7 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 	values := map[string]string{}
-	var settings setting.Values
+	var settings catalog.Values
 	for _, ref := range refs {
 		name := ref.Variable + ref.Table
 		if _, done := values[name]; done {
@@ -136,15 +135,15 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 }
 
 // settingLiteral writes a setting as the servers show their own: numbers and booleans as numbers.
-func settingLiteral(name string, values setting.Values) string {
-	s, _ := setting.Find(name)
+func settingLiteral(name string, values catalog.Values) string {
+	s, _ := catalog.FindSetting(name)
 	switch s.Kind {
-	case setting.KindBool:
+	case catalog.KindBool:
 		if values.Bool(s.Name) {
 			return "1"
 		}
 		return "0"
-	case setting.KindInt:
+	case catalog.KindInt:
 		return strconv.FormatInt(values.Int(s.Name), 10)
 	default:
 		return literal(values[s.Name])

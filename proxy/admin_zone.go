@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -68,7 +67,7 @@ func sessionZone(x *exchange) (*time.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	if zone, err := ddl.Zone(values[0]); err == nil {
+	if zone, err := catalog.Zone(values[0]); err == nil {
 		return zone, nil
 	}
 	seconds, err := strconv.Atoi(values[1])

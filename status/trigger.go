@@ -10,7 +10,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // triggered is TiDB's answer: one result for each physical table.
@@ -43,7 +42,7 @@ func (a *api) trigger(w http.ResponseWriter, r *http.Request) {
 			a.answer(w, r, nil, err)
 			return
 		}
-		if !values.Bool(setting.HTTPTrigger) {
+		if !values.Bool(catalog.HTTPTrigger) {
 			refuse(w, http.StatusForbidden, "this needs the status token, or SET GLOBAL ttl_http_trigger = ON")
 			return
 		}

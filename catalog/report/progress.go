@@ -10,7 +10,7 @@ import (
 type Progress struct {
 	Percent       float64 // 0 to 100; 100 only when it has ended well
 	Known         bool    // Percent is worth showing
-	RowsPerSecond float64 // deleted, on average since the start
+	RowsPerSecond float64 // deleted, on average while it ran
 	Left          time.Duration
 	LeftKnown     bool
 }
@@ -20,12 +20,8 @@ const nearlyDone = 99.9
 
 // ProgressOf measures an open job by what it has counted.
 func ProgressOf(j *catalog.Job, now time.Time) Progress {
-	until := now
-	if j.State != catalog.JobRunning {
-		until = j.StateAt // it stands still since
-	}
-	elapsed := until.Sub(j.CreatedAt)
-	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, elapsed)}
+	worked := j.Worked(now)
+	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, worked)}
 	done, whole := extent(j)
 	if whole == 0 {
 		return p
@@ -33,7 +29,7 @@ func ProgressOf(j *catalog.Job, now time.Time) Progress {
 	share := min(float64(done)/float64(whole), nearlyDone/100)
 	p.Percent, p.Known = 100*share, true
 	if share > 0 && j.State == catalog.JobRunning {
-		p.Left = time.Duration(float64(elapsed) * (1 - share) / share).Round(time.Second)
+		p.Left = time.Duration(float64(worked) * (1 - share) / share).Round(time.Second)
 		p.LeftKnown = true
 	}
 	return p
@@ -41,7 +37,7 @@ func ProgressOf(j *catalog.Job, now time.Time) Progress {
 
 // EndedProgress measures a job of the history.
 func EndedProgress(j *catalog.EndedJob) Progress {
-	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, j.FinishedAt.Sub(j.CreatedAt))}
+	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, j.Worked(j.FinishedAt))}
 	if j.State == catalog.JobFinished {
 		p.Percent, p.Known = 100, true
 		return p

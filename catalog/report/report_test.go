@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -139,6 +138,8 @@ func TestProgress(t *testing.T) {
 	along.Plan, along.TableRows, along.Counts.Examined = planRange, new(uint64(4000)), 1000
 	stopped := running(100*time.Second, 4000, 1000)
 	stopped.State, stopped.StateAt = catalog.JobPaused, noon.Add(-50*time.Second)
+	rested := running(100*time.Second, 4000, 1000)
+	rested.Waited = 60 * time.Second
 	for name, c := range map[string]struct {
 		job  *catalog.Job
 		want Progress
@@ -148,6 +149,7 @@ func TestProgress(t *testing.T) {
 		"nothing yet":       {running(time.Second, 4000, 0), Progress{Known: true}},
 		"more than thought": {running(100*time.Second, 10, 1000), Progress{nearlyDone, true, 10, 0, true}},
 		"stands still":      {stopped, Progress{25, true, 20, 0, false}},
+		"stood still":       {rested, Progress{25, true, 25, 120 * time.Second, true}},
 	} {
 		if got := ProgressOf(c.job, noon); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
@@ -203,7 +205,7 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	done.Last[0].PolicyID = 1
 	for _, l := range []List{
 		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks), History(past),
-		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(setting.Defaults()), Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
+		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(catalog.DefaultValues()), Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {
 		if len(l.Rows) == 0 {

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
-)
+import "github.com/ttlproxy/ttlproxy/catalog"
 
 var variableColumns = []Column{
 	{Name: "Variable_name", Type: Name},
@@ -16,9 +13,9 @@ var variableColumns = []Column{
 }
 
 // Variables is SHOW TTL VARIABLES: the settings with what they mean.
-func Variables(values setting.Values) List {
+func Variables(values catalog.Values) List {
 	l := List{Name: "ttl_variables", Columns: variableColumns, Like: "Variable_name"}
-	for _, s := range setting.All() {
+	for _, s := range catalog.AllSettings() {
 		l.add(catalog.Table{}, s.Name, values[s.Name], s.Default, s.Allowed(), s.Scope, orNull(s.Alias), s.Text)
 	}
 	return l

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
 type Source interface {
-	Settings(ctx context.Context) (setting.Reading, error)
+	Settings(ctx context.Context) (catalog.Settings, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
@@ -58,7 +57,7 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 		return nil, err
 	}
 	values := settings.Values
-	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor], values.Bool(setting.EnableIndexScan)
+	question.Now, question.Floor, question.IndexScan = now, values[catalog.DateFloor], values.Bool(catalog.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
 	return NewPreview(ctx, q, question)
 }
@@ -67,28 +66,28 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 const assumedSpeed = 20_000
 
 // speedOf is what the last job of the table did, and never more than the limits allow now.
-func speedOf(ctx context.Context, from Source, q Question, settings setting.Reading) (Speed, error) {
+func speedOf(ctx context.Context, from Source, q Question, settings catalog.Settings) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
 	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
 	if err != nil {
 		return s, err
 	}
 	if len(ended) > 0 {
-		if d := ended[0].FinishedAt.Sub(ended[0].CreatedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
+		if d := ended[0].Worked(ended[0].FinishedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
 			s = Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
 		}
 	}
 
-	for _, name := range []string{setting.DeleteRowsLimit, setting.ClusterRowsLimit} {
+	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
 		s.bound(float64(settings.Int(name)), name)
 	}
 	s.bound(optionNumber(q.Rule, catalog.OptionDeleteRate), catalog.OptionDeleteRate)
 
-	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
+	batch, said := float64(settings.Bound(catalog.DeleteBatchSize)), catalog.DeleteBatchSize
 	if own := optionNumber(q.Rule, catalog.OptionBatchSize); own > 0 {
 		batch, said = own, catalog.OptionBatchSize
 	}
-	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
+	s.bound(batch*float64(settings.Int(catalog.DeleteRateLimit)), catalog.DeleteRateLimit+" and "+said)
 	return s, nil
 }
 
