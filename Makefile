@@ -86,7 +86,7 @@ soak-history: build ## 5 million jobs in the history of 1,000 tables, on both se
 
 docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update
-	go test ./catalog -run Page -update
+	go test ./catalog/setting -run Page -update
 
 chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judged; random statements for MODELTIME (10m), against a model
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 ./integration/chaos ./integration/model

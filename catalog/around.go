@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // What statements around the proxy have made of a table is followed as far as it can be told. The
 // ids say that it is the same table, its shape that the policy still means the same rows. A table
 // or partition with another id is any that bears the name now: one without rows goes on, since
 // nobody loses any, and one with rows waits until somebody has looked.
-
-// followDirect is the choice of ttl_around that does so.
-const followDirect = "follow"
 
 // compare is Compare with a look at what is new, and under the setting. With ttl_around = 'disarm'
 // a table that is not quite the same is another one.
@@ -28,7 +27,7 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 	if err != nil {
 		return c, err
 	}
-	if values[Around] != followDirect || known[0].Held == FirstSight {
+	if values[setting.Around] != setting.AroundFollow || known[0].Held == FirstSight {
 		if c.How > Changed {
 			c.How = Stranger
 		}

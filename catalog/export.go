@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
@@ -29,23 +31,23 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	for _, setting := range AllSettings() {
-		if values.Said(setting.Name) {
-			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", setting.Name, setting.literal(values.Values[setting.Name]))
+	for _, known := range setting.All() {
+		if values.Said(known.Name) {
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", known.Name, settingLiteral(known, values.Values[known.Name]))
 		}
 	}
 	if pause.Holds(now) {
 		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
 	}
 	for _, p := range all {
-		b.WriteString(p.statements(now, values.Values[DefaultTimeZone]))
+		b.WriteString(p.statements(now, values.Values[setting.DefaultTimeZone]))
 	}
 	return b.String(), nil
 }
 
-// literal is a value as SET takes it.
-func (s Setting) literal(value string) string {
-	if s.Kind == KindBool || s.Kind == KindInt {
+// settingLiteral is a value as SET takes it.
+func settingLiteral(s setting.Setting, value string) string {
+	if s.Kind == setting.KindBool || s.Kind == setting.KindInt {
 		return value
 	}
 	return literal(value)

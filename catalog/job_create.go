@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // NewRun is what starts together: the job of a table, or those of all its partitions. They are of one policy, in one version.
@@ -252,7 +254,7 @@ func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64)
 func (s *Store) mayStart(ctx context.Context, tx *sql.Tx, n NewJob, after *uint64) error {
 	var off bool
 	var settings, last uint64
-	if err := tx.QueryRowContext(ctx, s.sql(selectMayStart), JobEnable, n.Policy.ID).Scan(&off, &settings, &last); err != nil {
+	if err := tx.QueryRowContext(ctx, s.sql(selectMayStart), setting.JobEnable, n.Policy.ID).Scan(&off, &settings, &last); err != nil {
 		return err
 	}
 	switch {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // service creates the account that Grants describes and returns how it connects.
@@ -197,7 +199,7 @@ func TestExportKeepsPausesAndSettings(t *testing.T) {
 		p := b.declare(t, b.table(t, "a"))
 		over := time.Now().Add(-time.Hour)
 		for _, err := range []error{
-			b.Set(t.Context(), "dba", map[string]string{DeleteRowsLimit: "500", JobEnable: "OFF", DefaultTimeZone: "Europe/Berlin"}),
+			b.Set(t.Context(), "dba", map[string]string{setting.DeleteRowsLimit: "500", setting.JobEnable: "OFF", setting.DefaultTimeZone: "Europe/Berlin"}),
 			b.Pause(t.Context(), "dba@%", PauseAll, "", time.Time{}),
 			b.Pause(t.Context(), "ann@%", p.ID, "", time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)),
 			b.Pause(t.Context(), "bob@%", b.declare(t, b.table(t, "b")).ID, "", over),

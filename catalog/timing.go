@@ -27,7 +27,7 @@ type Timing struct {
 func TimingOf(p Policy) (t Timing, err error) {
 	t.Zone = time.UTC
 	if p.Rule.TimeZone != "" {
-		if t.Zone, err = Zone(p.Rule.TimeZone); err != nil {
+		if t.Zone, err = ddl.Zone(p.Rule.TimeZone); err != nil {
 			return t, err
 		}
 	}
@@ -132,20 +132,6 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	default:
 		return last.LastStartedAt.Add(t.Interval)
 	}
-}
-
-// Window is the one of TiDB's variables, in UTC; nil when they do not say one.
-func (v Values) Window() *ddl.Window {
-	start, err := time.Parse(timeLayout, v[WindowStart])
-	if err != nil {
-		return nil
-	}
-	end, err := time.Parse(timeLayout, v[WindowEnd])
-	if err != nil {
-		return nil
-	}
-	w := ddl.NewWindow(start.UTC(), end.UTC())
-	return &w
 }
 
 // Opens is the first moment at or after one at which the table's window and the global one are open; zero when they

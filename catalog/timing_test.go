@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 func timingOf(t *testing.T, zone string, options map[string]string) Timing {
@@ -17,7 +19,7 @@ func timingOf(t *testing.T, zone string, options map[string]string) Timing {
 
 func TestGlobalWindowInEveryMinute(t *testing.T) {
 	t.Parallel()
-	global := Values{WindowStart: "23:30 -0100", WindowEnd: "01:15 -0100"}.Window() // 00:30 to 02:15 UTC
+	global := setting.Values{setting.WindowStart: "23:30 -0100", setting.WindowEnd: "01:15 -0100"}.Window() // 00:30 to 02:15 UTC
 	for minute := range 24 * 60 {
 		at := time.Date(2026, 5, 10, 0, minute, 59, 0, time.UTC)
 		open := timingOf(t, "", nil).Closed(at, global) == ""
@@ -39,7 +41,7 @@ func TestWindowsOpenWhenTheySay(t *testing.T) {
 		{"Australia/Lord_Howe", "01:45-02:15", "10:00 +0000", "20:00 +0000"}, // half an hour of summer time
 	} {
 		timing := timingOf(t, c.zone, map[string]string{"TTL_WINDOW": c.window})
-		global := Values{WindowStart: c.start, WindowEnd: c.end}.Window()
+		global := setting.Values{setting.WindowStart: c.start, setting.WindowEnd: c.end}.Window()
 		for _, day := range []time.Time{
 			time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC),
 			time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
@@ -64,7 +66,7 @@ func TestWindowsOpenWhenTheySay(t *testing.T) {
 			}
 		}
 	}
-	global := Values{WindowStart: "10:00 +0000", WindowEnd: "11:00 +0000"}.Window()
+	global := setting.Values{setting.WindowStart: "10:00 +0000", setting.WindowEnd: "11:00 +0000"}.Window()
 	never := timingOf(t, "UTC", map[string]string{"TTL_WINDOW": "12:00-13:00"}).Closed(time.Date(2026, 5, 10, 10, 30, 0, 0, time.UTC), global)
 	if !strings.Contains(never, "no minute in common") {
 		t.Errorf("got %q for windows that exclude each other", never)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Witness watches that the catalog a proxy works with is the one it remembers: not a clone, not a restored copy, not
@@ -132,7 +134,7 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if limit := values.Duration(StaleHold); !known && l.Age > limit {
+	if limit := values.Duration(setting.StaleHold); !known && l.Age > limit {
 		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does not remember it",
 			l.Age.Round(time.Minute), limit), nil
 	}

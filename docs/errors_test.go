@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,16 +22,17 @@ func TestErrorsArePage(t *testing.T) {
 	t.Parallel()
 	raised := map[int]bool{}
 	for _, dir := range []string{"ddl", "proxy", "catalog"} {
-		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				collectCodes(t, path, raised)
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range files {
-			if !strings.HasSuffix(path, "_test.go") {
-				collectCodes(t, path, raised)
-			}
-		}
 	}
+
 	page, err := os.ReadFile("reference/errors.md")
 	if err != nil {
 		t.Fatal(err)

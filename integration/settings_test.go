@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
@@ -27,7 +28,7 @@ import (
 // one, from the moment that the statement has answered.
 func TestEverySettingDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	for _, s := range catalog.AllSettings() {
+	for _, s := range setting.All() {
 		if _, tested := settingTrials[s.Name]; !tested {
 			t.Errorf("nothing shows that %s does what it says", s.Name)
 		}
@@ -100,8 +101,8 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 	defer func() { s.T = whole }()
 	s.sql("SET GLOBAL ttl_brake_percent = 100")
 	defer func() {
-		for _, setting := range catalog.AllSettings() {
-			s.sql("SET GLOBAL " + setting.Name + " = DEFAULT")
+		for _, each := range setting.All() {
+			s.sql("SET GLOBAL " + each.Name + " = DEFAULT")
 		}
 		rows := s.column(s.direct, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+s.schema+"' AND table_name LIKE 't%'")
 		for _, name := range rows {
@@ -386,7 +387,7 @@ func (s *trial) log() { execAll(s.T, s.direct, "SET GLOBAL general_log = ON") }
 const blockEnd = `LIMIT 1 OFFSET (\d+)`
 
 var settingTrials = map[string]func(*trial){
-	catalog.JobEnable: func(s *trial) {
+	setting.JobEnable: func(s *trial) {
 		s.running(slowly + " TTL_JOB_INTERVAL = '1m'")
 		s.quiet("SET GLOBAL ttl_job_enable = OFF")
 		since := s.after("SET GLOBAL ttl_job_enable = ON")
@@ -395,7 +396,7 @@ var settingTrials = map[string]func(*trial){
 			return err == nil && s.gone(since) > 0 // the nodes say a moment later that they are no longer stopped
 		})
 	},
-	catalog.ScanBatchSize: func(s *trial) {
+	setting.ScanBatchSize: func(s *trial) {
 		s.log()
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5")
 		s.running("")
@@ -410,7 +411,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("blocks had %d rows, and then %d", maxOf(before)+1, most+1)
 		}
 	},
-	catalog.DeleteBatchSize: func(s *trial) {
+	setting.DeleteBatchSize: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5")
 		s.running("")
 		if n := s.largest(""); n <= 100 {
@@ -432,7 +433,7 @@ var settingTrials = map[string]func(*trial){
 			}
 		}
 	},
-	catalog.DeleteRateLimit: func(s *trial) {
+	setting.DeleteRateLimit: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_batch_size = 10")
 		tx, err := s.direct.BeginTx(s.Context(), nil)
 		if err != nil {
@@ -456,9 +457,9 @@ var settingTrials = map[string]func(*trial){
 			return s.text("SELECT COALESCE(MAX(examined), 0) FROM ttlproxy.job_history WHERE table_name = '%s'", s.table) == "20000"
 		})
 	},
-	catalog.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
-	catalog.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
-	catalog.RunningTasks: func(s *trial) {
+	setting.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
+	setting.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
+	setting.RunningTasks: func(s *trial) {
 		for range 4 {
 			s.rows(4000, "TRUE", byID)
 			s.declare(slowly)
@@ -479,15 +480,15 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("tasks ran side by side: %v", order)
 		}
 	},
-	catalog.WindowStart: func(s *trial) {
+	setting.WindowStart: func(s *trial) {
 		s.running(slowly)
 		s.stopsAndGoes(s.closed(), "SET GLOBAL ttl_job_schedule_window_start_time = '"+s.clock("-1 MINUTE")+" +0000'")
 	},
-	catalog.WindowEnd: func(s *trial) {
+	setting.WindowEnd: func(s *trial) {
 		s.running(slowly)
 		s.stopsAndGoes(s.closed(), "SET GLOBAL ttl_job_schedule_window_end_time = '"+s.clock("2 MINUTE")+" +0000'")
 	},
-	catalog.EnableIndexScan: func(s *trial) {
+	setting.EnableIndexScan: func(s *trial) {
 		s.log()
 		s.rows(seedRows, "id % 20 = 1", byID+", KEY by_at (at)")
 		s.declare("TTL_DELETE_RATE = 50")
@@ -501,22 +502,22 @@ var settingTrials = map[string]func(*trial){
 			s.Error("no block was looked for by key")
 		}
 	},
-	catalog.DeleteRowsLimit: func(s *trial) {
+	setting.DeleteRowsLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_delete_rows_limit = 200")
 		s.atMost(200, 40, func() int { return s.gone(since) })
 	},
-	catalog.ScanRateLimit: func(s *trial) {
+	setting.ScanRateLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_scan_rate_limit = 300")
 		s.atMost(300, 600, func() int { return s.gone(since) })
 	},
-	catalog.ClusterRowsLimit: func(s *trial) {
+	setting.ClusterRowsLimit: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		since := s.after("SET GLOBAL ttl_cluster_rows_limit = 200")
 		s.atMost(200, 40, func() int { return s.gone(since) })
 	},
-	catalog.BatchTargetMS: func(s *trial) {
+	setting.BatchTargetMS: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 5, ttl_batch_target_ms = 1000")
 		s.running("")
 		before := s.largest("")
@@ -529,10 +530,10 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("before that a DELETE had deleted %d rows at most", before)
 		}
 	},
-	catalog.BrakeMaxRows: func(s *trial) { s.held("ttl_brake_max_rows = 500") },
-	catalog.BrakeRows:    func(s *trial) { s.held("ttl_brake_percent = 50, ttl_brake_rows = 500") },
-	catalog.BrakePercent: func(s *trial) { s.held("ttl_brake_percent = 0") },
-	catalog.BrakeFactor: func(s *trial) {
+	setting.BrakeMaxRows: func(s *trial) { s.held("ttl_brake_max_rows = 500") },
+	setting.BrakeRows:    func(s *trial) { s.held("ttl_brake_percent = 50, ttl_brake_rows = 500") },
+	setting.BrakePercent: func(s *trial) { s.held("ttl_brake_percent = 0") },
+	setting.BrakeFactor: func(s *trial) {
 		s.sql("SET GLOBAL ttl_brake_percent = 50")
 		s.rows(2000, "id <= 20", byID)
 		s.declare("")
@@ -550,7 +551,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("RUN TTL JOB FOR " + s.table)
 		s.wait("all to go", func() bool { return s.gone("") == 220 })
 	},
-	catalog.Restore: func(s *trial) {
+	setting.Restore: func(s *trial) {
 		conn, err := s.db.Conn(s.Context())
 		if err != nil {
 			s.Fatal(err)
@@ -575,7 +576,7 @@ var settingTrials = map[string]func(*trial){
 		restore()
 		s.wait("all to go", func() bool { return s.gone("") == 10 })
 	},
-	catalog.Around: func(s *trial) {
+	setting.Around: func(s *trial) {
 		s.rows(10, "FALSE", byID)
 		s.declare("TTL_JOB_INTERVAL = '1s'")
 		name := s.schema + "." + s.table
@@ -588,7 +589,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("%d rows went", n)
 		}
 	},
-	catalog.AllowReplica: func(s *trial) {
+	setting.AllowReplica: func(s *trial) {
 		replica := [3]string{
 			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD", "STOP REPLICA",
 		}
@@ -603,11 +604,11 @@ var settingTrials = map[string]func(*trial){
 	},
 	// The proxy that looks after the catalog remembers it and is excepted. TestStaleCatalogIsHeldByAProxyWithoutMemory has one that
 	// does not.
-	catalog.StaleHold: func(s *trial) {
+	setting.StaleHold: func(s *trial) {
 		s.sql("SET GLOBAL ttl_stale_hold = '1s'")
 		s.running(slowly)
 	},
-	catalog.DefaultJobInterval: func(s *trial) {
+	setting.DefaultJobInterval: func(s *trial) {
 		s.sql("SET GLOBAL ttl_default_job_interval = '2s'")
 		s.rows(10, "TRUE", byID+", KEY (at)")
 		s.declare("")
@@ -615,7 +616,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("INSERT INTO " + s.table + " VALUES (11, '2020-01-01', '')")
 		s.wait("the second", func() bool { return s.gone("") == 11 })
 	},
-	catalog.DefaultTimeZone: func(s *trial) {
+	setting.DefaultTimeZone: func(s *trial) {
 		for zone, want := range map[string]int{"+09:00": 1, "-09:00": 0} {
 			s.rows(1, "TRUE", byID)
 			s.sql("UPDATE " + s.table + " SET at = UTC_TIMESTAMP() - INTERVAL 22 HOUR")
@@ -629,7 +630,7 @@ var settingTrials = map[string]func(*trial){
 			}
 		}
 	},
-	catalog.DateFloor: func(s *trial) {
+	setting.DateFloor: func(s *trial) {
 		s.rows(seedRows, "id % 2 = 0", byID)
 		s.sql("UPDATE " + s.table + " SET at = '1999-01-01' WHERE id % 2 = 1")
 		s.declare(slowly)
@@ -640,7 +641,7 @@ var settingTrials = map[string]func(*trial){
 			s.Errorf("%d rows went from before the floor", n)
 		}
 	},
-	catalog.HistoryDays: func(s *trial) {
+	setting.HistoryDays: func(s *trial) {
 		s.rows(10, "TRUE", byID)
 		s.declare("")
 		count := func() int {
@@ -656,7 +657,7 @@ var settingTrials = map[string]func(*trial){
 		s.sql("SET GLOBAL ttl_history_days = 9")
 		s.wait("it to be forgotten", func() bool { return count() == 0 })
 	},
-	catalog.JobTimeout: func(s *trial) {
+	setting.JobTimeout: func(s *trial) {
 		s.running(slowly)
 		execAll(s.T, s.direct, "UPDATE ttlproxy.job SET state_at = state_at - INTERVAL 5 MINUTE")
 		s.sql("SET GLOBAL ttl_job_timeout = '2m'")
@@ -664,7 +665,7 @@ var settingTrials = map[string]func(*trial){
 			return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'timed out'", s.table) == 1
 		})
 	},
-	catalog.HTTPTrigger: func(s *trial) {
+	setting.HTTPTrigger: func(s *trial) {
 		s.rows(10, "TRUE", byID)
 		s.declare("TTL_CRON = '0 3 29 2 *'")
 		post := func() int {

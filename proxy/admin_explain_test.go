@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -157,7 +158,7 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 			got[1] != "Note|1003|Dates are read in time zone Europe/Prague (from the table)" {
 			t.Errorf("got %q", got)
 		}
-		if err := b.store.Set(t.Context(), "me", map[string]string{catalog.BrakePercent: "0"}); err != nil {
+		if err := b.store.Set(t.Context(), "me", map[string]string{setting.BrakePercent: "0"}); err != nil {
 			t.Fatal(err)
 		}
 		run(t, db, "ALTER TABLE orders ADD COLUMN x INT, TTL = at + INTERVAL 2 DAY")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -93,7 +94,7 @@ func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 		if ref.Variable == "" {
 			continue
 		}
-		if _, known := catalog.FindSetting(ref.Variable); !known {
+		if _, known := setting.Find(ref.Variable); !known {
 			continue
 		}
 		if ref.Scope == ddl.ScopeSession {
@@ -109,7 +110,7 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 	values := map[string]string{}
-	var settings catalog.Values
+	var settings setting.Values
 	for _, ref := range refs {
 		name := ref.Variable + ref.Table
 		if _, done := values[name]; done {
@@ -135,15 +136,15 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 }
 
 // settingLiteral writes a setting as the servers show their own: numbers and booleans as numbers.
-func settingLiteral(name string, values catalog.Values) string {
-	s, _ := catalog.FindSetting(name)
+func settingLiteral(name string, values setting.Values) string {
+	s, _ := setting.Find(name)
 	switch s.Kind {
-	case catalog.KindBool:
+	case setting.KindBool:
 		if values.Bool(s.Name) {
 			return "1"
 		}
 		return "0"
-	case catalog.KindInt:
+	case setting.KindInt:
 		return strconv.FormatInt(values.Int(s.Name), 10)
 	default:
 		return literal(values[s.Name])

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -65,7 +65,7 @@ func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked)
 // maySetAll checks that these are global settings of ours and that the client may change such.
 func (a *admin) maySetAll(x *exchange, s *ddl.SetVariables) error {
 	for _, v := range s.Ours {
-		if _, known := catalog.FindSetting(v.Name); !known {
+		if _, known := setting.Find(v.Name); !known {
 			return &wire.Error{Code: codeUnknownVariable, State: "HY000", Message: "Unknown system variable '" + v.Name + "'"}
 		}
 		if v.Scope != ddl.ScopeGlobal {
@@ -116,9 +116,9 @@ func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked,
 }
 
 func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) error {
-	s, _ := catalog.FindSetting(v.Name)
+	s, _ := setting.Find(v.Name)
 	if v.Word && strings.EqualFold(v.Value, "DEFAULT") {
-		c.values[s.Name] = catalog.Unset
+		c.values[s.Name] = setting.Unset
 		return nil
 	}
 	stored, warning, refusal := s.Check(value, zone)

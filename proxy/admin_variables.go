@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -70,9 +70,9 @@ func (a *admin) matchingSettings(ctx context.Context, x *exchange, f ddl.Filter)
 }
 
 // settingList lists the settings by both of their names.
-func settingList(values catalog.Values) *report.List {
+func settingList(values setting.Values) *report.List {
 	l := &report.List{Name: "variables", Columns: variableColumns, Like: "Variable_name"}
-	for _, s := range catalog.AllSettings() {
+	for _, s := range setting.All() {
 		for _, name := range []string{s.Name, s.Alias} {
 			if name != "" {
 				l.Rows = append(l.Rows, report.Row{Values: []any{name, values[s.Name]}})

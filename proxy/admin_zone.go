@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -67,7 +68,7 @@ func sessionZone(x *exchange) (*time.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	if zone, err := catalog.Zone(values[0]); err == nil {
+	if zone, err := ddl.Zone(values[0]); err == nil {
 		return zone, nil
 	}
 	seconds, err := strconv.Atoi(values[1])

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -143,7 +144,7 @@ func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
 	if err != nil {
 		return false, unavailable(err)
 	}
-	return values["ttl_restore"] != "arm", nil
+	return values[setting.Restore] != setting.RestoreArm, nil
 }
 
 // declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is meant for the client stays.

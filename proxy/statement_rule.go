@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -180,7 +181,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	if err != nil {
 		return catalog.Rule{}, unavailable(err)
 	}
-	rule := catalog.Rule{Enabled: true, JobInterval: values["ttl_default_job_interval"]}
+	rule := catalog.Rule{Enabled: true, JobInterval: values[setting.DefaultJobInterval]}
 	if old != nil {
 		rule = *old
 	} else if clause.TTL == nil {
@@ -204,7 +205,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	rule.Options = mergeOptions(rule.Options, clause.Options)
 	zone, said := clause.Options[timeZoneOption]
 	if old == nil || clause.TTL != nil || said {
-		err = h.chooseZone(ctx, &rule, zone, said, column, values["ttl_default_time_zone"])
+		err = h.chooseZone(ctx, &rule, zone, said, column, values[setting.DefaultTimeZone])
 	}
 	if err == nil {
 		err = checkLag(clause, rule)
@@ -263,7 +264,7 @@ func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone st
 		}
 		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromServer
 	}
-	if _, err := catalog.Zone(rule.TimeZone); err != nil {
+	if _, err := ddl.Zone(rule.TimeZone); err != nil {
 		return refusal(ddl.UnknownTimeZone(rule.TimeZone))
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
@@ -245,7 +246,7 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 		s.want("GET", path, "", http.StatusBadRequest, "only supports POST")
 		s.want("POST", "/test/ttl/trigger/no/such", "", http.StatusBadRequest, "table no.such not exists")
 
-		if err := s.store.Set(s.Context(), "test", map[string]string{catalog.HTTPTrigger: "ON"}); err != nil {
+		if err := s.store.Set(s.Context(), "test", map[string]string{setting.HTTPTrigger: "ON"}); err != nil {
 			s.Fatal(err)
 		}
 		var wg sync.WaitGroup
@@ -262,7 +263,7 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 			s.Errorf("got %+v, want %+v", got.TableResult[0], want)
 		}
 
-		if err := s.store.Set(s.Context(), "test", map[string]string{catalog.JobEnable: "OFF"}); err != nil {
+		if err := s.store.Set(s.Context(), "test", map[string]string{setting.JobEnable: "OFF"}); err != nil {
 			s.Fatal(err)
 		}
 		s.want("POST", path, "", http.StatusBadRequest, "tidb_ttl_job_enable is disabled")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Answers of the lists. Each is an object, so that more can be said later.
@@ -132,7 +133,7 @@ func (a *api) getTasks(w http.ResponseWriter, r *http.Request) {
 func (a *api) getSettings(w http.ResponseWriter, r *http.Request) {
 	values, err := a.store.Values(r.Context())
 	out := settingsAnswer{Settings: []settingView{}}
-	for _, d := range catalog.AllSettings() {
+	for _, d := range setting.All() {
 		out.Settings = append(out.Settings, settingView{d.Name, d.Alias, values[d.Name], d.Default, d.Text})
 	}
 	a.answer(w, r, out, err)

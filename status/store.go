@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Store is what the listener asks of the catalog; *catalog.Store is one.
@@ -17,8 +18,8 @@ type Store interface {
 type Reads interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Server() catalog.Server
-	Values(ctx context.Context) (catalog.Values, error)
-	Settings(ctx context.Context) (catalog.Settings, error)
+	Values(ctx context.Context) (setting.Values, error)
+	Settings(ctx context.Context) (setting.Reading, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // triggered is TiDB's answer: one result for each physical table.
@@ -42,7 +43,7 @@ func (a *api) trigger(w http.ResponseWriter, r *http.Request) {
 			a.answer(w, r, nil, err)
 			return
 		}
-		if !values.Bool(catalog.HTTPTrigger) {
+		if !values.Bool(setting.HTTPTrigger) {
 			refuse(w, http.StatusForbidden, "this needs the status token, or SET GLOBAL ttl_http_trigger = ON")
 			return
 		}

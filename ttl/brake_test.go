@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-var defaultBrake = plan.NewBrake(catalog.DefaultValues())
+var defaultBrake = plan.NewBrake(setting.Defaults())
 
 // daily are the runs of a table that deleted so many rows each day, the last of them an hour before noon yesterday.
 func daily(rows ...uint64) (runs []catalog.Run) {

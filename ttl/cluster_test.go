@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // TestClusterLimitIsShared: two nodes delete no more together than ttl_cluster_rows_limit says, feel a change within seconds, and
@@ -17,7 +17,7 @@ func TestClusterLimitIsShared(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
 		f.fill("u", 20_000)
-		f.set(catalog.ClusterRowsLimit, "600")
+		f.set(setting.ClusterRowsLimit, "600")
 		f.declareEvery("t", "1h")
 		f.declareEvery("u", "1h")
 		left := func() int {
@@ -44,11 +44,11 @@ func TestClusterLimitIsShared(t *testing.T) {
 		if gone := 40_000 - left(); gone == 0 {
 			t.Errorf("no row has gone in %v", time.Since(began))
 		}
-		f.set(catalog.ClusterRowsLimit, "1000")
+		f.set(setting.ClusterRowsLimit, "1000")
 		f.wait("the change to be felt", func() bool { return share(one, 500)() && share(two, 500)() })
 		stopOne()
 		f.wait("the share of the node that left", share(two, 1000))
-		f.set(catalog.ClusterRowsLimit, "0")
+		f.set(setting.ClusterRowsLimit, "0")
 		f.wait("the expired rows to go", func() bool { return left() == 20_000 })
 	})
 }

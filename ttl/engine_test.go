@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // declare makes a policy on a table as the proxy would, with a job every second.
@@ -173,13 +174,13 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 		for _, table := range []string{"t", "other"} {
 			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT * FROM " + f.schema + ".seed")
 		}
-		f.set(catalog.DeleteRowsLimit, "1000")
+		f.set(setting.DeleteRowsLimit, "1000")
 		f.declare("t")
 		stop := f.run(nil)
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 		stop()
 		f.exec("RENAME TABLE "+f.schema+".t TO "+f.schema+".x, "+f.schema+".other TO "+f.schema+".t", "DROP TABLE "+f.schema+".x")
-		f.set(catalog.DeleteRowsLimit, "0")
+		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
 		f.wait("a person to be asked", f.asks)
 		if left := f.rows("t"); left != "20000" {
@@ -214,7 +215,7 @@ func TestTakenOverMidJob(t *testing.T) {
 				if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 					t.Fatal(err)
 				}
-				f.set(catalog.DeleteRowsLimit, "1000")
+				f.set(setting.DeleteRowsLimit, "1000")
 				defer f.run(nil)()
 				f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 
@@ -240,7 +241,7 @@ func TestPauseHoldsAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
-		f.set(catalog.DeleteRowsLimit, "2000")
+		f.set(setting.DeleteRowsLimit, "2000")
 		p := f.declare("t")
 		defer f.run(nil)()
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
@@ -252,7 +253,7 @@ func TestPauseHoldsAtOnce(t *testing.T) {
 		if now := f.rows("t"); now != left {
 			t.Errorf("%s rows when Pause had answered, %s later", left, now)
 		}
-		f.set(catalog.DeleteRowsLimit, "0")
+		f.set(setting.DeleteRowsLimit, "0")
 		if err := f.store.Resume(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestTakeOver(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 4000)
 		f.declare("t")
-		f.set(catalog.DeleteRowsLimit, "500")
+		f.set(setting.DeleteRowsLimit, "500")
 		stop := f.run(nil)
 		f.wait("the first rows to go", func() bool { return f.rows("t") < "4000" })
 		// As after kill -9: the node stays registered and its tasks stay claimed, but nothing beats any more.
@@ -314,7 +315,7 @@ func TestTakeOver(t *testing.T) {
 		f.exec("UPDATE "+f.schema+"_c.node n JOIN "+f.schema+".saved_node s ON s.id = n.id SET n.left_at = NULL, n.heartbeat_at = UTC_TIMESTAMP(6)",
 			"UPDATE "+f.schema+"_c.task t JOIN "+f.schema+".saved_task s ON s.id = t.id SET t.state = 'running', t.owner = 1 WHERE t.state <> 'finished'")
 		cursor := f.text("SELECT COALESCE(MAX(cursor_key), '') FROM " + f.schema + "_c.task")
-		f.set(catalog.DeleteRowsLimit, "0")
+		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
 		f.wait("the rest to go", func() bool { return f.rows("t") == "2000" })
 		f.wait("true counts", func() bool {
@@ -356,7 +357,7 @@ func TestHoldsAndLetsGo(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
-		f.set(catalog.DeleteRowsLimit, "500")
+		f.set(setting.DeleteRowsLimit, "500")
 		child := "CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema + ".t (id) ON DELETE CASCADE)"
 		f.exec(child)
 		f.declareEvery("t", "1h")
@@ -377,7 +378,7 @@ func TestHoldsAndLetsGo(t *testing.T) {
 		if now := f.rows("t"); now != left || left == "10000" {
 			t.Errorf("%s rows when the job was held again, %s later", left, now)
 		}
-		f.set(catalog.DeleteRowsLimit, "0")
+		f.set(setting.DeleteRowsLimit, "0")
 		f.exec("DROP TABLE " + f.schema + ".child")
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "10000" })
 	})
@@ -454,7 +455,7 @@ func TestBigJobIsSummedUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 30_000)
-		f.set(catalog.BrakePercent, "100")
+		f.set(setting.BrakePercent, "100")
 		f.declare("t")
 		defer f.run(nil)()
 		f.wait("two jobs", func() bool {
@@ -493,7 +494,7 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 900)
 		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
-		f.set(catalog.BrakePercent, "100")
+		f.set(setting.BrakePercent, "100")
 		letGo := f.hold("SELECT * FROM {t} WHERE id IN (400, 401) FOR UPDATE")
 		f.declare("t")
 		defer f.run(nil)()
@@ -513,8 +514,8 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
 		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.002)")
-		f.set(catalog.BrakePercent, "100")
-		f.set(catalog.BatchTargetMS, "100")
+		f.set(setting.BrakePercent, "100")
+		f.set(setting.BatchTargetMS, "100")
 		f.declare("t")
 		defer f.run(nil)()
 		committed := func() string { return f.text("SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task") }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // failing makes deletes of table t fail with an error number of the server until works is called.
@@ -94,14 +95,14 @@ func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 30_000)
 		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
-		f.set(catalog.DeleteRowsLimit, "50")
-		f.set(catalog.DefaultJobInterval, "24h")
+		f.set(setting.DeleteRowsLimit, "50")
+		f.set(setting.DefaultJobInterval, "24h")
 		f.declare("t")
 		f.exec("UPDATE " + f.schema + "_c.policy SET job_interval = '24h'") // the next job is not due by itself
 		defer f.run(nil)()
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "30000" })
 		f.exec("ALTER TABLE " + f.schema + ".t DROP INDEX made")
-		f.set(catalog.DeleteRowsLimit, "0")
+		f.set(setting.DeleteRowsLimit, "0")
 		f.wait("the rest to go", func() bool { return f.rows("t") == "29000" })
 		f.wait("both jobs to end", func() bool {
 			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==

@@ -114,7 +114,7 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 	}
 	if byServerZone(r, column) {
 		zone, err := plan.ServerZone(ctx, q)
-		if errors.Is(err, catalog.ErrZone) {
+		if errors.Is(err, ddl.ErrZone) {
 			return err.Error(), nil
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 	}
 
 	why, err := plan.ZoneAhead(ctx, q, r.TimeZone)
-	if errors.Is(err, catalog.ErrZone) {
+	if errors.Is(err, ddl.ErrZone) {
 		return err.Error(), nil
 	}
 	return why, err

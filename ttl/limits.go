@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -49,38 +49,38 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	l := limitsOf(v, nodes)
 	e.gang.limit(l.workers)
 	e.metrics.workers.Set(float64(l.workers))
-	rows := v.Int(catalog.DeleteRowsLimit)
+	rows := v.Int(setting.DeleteRowsLimit)
 	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
 		rows = max(share, 1)
 	}
-	e.rates.limit(v.Int(catalog.DeleteRateLimit), rows, v.Int(catalog.ScanRateLimit))
+	e.rates.limit(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
 	e.limits.Store(&l) // when all the rest goes by them: a task that is claimed by this revision does, too
 	return nil
 }
 
-func limitsOf(v catalog.Settings, nodes int) limits {
+func limitsOf(v setting.Reading, nodes int) limits {
 	l := limits{
 		revision:     v.Revision,
 		nodes:        nodes,
-		enabled:      v.Bool(catalog.JobEnable),
-		scanBatch:    int(v.Int(catalog.ScanBatchSize)),
-		scanMost:     v.Bound(catalog.ScanBatchSize),
-		deleteBatch:  int(v.Int(catalog.DeleteBatchSize)),
-		deleteMost:   v.Bound(catalog.DeleteBatchSize),
-		clusterRows:  v.Int(catalog.ClusterRowsLimit),
-		workers:      int(min(v.Int(catalog.ScanWorkerCount), v.Int(catalog.DeleteWorkerCount))),
-		runningTasks: int(v.Int(catalog.RunningTasks)),
-		indexScan:    v.Bool(catalog.EnableIndexScan),
-		target:       time.Duration(v.Int(catalog.BatchTargetMS)) * time.Millisecond,
+		enabled:      v.Bool(setting.JobEnable),
+		scanBatch:    int(v.Int(setting.ScanBatchSize)),
+		scanMost:     v.Bound(setting.ScanBatchSize),
+		deleteBatch:  int(v.Int(setting.DeleteBatchSize)),
+		deleteMost:   v.Bound(setting.DeleteBatchSize),
+		clusterRows:  v.Int(setting.ClusterRowsLimit),
+		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),
+		runningTasks: int(v.Int(setting.RunningTasks)),
+		indexScan:    v.Bool(setting.EnableIndexScan),
+		target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
 		brake:        plan.NewBrake(v.Values),
-		allowReplica: v.Bool(catalog.AllowReplica),
-		jobTimeout:   v.Duration(catalog.JobTimeout),
-		floor:        v.Values[catalog.DateFloor],
-		historyDays:  v.Int(catalog.HistoryDays),
+		allowReplica: v.Bool(setting.AllowReplica),
+		jobTimeout:   v.Duration(setting.JobTimeout),
+		floor:        v.Values[setting.DateFloor],
+		historyDays:  v.Int(setting.HistoryDays),
 		window:       v.Window(),
 	}
 	if l.countsTasks = true; l.runningTasks < 0 {
-		all := nodes * int(v.Int(catalog.ScanWorkerCount))
+		all := nodes * int(v.Int(setting.ScanWorkerCount))
 		l.runningTasks = min(all, mostTasks)
 		l.countsTasks = all > mostTasks // otherwise the workers are no more
 	}

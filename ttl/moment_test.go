@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // moment is an engine at one instant of the database's clock: SET timestamp holds it in every session. Nothing runs by itself.
@@ -144,7 +145,7 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 			{"cron in the hour that is skipped", "Europe/Prague", "24h", cron("30 2 * * *"), nil, []when{{"03-27 12:00:00", "0"}, {"03-28 00:59:59", "0"}, {"03-28 01:00:00", "1"}, {"03-29 00:29:59", "1"}, {"03-29 00:30:00", "2"}}},
 			{"cron in the hour that comes twice", "Europe/Prague", "24h", cron("30 2 * * *"), nil, []when{{"10-30 12:00:00", "0"}, {"10-31 00:29:59", "0"}, {"10-31 00:30:00", "1"}, {"10-31 01:30:00", "1"}, {"11-01 01:29:59", "1"}, {"11-01 01:30:00", "2"}}},
 			{"window across midnight", "Europe/Prague", "1m", window("22:00-06:00"), nil, []when{{"05-10 19:59:59.999999", "0"}, {"05-10 20:00:00", "1"}, {"05-10 22:00:00", "2"}, {"05-11 04:00:59.999999", "3"}, {"05-11 04:01:00", "3"}}},
-			{"window of the settings", "Europe/Prague", "1m", nil, map[string]string{catalog.WindowStart: "22:00 +0200", catalog.WindowEnd: "06:00 +0200"}, []when{{"05-10 19:59:59.999999", "0"}, {"05-10 20:00:00", "1"}, {"05-11 04:00:59.999999", "2"}, {"05-11 04:01:00", "2"}}},
+			{"window of the settings", "Europe/Prague", "1m", nil, map[string]string{setting.WindowStart: "22:00 +0200", setting.WindowEnd: "06:00 +0200"}, []when{{"05-10 19:59:59.999999", "0"}, {"05-10 20:00:00", "1"}, {"05-11 04:00:59.999999", "2"}, {"05-11 04:01:00", "2"}}},
 			{"window when the clocks go forward", "Europe/Prague", "1m", window("01:00-03:30"), nil, []when{{"03-27 23:59:59", "0"}, {"03-28 00:00:00", "1"}, {"03-28 01:30:59", "2"}, {"03-28 01:31:00", "2"}}},
 			{"window when the clocks go back", "Europe/Prague", "1m", window("02:00-02:30"), nil, []when{{"10-30 23:59:59", "0"}, {"10-31 00:00:00", "1"}, {"10-31 00:31:00", "1"}, {"10-31 01:00:00", "2"}, {"10-31 01:31:00", "2"}}},
 		} {
@@ -200,8 +201,8 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		if now := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); now == cursor {
 			t.Errorf("the cursor stays at %s", cursor)
 		}
-		f.set(catalog.WindowStart, "00:00 +0000")
-		f.set(catalog.JobTimeout, "2h")
+		f.set(setting.WindowStart, "00:00 +0000")
+		f.set(setting.JobTimeout, "2h")
 		m = f.at(utc("05-10 22:00:00"))
 		m.most = 1
 		m.pass()
@@ -302,8 +303,8 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 		expect("05-10 13:06:10", "2")
 
 		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
-		f.set(catalog.BrakeRows, "1")
-		f.set(catalog.BrakePercent, "1")
+		f.set(setting.BrakeRows, "1")
+		f.set(setting.BrakePercent, "1")
 		expect("05-17 13:06:09", "3")
 		if got := f.waits(); !strings.HasPrefix(got, "needs approval: ") || f.rows("t") != "10" {
 			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask", got, f.rows("t"))
@@ -320,7 +321,7 @@ func TestRetentionByTheClock(t *testing.T) {
 		m := f.at(start)
 		p := m.declare("UTC", "8760h", nil)
 		m.pass()
-		f.set(catalog.HistoryDays, "30")
+		f.set(setting.HistoryDays, "30")
 		vanished := f.at(start)
 		if err := vanished.store.Disarm(t.Context(), "test", p.ID, p.Version, "for the test"); err != nil {
 			t.Fatal(err)

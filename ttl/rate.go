@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 const unlimitedRows = math.MaxInt32
@@ -33,9 +35,9 @@ type debt struct {
 func newRates(waited func(signal string, d time.Duration)) *rates {
 	return &rates{
 		waited:     waited,
-		statements: debt{name: "ttl_delete_rate_limit"},
-		deleted:    debt{name: "ttl_delete_rows_limit"},
-		scanned:    debt{name: "ttl_scan_rate_limit"},
+		statements: debt{name: setting.DeleteRateLimit},
+		deleted:    debt{name: setting.DeleteRowsLimit},
+		scanned:    debt{name: setting.ScanRateLimit},
 	}
 }
 

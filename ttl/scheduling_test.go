@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
@@ -28,7 +29,7 @@ func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{Las
 
 // windowOf are limits with a global window.
 func windowOf(start, end string) limits {
-	return limits{window: catalog.Values{catalog.WindowStart: start, catalog.WindowEnd: end}.Window()}
+	return limits{window: setting.Values{setting.WindowStart: start, setting.WindowEnd: end}.Window()}
 }
 
 func TestDue(t *testing.T) {

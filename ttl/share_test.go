@@ -8,6 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -33,7 +34,7 @@ func TestRunStopsAtItsBound(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 240_000)
-		f.set(catalog.BrakePercent, "0") // of an estimate nobody knows on which side of 50 it is
+		f.set(setting.BrakePercent, "0") // of an estimate nobody knows on which side of 50 it is
 		p := f.declareEvery("t", "1h")
 		defer f.run(nil)()
 		if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR `"+f.schema+"`.`t` VERSION 1") {

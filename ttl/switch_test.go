@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running job is chosen and about
@@ -21,7 +22,7 @@ import (
 func TestSwitchesHoldAtOnce(t *testing.T) {
 	switches := map[string]func(context.Context, *fixture, catalog.Policy, string) error{
 		"ttl_job_enable": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Set(ctx, "test", map[string]string{catalog.JobEnable: "OFF"})
+			return f.store.Set(ctx, "test", map[string]string{setting.JobEnable: "OFF"})
 		},
 		"TTL_ENABLE": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			p.Rule.Enabled = false
@@ -49,12 +50,12 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 		},
 		"TTL_WINDOW": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			w := f.windowElsewhere()
-			p.Rule.Options = map[string]string{"TTL_WINDOW": w[catalog.WindowStart][:5] + "-" + w[catalog.WindowEnd][:5]}
+			p.Rule.Options = map[string]string{"TTL_WINDOW": w[setting.WindowStart][:5] + "-" + w[setting.WindowEnd][:5]}
 			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
 			return err
 		},
 		"ttl_date_floor": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Set(ctx, "test", map[string]string{catalog.DateFloor: "2021-01-01"})
+			return f.store.Set(ctx, "test", map[string]string{setting.DateFloor: "2021-01-01"})
 		},
 		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
 			return os.WriteFile(stopFile, nil, 0o600)
@@ -104,8 +105,8 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 // windowElsewhere is a window of an hour that is closed now, by the server's clock.
 func (f *fixture) windowElsewhere() map[string]string {
 	return map[string]string{
-		catalog.WindowStart: f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
-		catalog.WindowEnd:   f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
+		setting.WindowStart: f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
+		setting.WindowEnd:   f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
 	}
 }
 
@@ -115,7 +116,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 5000)
-		f.set(catalog.BrakePercent, "0")
+		f.set(setting.BrakePercent, "0")
 		p := f.declareEvery("t", "1h")
 		before, err := f.store.Settings(t.Context())
 		if err != nil {
@@ -150,7 +151,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		if left := f.rows("t"); left != "5000" {
 			t.Errorf("%s rows are left, want all", left)
 		}
-		if err := f.store.Set(t.Context(), "test", map[string]string{catalog.WindowStart: catalog.Unset, catalog.WindowEnd: catalog.Unset}); err != nil {
+		if err := f.store.Set(t.Context(), "test", map[string]string{setting.WindowStart: setting.Unset, setting.WindowEnd: setting.Unset}); err != nil {
 			t.Fatal(err)
 		}
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "2500" })
@@ -163,11 +164,11 @@ func TestDisabledStartsNothing(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		p := f.declare("t")
-		f.set(catalog.JobEnable, "OFF")
+		f.set(setting.JobEnable, "OFF")
 		if _, err := f.store.CreateJob(t.Context(), catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !settled(err) {
 			t.Errorf("got %v, want ErrStopped", err)
 		}
-		f.set(catalog.JobEnable, "ON")
+		f.set(setting.JobEnable, "ON")
 		defer f.run(nil)()
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // patient is an engine that looks at the catalog by itself once an hour.
@@ -59,21 +60,21 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		must(err)
 		f.ended("TTL_ENABLE='ON'", 4)
 
-		f.set(catalog.JobEnable, "OFF")
+		f.set(setting.JobEnable, "OFF")
 		must(f.store.RequestRun(ctx, "test", p.ID))
-		f.set(catalog.JobEnable, "ON")
+		f.set(setting.JobEnable, "ON")
 		f.ended("ttl_job_enable", 5)
 
 		now, err := f.store.Clock(ctx)
 		must(err)
 		must(f.store.Set(ctx, "test", map[string]string{
-			catalog.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"), catalog.WindowEnd: now.Add(-2 * time.Hour).Format("15:04 +0000"),
+			setting.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"), setting.WindowEnd: now.Add(-2 * time.Hour).Format("15:04 +0000"),
 		}))
 		must(f.store.RequestRun(ctx, "test", p.ID))
-		must(f.store.Set(ctx, "test", map[string]string{catalog.WindowStart: "00:00 +0000", catalog.WindowEnd: "23:59 +0000"}))
+		must(f.store.Set(ctx, "test", map[string]string{setting.WindowStart: "00:00 +0000", setting.WindowEnd: "23:59 +0000"}))
 		f.ended("an opened window", 6)
 
-		must(f.store.Set(ctx, "test", map[string]string{catalog.BrakeRows: "1", catalog.BrakePercent: "1"}))
+		must(f.store.Set(ctx, "test", map[string]string{setting.BrakeRows: "1", setting.BrakePercent: "1"}))
 		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
 		must(f.store.RequestRun(ctx, "test", p.ID))
 		f.wait("the brake", func() bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
 
@@ -31,7 +32,7 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 		return 0, 0, err
 	}
 	if err := store.Set(ctx, "bench", map[string]string{
-		catalog.BrakePercent: "100", catalog.BatchTargetMS: strconv.Itoa(b.target), catalog.ScanWorkerCount: strconv.Itoa(b.workers), catalog.DeleteWorkerCount: strconv.Itoa(b.workers),
+		setting.BrakePercent: "100", setting.BatchTargetMS: strconv.Itoa(b.target), setting.ScanWorkerCount: strconv.Itoa(b.workers), setting.DeleteWorkerCount: strconv.Itoa(b.workers),
 	}); err != nil {
 		return 0, 0, err
 	}

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Source is where the facts come from: a *catalog.Store.
 type Source interface {
 	Clock(ctx context.Context) (time.Time, error)
-	Values(ctx context.Context) (catalog.Values, error)
+	Values(ctx context.Context) (setting.Values, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Schedules(ctx context.Context) ([]catalog.Schedule, error)
@@ -36,7 +37,7 @@ const readConnections = 3
 // between two of them: jobs are read before the history, so that none is missed.
 func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	s := &Snapshot{}
-	var values catalog.Values
+	var values setting.Values
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readConnections)
 
@@ -53,7 +54,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 		return nil, err
 	}
 
-	s.Enabled, s.Window = values.Bool(catalog.JobEnable), values.Window()
+	s.Enabled, s.Window = values.Bool(setting.JobEnable), values.Window()
 	slices.SortFunc(s.Nodes, func(a, b catalog.Node) int { return cmp.Compare(a.ID, b.ID) })
 	return s, nil
 }

@@ -1,6 +1,9 @@
 package report
 
-import "github.com/ttlproxy/ttlproxy/catalog"
+import (
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+)
 
 var variableColumns = []Column{
 	{Name: "Variable_name", Type: Name},
@@ -13,9 +16,9 @@ var variableColumns = []Column{
 }
 
 // Variables is SHOW TTL VARIABLES: the settings with what they mean.
-func Variables(values catalog.Values) List {
+func Variables(values setting.Values) List {
 	l := List{Name: "ttl_variables", Columns: variableColumns, Like: "Variable_name"}
-	for _, s := range catalog.AllSettings() {
+	for _, s := range setting.All() {
 		l.add(catalog.Table{}, s.Name, values[s.Name], s.Default, s.Allowed(), s.Scope, orNull(s.Alias), s.Text)
 	}
 	return l

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // pages are all Markdown files of the project, by path.
@@ -118,7 +118,7 @@ func TestConfigurationOnPages(t *testing.T) {
 // TestPagesNameSettingsThatExist: what looks like a setting is one.
 func TestPagesNameSettingsThatExist(t *testing.T) {
 	known := map[string]bool{}
-	for _, s := range catalog.AllSettings() {
+	for _, s := range setting.All() {
 		known[s.Name], known[s.Alias] = true, true
 	}
 	// TiDB's tables and metrics, and a constant of TiDB's, are no settings.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // someStore is a catalog with one job half done and one table that waits.
@@ -16,7 +17,7 @@ type someStore struct{ report.Store }
 var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (someStore) Clock(context.Context) (time.Time, error)              { return someTime, nil }
-func (someStore) Values(context.Context) (catalog.Values, error)        { return catalog.DefaultValues(), nil }
+func (someStore) Values(context.Context) (setting.Values, error)        { return setting.Defaults(), nil }
 func (someStore) Tasks(context.Context) ([]catalog.Task, error)         { return nil, nil }
 func (someStore) LastJobs(context.Context) ([]catalog.EndedJob, error)  { return nil, nil }
 func (someStore) Schedules(context.Context) ([]catalog.Schedule, error) { return nil, nil }

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
 type Source interface {
-	Settings(ctx context.Context) (catalog.Settings, error)
+	Settings(ctx context.Context) (setting.Reading, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
@@ -57,7 +58,7 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 		return nil, err
 	}
 	values := settings.Values
-	question.Now, question.Floor, question.IndexScan = now, values[catalog.DateFloor], values.Bool(catalog.EnableIndexScan)
+	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor], values.Bool(setting.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
 	return NewPreview(ctx, q, question)
 }
@@ -66,7 +67,7 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 const assumedSpeed = 20_000
 
 // speedOf is what the last job of the table did, and never more than the limits allow now.
-func speedOf(ctx context.Context, from Source, q Question, settings catalog.Settings) (Speed, error) {
+func speedOf(ctx context.Context, from Source, q Question, settings setting.Reading) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
 	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
 	if err != nil {
@@ -78,16 +79,16 @@ func speedOf(ctx context.Context, from Source, q Question, settings catalog.Sett
 		}
 	}
 
-	for _, name := range []string{catalog.DeleteRowsLimit, catalog.ClusterRowsLimit} {
+	for _, name := range []string{setting.DeleteRowsLimit, setting.ClusterRowsLimit} {
 		s.bound(float64(settings.Int(name)), name)
 	}
 	s.bound(optionNumber(q.Rule, catalog.OptionDeleteRate), catalog.OptionDeleteRate)
 
-	batch, said := float64(settings.Bound(catalog.DeleteBatchSize)), catalog.DeleteBatchSize
+	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
 	if own := optionNumber(q.Rule, catalog.OptionBatchSize); own > 0 {
 		batch, said = own, catalog.OptionBatchSize
 	}
-	s.bound(batch*float64(settings.Int(catalog.DeleteRateLimit)), catalog.DeleteRateLimit+" and "+said)
+	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
 	return s, nil
 }
 

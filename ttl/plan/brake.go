@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 // Brake holds a job that would delete surprisingly much, until somebody approves it. It judges every run before it starts, and says
@@ -21,10 +22,10 @@ type Brake struct {
 }
 
 // NewBrake takes the brake's settings.
-func NewBrake(v catalog.Values) Brake {
+func NewBrake(v setting.Values) Brake {
 	return Brake{
-		MaxRows: v.Int(catalog.BrakeMaxRows), Rows: v.Int(catalog.BrakeRows), Percent: v.Int(catalog.BrakePercent),
-		Factor: v.Int(catalog.BrakeFactor),
+		MaxRows: v.Int(setting.BrakeMaxRows), Rows: v.Int(setting.BrakeRows), Percent: v.Int(setting.BrakePercent),
+		Factor: v.Int(setting.BrakeFactor),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -18,7 +17,7 @@ const (
 
 func mustZone(t *testing.T, name string) *time.Location {
 	t.Helper()
-	zone, err := catalog.Zone(name)
+	zone, err := ddl.Zone(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 	}
 	changes := 0
 	for _, name := range zoneNames(t) {
-		zone, err := catalog.Zone(name)
+		zone, err := ddl.Zone(name)
 		if err != nil {
 			continue // this machine's database may lack a name
 		}

@@ -15,7 +15,7 @@ func CutoffOf(r catalog.Rule, kind Kind, now time.Time) (Cutoff, error) {
 	}
 	zone := time.UTC
 	if r.TimeZone != "" {
-		if zone, err = catalog.Zone(r.TimeZone); err != nil {
+		if zone, err = ddl.Zone(r.TimeZone); err != nil {
 			return Cutoff{}, err
 		}
 	}

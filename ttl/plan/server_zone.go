@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // utc are the names under which operating systems know UTC.
@@ -22,14 +22,14 @@ func ServerZone(ctx context.Context, q Querier) (string, error) {
 		return "", fmt.Errorf("read the server's time zone: %w", err)
 	}
 	if global != "SYSTEM" {
-		_, err := catalog.Zone(global)
+		_, err := ddl.Zone(global)
 		return global, err
 	}
 	if slices.Contains(utc, system) {
 		return "UTC", nil
 	}
-	if _, err := catalog.Zone(system); err != nil || len(system) < 6 {
-		return "", fmt.Errorf("%w SYSTEM of the server (%s) does not name one zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", catalog.ErrZone, system)
+	if _, err := ddl.Zone(system); err != nil || len(system) < 6 {
+		return "", fmt.Errorf("%w SYSTEM of the server (%s) does not name one zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", ddl.ErrZone, system)
 	}
 	return system, nil
 }
@@ -44,7 +44,7 @@ func InServerZone(zone string) string {
 // ZoneAhead says that the clocks of a zone are further on here than on the server, so that a cutoff would be early: governments change
 // zones, and one of the two has not heard of it. Where the server does not know the zone nothing there is read in it.
 func ZoneAhead(ctx context.Context, q Querier, zone string) (string, error) {
-	location, err := catalog.Zone(zone)
+	location, err := ddl.Zone(zone)
 	if err != nil {
 		return "", err
 	}

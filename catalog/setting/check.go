@@ -1,4 +1,4 @@
-package catalog
+package setting
 
 import (
 	"errors"
@@ -125,7 +125,7 @@ func checkZone(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
-	if _, err := Zone(value); err != nil {
+	if _, err := ddl.Zone(value); err != nil {
 		return "", errors.New("it is a name such as 'Europe/Berlin' or an offset such as '+02:00'")
 	}
 	return value, nil

@@ -1,22 +1,22 @@
-package catalog
+package setting
 
 import (
 	"math"
 	"strings"
 )
 
-// SettingKind is how a setting's value is read.
-type SettingKind string
+// Kind is how a setting's value is read.
+type Kind string
 
 // The kinds of settings.
 const (
-	KindBool     SettingKind = "boolean"     // ON or OFF
-	KindInt      SettingKind = "integer"     // clamped to its range
-	KindDuration SettingKind = "duration"    // 1d12h, 30m, 45s
-	KindTime     SettingKind = "time of day" // HH:MM +ZZZZ
-	KindZone     SettingKind = "time zone"   // name, offset or empty
-	KindDate     SettingKind = "date"        // YYYY-MM-DD
-	KindChoice   SettingKind = "choice"      // one of a list
+	KindBool     Kind = "boolean"     // ON or OFF
+	KindInt      Kind = "integer"     // clamped to its range
+	KindDuration Kind = "duration"    // 1d12h, 30m, 45s
+	KindTime     Kind = "time of day" // HH:MM +ZZZZ
+	KindZone     Kind = "time zone"   // name, offset or empty
+	KindDate     Kind = "date"        // YYYY-MM-DD
+	KindChoice   Kind = "choice"      // one of a list
 )
 
 // Setting is one line of the table that SQL variables, options of the command line, environment, TOML and the
@@ -24,7 +24,7 @@ const (
 type Setting struct {
 	Name    string
 	Alias   string // TiDB's name for it; empty for ours
-	Kind    SettingKind
+	Kind    Kind
 	Default string
 	Min     int64
 	Max     int64
@@ -80,8 +80,14 @@ const (
 	HTTPTrigger        = "ttl_http_trigger"
 )
 
-// AllSettings returns the table, TiDB's settings first. TiDB's have its defaults and ranges.
-func AllSettings() []Setting {
+// The choices that something depends on.
+const (
+	AroundFollow = "follow"
+	RestoreArm   = "arm"
+)
+
+// All returns the table, TiDB's settings first. TiDB's have its defaults and ranges.
+func All() []Setting {
 	const none = math.MaxInt64
 	return []Setting{
 		{
@@ -161,11 +167,11 @@ func AllSettings() []Setting {
 				"more than ttl_brake_rows and ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one table.",
 		},
 		{
-			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", "arm"}, Scope: "cluster", Holds: HoldsNew,
+			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
 			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
 		},
 		{
-			Name: Around, Kind: KindChoice, Default: followDirect, Choices: []string{followDirect, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
+			Name: Around, Kind: KindChoice, Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
 			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not depend on, or by a rebuild: follow goes on " +
 				"with the same table, and waits for APPROVE where rows may be others'; disarm stops it until a person arms it.",
 		},
@@ -204,9 +210,9 @@ func AllSettings() []Setting {
 	}
 }
 
-// FindSetting returns a setting by its name or by TiDB's, in any letter case.
-func FindSetting(name string) (Setting, bool) {
-	for _, s := range AllSettings() {
+// Find returns a setting by its name or by TiDB's, in any letter case.
+func Find(name string) (Setting, bool) {
+	for _, s := range All() {
 		if strings.EqualFold(name, s.Name) || s.Alias != "" && strings.EqualFold(name, s.Alias) {
 			s.spelled = name
 			return s, true

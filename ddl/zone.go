@@ -1,4 +1,4 @@
-package catalog
+package ddl
 
 import (
 	"errors"

@@ -1,0 +1,49 @@
+package setting
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the reference pages anew")
+
+// page is docs/reference/settings.md.
+func page() string {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, s := range All() {
+		b.WriteString(s.Markdown())
+	}
+	return b.String()
+}
+
+const intro = `# Settings
+
+Set with ` + "`SET GLOBAL name = value`" + ` through the proxy, read with ` + "`SELECT @@name`, `SHOW VARIABLES LIKE '%ttl%'` or `SHOW TTL VARIABLES`" + `.
+They are kept in the catalog and hold for all proxies of it. Ten have a second name that TiDB knows. Numbers out of range are clamped with
+warning 1292, and ` + "`SET GLOBAL name = DEFAULT`" + ` leaves a setting as if nobody had ever set it.
+
+Once the statement has answered, no row goes by the old value, on any node: the batches that were planned by it are refused, and work
+goes on, within a second, by the new one. The last column says what else there is to a change.
+
+Options of the program itself are in [options.md](options.md).
+
+| setting | default | values | counts per | meaning | a change holds |
+|---|---|---|---|---|---|
+`
+
+func TestSettingsPageIsUpToDate(t *testing.T) {
+	t.Parallel()
+	const file = "../../docs/reference/settings.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(page()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != page() {
+		t.Errorf("%s (%v) is not what the table of settings says: run `make docs`", file, err)
+	}
+}

@@ -1,0 +1,81 @@
+package setting
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+func TestDefaultsAreValid(t *testing.T) {
+	t.Parallel()
+	for _, s := range All() {
+		stored, warning, refusal := s.Check(s.Default, time.UTC)
+		if stored != s.Default || warning != nil || refusal != nil {
+			t.Errorf("%s: got %q, %v, %v for its default %q", s.Name, stored, warning, refusal, s.Default)
+		}
+		if s.Text == "" || s.Scope == "" || s.Name != strings.ToLower(s.Name) {
+			t.Errorf("%s: incomplete row %+v", s.Name, s)
+		}
+	}
+}
+
+func TestSettingIsFoundByBothNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"ttl_job_enable": JobEnable, "TIDB_TTL_Job_Enable": JobEnable, "ttl_brake_rows": BrakeRows, "tidb_ttl_brake_rows": "", "": "",
+	} {
+		if got, found := Find(name); got.Name != want || found != (want != "") {
+			t.Errorf("%q: got %q, want %q", name, got.Name, want)
+		}
+	}
+}
+
+func TestCheckFollowsTiDBAndMySQL(t *testing.T) {
+	t.Parallel()
+	berlin := time.FixedZone("", 2*60*60)
+	for _, c := range []struct {
+		name, value, want string
+		warning, refusal  uint16
+	}{
+		{JobEnable, "off", "OFF", 0, 0},
+		{JobEnable, "1", "ON", 0, 0},
+		{JobEnable, "maybe", "", 0, 1231},
+		{ScanBatchSize, "0", "1", 1292, 0},
+		{ScanBatchSize, "99999", "10240", 1292, 0},
+		{ScanBatchSize, "many", "", 0, 1232},
+		{ScanBatchSize, "1.5", "", 0, 1232},
+		{DeleteRateLimit, "9223372036854775808", "9223372036854775807", 1292, 0},
+		{RunningTasks, "-1", "-1", 0, 0},
+		{RunningTasks, "0", "1", 1292, 0},
+		{RunningTasks, "-2", "1", 1292, 0},
+		{RunningTasks, "257", "256", 1292, 0},
+		{WindowStart, "1:05", "01:05 +0200", 0, 0},
+		{WindowStart, "23:10 -0330", "23:10 -0330", 0, 0},
+		{WindowEnd, "25:00", "", 0, 1231},
+		{Restore, "ARM", "arm", 0, 0},
+		{Restore, "never", "", 0, 1231},
+		{StaleHold, "0s", "1s", 1292, 0},
+		{StaleHold, "1d12h", "1d12h", 0, 0},
+		{StaleHold, "soon", "", 0, 1231},
+		{DefaultTimeZone, "Europe/Berlin", "Europe/Berlin", 0, 0},
+		{DefaultTimeZone, "+05:30", "+05:30", 0, 0},
+		{DefaultTimeZone, "CEST", "", 0, 1231},
+		{DateFloor, "2001-02-30", "", 0, 1231},
+		{HistoryDays, "0", "1", 1292, 0},
+	} {
+		s, _ := Find(c.name)
+		got, warning, refusal := s.Check(c.value, berlin)
+		if got != c.want || code(warning) != c.warning || code(refusal) != c.refusal {
+			t.Errorf("%s = %s: got %q, warning %v, refusal %v, want %q, %d, %d", c.name, c.value, got, warning, refusal, c.want, c.warning, c.refusal)
+		}
+	}
+}
+
+func code(e *ddl.Error) uint16 {
+	if e == nil {
+		return 0
+	}
+	return e.Code
+}

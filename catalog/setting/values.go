@@ -1,0 +1,89 @@
+package setting
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Unset is the value that takes a setting back to its default, as if nobody had ever set it.
+const Unset = ""
+
+// Values are the settings as they are now, by name, all of them.
+type Values map[string]string
+
+// Defaults are the settings of a catalog in which nothing was set.
+func Defaults() Values {
+	v := Values{}
+	for _, s := range All() {
+		v[s.Name] = s.Default
+	}
+	return v
+}
+
+// Bool returns whether a setting is ON.
+func (v Values) Bool(name string) bool { return v[name] == "ON" }
+
+// Int returns a number.
+func (v Values) Int(name string) int64 {
+	n, err := strconv.ParseInt(v[name], 10, 64)
+	if err != nil {
+		n, _ = strconv.ParseInt(Defaults()[name], 10, 64)
+	}
+	return n
+}
+
+// Duration returns a length of time.
+func (v Values) Duration(name string) time.Duration {
+	d, err := ddl.Duration(v[name])
+	if err != nil {
+		d, _ = ddl.Duration(Defaults()[name])
+	}
+	return d
+}
+
+// Reading is the values as they were read, together with what is known about them.
+type Reading struct {
+	Values
+	// Revision is refused, once a setting has been changed, of everybody who wants to delete by the values before.
+	Revision uint64
+	said     map[string]bool
+}
+
+// NewReading is one in which nothing was set.
+func NewReading(revision uint64) Reading {
+	return Reading{Values: Defaults(), Revision: revision, said: map[string]bool{}}
+}
+
+// Take adds what somebody has set. A setting that this version does not know is left out.
+func (r Reading) Take(name, value string) {
+	if _, known := r.Values[name]; known && value != Unset {
+		r.Values[name], r.said[name] = value, true
+	}
+}
+
+// Said reports whether somebody has set a setting, be it to its default.
+func (r Reading) Said(name string) bool { return r.said[name] }
+
+// Bound is a number that limits something only once it has been set; 0 for no limit.
+func (r Reading) Bound(name string) int {
+	if !r.Said(name) {
+		return 0
+	}
+	return int(r.Int(name))
+}
+
+// Window is the one of TiDB's variables, in UTC; nil when they do not say one.
+func (v Values) Window() *ddl.Window {
+	start, err := time.Parse(timeLayout, v[WindowStart])
+	if err != nil {
+		return nil
+	}
+	end, err := time.Parse(timeLayout, v[WindowEnd])
+	if err != nil {
+		return nil
+	}
+	w := ddl.NewWindow(start.UTC(), end.UTC())
+	return &w
+}
