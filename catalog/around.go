@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // What statements around the proxy have made of a table is followed as far as it can be told. The
@@ -142,7 +143,7 @@ func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, pla
 	query := fmt.Sprintf(selectAnyRow, t, inPartition(place.Partition), same)
 	err := conn.QueryRowContext(ctx, query).Scan(&rows, &unchanged)
 	switch {
-	case isServerError(err, errTableAccess, errColumnAccess, errDBAccess):
+	case isServerError(err, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeSchemaDenied):
 		return false, nil
 	case err != nil:
 		return false, err

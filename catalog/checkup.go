@@ -74,7 +74,7 @@ func (c *checkup) tried(err error, level Level, name, can, cannot, grant string)
 	switch {
 	case err == nil:
 		c.ok(name, "%s", can)
-	case isServerError(err, errDBAccess, errTableAccess, errColumnAccess, errSpecificAccess):
+	case isServerError(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
 		c.bad(level, name, cannot, grant)
 	default:
 		return fmt.Errorf("check %s: %w", name, err)
@@ -148,7 +148,7 @@ func (c *checkup) ownSchema(ctx context.Context) error {
 	if c.store == nil {
 		steps = nil // the schema may not be there, and is not ours to make now
 		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
-		if isServerError(err, errNoTable, errNoDatabase, errBadTable) {
+		if isServerError(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
 			err = nil
 		}
 	}
@@ -242,7 +242,7 @@ func (c *checkup) tableRights(ctx context.Context) error {
 		switch {
 		case err == nil:
 			allowed++
-		case isServerError(err, errTableAccess, errColumnAccess):
+		case isServerError(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
 			c.bad(LevelError, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
 		default:
 			c.bad(LevelWarning, "table "+p.Table.String(), err.Error(), "")

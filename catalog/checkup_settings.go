@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // variable returns a global variable; "" for one the server does not know.
@@ -116,7 +118,7 @@ func (c *checkup) zone(ctx context.Context) error {
 func (c *checkup) boundAccounts(ctx context.Context) error {
 	const name, shown = "client hosts", 5
 	rows, err := c.db.QueryContext(ctx, selectBoundAccounts)
-	if isServerError(err, errDBAccess, errTableAccess, errColumnAccess) {
+	if isServerError(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
 		c.ok(name, "accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not work through a proxy as they are, by: %s", selectBoundAccounts)
 		return nil
 	}

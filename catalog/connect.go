@@ -8,30 +8,8 @@ import (
 	"slices"
 
 	"github.com/go-sql-driver/mysql"
-)
 
-// Server error numbers this package decides on.
-const (
-	errNoDatabase     = 1049
-	errNoTable        = 1146
-	errNoVariable     = 1193
-	errLockWait       = 1205
-	errDeadlock       = 1213
-	errSnapshot       = 1020 // MariaDB: the row changed since the snapshot
-	errDuplicate      = 1062
-	errColumnThere    = 1060
-	errKeyThere       = 1061
-	errKeyGone        = 1091
-	errCheckThere     = 3822
-	errNoParent       = 1452
-	errCheckMariaDB   = 4025
-	errCheckMySQL     = 3819
-	errDBAccess       = 1044
-	errTableAccess    = 1142
-	errColumnAccess   = 1143
-	errSpecificAccess = 1227
-	errBadTable       = 1051
-	errNoColumn       = 1054
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are the same whatever
@@ -67,7 +45,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, errors.Join(errors.New("driver cannot run statements"), conn.Close())
 	}
 	for _, q := range c.setup {
-		if _, err := exec.ExecContext(ctx, q, nil); err != nil && !isServerError(err, errNoVariable) {
+		if _, err := exec.ExecContext(ctx, q, nil); err != nil && !isServerError(err, ddl.CodeUnknownVariable) {
 			return nil, errors.Join(fmt.Errorf("set up session: %w", err), conn.Close())
 		}
 	}

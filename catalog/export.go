@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
@@ -134,7 +135,7 @@ func (s *Store) complete(ctx context.Context) error {
 		selectPolicies, selectJobs, selectTasks, selectSchedules, selectSettings, selectLineage, selectGeneration, selectGlobalPause,
 	} {
 		_, err := answers(ctx, s.db, s.sql(q))
-		if isServerError(err, errNoTable, errNoColumn) {
+		if isServerError(err, ddl.CodeNoTable, ddl.CodeUnknownColumn) {
 			return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again", ErrDamagedCatalog, err, s.cfg.Schema)
 		}
 		if err != nil {

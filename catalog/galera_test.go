@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as data source names with blanks between.
@@ -72,7 +74,7 @@ func TestGaleraRejectsABatchThatCommitsAfterTheChange(t *testing.T) {
 		if err := change(p); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := tx.Commit(); !isServerError(err, errDeadlock) {
+		if err := tx.Commit(); !isServerError(err, ddl.CodeDeadlock) {
 			t.Errorf("%s: the batch's commit: got %v, want it rejected", name, err)
 		}
 		if n := a.scalar(t, "SELECT COUNT(*) FROM "+p.Table.String()); n != 1 {
@@ -98,7 +100,7 @@ func TestGaleraRejectsAJobCreatedBesideAPause(t *testing.T) {
 	if err := b.Pause(t.Context(), "dba", p.ID, "", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Commit(); !isServerError(err, errDeadlock) {
+	if err := tx.Commit(); !isServerError(err, ddl.CodeDeadlock) {
 		t.Errorf("got %v, want the job rejected", err)
 	}
 	if _, err := a.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: p.CreatedAt}); !errors.Is(err, ErrStopped) {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // innodbName returns, as SQL, what InnoDB calls a table or one of its partitions: on MySQL as people do, on MariaDB as it
@@ -39,7 +41,7 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 	}
 
 	rows, err := conn.QueryContext(ctx, query)
-	if isServerError(err, errSpecificAccess) {
+	if isServerError(err, ddl.CodeRightNeeded) {
 		return nil, nil
 	}
 	if err != nil {
@@ -55,7 +57,7 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 		ids[part] = append(ids[part], id)
 		return struct{}{}, err
 	})
-	if isServerError(err, errSpecificAccess) {
+	if isServerError(err, ddl.CodeRightNeeded) {
 		return nil, nil
 	}
 	return ids, err

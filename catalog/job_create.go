@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // NewRun is what starts together: the job of a table, or those of all its partitions. They are of one policy, in one version.
@@ -162,9 +163,9 @@ func estimated(jobs []NewJob) *uint64 {
 func (s *Store) insertJobs(ctx context.Context, tx *sql.Tx, jobs []NewJob) ([]Job, error) {
 	err := insertRows(ctx, s, tx, insertJob, jobValues, jobs, jobRow)
 	switch {
-	case isServerError(err, errDuplicate):
+	case isServerError(err, ddl.CodeDuplicateKey):
 		return nil, ErrJobOpen
-	case isServerError(err, errNoParent):
+	case isServerError(err, ddl.CodeNoParent):
 		return nil, ErrStopped // the policy is gone
 	case err != nil:
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Lineage tells where this catalog has lived and how far. A copy of a data directory keeps every id and time inside the
@@ -141,7 +143,7 @@ func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	var advanced sql.Null[time.Time]
 	var age sql.Null[int64]
 	err = member.QueryRowContext(ctx, s.sql(selectGeneration)).Scan(&there.CatalogID, &there.Generation, &advanced, &age)
-	if isServerError(err, errNoDatabase, errNoTable) || err == nil && there.CatalogID != here.CatalogID {
+	if isServerError(err, ddl.CodeNoDatabase, ddl.CodeNoTable) || err == nil && there.CatalogID != here.CatalogID {
 		return nil
 	}
 	if err != nil {

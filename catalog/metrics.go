@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Metrics time the catalog's statements, and count those that fail and the events they tell of.
@@ -62,7 +64,7 @@ func failure(err error) string {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return ""
-	case isServerError(err, errDeadlock, errSnapshot, errLockWait):
+	case isServerError(err, ddl.CodeDeadlock, ddl.CodeSnapshot, ddl.CodeLockWait):
 		return "conflict"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 func TestOnlyFailuresAreCounted(t *testing.T) {
@@ -22,7 +24,7 @@ func TestOnlyFailuresAreCounted(t *testing.T) {
 		{context.Canceled, ""},
 		{ErrLeaseHeld, ""},
 		{fmt.Errorf("claim task: %w", ErrNoTask), ""},
-		{&mysql.MySQLError{Number: errDeadlock}, "conflict"},
+		{&mysql.MySQLError{Number: ddl.CodeDeadlock}, "conflict"},
 		{fmt.Errorf("beat: %w", context.DeadlineExceeded), "timeout"},
 		{&mysql.MySQLError{Number: 1146}, "server"},
 		{mysql.ErrInvalidConn, "connection"},

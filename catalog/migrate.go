@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 //go:embed migrations/*.sql
@@ -116,7 +118,7 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 func (s *Store) migrated(ctx context.Context, conn *sql.Conn, steps []migration) (bool, error) {
 	applied, err := s.applied(ctx, conn)
 	if err != nil {
-		if isServerError(err, errNoDatabase, errNoTable) {
+		if isServerError(err, ddl.CodeNoDatabase, ddl.CodeNoTable) {
 			return false, nil
 		}
 		return false, err
@@ -159,7 +161,7 @@ func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 	}
 	for _, q := range m.statements {
 		_, err := conn.ExecContext(ctx, q)
-		if isServerError(err, errColumnThere, errKeyThere, errKeyGone, errCheckThere) {
+		if isServerError(err, ddl.CodeDuplicateColumn, ddl.CodeDuplicateIndex, ddl.CodeNoIndex, ddl.CodeDuplicateCheck) {
 			continue // a crash came between the statement and the note of it
 		}
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 func TestDeclareIsReadBackAsItWas(t *testing.T) {
@@ -290,7 +292,7 @@ func TestSchemaRefusesForbiddenStates(t *testing.T) {
 			"INSERT INTO {generation} (id) VALUES (2)",
 		} {
 			_, err := b.db.ExecContext(t.Context(), b.sql(q))
-			if !isServerError(err, errCheckMariaDB, errCheckMySQL) {
+			if !isServerError(err, ddl.CodeCheckMariaDB, ddl.CodeCheckMySQL) {
 				t.Errorf("%s: got %v, want a violated CHECK", q, err)
 			}
 		}

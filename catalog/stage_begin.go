@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock. One of Commit, Discard and
@@ -125,7 +127,7 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 		}
 		d := Declaration{Table: in.Table, Rule: *in.Rule, Hold: in.Hold}
 		id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
-		if isServerError(err, errDuplicate) {
+		if isServerError(err, ddl.CodeDuplicateKey) {
 			err = ErrTableInDDL // somebody else was faster
 		}
 		return id, err

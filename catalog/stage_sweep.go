@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // judge tells from the tables whether a DDL has happened.
@@ -210,7 +212,7 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 func seesProcesses(ctx context.Context, db execer) (bool, error) {
 	var one sql.Null[int]
 	err := db.QueryRowContext(ctx, probeProcess).Scan(&one)
-	if isServerError(err, errSpecificAccess) {
+	if isServerError(err, ddl.CodeRightNeeded) {
 		return false, nil
 	}
 	if err != nil && !isNoRows(err) {

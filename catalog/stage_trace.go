@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // A DDL ends on the client's connection, and lets go of the table there; only then can we look. Nothing that others could not use
@@ -59,7 +61,7 @@ func (s *Store) newest(ctx context.Context) (o origin, err error) {
 		query = selectNewestMariaDB
 	}
 	err = s.db.QueryRowContext(ctx, s.sql(query)).Scan(&o.Server, &o.Newest)
-	if isServerError(err, errSpecificAccess) {
+	if isServerError(err, ddl.CodeRightNeeded) {
 		return o, nil // there are no ids to compare it with, either
 	}
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // txAttempts bounds how often a transaction that lost against another is run again.
@@ -20,7 +22,7 @@ func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) er
 	for attempt := range txAttempts {
 		err = s.txOnce(ctx, fn)
 		s.db.metrics.failed(err)
-		if err == nil || !isServerError(err, errDeadlock, errSnapshot, errLockWait) {
+		if err == nil || !isServerError(err, ddl.CodeDeadlock, ddl.CodeSnapshot, ddl.CodeLockWait) {
 			break
 		}
 		if wait(ctx, backoff(attempt)) != nil {

@@ -14,21 +14,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("ERROR %d (%s): %s", e.Code, e.State, e.Message)
 }
 
-// The numbers of the errors we raise: the first group is TiDB's own, the second MySQL's.
 const (
-	CodeUnsupportedColumn  = 8148
-	CodeColumnNeeded       = 8149
-	CodeNoTTL              = 8150
-	CodeTemporaryTable     = 8151
-	CodeReferencedTable    = 8152
-	CodeUnsupportedKey     = 8153
-	CodeUnsupportedDDL     = 8200
-	CodeUnknownColumn      = 1054
-	CodeSyntax             = 1064
-	CodeWrongObject        = 1347
-	CodeWrongValue         = 1525
-	CodeUnknownTimeZone    = 1298
-	CodeUnknownError       = 1105
 	stateGeneral           = "HY000"
 	stateSyntax            = "42000"
 	stateUnknownColumn     = "42S22"

@@ -69,5 +69,5 @@ func approvalNote(p catalog.Policy, rows *uint64) Note {
 	if rows != nil {
 		text = fmt.Sprintf("TTL of %s: this run may delete up to %d rows; beyond that it asks again", p.Table, *rows)
 	}
-	return Note{Level: "Note", Code: codeNote, Message: text}
+	return Note{Level: "Note", Code: ddl.CodeNote, Message: text}
 }

@@ -14,5 +14,5 @@ func asWireError(e *ddl.Error) *wire.Error {
 
 // refuse is an error with a sentence of ours.
 func refuse(format string, args ...any) *wire.Error {
-	return &wire.Error{Code: codeUnknown, State: "HY000", Message: fmt.Sprintf(format, args...)}
+	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: fmt.Sprintf(format, args...)}
 }

@@ -6,11 +6,9 @@ import (
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
-
-// codeNote is ER_YES, under which MySQL sends its own notes.
-const codeNote = 1003
 
 // noteState tells the client when the policy that a statement has changed deletes nothing.
 func (t *turn) noteState(p catalog.Policy) {
@@ -31,7 +29,7 @@ func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catal
 	if err != nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated", slog.Any("err", err))
 		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL shows them", table)
-		t.notes = append(t.notes, Note{Level: "Note", Code: codeNote, Message: unknown})
+		t.notes = append(t.notes, Note{Level: "Note", Code: ddl.CodeNote, Message: unknown})
 		t.notes = append(t.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
 		return
 	}
@@ -67,7 +65,7 @@ func (t *turn) noteUnfit(ctx context.Context, table catalog.Table) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	if unfit, err := plan.Unfit(ctx, t.DB, table.Schema, table.Name); err == nil && unfit != "" {
-		t.notes = append(t.notes, Note{Level: "Warning", Code: codeNote, Message: "jobs will wait: " + unfit})
+		t.notes = append(t.notes, Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
 	}
 }
 
@@ -77,10 +75,10 @@ func previewNotes(p *plan.Preview) []Note {
 	if p.Seen != nil && p.Seen.NewestDue != "" && p.Due > 0 {
 		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}
-	notes := []Note{{Level: "Note", Code: codeNote, Message: due}}
+	notes := []Note{{Level: "Note", Code: ddl.CodeNote, Message: due}}
 	notes = append(notes, zoneNotes(p.TimeZone, p.ZoneFrom)...)
 	for _, w := range p.Warnings {
-		notes = append(notes, Note{Level: "Warning", Code: codeNote, Message: w})
+		notes = append(notes, Note{Level: "Warning", Code: ddl.CodeNote, Message: w})
 	}
 	return notes
 }
@@ -90,5 +88,5 @@ func zoneNotes(zone, from string) []Note {
 	if zone == "" {
 		return nil
 	}
-	return []Note{{Level: "Note", Code: codeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from)}}
+	return []Note{{Level: "Note", Code: ddl.CodeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from)}}
 }

@@ -27,7 +27,7 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 		return err
 	})
 	var unseen *wire.Error
-	if !errors.As(err, &unseen) || unseen.Code != codeLockWait && unseen.Code != codeNoTable && unseen.Code != codeDenied {
+	if !errors.As(err, &unseen) || unseen.Code != ddl.CodeLockWait && unseen.Code != ddl.CodeNoTable && unseen.Code != ddl.CodeTableDenied {
 		if err != nil {
 			return p, err
 		}
@@ -37,7 +37,7 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 	if p, err = a.Store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
 		return p, unseen
 	}
-	if err == nil && unseen.Code == codeDenied && a.account != p.Owner && a.maySet(x) != nil {
+	if err == nil && unseen.Code == ddl.CodeTableDenied && a.account != p.Owner && a.maySet(x) != nil {
 		return p, unseen // as for a table without a policy
 	}
 	return p, err

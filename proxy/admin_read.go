@@ -13,9 +13,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// codeNotSession is ER_INCORRECT_GLOBAL_LOCAL_VAR.
-const codeNotSession = 1238
-
 // readNames answers a statement that reads our settings or TiDB's tables: they are replaced in place, by their values and by
 // derived tables over the rows that this client may see, and the server does the rest.
 func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s *ddl.ReadNames) error {
@@ -98,7 +95,7 @@ func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 			continue
 		}
 		if ref.Scope == ddl.ScopeSession {
-			return nil, &wire.Error{Code: codeNotSession, State: "HY000", Message: "Variable '" + ref.Variable + "' is a GLOBAL variable"}
+			return nil, &wire.Error{Code: ddl.CodeNotSession, State: "HY000", Message: "Variable '" + ref.Variable + "' is a GLOBAL variable"}
 		}
 		refs = append(refs, ref)
 	}

@@ -40,7 +40,7 @@ func briefly(x *exchange, ask func() error) error {
 // its own value. Where clouds give that right to nobody, the right to change the catalog's settings by hand counts as well.
 func (a *admin) maySet(x *exchange) error {
 	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
-	if !refusedWith(err, codeNotAllowed) {
+	if !refusedWith(err, ddl.CodeRightNeeded) {
 		return err
 	}
 	setting := ddl.Name{Schema: a.Store.Schema(), Table: "setting"}
@@ -60,6 +60,3 @@ func (a *admin) maySet(x *exchange) error {
 	}
 	return err
 }
-
-// codeNotAllowed is ER_SPECIFIC_ACCESS_DENIED_ERROR.
-const codeNotAllowed = 1227

@@ -11,12 +11,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// The numbers MySQL answers to SET with.
-const (
-	codeUnknownVariable = 1193
-	codeGlobalVariable  = 1229
-)
-
 // set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are judged first, then the server
 // sets its own, then ours are stored, all or none.
 func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error {
@@ -66,10 +60,10 @@ func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked)
 func (a *admin) maySetAll(x *exchange, s *ddl.SetVariables) error {
 	for _, v := range s.Ours {
 		if _, known := setting.Find(v.Name); !known {
-			return &wire.Error{Code: codeUnknownVariable, State: "HY000", Message: "Unknown system variable '" + v.Name + "'"}
+			return &wire.Error{Code: ddl.CodeUnknownVariable, State: "HY000", Message: "Unknown system variable '" + v.Name + "'"}
 		}
 		if v.Scope != ddl.ScopeGlobal {
-			return &wire.Error{Code: codeGlobalVariable, State: "HY000", Message: "Variable '" + v.Name + "' is a GLOBAL variable and should be set with SET GLOBAL"}
+			return &wire.Error{Code: ddl.CodeGlobalVariable, State: "HY000", Message: "Variable '" + v.Name + "' is a GLOBAL variable and should be set with SET GLOBAL"}
 		}
 	}
 	return a.maySet(x)

@@ -57,7 +57,7 @@ func grows(l ddl.List) bool {
 // shownTable finds the table that a name means to the client, who may see it without the rights for SHOW CREATE TABLE.
 func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
 	t, err := a.resolveTable(name)
-	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != codeDenied {
+	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != ddl.CodeTableDenied {
 		return t, err
 	}
 	t, _ = a.table(name)

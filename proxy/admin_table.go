@@ -5,9 +5,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// codeLockWait is ER_LOCK_WAIT_TIMEOUT.
-const codeLockWait = 1205
-
 // resolveTable finds the table that a name means in the client's session. It is an error if the client may not see it, if
 // it is not a table, or if a temporary table hides it.
 func (a *admin) resolveTable(name ddl.Name) (catalog.Table, error) {

@@ -206,10 +206,10 @@ func TestPauseAndResume(t *testing.T) {
 		run(t, db, "RESUME TTL")
 		for query, want := range map[string]uint16{
 			"PAUSE TTL FOR nothing":                   1146,
-			"PAUSE TTL FOR orders UNTIL '1999-01-01'": codeUnknown,
-			"PAUSE TTL FOR orders UNTIL 'tomorrow'":   codeWrongTime,
-			"PAUSE TTL FOR orders UNTIL '25:00'":      codeWrongTime,
-			"PAUSE TTL FOR orders UNTIL '31:10:01'":   codeWrongTime,
+			"PAUSE TTL FOR orders UNTIL '1999-01-01'": ddl.CodeUnknownError,
+			"PAUSE TTL FOR orders UNTIL 'tomorrow'":   ddl.CodeTruncated,
+			"PAUSE TTL FOR orders UNTIL '25:00'":      ddl.CodeTruncated,
+			"PAUSE TTL FOR orders UNTIL '31:10:01'":   ddl.CodeTruncated,
 		} {
 			if code, message := refused(t, db, query); code != want {
 				t.Errorf("%s: error %d (%s), want %d", query, code, message, want)
@@ -315,7 +315,7 @@ func TestTrust(t *testing.T) {
 		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Deleting'"); !slices.Equal(got, []string{"Deleting|OFF"}) {
 			t.Errorf("after looking: %q", got)
 		}
-		if code, message := refused(t, db, "TRUST TTL SERVER 'another'"); code != codeUnknown || !strings.Contains(message, "not 'another'") {
+		if code, message := refused(t, db, "TRUST TTL SERVER 'another'"); code != ddl.CodeUnknownError || !strings.Contains(message, "not 'another'") {
 			t.Errorf("another server: error %d (%s)", code, message)
 		}
 		if got := rows(t, db, statement); !slices.Contains(got, "Policies held|no") || !slices.Contains(got, "Server trusted|yes") {

@@ -5,11 +5,9 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
-
-// codeWrongTime is ER_TRUNCATED_WRONG_VALUE.
-const codeWrongTime = 1292
 
 var (
 	clockLike = regexp.MustCompile(`^\d+:\d+(:\d+)?$`)
@@ -51,5 +49,5 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 }
 
 func wrongTime(text string) error {
-	return &wire.Error{Code: codeWrongTime, State: "22007", Message: "Incorrect DATETIME value: '" + text + "'; it is a date and time, or a time of day"}
+	return &wire.Error{Code: ddl.CodeTruncated, State: "22007", Message: "Incorrect DATETIME value: '" + text + "'; it is a date and time, or a time of day"}
 }

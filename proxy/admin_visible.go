@@ -97,7 +97,7 @@ func (t *turn) veilNotes() error {
 // veilError does it to a refusal of ours. The server's own name what the client has named.
 func (t *turn) veilError(err error) error {
 	e, ok := errors.AsType[*wire.Error](err)
-	if !ok || e.Code != codeUnknown {
+	if !ok || e.Code != ddl.CodeUnknownError {
 		return err
 	}
 	veiled := *e
@@ -143,7 +143,7 @@ func (t *turn) mightRead(table catalog.Table) (bool, error) {
 		return false, nilIfRefused(err)
 	}
 	_, err = t.x.Ask("EXPLAIN SELECT 1 FROM " + name)
-	return refusedWith(err, codeNoTable, codeNoDatabase), nilIfRefused(err)
+	return refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase), nilIfRefused(err)
 }
 
 // nilIfRefused leaves out an error that the server or we have told the client, to whom it means no.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
@@ -64,7 +65,7 @@ func TestNextBackendTakesOver(t *testing.T) {
 // A server that refuses for its own reasons is not dead: the client hears them.
 func TestServersOwnRefusalIsPassedOn(t *testing.T) {
 	t.Parallel()
-	e := &wire.Error{Code: codeTooMany, Message: "Too many connections"}
+	e := &wire.Error{Code: ddl.CodeTooManyConnections, Message: "Too many connections"}
 	full := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, e.AppendBare(nil)), wiretest.ExpectClose()})
 	p := startEdge(t, BackendsConfig{Addresses: []string{full, deadAddress(t)}, CheckInterval: time.Hour}, Config{})
 	play(t, p.address, wiretest.Expect(0, e.AppendBare(nil)), wiretest.ExpectClose())
@@ -73,7 +74,7 @@ func TestServersOwnRefusalIsPassedOn(t *testing.T) {
 func TestAllBackendsDead(t *testing.T) {
 	t.Parallel()
 	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t), deadAddress(t)}, CheckInterval: time.Hour}, Config{})
-	play(t, p.address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
+	play(t, p.address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
 	if err := p.Ready(); err == nil {
 		t.Error("ready without a backend")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -118,7 +119,7 @@ func (b *bridge) switched(payload []byte) error {
 	case b.plugin == pluginSHA256 && b.differs():
 		b.expects = passwordNext
 	case (b.plugin == pluginClear || b.plugin == pluginDialog) && b.client.private() && !b.server.private():
-		return &wire.Error{Code: codeAccessDenied, State: "28000", Message: fmt.Sprintf(
+		return &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: fmt.Sprintf(
 			"ttlproxy: the account's plugin (%s) would send the password in the clear to the backend: set backend-tls to as-client or always", b.plugin)}
 	}
 	return nil
@@ -179,14 +180,11 @@ func (b *bridge) decrypted(payload []byte) (move, error) {
 	}
 	password, err := key.decryptPassword(payload, b.salt)
 	if err != nil {
-		return move{}, &wire.Error{Code: codeAccessDenied, State: "28000", Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
+		return move{}, &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
 			"A client that keeps the server's public key needs the proxy's instead, or the proxy the server's private key (rsa-key), or use TLS"}
 	}
 	return move{toServer: password}, nil
 }
-
-// codeAccessDenied is ER_ACCESS_DENIED_ERROR.
-const codeAccessDenied = 1045
 
 // Names of plugins that nobody has, as long as those they take the place of.
 const (

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Configure makes connections of the engine and the catalog go where new sessions go, and follow when that changes: an open one is cut
@@ -147,13 +149,12 @@ func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) H
 // wellDespite reports whether an error says more about the account that asks than about the server: one without a right, or for which there
 // is no room, must not make a good server look dead. But a node that is not in its cluster, shuts down or does not let us in is of no use.
 func wellDespite(err error) bool {
-	const notReady, shutdown, hostBlocked, hostRefused = 1047, 1053, 1129, 1130
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return false
 	}
 	switch e.Number {
-	case notReady, shutdown, hostBlocked, hostRefused:
+	case ddl.CodeNotInCluster, ddl.CodeShutdown, ddl.CodeHostBlocked, ddl.CodeHostRefused:
 		return false
 	default:
 		return true

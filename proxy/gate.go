@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -178,8 +179,5 @@ func asError(err error) *wire.Error {
 	if err == nil {
 		err = errors.New("the statement was left without an answer")
 	}
-	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: " + err.Error()}
+	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: " + err.Error()}
 }
-
-// codeUnknown is ER_UNKNOWN_ERROR.
-const codeUnknown = 1105

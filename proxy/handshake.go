@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -38,7 +39,7 @@ func (s *session) handshake(ctx context.Context) error {
 	}
 	l, err := s.server.backends.dial(ctx, s.peer, s.client.LocalAddr())
 	if err != nil {
-		s.refuse(0, &wire.Error{Code: codeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
+		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
 		return err
 	}
 	s.setBackend(l.conn)
@@ -56,10 +57,6 @@ func (s *session) handshake(ctx context.Context) error {
 	s.bridge = h.bridge
 	return errors.Join(s.client.SetDeadline(time.Time{}), s.backend.SetDeadline(time.Time{}))
 }
-
-// codeCannotConnect is ER_CONNECT_TO_FOREIGN_DATA_SOURCE, "unable to connect to foreign data source". What a client says
-// itself when nobody answers (2003) cannot be sent to one: libmariadb takes 2000 to 2999 from a server for a broken packet.
-const codeCannotConnect = 1429
 
 // handshake is the state of a login.
 type handshake struct {
@@ -132,7 +129,7 @@ func (h *handshake) greet() error {
 		return errors.Join(errRefused, s.send(s.client, h.link.seq, payload))
 	}
 	if err := h.greeting.Decode(payload); err != nil {
-		s.refuse(0, &wire.Error{Code: codeCannotConnect, Message: "ttlproxy: the server's greeting: " + err.Error()})
+		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, Message: "ttlproxy: the server's greeting: " + err.Error()})
 		return fmt.Errorf("the server's greeting: %w", err)
 	}
 	h.server = h.greeting.Capabilities
@@ -140,7 +137,7 @@ func (h *handshake) greet() error {
 	able := h.server.Has(wire.SSL)
 	if h.link.mode == TLSAlways && !able && !h.bridge.server.unix {
 		err := fmt.Errorf("backend-tls is always, and %s has no TLS", h.link.address)
-		s.refuse(0, &wire.Error{Code: codeTLS, Message: "ttlproxy: " + err.Error()})
+		s.refuse(0, &wire.Error{Code: ddl.CodeTLS, Message: "ttlproxy: " + err.Error()})
 		return err
 	}
 	// The client's leg can have TLS where the backend's has none, unless both are to be alike.
@@ -167,10 +164,10 @@ func (h *handshake) respond(ctx context.Context) error {
 	var r wire.HandshakeResponse
 	if err := r.Decode(payload); err != nil {
 		if errors.Is(err, wire.ErrOldProtocol) {
-			s.refuse(seq+1, &wire.Error{Code: 1251, State: "08004", Message: "Client does not support authentication protocol requested by server; consider upgrading MySQL client"})
+			s.refuse(seq+1, &wire.Error{Code: ddl.CodeOldClient, State: "08004", Message: "Client does not support authentication protocol requested by server; consider upgrading MySQL client"})
 			return errors.Join(errRefused, err)
 		}
-		s.refuse(seq+1, &wire.Error{Code: 1043, State: "08S01", Message: "Bad handshake"})
+		s.refuse(seq+1, &wire.Error{Code: ddl.CodeHandshake, State: "08S01", Message: "Bad handshake"})
 		return err
 	}
 	if s.settings.TLS.required() && !h.bridge.client.private() {
@@ -181,7 +178,7 @@ func (h *handshake) respond(ctx context.Context) error {
 	if h.wantsTLS() {
 		wire.SetSSL(payload)
 		if err := h.encryptBackend(ctx, payload[:wire.SSLRequestSize], seq+h.shift); err != nil {
-			s.refuse(seq+1, &wire.Error{Code: codeTLS, State: "08S01", Message: "ttlproxy: " + err.Error()})
+			s.refuse(seq+1, &wire.Error{Code: ddl.CodeTLS, State: "08S01", Message: "ttlproxy: " + err.Error()})
 			return err
 		}
 	}
@@ -215,9 +212,6 @@ func (h *handshake) explain(err error) error {
 	}
 	return err
 }
-
-// codeTLS is ER_NET_READ_ERROR: the conversation broke off. A client's own number for it (2026) cannot be sent either.
-const codeTLS = 1158
 
 // encryptClient begins TLS on the client's leg. Not one byte behind the request has been read yet.
 func (h *handshake) encryptClient(ctx context.Context) error {

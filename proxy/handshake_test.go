@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
@@ -102,13 +103,13 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.ExpectClose()})
 	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
-	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
+	play(t, address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
 }
 
 func TestUnreachableServer(t *testing.T) {
 	t.Parallel()
 	address, _ := proxyFor(t, deadAddress(t), Config{}, pass)
-	play(t, address, wiretest.Receive(expectError(codeCannotConnect)), wiretest.ExpectClose())
+	play(t, address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
 }
 
 func expectError(code uint16) func([]byte, byte) error {

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 const (
-	perSession         = 2  // file descriptors: the client's connection and the backend's
-	apartFromSessions  = 64 // file descriptors: listeners, the engine, the catalog, the status page, logs
-	codeTooMany        = 1040
-	codeTooManyOfUser  = 1203
-	codeSecureRequired = 3159
+	perSession        = 2  // file descriptors: the client's connection and the backend's
+	apartFromSessions = 64 // file descriptors: listeners, the engine, the catalog, the status page, logs
 )
 
 // fitConnections bounds the number of connections by what there are file descriptors for. A bound that was asked for and does not fit
@@ -81,13 +79,13 @@ func (s *Server) leaveUser(e *session) {
 }
 
 func tooMany() *wire.Error {
-	return &wire.Error{Code: codeTooMany, State: "08004", Message: "Too many connections"}
+	return &wire.Error{Code: ddl.CodeTooManyConnections, State: "08004", Message: "Too many connections"}
 }
 
 func tooManyOf(user string) *wire.Error {
-	return &wire.Error{Code: codeTooManyOfUser, State: "42000", Message: fmt.Sprintf("User %s already has more than 'max_user_connections' active connections", user)}
+	return &wire.Error{Code: ddl.CodeTooManyOfUser, State: "42000", Message: fmt.Sprintf("User %s already has more than 'max_user_connections' active connections", user)}
 }
 
 func secureRequired() *wire.Error {
-	return &wire.Error{Code: codeSecureRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: require-tls)"}
+	return &wire.Error{Code: ddl.CodeTLSRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: require-tls)"}
 }

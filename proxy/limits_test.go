@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
@@ -18,7 +19,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	p := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}}, Config{MaxConnections: 2})
 	first, second := dialed(t, p.address), dialed(t, p.address)
 	await(t, func() bool { return p.count() == 2 })
-	play(t, p.address, wiretest.Receive(expectError(codeTooMany)), wiretest.ExpectClose())
+	play(t, p.address, wiretest.Receive(expectError(ddl.CodeTooManyConnections)), wiretest.ExpectClose())
 	first.Close()
 	second.Close()
 	await(t, func() bool { return p.count() == 0 })
@@ -77,7 +78,7 @@ func TestConnectionsOfAnAccountAreBounded(t *testing.T) {
 	}
 	refused := wiretest.Script{
 		wiretest.Receive(func([]byte, byte) error { return nil }), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
-		wiretest.Receive(expectError(codeTooManyOfUser)), wiretest.ExpectClose(),
+		wiretest.Receive(expectError(ddl.CodeTooManyOfUser)), wiretest.ExpectClose(),
 	}
 	if err := refused.Play(waiting); err != nil {
 		t.Error(err)
@@ -133,7 +134,7 @@ func TestOutOfDescriptors(t *testing.T) {
 		p.accept(t.Context(), &tightListener{Listener: l}, &sessions)
 		close(ended)
 	}()
-	if err := (wiretest.Script{wiretest.Receive(expectError(codeTooMany)), wiretest.ExpectClose()}).Play(first); err != nil {
+	if err := (wiretest.Script{wiretest.Receive(expectError(ddl.CodeTooManyConnections)), wiretest.ExpectClose()}).Play(first); err != nil {
 		t.Error(err)
 	}
 	play(t, l.Addr().String(), wiretest.LogIn(wiretest.Capabilities))

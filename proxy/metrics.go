@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -107,6 +108,6 @@ func (m *Metrics) refuse(e *wire.Error) {
 
 // refusals name the errors with which clients are turned away.
 var refusals = map[uint16]string{
-	codeTooMany: "connections", codeTooManyOfUser: "user_connections", codeSecureRequired: "no_tls",
-	codeCannotConnect: "no_backend", codeTLS: "tls", codeAccessDenied: "password",
+	ddl.CodeTooManyConnections: "connections", ddl.CodeTooManyOfUser: "user_connections", ddl.CodeTLSRequired: "no_tls",
+	ddl.CodeCannotConnect: "no_backend", ddl.CodeTLS: "tls", ddl.CodeAccessDenied: "password",
 }

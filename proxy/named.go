@@ -50,12 +50,9 @@ func (n *namedStatement) label() string {
 	return fmt.Sprintf("ttlproxy %d: only a plain EXECUTE runs this", n.number)
 }
 
-// outOfRange is how the mark ends.
-const outOfRange = 1690
-
 // marked finds the statement whose mark an answer is, or nil.
 func (t *turn) marked(h *held, meant []*namedStatement) (*namedStatement, error) {
-	if !h.Failed() || h.Code != outOfRange {
+	if !h.Failed() || h.Code != ddl.CodeOutOfRange {
 		return nil, nil //nolint:nilnil // it is the server's own answer
 	}
 	_, err := h.Result()

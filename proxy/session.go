@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -146,7 +147,7 @@ func (s *session) apologise(seq byte) {
 	if !quiet {
 		return
 	}
-	e := wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: internal error, this session ends"}
+	e := wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: internal error, this session ends"}
 	b, _ := wire.AppendPacket(nil, seq, e.Append(nil))
 	s.write(s.client, b) //nolint:errcheck // the session ends anyway
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// tableExistsNote is the number of the note with which CREATE TABLE IF NOT EXISTS leaves a table alone.
-const tableExistsNote = 1050
-
 // manyLooks is how often a table is looked for that comes and goes.
 const manyLooks = 20
 
@@ -18,7 +15,7 @@ const manyLooks = 20
 // given an ALTER that changes nothing: its refusal is the answer. When it finds a table all begins anew.
 func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if t.looks++; t.looks > manyLooks {
-		return &wire.Error{Code: codeLockWait, State: "HY000", Message: "ttlproxy: nothing was changed, because the table comes and goes; try again"}
+		return &wire.Error{Code: ddl.CodeLockWait, State: "HY000", Message: "ttlproxy: nothing was changed, because the table comes and goes; try again"}
 	}
 	table, err := t.spelledName(a.Table)
 	if err != nil {
@@ -28,7 +25,7 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if a.IfExists {
 		text = "ALTER TABLE IF EXISTS " + table
 	}
-	h, absent, err := t.noted(codeNoTable, func() (*held, error) { return t.x.HoldQuery(text) })
+	h, absent, err := t.noted(ddl.CodeNoTable, func() (*held, error) { return t.x.HoldQuery(text) })
 	switch {
 	case err != nil:
 		return err
@@ -41,7 +38,7 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 // createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there when we looked. When the server has
 // created one all the same, the client is told that it has no TTL.
 func (t *turn) createPresent() error {
-	h, present, err := t.noted(tableExistsNote, t.hold)
+	h, present, err := t.noted(ddl.CodeTableExists, t.hold)
 	switch {
 	case err != nil:
 		return err

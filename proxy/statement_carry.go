@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -63,7 +64,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.commit(ctx, staged); err != nil {
 		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
-			return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
+			return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
 				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
 		}
 		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
@@ -116,7 +117,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.needs(toAlter(spelled)); err != nil && !refusedWith(err, codeDenied, codeNoTable) {
+		if err := t.needs(toAlter(spelled)); err != nil && !refusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
 	}
@@ -194,7 +195,7 @@ func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 
 // warn leaves a line for SHOW WARNINGS after this statement.
 func (t *turn) warn(message string) {
-	t.notes = append(t.notes, Note{Level: "Warning", Code: codeUnknown, Message: message})
+	t.notes = append(t.notes, Note{Level: "Warning", Code: ddl.CodeUnknownError, Message: message})
 }
 
 // send answers with what the server said, and counts our notes as warnings.

@@ -42,7 +42,7 @@ func TestNamesInEveryCharacterSet(t *testing.T) {
 				}
 				read, err := readingOf(t, conn, charset, spelling)
 				switch refused, _ := errors.AsType[*mysql.MySQLError](err); {
-				case refused != nil && refused.Number == codeUnknown && strings.Contains(refused.Message, "SET NAMES utf8mb4"):
+				case refused != nil && refused.Number == ddl.CodeUnknownError && strings.Contains(refused.Message, "SET NAMES utf8mb4"):
 				case err != nil:
 					t.Errorf("%s, %x: %v", charset, spelling, err)
 				case read != means:
@@ -154,7 +154,7 @@ func TestStatementsInOddCharacterSets(t *testing.T) {
 				} {
 					c.run("SET character_set_client = " + charset)
 					err := c.try(statement)
-					if e, ok := errors.AsType[*mysql.MySQLError](err); !ok || e.Number != codeUnknown || !strings.Contains(e.Message, "SET NAMES utf8mb4") {
+					if e, ok := errors.AsType[*mysql.MySQLError](err); !ok || e.Number != ddl.CodeUnknownError || !strings.Contains(e.Message, "SET NAMES utf8mb4") {
 						t.Errorf("%s: %s: got %v", charset, statement, err)
 					}
 				}

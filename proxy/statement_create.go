@@ -179,7 +179,7 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 		return err
 	}
 	err = t.mayDelete(a.Table, "")
-	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == codeDenied {
+	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == ddl.CodeTableDenied {
 		t.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " + denied.Message)
 		return t.replaceWithout(ctx, a, table)
 	}

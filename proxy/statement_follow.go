@@ -55,7 +55,7 @@ func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	if err == nil {
 		err = t.needsNow(needed)
 	}
-	if refusedWith(err, codeDenied) {
+	if refusedWith(err, ddl.CodeTableDenied) {
 		return t.pass() // the server says so of the schema
 	}
 	if err != nil {

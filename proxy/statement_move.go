@@ -53,26 +53,26 @@ func (t *turn) mayMove(m passage) error {
 	}
 
 	denied := t.mayDeleteNow(m.To)
-	if !refusedWith(denied, codeDenied) {
+	if !refusedWith(denied, ddl.CodeTableDenied) {
 		return denied
 	}
 	if m.from.Schema == m.to.Schema {
 		if err := t.mayDeleteNow(m.From); err != nil {
-			if refusedWith(err, codeDenied) {
+			if refusedWith(err, ddl.CodeTableDenied) {
 				return nil
 			}
 			return err
 		}
 	}
 	why, _ := errors.AsType[*wire.Error](denied)
-	return &wire.Error{Code: codeDenied, State: "42000", Message: "ttlproxy: nothing was renamed, because the TTL of " + m.from.String() +
+	return &wire.Error{Code: ddl.CodeTableDenied, State: "42000", Message: "ttlproxy: nothing was renamed, because the TTL of " + m.from.String() +
 		" would delete from " + m.to.String() + ", and you may not: " + why.Message + "; ALTER TABLE … REMOVE TTL first"}
 }
 
 // mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the lock is waited for.
 func (t *turn) mayDeleteNow(name ddl.Name) error {
 	err := briefly(t.x, func() error { return t.mayDelete(name, "") })
-	if refusedWith(err, codeLockWait) {
+	if refusedWith(err, ddl.CodeLockWait) {
 		return nil
 	}
 	return err

@@ -38,7 +38,7 @@ func (s *situation) bound(b binding, x *exchange, st *ddl.Statement) (*situation
 
 // needsPrepare is ER_NEED_REPREPARE.
 func needsPrepare(setting string) error {
-	return &wire.Error{Code: 1615, State: "HY000", Message: "Prepared statement needs to be re-prepared: the session's " + setting + " was another one"}
+	return &wire.Error{Code: ddl.CodeReprepare, State: "HY000", Message: "Prepared statement needs to be re-prepared: the session's " + setting + " was another one"}
 }
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
@@ -87,7 +87,7 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 	}
 	switch m := x.Memo().(type) {
 	case refusedPrepare:
-		return &wire.Error{Code: 1243, State: "HY000", Message: "Unknown prepared statement handler (4294967295) given to EXECUTE"}
+		return &wire.Error{Code: ddl.CodeUnknownPrepared, State: "HY000", Message: "Unknown prepared statement handler (4294967295) given to EXECUTE"}
 	case *deferred:
 		return m.run(ctx, h, x, s, m.st.Action)
 	case *adminMemo:

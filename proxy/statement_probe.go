@@ -21,17 +21,8 @@ const (
 	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
 )
 
-// Numbers of the server that decide what a probe means. Any other is the client's answer: a question that was not answered as
-// expected, whoever is to blame, has told nothing.
-const (
-	codeNoTable      = 1146
-	codeNoDatabase   = 1049
-	codeSafeUpdates  = 1175
-	codeDenied       = 1142
-	codeColumnDenied = 1143
-)
-
-// refusedWith reports whether the server has answered with an error of one of these numbers.
+// refusedWith reports whether the server has answered with an error of one of these numbers. Any other is the client's
+// answer: a question that was not answered as expected, whoever is to blame, has told nothing.
 func refusedWith(err error, codes ...uint16) bool {
 	refused, ok := errors.AsType[*wire.Error](err)
 	return ok && slices.Contains(codes, refused.Code)
@@ -44,9 +35,9 @@ var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 func (t *turn) resolve(name ddl.Name) (object, error) {
 	what, err := t.shown(name)
 	switch {
-	case refusedWith(err, codeNoTable, codeNoDatabase):
+	case refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase):
 		return absent, nil
-	case refusedWith(err, codeDenied):
+	case refusedWith(err, ddl.CodeTableDenied):
 		return unseen, nil
 	}
 	return what, err
@@ -97,7 +88,7 @@ func (t *turn) mayDelete(name ddl.Name, column string) error {
 		condition = " WHERE " + quoted + " < '1970-01-02'"
 	}
 	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
-	if refusedWith(err, codeNoTable, codeSafeUpdates) {
+	if refusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
 		return nil // both come behind the check of the rights
 	}
 	return err

@@ -39,15 +39,15 @@ func TestOnlyExpectedAnswersCount(t *testing.T) {
 		{"a temporary table", shown("t", "CREATE TEMPORARY TABLE `t` ("), temporary, 0},
 		{"a view", shown("t", "CREATE VIEW", "utf8mb4", "utf8mb4_bin"), view, 0},
 		{"a sequence", shown("t", "CREATE TABLE `t` (\n) SEQUENCE=1"), view, 0},
-		{"a text that cannot be read", shown("t", "CREATE@0020TEMPORARY@0020TABLE@0020"), unseen, codeUnknown},
-		{"no text", shown("t", ""), unseen, codeUnknown},
-		{"no table", failure(codeNoTable), absent, 0},
-		{"no schema", failure(codeNoDatabase), absent, 0},
-		{"no right", failure(codeDenied), unseen, 0},
+		{"a text that cannot be read", shown("t", "CREATE@0020TEMPORARY@0020TABLE@0020"), unseen, ddl.CodeUnknownError},
+		{"no text", shown("t", ""), unseen, ddl.CodeUnknownError},
+		{"no table", failure(ddl.CodeNoTable), absent, 0},
+		{"no schema", failure(ddl.CodeNoDatabase), absent, 0},
+		{"no right", failure(ddl.CodeTableDenied), unseen, 0},
 		{"killed", failure(1317), unseen, 1317},
 		{"a mistake of ours", failure(1064), unseen, 1064},
 		{"out of memory", failure(1041), unseen, 1041},
-		{"locked", failure(codeLockWait), unseen, codeLockWait},
+		{"locked", failure(ddl.CodeLockWait), unseen, ddl.CodeLockWait},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestOnlyExpectedAnswersCount(t *testing.T) {
 func TestOnlyExpectedErrorsGrantARight(t *testing.T) {
 	t.Parallel()
 	for code, granted := range map[uint16]bool{
-		codeNotPartitioned: true, codeNoPartition: true, codeNoTable: true, codeDenied: false, 1044: false, 1317: false, 1064: false, 1290: false,
+		ddl.CodeNotPartitioned: true, ddl.CodeNoPartition: true, ddl.CodeNoTable: true, ddl.CodeTableDenied: false, 1044: false, 1317: false, 1064: false, 1290: false,
 	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()

@@ -24,16 +24,6 @@ type right struct {
 // name can, is not enough: MySQL finds a partition by its name with and without.
 func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
 
-// The errors that come behind the rights.
-const (
-	codeExists         = 1050
-	codeDuplicate      = 1060 // name of a column
-	codeNoIndex        = 1091
-	codeNotTable       = 1347
-	codeNotPartitioned = 1505
-	codeNoPartition    = 1735
-)
-
 // toAlter is the right of ALTER TABLE.
 func toAlter(table string) right { return right{"ALTER TABLE " + table, nil} }
 
@@ -41,20 +31,20 @@ func toAlter(table string) right { return right{"ALTER TABLE " + table, nil} }
 func toDrop(table string) right {
 	return right{
 		"ALTER TABLE " + table + " TRUNCATE PARTITION " + noSuchPart(),
-		[]uint16{codeNotPartitioned, codeNoPartition, codeNotTable, codeNoTable, codeNoDatabase},
+		[]uint16{ddl.CodeNotPartitioned, ddl.CodeNoPartition, ddl.CodeWrongObject, ddl.CodeNoTable, ddl.CodeNoDatabase},
 	}
 }
 
 // toIndex is the right of CREATE INDEX and DROP INDEX.
 func toIndex(table string) right {
-	return right{"DROP INDEX " + noSuchPart() + " ON " + table, []uint16{codeNoIndex, codeNotTable, codeNoTable}}
+	return right{"DROP INDEX " + noSuchPart() + " ON " + table, []uint16{ddl.CodeNoIndex, ddl.CodeWrongObject, ddl.CodeNoTable}}
 }
 
 // toMaintain is the right of OPTIMIZE and REPAIR, also of partitions. MySQL answers with a list of what went wrong.
 func toMaintain(table string) right {
 	return right{
 		"ALTER TABLE " + table + " OPTIMIZE PARTITION " + noSuchPart(),
-		[]uint16{codeNotPartitioned, codeNoPartition, codeNotTable, codeNoTable, codeNoDatabase},
+		[]uint16{ddl.CodeNotPartitioned, ddl.CodeNoPartition, ddl.CodeWrongObject, ddl.CodeNoTable, ddl.CodeNoDatabase},
 	}
 }
 
@@ -68,7 +58,7 @@ func toChange(a *ddl.ChangeTables) func(table string) right {
 
 // toCreate is the right of CREATE TABLE, for a table that is not there.
 func toCreate(table string) right {
-	return right{"CREATE TABLE " + table + " (a INT PRIMARY KEY, a INT) ENGINE=InnoDB", []uint16{codeDuplicate}}
+	return right{"CREATE TABLE " + table + " (a INT PRIMARY KEY, a INT) ENGINE=InnoDB", []uint16{ddl.CodeDuplicateColumn}}
 }
 
 // toRename is the right of RENAME TABLE and ALTER TABLE … RENAME. A name in the middle of a chain may be there or not.
@@ -80,7 +70,7 @@ func (t *turn) toRename(from, to ddl.Name) (right, error) {
 	name, err := t.spelledName(to)
 	return right{
 		"ALTER TABLE " + old + " RENAME TO " + name + ", DROP INDEX " + noSuchPart(),
-		[]uint16{codeNoIndex, codeExists, codeNotTable, codeNoTable},
+		[]uint16{ddl.CodeNoIndex, ddl.CodeTableExists, ddl.CodeWrongObject, ddl.CodeNoTable},
 	}, err
 }
 
@@ -106,7 +96,7 @@ func (t *turn) needs(rights ...right) error {
 // needsNow asks for rights that do not depend on what anybody else does to the table: who would have to wait for its lock has them.
 func (t *turn) needsNow(rights ...right) error {
 	for i := range rights {
-		rights[i].granted = append(rights[i].granted, codeLockWait)
+		rights[i].granted = append(rights[i].granted, ddl.CodeLockWait)
 	}
 	return briefly(t.x, func() error { return t.needs(rights...) })
 }
@@ -133,7 +123,7 @@ func (t *turn) needsToCreate(a *ddl.CreateTable) error {
 	}
 	create := toCreate(table)
 	if a.OrReplace || a.IfNotExists {
-		create.granted = append(create.granted, codeExists)
+		create.granted = append(create.granted, ddl.CodeTableExists)
 	}
 	if !a.OrReplace {
 		return t.needsNow(create)

@@ -145,14 +145,14 @@ func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) 
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == codeDenied {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == ddl.CodeTableDenied {
 		return serviceLacks("may not delete from", table)
 	}
 	return nil
 }
 
 func serviceLacks(what string, table catalog.Table) error {
-	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
+	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
 		table.String() + ": GRANT SELECT, DELETE ON " + ddl.Quote(table.Schema) + ".* to it (ttlproxy init prints the statement)"}
 }
 

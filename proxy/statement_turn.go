@@ -168,7 +168,7 @@ func (t *turn) passWithNotes() error {
 // inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked or written.
 func inCatalogTrouble(err error) error {
 	if inTheWay(err) {
-		return &wire.Error{Code: 1205, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
+		return &wire.Error{Code: ddl.CodeLockWait, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
 	}
-	return &wire.Error{Code: codeUnknown, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
+	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -18,9 +19,6 @@ const showAccount = "SHOW CREATE USER CURRENT_USER()"
 
 // believesSocket finds the plugins that do so, of MariaDB and of MySQL, alone or among others.
 var believesSocket = regexp.MustCompile(`(?i)\b(?:unix|auth)_socket\b`)
-
-// codeMustChange is ER_MUST_CHANGE_PASSWORD: the account has one, and with this plugin no other.
-const codeMustChange = 1820
 
 // mayBeLent reports whether the server could take the proxy's user for the client. A client that is this user itself, on a socket of the
 // proxy's, gets no more than it would directly.
@@ -37,7 +35,7 @@ func (s *session) refuseLent() error {
 	x := &exchange{s: s}
 	r, err := x.Ask(showAccount)
 	switch {
-	case refusedWith(err, codeMustChange):
+	case refusedWith(err, ddl.CodeMustChange):
 		return nil
 	case err != nil:
 		return err
@@ -46,7 +44,7 @@ func (s *session) refuseLent() error {
 	case !believesSocket.Match(r.Rows[0][0]):
 		return nil
 	}
-	return &wire.Error{Code: codeAccessDenied, State: "28000", Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
+	return &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
 		"and on the server's socket that is the proxy's user: connect the proxy by HOST:PORT, or use another account"}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
@@ -79,7 +80,7 @@ func TestSystemUserOnASocket(t *testing.T) {
 	p := startEdge(t, BackendsConfig{Addresses: []string{"unix:" + backend}}, Config{Listen: []string{"127.0.0.1:0", "unix:" + path}})
 	refused := wiretest.Receive(func(payload []byte, _ byte) error {
 		var e wire.Error
-		if err := e.Decode(payload); err != nil || e.Code != codeAccessDenied {
+		if err := e.Decode(payload); err != nil || e.Code != ddl.CodeAccessDenied {
 			t.Errorf("got %q, want 1045", payload)
 		}
 		return nil

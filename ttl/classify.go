@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // consequence is what an error of a deleting packet means for its batch.
@@ -118,7 +120,7 @@ func classify(err error) consequence {
 
 // overdrawn reports that a batch would have deleted more than its task may: others were given what it thought it had.
 func overdrawn(err *mysql.MySQLError) bool {
-	return (err.Number == 3819 || err.Number == 4025) && strings.Contains(err.Message, "task_allowed")
+	return (err.Number == ddl.CodeCheckMySQL || err.Number == ddl.CodeCheckMariaDB) && strings.Contains(err.Message, "task_allowed")
 }
 
 // lost reports that the connection went away, so that nobody knows whether the packet was carried out.

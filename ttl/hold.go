@@ -39,7 +39,7 @@ func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 func applierHold(ctx context.Context, q plan.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
-		if my, refused := errors.AsType[*mysql.MySQLError](err); refused && (my.Number == errSyntax || my.Number == errSpecificAccess) {
+		if my, refused := errors.AsType[*mysql.MySQLError](err); refused && (my.Number == ddl.CodeSyntax || my.Number == ddl.CodeRightNeeded) {
 			continue // the other server's spelling, or no right to look
 		}
 		if err != nil {
@@ -131,12 +131,6 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 	}
 	return why, err
 }
-
-// Errors of the server that answer a question by themselves.
-const (
-	errSyntax         = 1064
-	errSpecificAccess = 1227
-)
 
 // errColumn means that the TTL column is gone or is no date any more.
 var errColumn = errors.New("not there, or not a DATE, DATETIME or TIMESTAMP any more")

@@ -12,13 +12,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// The numbers MySQL answers to SET with.
-const (
-	codeTruncated  = 1292
-	codeWrongValue = 1231
-	codeWrongType  = 1232
-)
-
 // Check reads a value for the setting and returns it as it is stored. A number out of range is clamped, with a warning; anything else
 // that is wrong is refused with MySQL's error. The zone is the session's, for a time of day without an offset.
 func (s Setting) Check(value string, zone *time.Location) (stored string, warning, refusal *ddl.Error) {
@@ -54,11 +47,11 @@ func (s Setting) spelling() string {
 }
 
 func (s Setting) wrongValue(value string, why error) *ddl.Error {
-	return &ddl.Error{Code: codeWrongValue, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)}
+	return &ddl.Error{Code: ddl.CodeWrongSetting, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)}
 }
 
 func (s Setting) truncated(value string) *ddl.Error {
-	return &ddl.Error{Code: codeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)}
+	return &ddl.Error{Code: ddl.CodeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)}
 }
 
 func checkBool(value string) (string, error) {
@@ -74,7 +67,7 @@ func checkBool(value string) (string, error) {
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
 	if !ok {
-		return "", nil, &ddl.Error{Code: codeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())}
+		return "", nil, &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())}
 	}
 	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
 		return "-1", nil, nil

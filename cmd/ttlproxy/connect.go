@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
@@ -81,9 +82,9 @@ func (o *options) advise(err error) error {
 		return err
 	}
 	switch answer.Number {
-	case 1045, 1698, 1130:
+	case ddl.CodeAccessDenied, ddl.CodeNoPassword, ddl.CodeHostRefused:
 		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or make the account with the statements of `ttlproxy init`", o.EngineUser, err)
-	case 1044, 1142, 1227:
+	case ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeRightNeeded:
 		return fmt.Errorf("the account --engine-user=%s lacks rights: %w; `ttlproxy init` prints the GRANTs it needs", o.EngineUser, err)
 	}
 	return err

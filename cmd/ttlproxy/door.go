@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // door leads to the catalog: closed at first, with a reason for those who knock, then open.
@@ -80,5 +81,5 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 // refused reports whether the server does not let the account in.
 func refused(err error) bool {
 	answer, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && (answer.Number == 1045 || answer.Number == 1698)
+	return ok && (answer.Number == ddl.CodeAccessDenied || answer.Number == ddl.CodeNoPassword)
 }

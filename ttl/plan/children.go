@@ -11,8 +11,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-const errSpecificAccess = 1227
-
 // Children returns the foreign keys that point at a table, wherever the tables that have them are. information_schema
 // only shows those of tables on which the asking account has rights of its own, and a cascade does not ask for any: so
 // InnoDB is asked, which wants PROCESS, and information_schema where that is not granted.
@@ -30,7 +28,7 @@ func children(ctx context.Context, q Querier, mariadb bool, schema, table string
 		ask = selectChildrenMariaDB
 	}
 	found, err := childrenIn(ctx, q, ask, schema, table)
-	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == errSpecificAccess {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeRightNeeded {
 		found, err = childrenIn(ctx, q, selectVisibleChildren, schema, table)
 	}
 	if err != nil {

@@ -1,0 +1,34 @@
+package ddl
+
+// The errors and notes that only servers answer with, and that something here depends on. Those of a batch, which are
+// many and sorted by what follows from them, stand in the engine's table of consequences.
+const (
+	CodeSnapshot        = 1020 // MariaDB: the row changed since the snapshot
+	CodeSchemaDenied    = 1044
+	CodeNotInCluster    = 1047
+	CodeNoDatabase      = 1049
+	CodeTableExists     = 1050
+	CodeBadTable        = 1051
+	CodeShutdown        = 1053
+	CodeDuplicateColumn = 1060
+	CodeDuplicateIndex  = 1061
+	CodeDuplicateKey    = 1062
+	CodeNoIndex         = 1091
+	CodeHostBlocked     = 1129 // after too many errors
+	CodeHostRefused     = 1130
+	CodeTableDenied     = 1142
+	CodeColumnDenied    = 1143
+	CodeNoTable         = 1146
+	CodeSafeUpdates     = 1175
+	CodeDeadlock        = 1213
+	CodeRightNeeded     = 1227
+	CodeNoParent        = 1452
+	CodeNotPartitioned  = 1505
+	CodeOutOfRange      = 1690
+	CodeNoPassword      = 1698 // access denied without one
+	CodeNoPartition     = 1735
+	CodeMustChange      = 1820 // the password, before anything else
+	CodeCheckMySQL      = 3819
+	CodeDuplicateCheck  = 3822
+	CodeCheckMariaDB    = 4025
+)
