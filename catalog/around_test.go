@@ -47,6 +47,27 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 	})
 }
 
+// TestEachPartitionSpeaksForItself: a partitioned table that may be another one goes on only if
+// none of its partitions has rows.
+func TestEachPartitionSpeaksForItself(t *testing.T) {
+	t.Parallel()
+	places := []Identity{{TableID: 5}, {Partition: "p0", TableID: 6}, {Partition: "p1", TableID: 7}, {Partition: "p2", TableID: 8}}
+	for _, c := range []struct {
+		empty []int
+		want  Resemblance
+	}{
+		{nil, Unsure},
+		{[]int{1}, Unsure},
+		{[]int{0, 1, 2}, Unsure},
+		{[]int{0, 1, 2, 3}, Grown},
+	} {
+		doubt := Comparison{How: Unsure, Now: places, empty: c.empty}
+		if got := doubt.lookedInto(places); got.How != c.want {
+			t.Errorf("empty are %v: got %v, want %v", c.empty, got.How, c.want)
+		}
+	}
+}
+
 // TestEmptyIsTheVeryTable: the question whether a table has rows answers for the one that was
 // seen, not for another that has its name by then.
 func TestEmptyIsTheVeryTable(t *testing.T) {

@@ -158,6 +158,32 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 	})
 }
 
+// TestWorkersLookAtTheWindow: a window that closes between the tick that lets a job go on and the worker that takes its task is seen
+// by the worker.
+func TestWorkersLookAtTheWindow(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		m := f.at(utc("05-10 12:00:00"))
+		m.declare("UTC", "1h", nil)
+		if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+			t.Fatal(err)
+		}
+
+		window := map[string]string{setting.WindowStart: "20:00 +0000", setting.WindowEnd: "21:00 +0000"}
+		if err := m.store.Set(t.Context(), "test", window); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.readLimits(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m.workUntilCalled(t.Context())
+		if left, waits := f.rows("t"), f.waits(); left != "100" || !strings.HasPrefix(waits, "waiting for window: ") {
+			t.Errorf("got %s rows left, and the job %s; want all 100, and it to wait for its window", left, waits)
+		}
+	})
+}
+
 // TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a job any more.
 func TestDisabledStartsNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {

@@ -20,7 +20,6 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 		f.exec(strings.ReplaceAll(`CREATE TRIGGER SCHEMA.trap AFTER DELETE ON SCHEMA.trap FOR EACH ROW BEGIN
 				SET SESSION time_zone = '-12:00', SESSION foreign_key_checks = 0, SESSION sql_safe_updates = 1, SESSION lock_wait_timeout = 1000;
 				CREATE TEMPORARY TABLE IF NOT EXISTS SCHEMA.t (id INT PRIMARY KEY, made TIMESTAMP NULL);
-				CREATE TEMPORARY TABLE IF NOT EXISTS SCHEMA_c.task (id INT PRIMARY KEY);
 			END`, "SCHEMA", f.schema),
 			"CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made TIMESTAMP NULL)",
 			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-09 11:00:00'), (2, '2027-05-09 18:00:00')")
@@ -35,12 +34,13 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 3 { // start, work, finish
-				if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
-					t.Fatal(err)
-				}
-				m.workUntilCalled(t.Context())
+			if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil { // the trap's task is there first
+				t.Fatal(err)
 			}
+		}
+		m.workUntilCalled(t.Context()) // one worker, in one session unless it opens another
+		if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+			t.Fatal(err)
 		}
 
 		if got := f.text("SELECT GROUP_CONCAT(id) FROM " + f.schema + ".t"); got != "2" {
