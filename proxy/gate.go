@@ -19,7 +19,7 @@ const (
 )
 
 // hold decides whether the command that starts at offset at of what is pending must be held back.
-// If it must, the whole packet is pending when it returns.
+// If it must, the whole packet is pending when it returns, but for a COM_CHANGE_USER that is too long to be looked after.
 func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if !s.interesting(c) {
 		return false, nil
@@ -28,6 +28,9 @@ func (s *session) hold(c wire.Start, at int) (bool, error) {
 		return false, err
 	}
 	ours := s.ours(s.payload(c, at))
+	if c.Command == wire.ChangeUser && c.Size > loginLimit {
+		return ours, nil // as much as is there: intercept refuses it
+	}
 	if c.Size > heldLimit || !ours && !s.goesOn(c, at) {
 		return false, nil
 	}
@@ -113,6 +116,9 @@ type handler interface {
 
 // intercept hands the command that is pending to the handler, once everything before it is answered.
 func (s *session) intercept(ctx context.Context, c wire.Start) error {
+	if c.Command == wire.ChangeUser && c.Size > loginLimit {
+		return s.refuseLong(ctx)
+	}
 	size := wire.HeaderSize + c.Size
 	packet := append([]byte(nil), s.fromClient.pending()[:size]...)
 	s.fromClient.use(size)

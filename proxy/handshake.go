@@ -167,7 +167,7 @@ func (h *handshake) respond(ctx context.Context) error {
 			s.refuse(seq+1, &wire.Error{Code: ddl.CodeOldClient, State: "08004", Message: "Client does not support authentication protocol requested by server; consider upgrading MySQL client"})
 			return errors.Join(errRefused, err)
 		}
-		s.refuse(seq+1, &wire.Error{Code: ddl.CodeHandshake, State: "08S01", Message: "Bad handshake"})
+		s.refuse(seq+1, badHandshake())
 		return err
 	}
 	if s.settings.TLS.required() && !h.bridge.client.private() {
@@ -191,6 +191,11 @@ func (h *handshake) respond(ctx context.Context) error {
 	}
 	h.bridge.response(r.RawPlugin, r.Auth)
 	return s.send(s.backend, seq+h.shift, payload)
+}
+
+// badHandshake is ER_HANDSHAKE_ERROR.
+func badHandshake() *wire.Error {
+	return &wire.Error{Code: 1043, State: "08S01", Message: "Bad handshake"}
 }
 
 // wantsTLS reports whether the backend's leg is to have TLS.
