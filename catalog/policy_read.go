@@ -67,10 +67,7 @@ func (s *Store) policies(ctx context.Context, on execer, query string, args ...a
 
 // stored returns the name as the server keeps it.
 func (s *Store) stored(t Table) Table {
-	if s.Server().LowerNames {
-		return t.lower()
-	}
-	return t
+	return t.folded(s.Server().letters)
 }
 
 func scanPolicy(r *sql.Rows) (Policy, error) {

@@ -19,6 +19,8 @@ type Server struct {
 	Boot    time.Time // when it started, to the second
 	// LowerNames says that table names are compared without case and stored in lower case.
 	LowerNames bool
+	// letters are those that it then stores as others.
+	letters map[rune]rune
 }
 
 // Key names the server in per-server facts: a copy on another host or port gets another key.
@@ -54,7 +56,12 @@ func readServer(ctx context.Context, db execer) (Server, error) {
 		return v, fmt.Errorf("read server: %w", err)
 	}
 	v.MariaDB = strings.Contains(v.Version, "MariaDB")
-	v.LowerNames = lower != 0
+	if v.LowerNames = lower != 0; v.LowerNames {
+		var err error
+		if v.letters, err = readLetters(ctx, db); err != nil {
+			return v, err
+		}
+	}
 	vars, err := readVariables(ctx, db, selectServerVariables)
 	if err != nil {
 		return v, err

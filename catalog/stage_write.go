@@ -179,10 +179,9 @@ func linesOf(s Shape) []string { return strings.Split(s.Columns, "\n") }
 // quotedColumn returns a column's quoted name as the table spells it.
 func quotedColumn(s Shape, column string) string {
 	want := ddl.Quote(column)
-	for _, line := range linesOf(s) {
-		if name := columnName(line); strings.EqualFold(name, want) {
-			return name
-		}
+	lines := linesOf(s)
+	if i := ddl.IndexNamed(lines, columnName, want); i >= 0 {
+		return columnName(lines[i])
 	}
 	return want
 }

@@ -17,8 +17,15 @@ func (t Table) String() string {
 	return ddl.QuoteTable(t.Schema, t.Name)
 }
 
-func (t Table) lower() Table {
-	return Table{Schema: strings.ToLower(t.Schema), Name: strings.ToLower(t.Name)}
+// folded is the table with these letters in place of those that the server stores as others.
+func (t Table) folded(letters map[rune]rune) Table {
+	fold := func(r rune) rune {
+		if lower, other := letters[r]; other {
+			return lower
+		}
+		return r
+	}
+	return Table{Schema: strings.Map(fold, t.Schema), Name: strings.Map(fold, t.Name)}
 }
 
 // literal returns text as a SQL string for sessions without NO_BACKSLASH_ESCAPES, which is all of ours.

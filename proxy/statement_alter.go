@@ -245,7 +245,7 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		err = l.checkReader(rule.Column)
 	}
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
-		err = t.mayDelete(a.Table, presentColumn(a, rule.Column, was))
+		err = t.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
 	}
 	if err == nil && !known {
 		err = t.checkReferenced(ctx, table)

@@ -75,17 +75,37 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 // server checks the rights of an EXPLAIN DELETE like those of the DELETE. A table that does not exist yet is
 // answered with 1146 only after the rights were found sufficient.
 func (t *turn) mayDelete(name ddl.Name, column string) error {
-	table, err := t.spelledName(name)
+	if column == "" {
+		return t.mayDeleteWhere(name, "")
+	}
+	quoted, err := t.spelled(ddl.Quote(column))
 	if err != nil {
 		return err
 	}
-	condition := ""
+	return t.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
+}
+
+// mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for which column is empty, nobody has
+// a right on: it may be read by those who may read the whole table, of whose columns it may be computed.
+func (t *turn) mayDeleteBy(name ddl.Name, column string, was *layout) error {
 	if column != "" {
-		quoted, err := t.spelled(ddl.Quote(column))
+		return t.mayDelete(name, column)
+	}
+	var conditions []string
+	for _, c := range was.columns {
+		quoted, err := t.spelled(ddl.Quote(c.Name))
 		if err != nil {
 			return err
 		}
-		condition = " WHERE " + quoted + " < '1970-01-02'"
+		conditions = append(conditions, quoted+" IS NULL")
+	}
+	return t.mayDeleteWhere(name, " WHERE "+strings.Join(conditions, " OR "))
+}
+
+func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
+	table, err := t.spelledName(name)
+	if err != nil {
+		return err
 	}
 	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
 	if refusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {

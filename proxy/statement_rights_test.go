@@ -68,14 +68,17 @@ func TestRights(t *testing.T) {
 func TestRightsOnTheColumn(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec("CREATE TABLE d (id INT PRIMARY KEY, created DATETIME)", "INSERT INTO d VALUES (1, '2001-01-01')",
-			"CREATE TABLE w (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY",
+			"CREATE TABLE w (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY", "CREATE TABLE i (id INT PRIMARY KEY, time DATETIME)",
 			"CREATE TRIGGER gone BEFORE DELETE ON w FOR EACH ROW INSERT INTO nowhere VALUES (1)")
-		c := t.client("blind", t.schema, "ALTER, DELETE, INSERT, CREATE, TRIGGER, SELECT (id) ON $.d", "DELETE, INSERT, TRIGGER, SELECT (id) ON $.w")
+		c := t.client("blind", t.schema, "ALTER, DELETE, INSERT, CREATE, TRIGGER, SELECT (id) ON $.d", "DELETE, INSERT, TRIGGER, SELECT (id) ON $.w",
+			"ALTER, DELETE, INSERT, SELECT (id) ON $.i")
 		c.run("USE " + t.schema)
 
-		statements := []string{"APPROVE TTL JOB FOR w", "RESUME TTL FOR w", "EXPLAIN TTL w", "ALTER TABLE d TTL = created + INTERVAL 1 DAY"}
+		statements := []string{"APPROVE TTL JOB FOR w", "RESUME TTL FOR w", "EXPLAIN TTL w", "ALTER TABLE d TTL = created + INTERVAL 1 DAY",
+			"ALTER TABLE d ADD COLUMN read_it DATETIME AS (created) STORED, TTL = read_it + INTERVAL 1 DAY"}
 		if t.server.MariaDB() {
-			statements = append(statements, "ALTER TABLE d ADD COLUMN IF NOT EXISTS created DATETIME, TTL = created + INTERVAL 1 DAY")
+			statements = append(statements, "ALTER TABLE d ADD COLUMN IF NOT EXISTS created DATETIME, TTL = created + INTERVAL 1 DAY",
+				"ALTER TABLE i ADD COLUMN IF NOT EXISTS tİme DATETIME, TTL = tİme + INTERVAL 1 DAY") // one name to the server, two to us
 		}
 		for _, s := range statements {
 			if err := c.try(s); err == nil {

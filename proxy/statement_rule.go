@@ -25,14 +25,17 @@ type layout struct {
 	renamed map[string]string // by the statement, from lower case: generation expressions follow by themselves
 }
 
-// column finds a column by its name, whose letter case does not matter.
+// column finds a column by its name.
 func (l *layout) column(name string) (ddl.Column, bool) {
-	for _, c := range l.columns {
-		if strings.EqualFold(c.Name, name) {
-			return c, true
-		}
+	i := l.index(name)
+	if i < 0 {
+		return ddl.Column{}, false
 	}
-	return ddl.Column{}, false
+	return l.columns[i], true
+}
+
+func (l *layout) index(name string) int {
+	return ddl.IndexNamed(l.columns, func(c ddl.Column) string { return c.Name }, name)
 }
 
 // apply changes the layout as an ALTER TABLE will. Every change names columns as they were before, so that two may trade names.
@@ -86,16 +89,11 @@ func (l *layout) checkReader(column string) error {
 }
 
 func (l *layout) replace(was *layout, name string, by ddl.Column) {
-	for n := range was.columns {
-		if strings.EqualFold(was.columns[n].Name, name) {
-			l.columns[n] = by
-		}
+	if n := was.index(name); n >= 0 {
+		l.columns[n] = by
 	}
-
-	for n := range was.keys {
-		if strings.EqualFold(was.keys[n], name) {
-			l.keys[n] = by.Name
-		}
+	if n := ddl.IndexNamed(was.keys, func(key string) string { return key }, name); n >= 0 {
+		l.keys[n] = by.Name
 	}
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,14 @@ func (s *Server) arguments() []string {
 		args = append(args, "--innodb-log-file-size=64M", "--binlog-format=ROW")
 	}
 	return append(append(args, asUser()...), s.args...)
+}
+
+// born are the arguments that MySQL must be given when its data is made: it never changes its mind about the case of names.
+func (s *Server) born() []string {
+	if s.Flavour != MySQL {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.args), func(arg string) bool { return !strings.HasPrefix(arg, "--lower-case-table-names=") })
 }
 
 // portWasTaken reports whether the server's log says so.

@@ -170,7 +170,7 @@ func TestConcurrentFirstStartsShareOneTemplate(t *testing.T) {
 		errs := make(chan error)
 		for range 2 {
 			go func() {
-				_, err := template(t.Context(), p)
+				_, err := template(t.Context(), p, nil)
 				errs <- err
 			}()
 		}

@@ -91,7 +91,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if _, err := os.Stat(s.data()); err == nil {
 		return nil
 	}
-	from, err := template(ctx, s.Program)
+	from, err := template(ctx, s.Program, s.born())
 	if err != nil {
 		return errors.Join(err, s.remove())
 	}

@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
-// template returns a data directory with an empty, initialised server of p's version, making it if there is
-// none. The lock admits one maker; the rename publishes only complete directories.
-func template(ctx context.Context, p Program) (string, error) {
+// template returns a data directory with an empty, initialised server of p's version, born with these arguments, making it if there
+// is none. The lock admits one maker; the rename publishes only complete directories.
+func template(ctx context.Context, p Program, born []string) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
@@ -23,7 +24,7 @@ func template(ctx context.Context, p Program) (string, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", err
 	}
-	final := filepath.Join(parent, fmt.Sprintf("%s-%s", p.Flavour, p.Version))
+	final := filepath.Join(parent, fmt.Sprintf("%s-%s%s", p.Flavour, p.Version, strings.Join(born, "")))
 	unlock, err := lockFile(final + ".lock")
 	if err != nil {
 		return "", err
@@ -42,7 +43,7 @@ func template(ctx context.Context, p Program) (string, error) {
 	}
 	defer os.RemoveAll(work)
 	data := filepath.Join(work, "data")
-	if err := initialise(ctx, p, work, data); err != nil {
+	if err := initialise(ctx, p, work, data, born); err != nil {
 		return "", err
 	}
 	// Every server of this template gets its own uuid at its first start.
@@ -54,7 +55,7 @@ func template(ctx context.Context, p Program) (string, error) {
 
 // initialise fills an empty data directory. mariadb-install-db makes root for 127.0.0.1 by itself; MySQL
 // makes root@localhost only, which does not match a TCP connection when names are not resolved.
-func initialise(ctx context.Context, p Program, work, data string) error {
+func initialise(ctx context.Context, p Program, work, data string, born []string) error {
 	var cmd *exec.Cmd
 	switch p.Flavour {
 	case MariaDB:
@@ -75,7 +76,7 @@ func initialise(ctx context.Context, p Program, work, data string) error {
 		cmd = exec.CommandContext(ctx, p.Path, append([]string{
 			"--no-defaults", "--initialize-insecure",
 			"--datadir=" + data, "--init-file=" + script,
-		}, asUser()...)...)
+		}, append(asUser(), born...)...)...)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initialise %s %s with %s: %w\n%s", p.Flavour, p.Version, cmd.Path, err, tail(string(out), 15))

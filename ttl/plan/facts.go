@@ -229,10 +229,8 @@ func eachRow(ctx context.Context, q Querier, query string, args []any, row func(
 
 // Column finds a column by name, as the servers do: without regard to case.
 func (l *Layout) Column(name string) (Column, bool) {
-	for _, c := range l.Columns {
-		if strings.EqualFold(c.Name, name) {
-			return c, true
-		}
+	if i := ddl.IndexNamed(l.Columns, func(c Column) string { return c.Name }, name); i >= 0 {
+		return l.Columns[i], true
 	}
 	return Column{}, false
 }
@@ -248,10 +246,8 @@ func (l *Layout) SessionDependence(column string) string {
 
 // Partition finds a partition by name.
 func (f *Facts) Partition(name string) (Partition, bool) {
-	for _, p := range f.Partitions {
-		if strings.EqualFold(p.Name, name) {
-			return p, true
-		}
+	if i := ddl.IndexNamed(f.Partitions, func(p Partition) string { return p.Name }, name); i >= 0 {
+		return f.Partitions[i], true
 	}
 	return Partition{}, false
 }

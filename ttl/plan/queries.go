@@ -31,13 +31,17 @@ SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONCAT(' (', CONSTRAINT_NAME, ', ON DELETE
 	selectChildrenMySQL = `
 SELECT SUBSTRING_INDEX(FOR_NAME, '/', 1), SUBSTRING_INDEX(FOR_NAME, '/', -1), ` + childRule + `
   FROM information_schema.INNODB_FOREIGN
- WHERE CAST(REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names > 0, LOWER(n), n) AS BINARY) FROM (SELECT CONCAT(?, '/', ?) n) x)`
+ WHERE CAST(REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names > 0, ` + foldOf + `n` + foldEnd + `, n) AS BINARY) FROM (SELECT CONCAT(?, '/', ?) n) x)`
 	selectChildrenMariaDB = `
 SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
        CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4), ` + childRule + `
   FROM information_schema.INNODB_SYS_FOREIGN
- WHERE CAST(REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names > 0, LOWER(s), s) USING filename) AS BINARY), '/',
-       CAST(CONVERT(IF(@@lower_case_table_names > 0, LOWER(t), t) USING filename) AS BINARY)) FROM (SELECT ? s, ? t) x)`
+ WHERE CAST(REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names > 0, ` + foldOf + `s` + foldEnd + `, s) USING filename) AS BINARY), '/',
+       CAST(CONVERT(IF(@@lower_case_table_names > 0, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY)) FROM (SELECT ? s, ? t) x)`
+	// How the server folds the names of tables, which other collations do otherwise.
+	foldOf  = `CONVERT(LOWER(CONVERT(`
+	foldEnd = ` USING utf8mb3) COLLATE utf8mb3_general_ci) USING utf8mb4)`
+
 	childRule = `CONCAT(' (', SUBSTRING_INDEX(ID, '/', -1), ', ON DELETE ', IF(TYPE & 1, 'CASCADE', IF(TYPE & 2, 'SET NULL', 'NO ACTION')), ')')`
 
 	selectTriggers = `
