@@ -65,11 +65,28 @@ func strangers(found []object, steps []migration) (others []object) {
 		known = nil
 	}
 	for _, o := range found {
-		if !slices.Contains(known, o) && !strings.HasPrefix(o.name, probePrefix) {
+		if !slices.Contains(known, o) && !strings.HasPrefix(o.name, ProbePrefix) {
 			others = append(others, o)
 		}
 	}
 	return others
+}
+
+// ProbePrefix begins the names of what a checkup makes in the catalog's schema, and drops again: nobody else's.
+const ProbePrefix = "check_probe_"
+
+// RefuseShared returns ErrSharedSchema when somebody else keeps something in the schema of the catalog, or where it would
+// be.
+func RefuseShared(ctx context.Context, db *sql.DB, cfg Config) error {
+	s, err := newStore(ctx, db, cfg)
+	if err != nil {
+		return err
+	}
+	steps, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+	return s.refuseShared(ctx, steps)
 }
 
 // refuseShared keeps the catalog out of a schema in which somebody keeps something else: one day one of the two would be

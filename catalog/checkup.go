@@ -74,7 +74,7 @@ func (c *checkup) tried(err error, level Level, name, can, cannot, grant string)
 	switch {
 	case err == nil:
 		c.ok(name, "%s", can)
-	case isServerError(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
+	case answeredWith(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
 		c.bad(level, name, cannot, grant)
 	default:
 		return fmt.Errorf("check %s: %w", name, err)
@@ -117,16 +117,7 @@ func (c *checkup) catalog(ctx context.Context) error {
 
 // schemaShared looks for what somebody else keeps in the catalog's schema.
 func (c *checkup) schemaShared(ctx context.Context) error {
-	store, err := newStore(ctx, c.db, c.cfg)
-	if err != nil {
-		return err
-	}
-	steps, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-
-	err = store.refuseShared(ctx, steps)
+	err := RefuseShared(ctx, c.db, c.cfg)
 	if errors.Is(err, ErrSharedSchema) {
 		c.bad(LevelError, "catalog", err.Error(), "")
 		return nil
@@ -134,12 +125,9 @@ func (c *checkup) schemaShared(ctx context.Context) error {
 	return err
 }
 
-// probePrefix begins the names of what a check makes in the catalog's schema, and drops again.
-const probePrefix = "check_probe_"
-
 // ownSchema tries what a migration and the engine do, on a table whose name nobody else can have.
 func (c *checkup) ownSchema(ctx context.Context) error {
-	name := probePrefix + strings.ToLower(rand.Text())
+	name := ProbePrefix + strings.ToLower(rand.Text())
 	probe := ddl.QuoteTable(c.cfg.Schema, name)
 	view := ddl.QuoteTable(c.cfg.Schema, name+"_view")
 
@@ -148,7 +136,7 @@ func (c *checkup) ownSchema(ctx context.Context) error {
 	if c.store == nil {
 		steps = nil // the schema may not be there, and is not ours to make now
 		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
-		if isServerError(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
+		if answeredWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
 			err = nil
 		}
 	}
@@ -180,7 +168,7 @@ func (c *checkup) replication(ctx context.Context) error {
 	if c.server.MariaDB {
 		grant, query = "GRANT REPLICA MONITOR ON *.*", probeReplicaMariaDB
 	}
-	running, err := answers(ctx, c.db, query)
+	running, err := c.answers(ctx, query)
 	if err == nil && running {
 		c.bad(LevelWarning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
 	}
@@ -203,14 +191,11 @@ func (c *checkup) binlogComment(ctx context.Context) error {
 
 // excess warns about rights the account should not have.
 func (c *checkup) excess(ctx context.Context) error {
-	rows, err := c.db.QueryContext(ctx, `SHOW GRANTS`)
+	grants, err := c.texts(ctx, `SHOW GRANTS`)
 	if err != nil {
 		return fmt.Errorf("read grants: %w", err)
 	}
-	grants, err := collect(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
-	if err != nil {
-		return err
-	}
+
 	var found []string
 	for _, line := range grants {
 		for _, right := range []string{"ALL PRIVILEGES ON *.*", "SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"} {
@@ -238,11 +223,11 @@ func (c *checkup) tableRights(ctx context.Context) error {
 	}
 	allowed := 0
 	for _, p := range all {
-		_, err := answers(ctx, c.db, fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column)))
+		_, err := c.answers(ctx, fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column)))
 		switch {
 		case err == nil:
 			allowed++
-		case isServerError(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
+		case answeredWith(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
 			c.bad(LevelError, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
 		default:
 			c.bad(LevelWarning, "table "+p.Table.String(), err.Error(), "")

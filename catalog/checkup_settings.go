@@ -1,19 +1,13 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
-
-// variable returns a global variable; "" for one the server does not know.
-func (c *checkup) variable(ctx context.Context, name string) (string, error) {
-	vars, err := readVariables(ctx, c.db, `SHOW GLOBAL VARIABLES LIKE `+literal(strings.ReplaceAll(name, "_", `\_`)))
-	return vars[name], err
-}
 
 func (c *checkup) binlogFormat(ctx context.Context) error {
 	on, err := c.variable(ctx, "log_bin")
@@ -29,16 +23,9 @@ func (c *checkup) binlogFormat(ctx context.Context) error {
 	case strings.EqualFold(format, "STATEMENT"):
 		c.bad(LevelError, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED", "SET GLOBAL binlog_format = 'ROW'")
 	default:
-		c.ok("binlog", "binlog_format is %s", orDefault(format, "ROW"))
+		c.ok("binlog", "binlog_format is %s", cmp.Or(format, "ROW"))
 	}
 	return nil
-}
-
-func orDefault(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }
 
 func (c *checkup) readOnly(ctx context.Context) error {
@@ -57,7 +44,7 @@ func (c *checkup) readOnly(ctx context.Context) error {
 }
 
 func (c *checkup) cluster(ctx context.Context) error {
-	status, err := readVariables(ctx, c.db, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
+	status, err := c.variables(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
 	if err != nil || status["wsrep_cluster_size"] == "" || status["wsrep_cluster_size"] == "0" {
 		return err
 	}
@@ -117,15 +104,11 @@ func (c *checkup) zone(ctx context.Context) error {
 // boundAccounts warns about accounts that a proxy on another host can not log in as.
 func (c *checkup) boundAccounts(ctx context.Context) error {
 	const name, shown = "client hosts", 5
-	rows, err := c.db.QueryContext(ctx, selectBoundAccounts)
-	if isServerError(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
+	accounts, err := c.texts(ctx, selectBoundAccounts)
+	if answeredWith(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
 		c.ok(name, "accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not work through a proxy as they are, by: %s", selectBoundAccounts)
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("look at accounts: %w", err)
-	}
-	accounts, err := collect(rows, func(r *sql.Rows) (account string, err error) { return account, r.Scan(&account) })
 	if err != nil {
 		return fmt.Errorf("look at accounts: %w", err)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,16 +26,16 @@ type ServiceAccount struct {
 
 // Grants returns the statements that make the account with the least rights that do: never SUPER, never CONNECTION_ADMIN.
 func (a ServiceAccount) Grants(mariadb bool) []Grant {
-	account := literal(a.User) + "@" + literal(orDefault(a.Host, "%"))
+	account := literal(a.User) + "@" + literal(cmp.Or(a.Host, "%"))
 	to := " TO " + account
 	out := []Grant{
 		{
-			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " + literal(orDefault(a.Password, "choose a password")),
+			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " + literal(cmp.Or(a.Password, "choose a password")),
 			"the account; its password goes into --engine-password-file",
 		},
 		{
 			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE, EVENT ON " +
-				pattern(orDefault(a.Catalog, DefaultSchema)) + ".*" + to,
+				pattern(cmp.Or(a.Catalog, DefaultSchema)) + ".*" + to,
 			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps something in it",
 		},
 	}
