@@ -37,7 +37,7 @@ type KnownServer struct {
 
 // Lineage returns where the catalog is and has been: what TRUST TTL SERVER shows.
 func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
-	if l.Server, err = readServer(ctx, s.db); err != nil {
+	if l.Server, err = ReadServer(ctx, s.db); err != nil {
 		return l, err
 	}
 	s.server.Store(&l.Server)
@@ -87,7 +87,7 @@ var ErrOtherServer = errors.New("the catalog is on another server")
 // Trust lets the policies of this catalog delete on the server with that key, which must be the one it is on now. The catalog gets a
 // new identity, so that what proxies remember about its other copy does not hold it again.
 func (s *Store) Trust(ctx context.Context, actor, server string) error {
-	v, err := readServer(ctx, s.db)
+	v, err := ReadServer(ctx, s.db)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Store) Hold(ctx context.Context, reason string) error {
 // Introduce makes another server of the backend list known, so that a planned fail-over to it keeps policies armed. It has to hold
 // this catalog already, as a replica or cluster member does; a server that does not is left alone.
 func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
-	v, err := readServer(ctx, member)
+	v, err := ReadServer(ctx, member)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func (s Server) keySQL() string {
 // ServerKey returns the expression that is Server.Key on whichever server it runs.
 func (s *Store) ServerKey() string { return s.sql("{server-key}") }
 
-// readServer asks the server who it is. What a server does not know stays empty.
-func readServer(ctx context.Context, db execer) (Server, error) {
+// ReadServer asks the server who it is. What a server does not know stays empty.
+func ReadServer(ctx context.Context, db execer) (Server, error) {
 	var v Server
 	var lower int
 	if err := db.QueryRowContext(ctx, selectServer).Scan(&v.Version, &v.Host, &v.Port, &lower); err != nil {

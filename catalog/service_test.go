@@ -61,63 +61,7 @@ func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
 		if err := store.Keep(t.Context(), lease, time.Minute, 1); err != nil {
 			t.Error(err)
 		}
-		findings, err := Checkup(t.Context(), account.db, Config{Schema: b.Schema()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range findings {
-			if f.Level == LevelError || f.Name == "excess rights" && f.Level != LevelOK {
-				t.Errorf("got %s %s: %s (%s)", f.Level, f.Name, f.Text, f.Advice)
-			}
-		}
 	})
-}
-
-func TestCheckupMissesEachRight(t *testing.T) {
-	t.Parallel()
-	onServers(t, func(t *testing.T, b *bench) {
-		b.declare(t, b.table(t, "a"))
-		user := "chk_" + b.user
-		cfg := b.service(t, user)
-		replica := "REPLICATION CLIENT"
-		if b.Server().MariaDB {
-			replica = "REPLICA MONITOR"
-		}
-		own := pattern(b.Schema()) + ".*"
-		cases := []struct{ right, on, finding string }{
-			{"DELETE", pattern(b.user) + ".*", "table `" + b.user + "`.`a`"},
-			{"PROCESS", "*.*", "PROCESS"},
-			{replica, "*.*", "replication"},
-			{"CREATE", own, "own schema"},
-			{"ALTER", own, "own schema"},
-			{"CREATE VIEW", own, "own schema"},
-			{"DROP", own, "own schema"},
-		}
-		if !b.Server().MariaDB {
-			cases = append(cases, struct{ right, on, finding string }{"SESSION_VARIABLES_ADMIN", "*.*", "audit comment"})
-		}
-		for _, c := range cases {
-			b.exec(t, "REVOKE "+c.right+" ON "+c.on+" FROM "+user)
-			findings, err := Checkup(t.Context(), openDB(t, cfg), Config{Schema: b.Schema()})
-			if err != nil {
-				t.Fatalf("without %s: %v", c.right, err)
-			}
-			if !missed(findings, c.finding) {
-				t.Errorf("without %s: got %+v, want %q among what is wrong", c.right, findings, c.finding)
-			}
-			b.exec(t, "GRANT "+c.right+" ON "+c.on+" TO "+user)
-		}
-		b.exec(t, "DROP TABLE IF EXISTS {check_probe}")
-	})
-}
-
-func missed(findings []Finding, name string) bool {
-	for _, f := range findings {
-		if f.Name == name && f.Level != LevelOK && f.Advice != "" {
-			return true
-		}
-	}
-	return false
 }
 
 func TestDamagedCatalogIsNamed(t *testing.T) {
@@ -127,13 +71,6 @@ func TestDamagedCatalogIsNamed(t *testing.T) {
 		b.exec(t, "DROP TABLE {lineage}")
 		if _, err := Open(t.Context(), b.db, cfg); !errors.Is(err, ErrDamagedCatalog) {
 			t.Errorf("a table is gone: got %v, want %v", err, ErrDamagedCatalog)
-		}
-		findings, err := Checkup(t.Context(), b.db, cfg)
-		if err != nil {
-			t.Error(err)
-		}
-		if len(findings) < 2 || findings[1].Level != LevelError {
-			t.Errorf("got %+v, want an error about the catalog", findings)
 		}
 	})
 }

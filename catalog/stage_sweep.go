@@ -131,7 +131,7 @@ func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
 // SweepMember settles the stages of clients of another server in front of the same data, by asking it who is there. Where nobody
 // calls it, such a stage waits for its proxy.
 func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, err error) {
-	there, err := readServer(ctx, member)
+	there, err := ReadServer(ctx, member)
 	if err != nil || there.Key() == s.Server().Key() {
 		return 0, err
 	}
@@ -173,7 +173,7 @@ func (s *Store) sweep(ctx context.Context, gone func(context.Context, Client, ui
 
 // gone reports whether a client's connection has ended. In doubt it has not.
 func (s *Store) gone(ctx context.Context, who Client, policy uint64) (bool, error) {
-	now, err := readServer(ctx, s.db)
+	now, err := ReadServer(ctx, s.db)
 	if err != nil {
 		return false, err
 	}
@@ -188,7 +188,7 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 	if !who.Boot.IsZero() && server.Boot.Sub(who.Boot).Abs() > 2*time.Second {
 		return true, nil
 	}
-	if ok, err := seesProcesses(ctx, db); err != nil || !ok {
+	if ok, err := SeesProcesses(ctx, db); err != nil || !ok {
 		return false, err
 	}
 	var n int
@@ -208,8 +208,8 @@ func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 	return n > 0, nil
 }
 
-// seesProcesses reports whether the account sees other accounts' connections.
-func seesProcesses(ctx context.Context, db execer) (bool, error) {
+// SeesProcesses reports whether the account sees other accounts' connections.
+func SeesProcesses(ctx context.Context, db execer) (bool, error) {
 	var one sql.Null[int]
 	err := db.QueryRowContext(ctx, probeProcess).Scan(&one)
 	if isServerError(err, ddl.CodeRightNeeded) {

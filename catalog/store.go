@@ -101,7 +101,7 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if cfg.BeatInterval <= 0 {
 		cfg.BeatInterval = BeatInterval
 	}
-	server, err := readServer(ctx, db)
+	server, err := ReadServer(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/checkup"
 )
 
 // errFindings ends `ttlproxy check` with 1 when rows will not be deleted.
@@ -23,15 +24,15 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 	defer db.Close()
-	var findings []catalog.Finding
+	var findings []checkup.Finding
 	members := backends.Members(o.login(backends))
 	for _, m := range members {
 		f := inspect(ctx, m)
-		if len(members) > 1 || f.Level == catalog.LevelOK {
+		if len(members) > 1 || f.Level == checkup.OK {
 			findings = append(findings, f)
 		} // else there is no other: Checkup meets the same trouble, and that is the end
 	}
-	found, err := catalog.Checkup(ctx, db, catalog.Config{Schema: o.Schema})
+	found, err := checkup.Run(ctx, db, catalog.Config{Schema: o.Schema})
 	findings = append(findings, found...)
 	if store, closed := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema}); closed == nil && err == nil {
 		found, err = diagnose(ctx, store)
@@ -39,7 +40,7 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 	}
 	failed := false
 	for _, f := range findings {
-		failed = failed || f.Level == catalog.LevelError
+		failed = failed || f.Level == checkup.Error
 		fmt.Fprintf(w.stdout, "%-8s %-18s %s\n", f.Level, f.Name, f.Text)
 		if f.Advice != "" {
 			fmt.Fprintf(w.stdout, "%-27s → %s\n", "", f.Advice)

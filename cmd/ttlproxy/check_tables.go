@@ -5,25 +5,26 @@ import (
 	"fmt"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/checkup"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // diagnose finds out how the deleting itself is: whether anybody does it, and which tables somebody should look at.
-func diagnose(ctx context.Context, from report.Source) ([]catalog.Finding, error) {
+func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error) {
 	s, err := report.Read(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	engines := catalog.Finding{Level: catalog.LevelOK, Name: "engines", Text: "jobs have somebody to run them"}
+	engines := checkup.Finding{Level: checkup.OK, Name: "engines", Text: "jobs have somebody to run them"}
 	if !s.HasEngine() {
-		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
+		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
 	}
 	if halt := s.Halt(); halt.Code == report.HaltStopped {
-		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "nothing is deleted: " + halt.Why}
+		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "nothing is deleted: " + halt.Why}
 	} else if why := s.HeldBack(); why != "" {
-		engines = catalog.Finding{Level: catalog.LevelWarning, Name: "engines", Text: "every engine is held back: " + why}
+		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "every engine is held back: " + why}
 	}
-	findings := []catalog.Finding{engines}
+	findings := []checkup.Finding{engines}
 	for _, w := range s.Work() {
 		v, table := report.Judge(w), w.Policy.Table
 		if advice := adviceFor(v.Word, table); advice != "" && (w.Halt == "" || v.Word == report.NeedsApproval) {
@@ -31,7 +32,7 @@ func diagnose(ctx context.Context, from report.Source) ([]catalog.Finding, error
 			if w.Partition != "" {
 				name += " partition " + w.Partition
 			}
-			findings = append(findings, catalog.Finding{Level: catalog.LevelWarning, Name: name, Text: v.String(), Advice: advice})
+			findings = append(findings, checkup.Finding{Level: checkup.Warning, Name: name, Text: v.String(), Advice: advice})
 		}
 	}
 	return findings, nil

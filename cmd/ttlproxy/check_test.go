@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/checkup"
 )
 
 // sickStore is a catalog whose tables need a person, and which nobody works on.
@@ -29,7 +30,7 @@ func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	found, err := diagnose(t.Context(), heldStore{})
-	if err != nil || found[0].Level != catalog.LevelWarning || found[0].Text != "nothing is deleted: the stop file /stop exists (on a)" {
+	if err != nil || found[0].Level != checkup.Warning || found[0].Text != "nothing is deleted: the stop file /stop exists (on a)" {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	var b strings.Builder
@@ -41,7 +42,7 @@ func TestHeldBack(t *testing.T) {
 func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	well, err := diagnose(t.Context(), someStore{})
-	if err != nil || len(well) != 1 || well[0].Level != catalog.LevelOK {
+	if err != nil || len(well) != 1 || well[0].Level != checkup.OK {
 		t.Errorf("all well: got %+v, %v", well, err)
 	}
 	sick, err := diagnose(t.Context(), sickStore{})

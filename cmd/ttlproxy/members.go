@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/checkup"
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
@@ -59,11 +60,11 @@ func openMember(m proxy.Member) (*sql.DB, error) {
 }
 
 // inspect says about one backend whether it can be used, and whom it will see when clients come through a proxy on this machine.
-func inspect(ctx context.Context, m proxy.Member) catalog.Finding {
-	f := catalog.Finding{Name: "backend"}
+func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
+	f := checkup.Finding{Name: "backend"}
 	db, err := openMember(m)
 	if err != nil {
-		return catalog.Finding{Level: catalog.LevelError, Name: f.Name, Text: m.Address + ": " + err.Error()}
+		return checkup.Finding{Level: checkup.Error, Name: f.Name, Text: m.Address + ": " + err.Error()}
 	}
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -71,11 +72,11 @@ func inspect(ctx context.Context, m proxy.Member) catalog.Finding {
 	var host string
 	var readOnly bool
 	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), @@global.read_only").Scan(&host, &readOnly); err != nil {
-		f.Level, f.Text = catalog.LevelWarning, m.Address+" cannot be asked: "+err.Error()
+		f.Level, f.Text = checkup.Warning, m.Address+" cannot be asked: "+err.Error()
 		f.Advice = "sessions will not go there as long as another one is well"
 		return f
 	}
-	f.Level, f.Text = catalog.LevelOK, m.Address+" can be written to"
+	f.Level, f.Text = checkup.OK, m.Address+" can be written to"
 	if readOnly {
 		f.Text = m.Address + " is read_only: new sessions go there only when no writer is left"
 	}

@@ -1,4 +1,4 @@
-package catalog
+package checkup
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // each runs a query and scans its rows.
-func (c *checkup) each(ctx context.Context, query string, scan func(*sql.Rows) error) error {
+func (c *check) each(ctx context.Context, query string, scan func(*sql.Rows) error) error {
 	rows, err := c.db.QueryContext(ctx, query)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (c *checkup) each(ctx context.Context, query string, scan func(*sql.Rows) e
 }
 
 // answers runs a query whose rows do not matter, and reports whether there are any.
-func (c *checkup) answers(ctx context.Context, query string) (found bool, err error) {
+func (c *check) answers(ctx context.Context, query string) (found bool, err error) {
 	err = c.each(ctx, query, func(*sql.Rows) error {
 		found = true
 		return nil
@@ -36,7 +36,7 @@ func (c *checkup) answers(ctx context.Context, query string) (found bool, err er
 }
 
 // texts returns the rows of a query with one column.
-func (c *checkup) texts(ctx context.Context, query string) (all []string, err error) {
+func (c *check) texts(ctx context.Context, query string) (all []string, err error) {
 	err = c.each(ctx, query, func(r *sql.Rows) error {
 		var text string
 		err := r.Scan(&text)
@@ -47,7 +47,7 @@ func (c *checkup) texts(ctx context.Context, query string) (all []string, err er
 }
 
 // variables returns the rows of a SHOW statement by lower-case name.
-func (c *checkup) variables(ctx context.Context, query string) (map[string]string, error) {
+func (c *check) variables(ctx context.Context, query string) (map[string]string, error) {
 	all := map[string]string{}
 	err := c.each(ctx, query, func(r *sql.Rows) error {
 		var name, value string
@@ -59,13 +59,13 @@ func (c *checkup) variables(ctx context.Context, query string) (map[string]strin
 }
 
 // variable returns a global variable; "" for one that the server does not know.
-func (c *checkup) variable(ctx context.Context, name string) (string, error) {
+func (c *check) variable(ctx context.Context, name string) (string, error) {
 	vars, err := c.variables(ctx, `SHOW GLOBAL VARIABLES LIKE '`+strings.ReplaceAll(name, "_", `\_`)+`'`)
 	return vars[name], err
 }
 
-// answeredWith reports whether the server has answered with an error of one of these numbers.
-func answeredWith(err error, numbers ...uint16) bool {
+// refused reports whether the server has answered with an error of one of these numbers.
+func refused(err error, numbers ...uint16) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && slices.Contains(numbers, e.Number)
 }

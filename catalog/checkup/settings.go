@@ -1,4 +1,4 @@
-package catalog
+package checkup
 
 import (
 	"cmp"
@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-func (c *checkup) binlogFormat(ctx context.Context) error {
+func (c *check) binlogFormat(ctx context.Context) error {
 	on, err := c.variable(ctx, "log_bin")
 	if err != nil {
 		return err
@@ -21,21 +22,21 @@ func (c *checkup) binlogFormat(ctx context.Context) error {
 	case on != "ON":
 		c.ok("binlog", "off")
 	case strings.EqualFold(format, "STATEMENT"):
-		c.bad(LevelError, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED", "SET GLOBAL binlog_format = 'ROW'")
+		c.bad(Error, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED", "SET GLOBAL binlog_format = 'ROW'")
 	default:
 		c.ok("binlog", "binlog_format is %s", cmp.Or(format, "ROW"))
 	}
 	return nil
 }
 
-func (c *checkup) readOnly(ctx context.Context) error {
+func (c *check) readOnly(ctx context.Context) error {
 	for _, name := range []string{"super_read_only", "read_only"} {
 		value, err := c.variable(ctx, name)
 		if err != nil {
 			return err
 		}
 		if value != "" && value != "OFF" && value != "0" {
-			c.bad(LevelError, "read only", name+" is "+value, "rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
+			c.bad(Error, "read only", name+" is "+value, "rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
 			return nil
 		}
 	}
@@ -43,26 +44,26 @@ func (c *checkup) readOnly(ctx context.Context) error {
 	return nil
 }
 
-func (c *checkup) cluster(ctx context.Context) error {
+func (c *check) cluster(ctx context.Context) error {
 	status, err := c.variables(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
 	if err != nil || status["wsrep_cluster_size"] == "" || status["wsrep_cluster_size"] == "0" {
 		return err
 	}
 	if status["wsrep_cluster_status"] != "Primary" {
-		c.bad(LevelError, "cluster", "this member is "+status["wsrep_cluster_status"], "the cluster has lost its quorum")
+		c.bad(Error, "cluster", "this member is "+status["wsrep_cluster_status"], "the cluster has lost its quorum")
 		return nil
 	}
 	c.ok("cluster", "%s members, primary component", status["wsrep_cluster_size"])
 	return nil
 }
 
-func (c *checkup) names(ctx context.Context) error {
+func (c *check) names(ctx context.Context) error {
 	value, err := c.variable(ctx, "lower_case_table_names")
 	if err != nil {
 		return err
 	}
 	if value == "2" {
-		c.bad(LevelWarning, "table names", "lower_case_table_names is 2: names keep their case and are compared without", "write table names in one case")
+		c.bad(Warning, "table names", "lower_case_table_names is 2: names keep their case and are compared without", "write table names in one case")
 		return nil
 	}
 	c.ok("table names", "lower_case_table_names is %s", value)
@@ -71,7 +72,7 @@ func (c *checkup) names(ctx context.Context) error {
 
 // zone checks what the server's time zone says about DATETIME values. Cutoffs are computed here, not there, so the server's zone
 // tables matter to its own functions only.
-func (c *checkup) zone(ctx context.Context) error {
+func (c *check) zone(ctx context.Context) error {
 	zone, err := c.variable(ctx, "time_zone")
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (c *checkup) zone(ctx context.Context) error {
 	}
 	switch {
 	case zone == "SYSTEM" && system != "UTC":
-		c.bad(LevelWarning, "time zone", fmt.Sprintf("time_zone is SYSTEM, which is %q here; an abbreviation may stand for several zones", system),
+		c.bad(Warning, "time zone", fmt.Sprintf("time_zone is SYSTEM, which is %q here; an abbreviation may stand for several zones", system),
 			"SET GLOBAL ttl_default_time_zone = 'Europe/Berlin', or TTL_TIME_ZONE='…' on each table with DATETIME or DATE")
 	case zone == "SYSTEM":
 		c.ok("time zone", "SYSTEM, which is UTC")
@@ -102,10 +103,10 @@ func (c *checkup) zone(ctx context.Context) error {
 }
 
 // boundAccounts warns about accounts that a proxy on another host can not log in as.
-func (c *checkup) boundAccounts(ctx context.Context) error {
+func (c *check) boundAccounts(ctx context.Context) error {
 	const name, shown = "client hosts", 5
 	accounts, err := c.texts(ctx, selectBoundAccounts)
-	if answeredWith(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
+	if refused(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
 		c.ok(name, "accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not work through a proxy as they are, by: %s", selectBoundAccounts)
 		return nil
 	}
@@ -120,12 +121,12 @@ func (c *checkup) boundAccounts(ctx context.Context) error {
 	if len(accounts) > shown {
 		list += fmt.Sprintf(" and %d more", len(accounts)-shown)
 	}
-	c.bad(LevelWarning, name, "these accounts may log in from certain hosts only, and the server sees the proxy's: "+list,
+	c.bad(Warning, name, "these accounts may log in from certain hosts only, and the server sees the proxy's: "+list,
 		"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, for MariaDB and Percona), or make the accounts for the proxy's host, too")
 	return nil
 }
 
-func (c *checkup) lineage(ctx context.Context) error {
+func (c *check) lineage(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
@@ -138,18 +139,18 @@ func (c *checkup) lineage(ctx context.Context) error {
 	case err != nil:
 		return err
 	case g.Held:
-		c.bad(LevelError, "lineage", "every policy is held: "+g.HeldReason, "look at SHOW TTL STATUS")
+		c.bad(Error, "lineage", "every policy is held: "+g.HeldReason, "look at SHOW TTL STATUS")
 	case !l.Known:
-		c.bad(LevelError, "lineage", "the catalog has not lived on "+l.Server.Key()+" before", "if this is the right server: TRUST TTL SERVER")
+		c.bad(Error, "lineage", "the catalog has not lived on "+l.Server.Key()+" before", "if this is the right server: TRUST TTL SERVER")
 	case g.Paused:
-		c.bad(LevelWarning, "lineage", fmt.Sprintf("everything is paused by %s: %s", g.By, g.Reason), "RESUME TTL")
+		c.bad(Warning, "lineage", fmt.Sprintf("everything is paused by %s: %s", g.By, g.Reason), "RESUME TTL")
 	default:
 		c.ok("lineage", "generation %d, last at work %s ago", l.Generation, l.Age.Round(1e9))
 	}
 	return nil
 }
 
-func (c *checkup) policies(ctx context.Context) error {
+func (c *check) policies(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
@@ -160,11 +161,11 @@ func (c *checkup) policies(ctx context.Context) error {
 	armed := 0
 	for _, p := range all {
 		switch p.State {
-		case PolicyArmed:
+		case catalog.PolicyArmed:
 			armed++
-		case PolicyDisarmed:
-			c.bad(LevelWarning, "policy "+p.Table.String(), "disarmed: "+p.Reason, "look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
-		case PolicyStaged, PolicyStopped, PolicyDormant:
+		case catalog.PolicyDisarmed:
+			c.bad(Warning, "policy "+p.Table.String(), "disarmed: "+p.Reason, "look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
+		case catalog.PolicyStaged, catalog.PolicyStopped, catalog.PolicyDormant:
 		}
 	}
 	c.ok("policies", "armed: %d of %d", armed, len(all))

@@ -1,4 +1,4 @@
-package catalog
+package checkup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -17,9 +18,9 @@ type Level string
 
 // The levels of a finding.
 const (
-	LevelOK      Level = "ok"
-	LevelWarning Level = "warning" // works, with something missing
-	LevelError   Level = "error"   // rows will not be deleted
+	OK      Level = "ok"
+	Warning Level = "warning" // works, with something missing
+	Error   Level = "error"   // rows will not be deleted
 )
 
 // Finding is one thing that was checked.
@@ -30,26 +31,26 @@ type Finding struct {
 	Advice string // what to do about it; empty when all is well
 }
 
-// checkup collects findings about a server, seen through the service account.
-type checkup struct {
+// check collects findings about a server, seen through the service account.
+type check struct {
 	db       *sql.DB
-	cfg      Config
-	server   Server
-	store    *Store
+	cfg      catalog.Config
+	server   catalog.Server
+	store    *catalog.Store
 	findings []Finding
 }
 
-// Checkup looks at everything that has to be right for rows to be deleted: the server, its settings, the account's rights, each
+// Run looks at everything that has to be right for rows to be deleted: the server, its settings, the account's rights, each
 // tried out, and the catalog. It changes nothing but a table it makes and drops in the catalog's schema.
-func Checkup(ctx context.Context, db *sql.DB, cfg Config) ([]Finding, error) {
+func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error) {
 	if cfg.Schema == "" {
-		cfg.Schema = DefaultSchema
+		cfg.Schema = catalog.DefaultSchema
 	}
-	server, err := readServer(ctx, db)
+	server, err := catalog.ReadServer(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	c := &checkup{db: db, cfg: cfg, server: server}
+	c := &check{db: db, cfg: cfg, server: server}
 	for _, look := range []func(context.Context) error{
 		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.excess, c.tableRights,
 		c.binlogFormat, c.readOnly, c.cluster, c.names, c.zone, c.clock, c.boundAccounts, c.lineage, c.policies,
@@ -61,20 +62,20 @@ func Checkup(ctx context.Context, db *sql.DB, cfg Config) ([]Finding, error) {
 	return c.findings, nil
 }
 
-func (c *checkup) ok(name, format string, args ...any) {
-	c.findings = append(c.findings, Finding{Level: LevelOK, Name: name, Text: fmt.Sprintf(format, args...)})
+func (c *check) ok(name, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Level: OK, Name: name, Text: fmt.Sprintf(format, args...)})
 }
 
-func (c *checkup) bad(level Level, name, text, advice string) {
+func (c *check) bad(level Level, name, text, advice string) {
 	c.findings = append(c.findings, Finding{Level: level, Name: name, Text: text, Advice: advice})
 }
 
 // tried reports a right by what the server said when it was used. An answer that is not about rights is an error.
-func (c *checkup) tried(err error, level Level, name, can, cannot, grant string) error {
+func (c *check) tried(err error, level Level, name, can, cannot, grant string) error {
 	switch {
 	case err == nil:
 		c.ok(name, "%s", can)
-	case answeredWith(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
+	case refused(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
 		c.bad(level, name, cannot, grant)
 	default:
 		return fmt.Errorf("check %s: %w", name, err)
@@ -82,7 +83,7 @@ func (c *checkup) tried(err error, level Level, name, can, cannot, grant string)
 	return nil
 }
 
-func (c *checkup) version(context.Context) error {
+func (c *check) version(context.Context) error {
 	var major, minor int
 	if _, err := fmt.Sscanf(c.server.Version, "%d.%d", &major, &minor); err != nil {
 		return fmt.Errorf("read version %q: %w", c.server.Version, err)
@@ -92,23 +93,23 @@ func (c *checkup) version(context.Context) error {
 		oldest = [2]int{10, 6}
 	}
 	if major < oldest[0] || major == oldest[0] && minor < oldest[1] {
-		c.bad(LevelError, "version", c.server.Version+" is too old", "ttlproxy needs MariaDB 10.6 or MySQL 8.0")
+		c.bad(Error, "version", c.server.Version+" is too old", "ttlproxy needs MariaDB 10.6 or MySQL 8.0")
 		return nil
 	}
 	c.ok("version", "%s on %s:%d", c.server.Version, c.server.Host, c.server.Port)
 	return nil
 }
 
-func (c *checkup) catalog(ctx context.Context) error {
-	store, err := OpenExisting(ctx, c.db, c.cfg)
+func (c *check) catalog(ctx context.Context) error {
+	store, err := catalog.OpenExisting(ctx, c.db, c.cfg)
 	switch {
 	case err == nil:
 		c.store = store
 		c.ok("catalog", "schema %s is complete", c.cfg.Schema)
-	case errors.Is(err, ErrNoCatalog):
-		c.bad(LevelWarning, "catalog", err.Error(), "ttlproxy serve or ttlproxy init makes it")
-	case errors.Is(err, ErrNewerCatalog), errors.Is(err, ErrDamagedCatalog):
-		c.bad(LevelError, "catalog", err.Error(), "")
+	case errors.Is(err, catalog.ErrNoCatalog):
+		c.bad(Warning, "catalog", err.Error(), "ttlproxy serve or ttlproxy init makes it")
+	case errors.Is(err, catalog.ErrNewerCatalog), errors.Is(err, catalog.ErrDamagedCatalog):
+		c.bad(Error, "catalog", err.Error(), "")
 	default:
 		return err
 	}
@@ -116,18 +117,18 @@ func (c *checkup) catalog(ctx context.Context) error {
 }
 
 // schemaShared looks for what somebody else keeps in the catalog's schema.
-func (c *checkup) schemaShared(ctx context.Context) error {
-	err := RefuseShared(ctx, c.db, c.cfg)
-	if errors.Is(err, ErrSharedSchema) {
-		c.bad(LevelError, "catalog", err.Error(), "")
+func (c *check) schemaShared(ctx context.Context) error {
+	err := catalog.RefuseShared(ctx, c.db, c.cfg)
+	if errors.Is(err, catalog.ErrSharedSchema) {
+		c.bad(Error, "catalog", err.Error(), "")
 		return nil
 	}
 	return err
 }
 
 // ownSchema tries what a migration and the engine do, on a table whose name nobody else can have.
-func (c *checkup) ownSchema(ctx context.Context) error {
-	name := ProbePrefix + strings.ToLower(rand.Text())
+func (c *check) ownSchema(ctx context.Context) error {
+	name := catalog.ProbePrefix + strings.ToLower(rand.Text())
 	probe := ddl.QuoteTable(c.cfg.Schema, name)
 	view := ddl.QuoteTable(c.cfg.Schema, name+"_view")
 
@@ -136,7 +137,7 @@ func (c *checkup) ownSchema(ctx context.Context) error {
 	if c.store == nil {
 		steps = nil // the schema may not be there, and is not ours to make now
 		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
-		if answeredWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
+		if refused(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
 			err = nil
 		}
 	}
@@ -145,12 +146,12 @@ func (c *checkup) ownSchema(ctx context.Context) error {
 			break
 		}
 	}
-	return c.tried(err, LevelError, "own schema", "the account may do in it what it needs",
+	return c.tried(err, Error, "own schema", "the account may do in it what it needs",
 		fmt.Sprintf("the account lacks a right in schema %s: %v", c.cfg.Schema, err), "ttlproxy init prints the GRANT")
 }
 
-func (c *checkup) process(ctx context.Context) error {
-	sees, err := seesProcesses(ctx, c.db)
+func (c *check) process(ctx context.Context) error {
+	sees, err := catalog.SeesProcesses(ctx, c.db)
 	if err != nil {
 		return err
 	}
@@ -158,24 +159,24 @@ func (c *checkup) process(ctx context.Context) error {
 		c.ok("PROCESS", "table ids, connections and foreign keys from any schema are visible")
 		return nil
 	}
-	c.bad(LevelError, "PROCESS", "table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, because a table would not be told "+
+	c.bad(Error, "PROCESS", "table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, because a table would not be told "+
 		"from another that takes its name, and a statement whose client vanished is not settled", "GRANT PROCESS ON *.*")
 	return nil
 }
 
-func (c *checkup) replication(ctx context.Context) error {
+func (c *check) replication(ctx context.Context) error {
 	grant, query := "GRANT REPLICATION CLIENT ON *.*", probeReplicaMySQL
 	if c.server.MariaDB {
 		grant, query = "GRANT REPLICA MONITOR ON *.*", probeReplicaMariaDB
 	}
 	running, err := c.answers(ctx, query)
 	if err == nil && running {
-		c.bad(LevelWarning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
+		c.bad(Warning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
 	}
-	return c.tried(err, LevelError, "replication", "replication state is visible", "the account may not see whether this server is a replica", grant)
+	return c.tried(err, Error, "replication", "replication state is visible", "the account may not see whether this server is a replica", grant)
 }
 
-func (c *checkup) binlogComment(ctx context.Context) error {
+func (c *check) binlogComment(ctx context.Context) error {
 	if c.server.MariaDB {
 		return nil
 	}
@@ -185,12 +186,12 @@ func (c *checkup) binlogComment(ctx context.Context) error {
 	}
 	defer conn.Close()
 	_, err = conn.ExecContext(ctx, probeRowsQuery)
-	return c.tried(err, LevelWarning, "audit comment", "the binary log will show which policy deleted a row",
+	return c.tried(err, Warning, "audit comment", "the binary log will show which policy deleted a row",
 		"the binary log will not show which policy deleted a row", "GRANT SESSION_VARIABLES_ADMIN ON *.*")
 }
 
 // excess warns about rights the account should not have.
-func (c *checkup) excess(ctx context.Context) error {
+func (c *check) excess(ctx context.Context) error {
 	grants, err := c.texts(ctx, `SHOW GRANTS`)
 	if err != nil {
 		return fmt.Errorf("read grants: %w", err)
@@ -205,7 +206,7 @@ func (c *checkup) excess(ctx context.Context) error {
 		}
 	}
 	if len(found) > 0 {
-		c.bad(LevelWarning, "excess rights", "the account holds "+strings.Join(found, ", "), "a service account needs none of these: ttlproxy init prints what it needs")
+		c.bad(Warning, "excess rights", "the account holds "+strings.Join(found, ", "), "a service account needs none of these: ttlproxy init prints what it needs")
 		return nil
 	}
 	c.ok("excess rights", "none")
@@ -213,7 +214,7 @@ func (c *checkup) excess(ctx context.Context) error {
 }
 
 // tableRights tries the DELETE of each policy, without running it.
-func (c *checkup) tableRights(ctx context.Context) error {
+func (c *check) tableRights(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
@@ -227,10 +228,10 @@ func (c *checkup) tableRights(ctx context.Context) error {
 		switch {
 		case err == nil:
 			allowed++
-		case answeredWith(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
-			c.bad(LevelError, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
+		case refused(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
+			c.bad(Error, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
 		default:
-			c.bad(LevelWarning, "table "+p.Table.String(), err.Error(), "")
+			c.bad(Warning, "table "+p.Table.String(), err.Error(), "")
 		}
 	}
 	if allowed == len(all) {
@@ -240,14 +241,14 @@ func (c *checkup) tableRights(ctx context.Context) error {
 }
 
 // clock compares the server's clock with ours. Only the server's decides, but a wrong one deletes too early or too late.
-func (c *checkup) clock(ctx context.Context) error {
+func (c *check) clock(ctx context.Context) error {
 	var there time.Time
 	before := time.Now()
 	if err := c.db.QueryRowContext(ctx, selectClock).Scan(&there); err != nil {
 		return fmt.Errorf("read clock: %w", err)
 	}
 	if off := there.Sub(before).Round(time.Second); off.Abs() > 10*time.Second {
-		c.bad(LevelWarning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off), "the server's clock decides what has expired: is it right?")
+		c.bad(Warning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off), "the server's clock decides what has expired: is it right?")
 		return nil
 	}
 	c.ok("clock", "agrees with this machine's")

@@ -1,4 +1,4 @@
-package catalog
+package checkup
 
 // What a checkup tries out.
 const (

@@ -1,0 +1,168 @@
+package checkup
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+)
+
+// patient is a server with a catalog, a table that has a policy, and an account with the rights that Grants gives.
+type patient struct {
+	root    *sql.DB
+	store   *catalog.Store
+	cfg     catalog.Config
+	user    string // schema of the table
+	account string
+	login   *mysql.Config // of the account
+}
+
+func newPatient(t *testing.T, s *mysqltest.Server) *patient {
+	t.Helper()
+	p := &patient{user: s.Database(t), cfg: catalog.Config{Schema: s.Database(t), Version: "test"}}
+	p.root = connect(t, s.Config(""))
+	p.account = "chk_" + p.user[max(0, len(p.user)-20):]
+
+	var err error
+	if p.store, err = catalog.Open(t.Context(), p.root, p.cfg); err != nil {
+		t.Fatal(err)
+	}
+
+	p.exec(t, "CREATE TABLE "+p.user+".a (id BIGINT PRIMARY KEY, at DATETIME)")
+	table := catalog.Table{Schema: p.user, Name: "a"}
+	rule := catalog.Rule{
+		Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
+		TimeZone: "UTC", ZoneSource: catalog.ZoneFromServer,
+	}
+	client := catalog.Client{Account: "ann@%", Server: p.store.Server().Key(), Boot: p.store.Server().Boot, Connection: 1 << 60}
+	if _, err := p.store.Declare(t.Context(), client, catalog.Declaration{Table: table, Rule: rule}); err != nil {
+		t.Fatal(err)
+	}
+
+	service := catalog.ServiceAccount{User: p.account, Password: "s3cret", Catalog: p.cfg.Schema, Schemas: []string{p.user}}
+	for _, g := range service.Grants(s.MariaDB()) {
+		p.exec(t, g.SQL)
+	}
+	t.Cleanup(func() {
+		if _, err := p.root.Exec("DROP USER " + p.account); err != nil {
+			t.Error(err)
+		}
+	})
+	p.login = s.Config("")
+	p.login.User, p.login.Passwd = p.account, "s3cret"
+	return p
+}
+
+func connect(t *testing.T, cfg *mysql.Config) *sql.DB {
+	t.Helper()
+	c, err := catalog.Connector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	db := sql.OpenDB(c)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func (p *patient) exec(t *testing.T, query string) {
+	t.Helper()
+	if _, err := p.root.ExecContext(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// look is a checkup through the account.
+func (p *patient) look(t *testing.T) []Finding {
+	t.Helper()
+	findings, err := Run(t.Context(), connect(t, p.login), p.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return findings
+}
+
+// schema is a schema in a GRANT, where _ stands for any character.
+func schema(name string) string { return ddl.Quote(strings.ReplaceAll(name, "_", `\_`)) + ".*" }
+
+func TestServiceAccountLacksNothing(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		for _, f := range newPatient(t, s).look(t) {
+			if f.Level == Error || f.Name == "excess rights" && f.Level != OK {
+				t.Errorf("got %s %s: %s (%s)", f.Level, f.Name, f.Text, f.Advice)
+			}
+		}
+	})
+}
+
+func TestEachRightIsMissed(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		own := schema(p.cfg.Schema)
+		cases := []struct{ right, on, finding string }{
+			{"DELETE", schema(p.user), "table `" + p.user + "`.`a`"},
+			{"PROCESS", "*.*", "PROCESS"},
+			{"CREATE", own, "own schema"},
+			{"ALTER", own, "own schema"},
+			{"CREATE VIEW", own, "own schema"},
+			{"DROP", own, "own schema"},
+		}
+		last := []struct{ right, on, finding string }{{"REPLICA MONITOR", "*.*", "replication"}}
+		if !s.MariaDB() {
+			last = []struct{ right, on, finding string }{
+				{"REPLICATION CLIENT", "*.*", "replication"},
+				{"SESSION_VARIABLES_ADMIN", "*.*", "audit comment"},
+			}
+		}
+
+		for _, c := range slices.Concat(cases, last) {
+			p.exec(t, "REVOKE "+c.right+" ON "+c.on+" FROM "+p.account)
+			findings := p.look(t)
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Name == c.finding && f.Level != OK && f.Advice != ""
+			}) {
+				t.Errorf("without %s: got %+v, want %q among what is wrong", c.right, findings, c.finding)
+			}
+			p.exec(t, "GRANT "+c.right+" ON "+c.on+" TO "+p.account)
+		}
+	})
+}
+
+// TestCatalogThatIsNone: a damaged catalog, and a schema in which somebody keeps something else, are said to be so.
+func TestCatalogThatIsNone(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		complains := func(cfg catalog.Config, about string) {
+			t.Helper()
+			findings, err := Run(t.Context(), p.root, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Level == Error && f.Name == "catalog" && strings.Contains(f.Text, about)
+			}) {
+				t.Errorf("schema %s: got %+v, want an error about %s", cfg.Schema, findings, about)
+			}
+		}
+
+		complains(catalog.Config{Schema: p.user}, "`a`")
+		p.exec(t, "CREATE TABLE "+p.cfg.Schema+".important (id INT PRIMARY KEY)")
+		complains(p.cfg, "`important`")
+		p.exec(t, "DROP TABLE "+p.cfg.Schema+".important")
+		p.exec(t, "DROP TABLE "+p.cfg.Schema+".lineage")
+		complains(p.cfg, "lineage")
+	})
+}
