@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,7 +83,7 @@ func (w *logWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.t != nil {
-		w.t.Log(strings.TrimSpace(string(b)))
+		return w.t.Output().Write(b)
 	}
 	return len(b), nil
 }

@@ -81,7 +81,7 @@ func TestPrepareNameOfOurOwn(t *testing.T) {
 func TestExecuteImmediate(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		if !t.server.MariaDB() {
-			t.Skip("MariaDB's own")
+			t.Skip("EXECUTE IMMEDIATE is MariaDB's own")
 		}
 		t.db.SetMaxOpenConns(1)
 		t.exec("CREATE TABLE n"+hourlyTable, "SET @table = 'n', @q = 'SELECT 1'", "EXECUTE IMMEDIATE CONCAT('ALTER TABLE ', @table, ' TTL_ENABLE=''OFF''')")

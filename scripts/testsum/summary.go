@@ -100,9 +100,10 @@ func (s *summary) fail(e event) {
 	fmt.Fprintf(s.out, "FAIL %s\n%s", e.name(), strings.Join(s.output[e.name()], ""))
 }
 
-// skipReason is the message of t.Skip, which the testing package prints behind the file and line.
+// skipReason is the message of t.Skip, which the testing package prints behind the file and line: the last one, as a
+// test may have logged before that.
 func skipReason(output []string) string {
-	for _, line := range output {
+	for _, line := range slices.Backward(output) {
 		if _, reason, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {
 			if _, reason, found = strings.Cut(reason, ": "); found {
 				return reason

@@ -13,7 +13,10 @@ const stream = `
 {"Action":"pass","Package":"m/a","Test":"TestGood","Elapsed":0.1}
 {"Action":"output","Package":"m/a","Test":"TestBad","Output":"    a_test.go:7: got 1, want 2\n"}
 {"Action":"fail","Package":"m/a","Test":"TestBad","Elapsed":0.1}
+{"Action":"output","Package":"m/a","Test":"TestLater","Output":"    log_test.go:3: level=INFO msg=listening\n"}
 {"Action":"output","Package":"m/a","Test":"TestLater","Output":"    a_test.go:9: needs a server\n"}
+{"Action":"output","Package":"m/a","Test":"TestLater","Output":"level=INFO msg=stopped\n"}
+{"Action":"output","Package":"m/a","Test":"TestLater","Output":"--- SKIP: TestLater (0.00s)\n"}
 {"Action":"skip","Package":"m/a","Test":"TestLater"}
 {"Action":"fail","Package":"m/a","Elapsed":1.5}
 {"Action":"output","Package":"m/b","Test":"TestHangs","Output":"panic: test timed out\n"}
