@@ -128,7 +128,7 @@ func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
 }
 
 func (s *story) startServer(ts *testscript.TestScript, args []string) error {
-	own, err := sandbox.Start(context.Background(), sandbox.Config{Flavour: s.server.Flavour, Args: args})
+	own, err := sandbox.Start(context.Background(), s.careless(args))
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,15 @@ func (s *story) startServer(ts *testscript.TestScript, args []string) error {
 	return s.populate(ts.Getenv, ts.Setenv)
 }
 
+// careless is a server of the story's flavour, as tests have them.
+func (s *story) careless(args []string) sandbox.Config {
+	return sandbox.Config{Flavour: s.server.Flavour, Args: append(mysqltest.Careless(s.server.Flavour), args...)}
+}
+
 // startReplica starts a server that follows the story's own, and cannot be written to.
 func (s *story) startReplica(ts *testscript.TestScript, args []string) error {
 	ctx := context.Background()
-	replica, err := sandbox.Start(ctx, sandbox.Config{Flavour: s.server.Flavour, Args: args})
+	replica, err := sandbox.Start(ctx, s.careless(args))
 	if err != nil {
 		return err
 	}
