@@ -36,7 +36,7 @@ func TestClusterLimitIsShared(t *testing.T) {
 		defer stopTwo()
 		f.wait("both to have their share", func() bool { return share(one, 300)() && share(two, 300)() })
 		even, before := time.Now(), left()
-		f.wait("a while", elapsed(5*time.Second))
+		f.wait("a while", elapsed(2*time.Second))
 		// A second's worth of each node may be spent ahead, a batch that was on its way before comes on top.
 		if gone, most := before-left(), int(600*time.Since(even).Seconds())+2*600; gone > most {
 			t.Errorf("%d rows went in %v, want at most %d", gone, time.Since(even), most)

@@ -209,10 +209,11 @@ func TestGangFindsWhatPays(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves serves a thousand tables, one of them without end, with four workers for hours.
+// TestNobodyStarves serves hundreds of tables, one of them without end, with four workers until each
+// has had some twenty turns.
 func TestNobodyStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const tables, workers = 1000, 4
+		const tables, workers = 300, 4
 		jobs := make([]catalog.Job, tables)
 		for i := range jobs {
 			jobs[i] = catalog.Job{ID: uint64(i + 1), PolicyID: uint64(i + 1), State: catalog.JobRunning, Tasks: 64}
@@ -221,7 +222,7 @@ func TestNobodyStarves(t *testing.T) {
 		turns.set(jobs, map[uint64]bool{7: true})
 		last, served, longest := map[uint64]time.Time{}, map[uint64]int{}, time.Duration(0)
 		began := time.Now()
-		for time.Since(began) < 2*time.Hour {
+		for time.Since(began) < 25*time.Minute {
 			for range workers {
 				job := turns.order()[0]
 				turns.serve(job)

@@ -141,9 +141,9 @@ func (s *simulation) work(w *simWorker) {
 	}
 }
 
-// TestAThousandTablesForHours: with a table that never ends and one that never rests beside them, 998 others start in time
-// and are served in time for three hours, and what is left of the server goes to the big ones.
-func TestAThousandTablesForHours(t *testing.T) {
+// TestAThousandTables: with a table that never ends and one that never rests beside them, 998 others start in time
+// and are served in time for more than an hour, and what is left of the server goes to the big ones.
+func TestAThousandTables(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const digested = 5 * time.Minute
@@ -164,7 +164,7 @@ func TestAThousandTablesForHours(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		s.run(3 * time.Hour)
+		s.run(75 * time.Minute)
 		hours := time.Since(began).Hours()
 		// Every quarter of an hour 250 tables are due in the same minute: to start them takes 12.5 s of the leader.
 		if bound := 15 * time.Second; s.starts.wait > bound {
@@ -176,7 +176,7 @@ func TestAThousandTablesForHours(t *testing.T) {
 		for id, table := range s.tables {
 			want := map[uint64]float64{0: 6, 1: 3, 2: 4, 3: 1}[id%4] * (hours - 0.5)
 			if id > 2 && float64(table.runs) < want {
-				t.Errorf("table %d had %d jobs in %.0f hours, want at least %.0f", id, table.runs, hours, want)
+				t.Errorf("table %d had %d jobs in %.2f hours, want at least %.1f", id, table.runs, hours, want)
 			}
 		}
 		if share := s.tables[1].deleted / (hours * 3600 * simSpeed * 4); share < 0.8 {

@@ -84,7 +84,7 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 					}
 				})
 				f.wait("the switch to be turned", func() bool { return left.Load() != nil })
-				f.wait("a while", elapsed(2*time.Second))
+				f.wait("a while", elapsed(aWhile))
 				stop()
 				now := f.rows("t")
 				if now != left.Load() {
@@ -248,7 +248,7 @@ func TestStopFileEndsByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.run(func(c *Config) { c.StopFile = stopFile })()
-		f.wait("a while", elapsed(1500*time.Millisecond))
+		f.wait("a while", elapsed(aWhile))
 		if left := f.rows("t"); left != "100" {
 			t.Fatalf("%s rows are left while the stop file exists", left)
 		}
