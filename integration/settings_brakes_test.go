@@ -1,0 +1,165 @@
+package integration
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// brakeTrials are those of what waits for a person, or for a server that can be trusted.
+var brakeTrials = map[string]func(*trial){
+	setting.BrakeMaxRows: func(s *trial) { s.held("ttl_brake_max_rows = 500") },
+	setting.BrakeRows:    func(s *trial) { s.held("ttl_brake_percent = 50, ttl_brake_rows = 500") },
+	setting.BrakePercent: func(s *trial) { s.held("ttl_brake_percent = 0") },
+	setting.BrakeFactor: func(s *trial) {
+		s.unusual("SET GLOBAL ttl_brake_factor = 2")
+		s.sql("CANCEL TTL JOB FOR " + s.table)
+		s.sql("SET GLOBAL ttl_brake_factor = 20")
+		s.sql("RUN TTL JOB FOR " + s.table)
+		s.wait("all to go", func() bool { return s.gone("") == 220 })
+	},
+	"TTL_BRAKE_FACTOR": func(s *trial) {
+		s.unusual("ALTER TABLE {t} TTL_BRAKE_FACTOR = 2")
+		s.sql("ALTER TABLE " + s.table + " TTL_BRAKE_FACTOR = 0")
+		s.wait("all to go", func() bool { return s.gone("") == 220 })
+	},
+	"TTL_MAX_ROWS":    func(s *trial) { s.bounded("TTL_MAX_ROWS = 100", "TTL_MAX_ROWS = 1000") },
+	"TTL_MAX_PERCENT": func(s *trial) { s.bounded("TTL_MAX_PERCENT = 10", "TTL_MAX_PERCENT = 90") },
+	setting.Restore: func(s *trial) {
+		conn, err := s.db.Conn(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer conn.Close()
+		restore := func() {
+			s.rows(10, "TRUE", byID)
+			for _, q := range []string{
+				"SET foreign_key_checks = 0", "ALTER TABLE " + s.table + " /*T![ttl] TTL = at + INTERVAL 1 DAY */", "SET foreign_key_checks = 1",
+			} {
+				if _, err := conn.ExecContext(s.Context(), q); err != nil {
+					s.Fatal(err)
+				}
+			}
+		}
+		restore()
+		s.wait("the hold", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
+		if n := s.gone(""); n > 0 {
+			s.Errorf("%d rows went", n)
+		}
+		s.sql("SET GLOBAL ttl_restore = 'arm'")
+		restore()
+		s.wait("all to go", func() bool { return s.gone("") == 10 })
+	},
+	setting.Around: func(s *trial) {
+		s.rows(10, "FALSE", byID)
+		s.declare("TTL_JOB_INTERVAL = '1s'")
+		name := s.schema + "." + s.table
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN x INT", "INSERT INTO "+name+" (id, at) VALUES (11, '2020-01-01')")
+		s.wait("the row to go", func() bool { return s.gone("") == 1 })
+		s.sql("SET GLOBAL ttl_around = 'disarm'")
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN y INT", "INSERT INTO "+name+" (id, at) VALUES (12, '2020-01-01')")
+		s.wait("the policy to be disarmed", func() bool { return strings.HasPrefix(s.verdict(), "DISARMED") })
+		if n := s.gone(""); n > 1 {
+			s.Errorf("%d rows went", n)
+		}
+	},
+	setting.AllowReplica: func(s *trial) {
+		replica := [3]string{
+			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD", "STOP REPLICA",
+		}
+		if s.flavour == sandbox.MariaDB {
+			replica = [3]string{"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD", "STOP SLAVE"}
+		}
+		s.sql("SET GLOBAL ttl_allow_replica = ON")
+		execAll(s.T, s.direct, replica[0], replica[1])
+		defer execAll(s.T, s.direct, replica[2])
+		s.running(slowly)
+		s.stopsAndGoes("SET GLOBAL ttl_allow_replica = OFF", "SET GLOBAL ttl_allow_replica = ON")
+	},
+	// The proxy that looks after the catalog remembers it and is excepted. TestStaleCatalogIsHeldByAProxyWithoutMemory has one that
+	// does not.
+	setting.StaleHold: func(s *trial) {
+		s.sql("SET GLOBAL ttl_stale_hold = '1s'")
+		s.running(slowly)
+	},
+	setting.HTTPTrigger: func(s *trial) {
+		s.rows(10, "TRUE", byID)
+		s.declare("TTL_CRON = '0 3 29 2 *'")
+		post := func() int {
+			request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://proxy/test/ttl/trigger/"+s.schema+"/"+s.table, nil)
+			if err != nil {
+				s.Fatal(err)
+			}
+			answer, err := s.http.Do(request)
+			if err != nil {
+				s.Fatal(err)
+			}
+			defer answer.Body.Close()
+			return answer.StatusCode
+		}
+		if code := post(); code != http.StatusForbidden {
+			s.Errorf("without a token: got %d", code)
+		}
+		s.sql("SET GLOBAL ttl_http_trigger = ON")
+		if code := post(); code != http.StatusOK {
+			s.Errorf("got %d", code)
+		}
+		s.wait("all to go", func() bool { return s.gone("") == 10 })
+		s.sql("SET GLOBAL ttl_http_trigger = OFF")
+		if code := post(); code != http.StatusForbidden {
+			s.Errorf("when it is off again: got %d", code)
+		}
+	},
+}
+
+// held demands that a new policy on 600 due rows of 900 waits for approval once settings were set, and deletes nothing.
+func (s *trial) held(settings string) {
+	s.Helper()
+	for _, set := range []string{"ttl_brake_percent = 99", settings} {
+		s.rows(900, "id <= 600", byID)
+		s.sql("SET GLOBAL " + set)
+		s.declare("")
+		if set == settings {
+			s.wait("the brake", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
+			if n := s.gone(""); n > 0 {
+				s.Errorf("%d rows went", n)
+			}
+			return
+		}
+		s.wait("all to go without", func() bool { return s.gone("") == 600 })
+	}
+}
+
+// unusual demands that the second run of a table, ten times what the first has found, waits for
+// approval once a factor was set.
+func (s *trial) unusual(factor string) {
+	s.Helper()
+	s.sql("SET GLOBAL ttl_brake_percent = 50")
+	s.rows(2000, "id <= 20", byID)
+	s.declare("")
+	s.wait("the first run", func() bool { return s.gone("") == 20 })
+	s.wait("its end", func() bool { return s.number("SELECT COUNT(*) FROM ttlproxy.job") == 0 })
+	s.sql("UPDATE " + s.table + " SET at = '2020-01-01' WHERE id <= 220")
+	s.sql("SET GLOBAL ttl_brake_percent = 1, ttl_brake_rows = 50")
+	s.sql(strings.ReplaceAll(factor, "{t}", s.table))
+	s.refused("RUN TTL JOB FOR " + s.table)
+	s.wait("the brake", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
+	if n := s.gone(""); n != 20 {
+		s.Errorf("%d rows went", n)
+	}
+}
+
+// bounded demands that an option holds a run of 600 rows of 900, and another value lets it go.
+func (s *trial) bounded(holds, lets string) {
+	s.Helper()
+	s.rows(900, "id <= 600", byID)
+	s.declare(holds)
+	s.wait("the hold", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
+	if n := s.gone(""); n > 0 {
+		s.Errorf("%d rows went", n)
+	}
+	s.sql("ALTER TABLE " + s.table + " " + lets)
+	s.wait("all to go", func() bool { return s.gone("") == 600 })
+}

@@ -1,0 +1,236 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// trial is a server of its own with a proxy in front.
+type trial struct {
+	*testing.T
+	flavour sandbox.Flavour
+	direct  *sql.DB // to the server
+	db      *sql.DB // through the proxy
+	http    *http.Client
+	schema  string
+	catalog string
+	tables  int
+	table   string // the last one
+}
+
+// seedRows is how many rows there are to fill tables from.
+const seedRows = 32_768
+
+func newTrial(t *testing.T, flavour sandbox.Flavour) *trial {
+	t.Helper()
+	server := mysqltest.Start(t, flavour, "--log-output=TABLE")
+	args := proxyArgs(server)[:2] // with an engine
+	status := filepath.Join(t.TempDir(), "status")
+	p := program.Start(t, program.Config{Args: append(args, "--catalog-schema=ttlproxy", "--status=unix:"+status)})
+
+	s := &trial{T: t, flavour: flavour, direct: server.Open(t, ""), schema: server.Database(t), catalog: "ttlproxy"}
+	c := server.Config(s.schema)
+	c.Addr = p.Addr
+	s.db = mysqltest.Open(t, c)
+	s.http = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", status)
+		},
+	}}
+
+	// A trigger tells of each row who has deleted it, and when the statement began: that is the same for all rows of one DELETE.
+	execAll(t, s.direct, "CREATE TABLE "+s.schema+".gone (name VARCHAR(20), id INT, connection BIGINT, at DATETIME(6), KEY (name, at))",
+		"CREATE TABLE "+s.schema+".seed (id INT PRIMARY KEY)", "INSERT INTO "+s.schema+".seed VALUES (1)")
+	for have := 1; have < seedRows; have *= 2 {
+		execAll(t, s.direct, fmt.Sprintf("INSERT INTO %[1]s.seed SELECT id + %[2]d FROM %[1]s.seed", s.schema, have))
+	}
+	return s
+}
+
+// in runs one trial, and leaves everything as it was.
+func (s *trial) in(t *testing.T, run func(*trial)) {
+	whole := s.T
+	s.T = t
+	defer func() { s.T = whole }()
+	s.sql("SET GLOBAL ttl_brake_percent = 100")
+	defer func() {
+		var defaults []string
+		for _, each := range setting.All() {
+			defaults = append(defaults, each.Name+" = DEFAULT")
+		}
+		s.sql("SET GLOBAL " + strings.Join(defaults, ", "))
+		rows := s.column(s.direct, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+s.schema+"' AND table_name LIKE 't%'")
+		for _, name := range rows {
+			s.sql("DROP TABLE " + name)
+		}
+		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF", "TRUNCATE TABLE mysql.general_log", "DELETE FROM "+s.schema+".gone")
+	}()
+	run(s)
+}
+
+func (s *trial) sql(statement string) {
+	s.Helper()
+	execAll(s.T, s.db, statement)
+}
+
+// refused demands that a statement is answered with an error.
+func (s *trial) refused(statement string) {
+	s.Helper()
+	if _, err := s.db.ExecContext(s.Context(), statement); err == nil {
+		s.Errorf("%s was answered with OK", statement)
+	}
+}
+
+func (s *trial) column(db *sql.DB, query string) (all []string) {
+	s.Helper()
+	rows, err := db.QueryContext(s.Context(), query)
+	if err != nil {
+		s.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			s.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
+	return all
+}
+
+// text is one value from the server.
+func (s *trial) text(format string, args ...any) string {
+	s.Helper()
+	all := s.column(s.direct, fmt.Sprintf(format, args...))
+	if len(all) != 1 {
+		s.Fatalf("%s: got %v", fmt.Sprintf(format, args...), all)
+	}
+	return all[0]
+}
+
+func (s *trial) number(format string, args ...any) int {
+	s.Helper()
+	n, err := strconv.Atoi(s.text(format, args...))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *trial) wait(what string, until func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(program.Patience); !until(); {
+		if time.Now().After(deadline) {
+			s.Fatalf("%s did not happen: %v", what, s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"))
+		}
+		select {
+		case <-s.Context().Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// rows makes a table of rows, which are due where a condition says so.
+func (s *trial) rows(n int, due, keys string) {
+	s.Helper()
+	s.tables++
+	s.table = fmt.Sprintf("t%d", s.tables)
+	name := s.schema + "." + s.table
+	execAll(s.T, s.direct,
+		"CREATE TABLE "+name+" (id INT NOT NULL, at DATETIME, pad CHAR(20)"+keys+")",
+		fmt.Sprintf("INSERT INTO %s SELECT id, IF(%s, '2020-01-01', '2037-01-01'), 'x' FROM %s.seed WHERE id <= %d", name, due, s.schema, n),
+		fmt.Sprintf("CREATE TRIGGER %s.%s_gone AFTER DELETE ON %[1]s.%[2]s FOR EACH ROW"+
+			" INSERT INTO %[1]s.gone VALUES ('%[2]s', OLD.id, CONNECTION_ID(), NOW(6))", s.schema, s.table))
+}
+
+const byID = ", PRIMARY KEY (id)"
+
+// declare gives the last table its TTL.
+func (s *trial) declare(options string) {
+	s.Helper()
+	if !strings.Contains(options, "TTL_TIME_ZONE") {
+		options += " TTL_TIME_ZONE = 'UTC'"
+	}
+	s.sql("ALTER TABLE " + s.table + " TTL = at + INTERVAL 1 DAY " + options)
+}
+
+// running makes a job that goes on for long, if options or settings make it slow.
+func (s *trial) running(options string) {
+	s.Helper()
+	s.rows(seedRows, "TRUE", byID)
+	s.declare(options)
+	s.wait("the job to delete", func() bool { return s.gone("") > 0 })
+}
+
+// slowly keeps a job at work for a minute.
+const slowly = "TTL_DELETE_RATE = 500"
+
+// gone counts the rows of the last table that are gone, as far as a condition holds for them.
+func (s *trial) gone(where string) int {
+	s.Helper()
+	return s.number("SELECT COUNT(*) FROM %s.gone WHERE name = '%s' %s", s.schema, s.table, where)
+}
+
+// largest is the most rows that one DELETE has deleted.
+func (s *trial) largest(where string) int {
+	s.Helper()
+	return s.number("SELECT COALESCE(MAX(n), 0) FROM "+perDelete, s.schema, s.table, where)
+}
+
+// perDelete is a table of the rows that each DELETE has deleted.
+const perDelete = "(SELECT COUNT(*) AS n FROM %s.gone WHERE name = '%s' %s GROUP BY connection, at) x"
+
+// after is the condition on rows that are gone by statements that began after something had answered.
+func (s *trial) after(statement string) string {
+	s.Helper()
+	s.sql(statement)
+	return "AND at > '" + s.text("SELECT NOW(6)") + "'"
+}
+
+func (s *trial) verdict() string {
+	s.Helper()
+	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL TABLES FOR "+s.table)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		s.Fatal(err)
+	}
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	verdict := ""
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			s.Fatal(err)
+		}
+		for i, name := range names {
+			if name == "Verdict" {
+				verdict = values[i].String
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
+	return verdict
+}
