@@ -19,16 +19,28 @@ const finer = 4
 // Split divides the table into at most n ranges of about equally many rows, without reading it: the heaviest
 // segment is cut at the existing key nearest to its middle, as long as it outweighs the finest share; then neighbours
 // are joined. Each cut costs at most two probes of one row and two estimates; those an estimate has made before are taken
-// over. An empty table has no ranges.
+// over. An empty table has no ranges, and one that is to stay whole is asked for its last key only.
 //
 // The last range ends at the last key there is now: rows inserted behind it belong to the next job.
 func (s *Statements) Split(ctx context.Context, q Querier, e Estimate, n int) ([]Range, error) {
+	if n <= 1 {
+		return s.undivided(ctx, q)
+	}
 	segments, err := s.segments(ctx, q, e.segments, n*finer)
 	if err != nil || len(segments) == 0 {
 		return nil, err
 	}
 	segments[0].From = nil // whatever is in front of the first key
 	return join(segments, n), nil
+}
+
+// undivided is one range for all that there is.
+func (s *Statements) undivided(ctx context.Context, q Querier) ([]Range, error) {
+	last, err := s.edge(ctx, q, true)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return []Range{{To: last}}, nil
 }
 
 // segments cuts the table into about n stretches of similar weight, in key order, from those that are known already.
