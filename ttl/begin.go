@@ -29,6 +29,9 @@ func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.n
 
 // begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that are left are due at the next one.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
+	if t.rush.begins(due) {
+		defer t.rush.ends(work)
+	}
 	if len(due) == 0 {
 		return
 	}

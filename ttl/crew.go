@@ -21,7 +21,7 @@ func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
 			continue
 		case <-work:
 		}
-		for len(seats) < e.gang.wanted() {
+		for len(seats) < e.gang.wanted() && !e.rush.on.Load() {
 			seats <- struct{}{}
 			g.Go(func() error {
 				defer func() { <-seats }()
@@ -54,7 +54,7 @@ func (w *worker) spare() bool { return len(w.seats) > w.gang.wanted() }
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 	w := &worker{Engine: e, session: e.borrow(), seats: seats}
 	defer func() { e.handBack(w.session) }()
-	for ctx.Err() == nil && e.stopped() == "" && !w.spare() {
+	for ctx.Err() == nil && e.stopped() == "" && !w.spare() && !e.rush.on.Load() {
 		task, err := w.claim(ctx)
 		if err != nil {
 			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {

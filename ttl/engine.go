@@ -49,6 +49,7 @@ type Engine struct {
 	metrics  *Metrics
 
 	contested *contested // tables
+	rush      rush
 
 	reading sync.Mutex // the settings: those read last are the newest
 	limits  atomic.Pointer[limits]

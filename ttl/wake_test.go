@@ -3,8 +3,11 @@ package ttl
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -160,6 +163,67 @@ func TestJobsStartSideBySide(t *testing.T) {
 		}
 		if jobs := f.jobs(); jobs != "6" {
 			t.Errorf("%s jobs have started, %d at a time; want 6, %d at a time", jobs, sessions.Load(), mostStarters)
+		}
+	})
+}
+
+// TestManyJobsStartBeforeTheWork: while many jobs are started no worker takes up a task; then all of them are carried out.
+func TestManyJobsStartBeforeTheWork(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		m := f.at(utc("05-10 12:00:00"))
+		for i := range manyDue {
+			table := fmt.Sprint("t", i)
+			f.fill(table, 2)
+			f.declareEvery(table, "1h")
+		}
+		var packets, early atomic.Int64
+		m.cfg.beforePacket = func() {
+			packets.Add(1)
+			if m.rush.on.Load() {
+				early.Add(1)
+			}
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		work, crew := make(chan struct{}, 1), make(chan error, 1)
+		go func() { crew <- m.crew(ctx, work) }()
+		defer func() {
+			cancel()
+			<-crew
+		}()
+		f.wait("all jobs", func() bool {
+			if err := m.tick(ctx, work); err != nil {
+				t.Fatal(err)
+			}
+			return packets.Load() >= manyDue
+		})
+		if n := early.Load(); n != 0 {
+			t.Errorf("%d batches went while jobs were started, want none", n)
+		}
+	})
+}
+
+// TestRushes: the crew waits when many jobs are due, not for long, and not where somebody has asked for one of them.
+func TestRushes(t *testing.T) {
+	many, few := make([]turn, manyDue), make([]turn, manyDue-1)
+	asked := slices.Clone(many)
+	asked[0].trigger = catalog.TriggerManual
+	synctest.Test(t, func(t *testing.T) {
+		r := rush{}
+		for _, step := range []struct {
+			what string
+			due  []turn
+			want bool
+		}{
+			{"few", few, false}, {"many", many, true}, {"a person's first", asked, false}, {"still many", many, true},
+			{"many for too long", many, false}, {"few again", few, false}, {"many anew", many, true},
+		} {
+			if got := r.begins(step.due); got != step.want || got != r.on.Load() {
+				t.Errorf("%s: got %v, want %v", step.what, got, step.want)
+			}
+			r.ends(make(chan struct{}, 1))
+			time.Sleep(rushFor/2 - time.Second)
 		}
 	})
 }
