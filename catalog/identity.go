@@ -38,13 +38,16 @@ func (s *Store) identities(ctx context.Context, on execer, query string, args ..
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
 	}
-	return collect(rows, func(r *sql.Rows) (i Identity, err error) {
-		var created sql.Null[time.Time]
-		var held sql.Null[string]
-		err = r.Scan(&i.Partition, &i.TableID, &created, &held)
-		i.CreateTime, i.Held = created.V, held.V
-		return i, err
-	})
+	return collect(rows, func(r *sql.Rows) (Identity, error) { return scanIdentity(r) })
+}
+
+// scanIdentity reads one of them, behind other columns.
+func scanIdentity(r *sql.Rows, before ...any) (i Identity, err error) {
+	var created sql.Null[time.Time]
+	var held sql.Null[string]
+	err = r.Scan(append(before, &i.Partition, &i.TableID, &created, &held)...)
+	i.CreateTime, i.Held = created.V, held.V
+	return i, err
 }
 
 // rememberIdentity replaces what is known about the policy's table, on all servers: the others learn it again.

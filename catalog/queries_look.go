@@ -8,14 +8,21 @@ const (
 	selectOutside = `SELECT {server-key}, COUNT(*) > 0, MAX(create_time), MAX(table_rows) FROM information_schema.tables
  WHERE table_schema = ? AND table_name = ? AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 	asExpression       = ` AS `
-	selectShapeColumns = "SELECT REPLACE(CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = 'NO', ' NOT NULL', ''),\n" +
+	selectShapeColumns = `SELECT ` + shapeColumn + ` FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position`
+	shapeColumn        = "REPLACE(CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = 'NO', ' NOT NULL', ''),\n" +
 		` IF(collation_name IS NULL, '', CONCAT(' COLLATE ', collation_name)),
- IF(COALESCE(generation_expression, '') = '', '', CONCAT('` + asExpression + `', generation_expression))), '\n', ' ')
- FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position`
+ IF(COALESCE(generation_expression, '') = '', '', CONCAT('` + asExpression + `', generation_expression))), '\n', ' ')`
 	selectShapeKey = `SELECT column_name FROM information_schema.statistics
  WHERE table_schema = ? AND table_name = ? AND index_name = 'PRIMARY' ORDER BY seq_in_index`
 	selectPartitions = `SELECT partition_name, %s, MAX(create_time) FROM information_schema.partitions
  WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL GROUP BY partition_name ORDER BY MIN(partition_ordinal_position)`
+
+	// The same of many tables: formatted with which, see ofMany.
+	selectCreatedOfMany = `SELECT table_schema, table_name, create_time FROM information_schema.tables
+ WHERE %s AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
+	selectShapesColumns = `SELECT table_schema, table_name, ordinal_position, ` + shapeColumn + ` FROM information_schema.columns WHERE %s`
+	selectShapesKeys    = `SELECT table_schema, table_name, seq_in_index, column_name FROM information_schema.statistics
+ WHERE %s AND index_name = 'PRIMARY'`
 
 	// The scalar form keeps MySQL from turning it into a join.
 	unalteredCondition = `(SELECT COUNT(*) FROM information_schema.tables
@@ -30,6 +37,11 @@ const (
  WHERE name = %[1]s OR name >= %[2]s AND name < %[3]s`
 	selectIDsMariaDB = `SELECT table_id, SUBSTRING(CAST(name AS BINARY), LENGTH(wanted) + LENGTH('#P#') + 1)
  FROM information_schema.innodb_sys_tables, (SELECT %[1]s wanted) w WHERE SUBSTRING_INDEX(CAST(name AS BINARY), '#P#', 1) = wanted`
+
+	// Of many tables, with their places in the list; MariaDB's list is read once for all of them.
+	selectIDsOfManyMySQL   = `SELECT FIELD(name, %[1]s), space FROM information_schema.innodb_tablespaces_brief WHERE name IN (%[1]s)`
+	selectIDsOfManyMariaDB = `SELECT FIELD(CAST(name AS BINARY), %[1]s) AS place, table_id FROM information_schema.innodb_sys_tables,
+ (SELECT %[2]s) w HAVING place > 0`
 
 	tableIDMySQL   = `(SELECT COUNT(*) FROM information_schema.innodb_tablespaces_brief WHERE space = %[1]d AND name = %[2]s) = 1`
 	tableIDMariaDB = `(SELECT COUNT(*) FROM information_schema.innodb_sys_tables WHERE table_id = %[1]d AND CAST(name AS BINARY) = %[2]s) = 1`

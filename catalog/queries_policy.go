@@ -88,6 +88,8 @@ const (
  WHERE policy_id = ? AND server = ? ORDER BY partition_name`
 	selectIdentitiesHere = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
  WHERE policy_id = ? AND server = {server-key} ORDER BY partition_name`
+	selectIdentitiesOfMany = `SELECT policy_id, partition_name, innodb_table_id, create_time, held FROM {policy_identity}
+ WHERE server = {server-key} AND policy_id IN (%s) ORDER BY partition_name`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
 	insertIdentity         = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id, create_time, held, seen_at)

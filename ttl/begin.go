@@ -3,8 +3,12 @@ package ttl
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // mostStarters bounds how many jobs are started side by side. Each takes a connection to the server, and one of the catalog's, which
@@ -35,9 +39,9 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 	if len(due) == 0 {
 		return
 	}
-	queue := make(chan turn, len(due))
-	for _, d := range due {
-		queue <- d
+	queue := make(chan []turn, len(due))
+	for some := range slices.Chunk(due, lookedAtOnce(len(due))) {
+		queue <- some
 	}
 	close(queue)
 
@@ -46,14 +50,20 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 	for _, s := range t.startersFor(len(due)) {
 		s.server.asked = false
 		starting.Go(func() {
-			for d := range queue {
+			for some := range queue {
 				if t.startsOver(ctx) {
 					return
 				}
-				if failed := s.tryStart(ctx, now, d, work); failed {
-					mu.Lock()
-					t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
-					mu.Unlock()
+				s.lookAt(ctx, now, some)
+				for _, d := range some {
+					if t.startsOver(ctx) {
+						return
+					}
+					if failed := s.tryStart(ctx, now, d, work); failed {
+						mu.Lock()
+						t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
+						mu.Unlock()
+					}
 				}
 			}
 		})
@@ -62,6 +72,38 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 
 	t.known.forget() // they have run now
 	wake(t.look)
+}
+
+// mostLookedAt bounds how many tables are looked at with the same statements: what was seen is to be young when the last of them starts.
+const mostLookedAt = 16
+
+// lookedAtOnce is how many tables a starter looks at before it starts their jobs: one, unless there are many.
+func lookedAtOnce(jobs int) int { return max(min(jobs/manyDue, mostLookedAt), 1) }
+
+// lookAt looks at tables whose jobs are started next. What goes wrong goes wrong again, and is told, when each is started.
+func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
+	if err := t.session.ready(ctx); err != nil {
+		return
+	}
+	policies := make([]catalog.Policy, len(some))
+	for i := range some {
+		d := &some[i]
+		policies[i], d.connection = d.policy, t.session.id
+		if now.Sub(d.policy.ChangedAt) >= layoutAge { // a table that is as new may be altered in the same second: it is read later
+			d.before, _ = plan.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
+		}
+	}
+	if len(some) == 1 {
+		return // Recognize asks no more
+	}
+
+	known, err := t.store.Familiar(ctx, policies)
+	if err != nil {
+		return
+	}
+	for i := range some {
+		some[i].known = known[some[i].policy.ID]
+	}
 }
 
 // startersFor are as many starters as so many jobs are worth.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // turn is a policy whose next job should start.
@@ -15,6 +16,15 @@ type turn struct {
 	by      string
 	since   time.Time // when it became due
 	ran     []catalog.Schedule
+
+	glance
+}
+
+// glance is what was seen of a table together with others.
+type glance struct {
+	connection uint64             // by which facts were read
+	before     *plan.Facts        // read before the table was recognized; nil when they would serve for nothing
+	known      []catalog.Identity // of a table that was recognized; nil for one that is still to be
 }
 
 // dueNow lists the policies whose next job should start at now, the most overdue first; those a person asked for before

@@ -28,11 +28,13 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
-	var before *plan.Facts
-	if now.Sub(p.ChangedAt) >= layoutAge { // a table that is as new may be altered in the same second: it is read below
-		before, _ = plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name) // what goes wrong goes wrong again below
+	if d.connection != t.session.id { // which may lead to another server
+		d.glance = glance{}
 	}
-	identities, err := t.recognize(ctx, p)
+	identities, err := d.known, error(nil)
+	if identities == nil {
+		identities, err = t.recognize(ctx, p)
+	}
 	if err != nil || identities == nil {
 		return err
 	}
@@ -40,7 +42,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 		return err
 	}
 	d.policy = p
-	facts, err := t.facts(ctx, now, p.Table, identities, before)
+	facts, err := t.facts(ctx, now, p.Table, identities, d.before)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n
 	}
 	for budget := 4*n + 64; budget > 0; budget-- {
 		i := heaviest(segments)
-		if i < 0 || segments[i].rows <= max(total(segments)/int64(n), 1) && len(segments) >= n || n <= 1 {
+		if i < 0 || segments[i].rows <= max(total(segments)/int64(n), 1) && len(segments) >= n {
 			break
 		}
 		parts, err := s.cut(ctx, q, segments[i])
