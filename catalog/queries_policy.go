@@ -127,7 +127,8 @@ const insertEvent = `INSERT INTO {event} (at, kind, policy_id, policy_version, s
 // Settings.
 const (
 	selectSettings = `SELECT name, value FROM {setting}`
-	selectPulse    = `SELECT UTC_TIMESTAMP(6), COALESCE((SELECT MAX(id) FROM {event}), 0), ` + globalPause
+	selectPulse    = `SELECT UTC_TIMESTAMP(6), (` + lastEvent + `), EXISTS (` + liveOwner + ` n.id <> ?), ` + globalPause
+	lastEvent      = `SELECT COALESCE(MAX(id), 0) FROM {event}`
 	selectSetting  = `SELECT value FROM {setting} WHERE name = ?`
 	// The revision counts the changes of settings. What was decided by an older one is refused.
 	settingsRevision = `(SELECT COALESCE(MAX(l.fence), 0) + 1 FROM {lease} l WHERE l.name = 'settings')`

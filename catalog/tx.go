@@ -109,17 +109,28 @@ type Pulse struct {
 	Now   time.Time // by the backend's clock
 	Event uint64    // the last one: while it stays the same, nobody has changed a policy or asked for anything
 	Pause GlobalPause
+	// Others says that other processes are there, which may be told something that this one does not hear of.
+	Others bool
 }
 
-// Pulse returns what may be different now.
-func (s *Store) Pulse(ctx context.Context) (p Pulse, err error) {
+// Pulse returns what may be different now for a node.
+func (s *Store) Pulse(ctx context.Context, node uint64) (p Pulse, err error) {
 	var pause globalPauseColumns
-	err = s.db.QueryRowContext(ctx, s.sql(selectPulse)).Scan(append([]any{&p.Now, &p.Event}, pause.into()...)...)
+	into := append([]any{&p.Now, &p.Event, &p.Others}, pause.into()...)
+	err = s.db.QueryRowContext(ctx, s.sql(selectPulse), s.deadAfter(), node).Scan(into...)
 	if err != nil {
 		return p, fmt.Errorf("read clock, events and pause: %w", err)
 	}
 	p.Pause = pause.value()
 	return p, nil
+}
+
+// LastEvent is Pulse.Event, for those who ask for nothing else.
+func (s *Store) LastEvent(ctx context.Context) (id uint64, err error) {
+	if err = s.db.QueryRowContext(ctx, s.sql(lastEvent)).Scan(&id); err != nil {
+		return 0, fmt.Errorf("read the last event: %w", err)
+	}
+	return id, nil
 }
 
 // Clock returns the backend's time, which decides everything.

@@ -27,6 +27,7 @@ type ticker struct {
 	news       chan struct{} // this process has recorded a change
 	heard      bool          // such news since the last tick
 	leads      bool
+	others     bool // other processes are there
 	lease      catalog.Lease
 	leaseAt    time.Time
 	tickAt     time.Time // when this tick began
@@ -88,26 +89,51 @@ const (
 	restShare = 3
 )
 
+// askEvery is how often the node that leads asks whether another process has recorded something, as one without an engine does.
+const askEvery = 200 * time.Millisecond
+
 // rest lasts until the next tick is due, or until something has happened that is worth a look.
 func (t *ticker) rest(ctx context.Context) {
 	wait(ctx, min(max(leastRest, restShare*t.known.took), t.cfg.Tick))
 	timer := time.NewTimer(t.cfg.Tick)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.look:
-	case <-t.news:
-		t.heard = true
-	case <-timer.C:
+	ask := time.NewTicker(askEvery)
+	defer ask.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.look:
+			return
+		case <-t.news:
+			t.heard = true
+			return
+		case <-timer.C:
+			return
+		case <-ask.C:
+			if t.newsElsewhere(ctx) {
+				return
+			}
+		}
 	}
+}
+
+// newsElsewhere reports whether something was recorded since the last tick. An error is left to the next one.
+func (t *ticker) newsElsewhere(ctx context.Context) bool {
+	if !t.leads || !t.others {
+		return false
+	}
+	event, err := t.store.LastEvent(ctx)
+	return err == nil && event != t.event
 }
 
 func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	t.tickAt, t.server.asked = time.Now(), false
-	pulse, err := t.store.Pulse(ctx)
+	pulse, err := t.store.Pulse(ctx, t.node.Load())
 	if err != nil {
 		return err
 	}
+	t.others = pulse.Others
 	if pulse.Event != t.event || time.Since(t.limitsAt) > limitsEvery {
 		if err := t.readLimits(ctx); err != nil {
 			return err

@@ -93,6 +93,43 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 	})
 }
 
+// TestOtherProcessesWakeTheLeader: what is said to a proxy that runs no engine is followed by the one that leads, and not with its next tick.
+func TestOtherProcessesWakeTheLeader(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		p := f.declareEvery("t", "8760h")
+		other := f.otherProcess()
+		if _, err := other.store.Join(t.Context(), catalog.Node{Name: "without an engine"}); err != nil {
+			t.Fatal(err)
+		}
+		_, stop := f.engineOf(patient)
+		defer stop()
+		f.ended("the first job", 1)
+
+		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.ended("the job that was asked for elsewhere", 2)
+	})
+}
+
+// otherProcess is a fixture with a catalog of its own, on the same schema.
+func (f *fixture) otherProcess() *fixture {
+	f.t.Helper()
+	other := *f
+	connector, err := catalog.Connector(f.cfg)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	f.t.Cleanup(func() { db.Close() })
+	if other.store, err = catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
+		f.t.Fatal(err)
+	}
+	return &other
+}
+
 // TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks its process for; the one that leads
 // does not start it again.
 func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
@@ -104,16 +141,7 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 		defer stopLeader()
 		f.ended("the first job", 1)
 
-		other := *f // the process of the other node
-		connector, err := catalog.Connector(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db := sql.OpenDB(connector)
-		t.Cleanup(func() { db.Close() })
-		if other.store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
-			t.Fatal(err)
-		}
+		other := f.otherProcess()
 		e, stop := other.engineOf(patient)
 		defer stop()
 		f.wait("the other node to run", func() bool { return e.Node() != 0 })
@@ -129,6 +157,30 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 		if jobs := f.jobs(); jobs != "2" {
 			t.Errorf("%s jobs have started, want 2", jobs)
 		}
+	})
+}
+
+// TestFollowersStartWhatTheyAreAskedFor: nobody else does, where the node that leads has gone a moment ago.
+func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		p := f.declareEvery("t", "8760h")
+		gone, err := f.store.Join(t.Context(), catalog.Node{Name: "gone", Engine: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.store.Acquire(t.Context(), leaseScheduler, gone, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		e, stop := f.engineOf(patient)
+		defer stop()
+		f.wait("the engine to run", func() bool { return e.Node() != 0 })
+
+		if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.ended("the job that was asked for", 1)
 	})
 }
 
