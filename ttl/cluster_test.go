@@ -84,7 +84,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 		if next.lease.Fence <= old.Fence {
 			t.Errorf("the fence is %d, and was %d before", next.lease.Fence, old.Fence)
 		}
-		f.exec("INSERT INTO " + f.schema + "_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', '2020-01-01', '2020-01-01', 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
+		f.exec("INSERT INTO " + f.schema + "_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', '2020-01-01', '2020-01-01', 0, 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
 		if err := first.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
