@@ -10,22 +10,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// The table options with a column of their own wherever a policy is shown.
-const (
-	OptionCron       = "TTL_CRON"
-	OptionWindow     = "TTL_WINDOW"
-	OptionMaxLag     = "TTL_MAX_LAG"
-	OptionDeleteRate = "TTL_DELETE_RATE"
-	OptionBatchSize  = "TTL_DELETE_BATCH_SIZE"
-)
-
 // Schedule says when jobs start: "cron 0 3 * * 1", "every 24h", or how often the goal of TTL_MAX_LAG makes them.
 func (r Rule) Schedule() string {
-	if cron := r.Options[OptionCron]; cron != "" {
+	if cron := r.Options[ddl.OptionCron]; cron != "" {
 		return "cron " + cron
 	}
 	interval, err := ddl.Duration(r.JobInterval)
-	goal, none := ddl.Duration(r.Options[OptionMaxLag])
+	goal, none := ddl.Duration(r.Options[ddl.OptionMaxLag])
 	if err == nil && none == nil && goal > 0 && goal/2 < interval {
 		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", shortDuration(goal/2))
 	}
@@ -46,7 +37,7 @@ func shortDuration(d time.Duration) string {
 
 // OtherOptions are the options without a column of their own, as the clause says them.
 func (r Rule) OtherOptions() string {
-	shown := []string{OptionCron, OptionWindow, OptionMaxLag, OptionDeleteRate, OptionBatchSize}
+	shown := []string{ddl.OptionCron, ddl.OptionWindow, ddl.OptionMaxLag, ddl.OptionDeleteRate, ddl.OptionBatchSize}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
 		if !slices.Contains(shown, name) {

@@ -11,15 +11,15 @@ func TestScheduleInWords(t *testing.T) {
 	t.Parallel()
 	for want, options := range map[string]map[string]string{
 		"every 24h":                        nil,
-		"cron 0 3 * * 1":                   {OptionCron: "0 3 * * 1"},
-		"every 1h30m, half of TTL_MAX_LAG": {OptionMaxLag: "3h"},
-		"every 1h, half of TTL_MAX_LAG":    {OptionMaxLag: "2h"},
+		"cron 0 3 * * 1":                   {ddl.OptionCron: "0 3 * * 1"},
+		"every 1h30m, half of TTL_MAX_LAG": {ddl.OptionMaxLag: "3h"},
+		"every 1h, half of TTL_MAX_LAG":    {ddl.OptionMaxLag: "2h"},
 	} {
 		if got := (Rule{JobInterval: "24h", Options: options}).Schedule(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := (Rule{JobInterval: "24h", Options: map[string]string{OptionMaxLag: "8d"}}).Schedule(); got != "every 24h" {
+	if got := (Rule{JobInterval: "24h", Options: map[string]string{ddl.OptionMaxLag: "8d"}}).Schedule(); got != "every 24h" {
 		t.Errorf("a goal that the interval meets: got %q", got)
 	}
 }

@@ -63,15 +63,15 @@ func (t Timing) UnkeptLag() string {
 
 func (t *Timing) set(name, value string) (err error) {
 	switch name {
-	case "TTL_CRON":
+	case ddl.OptionCron:
 		var c ddl.Cron
 		c, err = ddl.ParseCron(value)
 		t.Cron = &c
-	case "TTL_WINDOW":
+	case ddl.OptionWindow:
 		var w ddl.Window
 		w, err = ddl.ParseWindow(value)
 		t.Window = &w
-	case "TTL_MAX_LAG":
+	case ddl.OptionMaxLag:
 		t.MaxLag, err = ddl.Duration(value)
 	}
 	return err

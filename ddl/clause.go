@@ -25,9 +25,9 @@ type Rule struct {
 func (c *Clause) FirstOption() string {
 	switch {
 	case c.Enable != nil:
-		return "TTL_ENABLE"
+		return OptionEnable
 	case c.JobInterval != nil:
-		return "TTL_JOB_INTERVAL"
+		return OptionJobInterval
 	case len(c.Options) > 0:
 		return c.optionNames()[0]
 	}
@@ -100,11 +100,11 @@ func (r *reader) option(c *Clause) bool {
 	e, known := findExtension(name)
 	var ok bool
 	switch {
-	case name == "TTL":
+	case name == OptionTTL:
 		known, ok = true, r.rule(c)
-	case name == "TTL_ENABLE":
+	case name == OptionEnable:
 		known, ok = true, r.enable(c)
-	case name == "TTL_JOB_INTERVAL":
+	case name == OptionJobInterval:
 		known, ok = true, r.jobInterval(c, first)
 	case known:
 		ok = r.extension(c, e)
@@ -126,11 +126,11 @@ func (r *reader) option(c *Clause) bool {
 // grammarOf shows how an option is written.
 func grammarOf(option string) string {
 	switch option {
-	case "TTL":
+	case OptionTTL:
 		return "the form is TTL = column + INTERVAL number unit"
-	case "TTL_ENABLE":
+	case OptionEnable:
 		return "the TTL_ENABLE option has to be set 'ON' or 'OFF'"
-	case "TTL_JOB_INTERVAL":
+	case OptionJobInterval:
 		return "the TTL_JOB_INTERVAL option takes a string such as '1h', '1d12h' or '30s'"
 	}
 	e, _ := findExtension(option)

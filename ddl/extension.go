@@ -10,6 +10,23 @@ import (
 	"strings"
 )
 
+// The names of the table options. All but the first three are ours.
+const (
+	OptionTTL         = "TTL"
+	OptionEnable      = "TTL_ENABLE"
+	OptionJobInterval = "TTL_JOB_INTERVAL"
+
+	OptionTimeZone    = "TTL_TIME_ZONE"
+	OptionCron        = "TTL_CRON"
+	OptionWindow      = "TTL_WINDOW"
+	OptionDeleteRate  = "TTL_DELETE_RATE"
+	OptionBatchSize   = "TTL_DELETE_BATCH_SIZE"
+	OptionMaxLag      = "TTL_MAX_LAG"
+	OptionBrakeFactor = "TTL_BRAKE_FACTOR"
+	OptionMaxRows     = "TTL_MAX_ROWS"
+	OptionMaxPercent  = "TTL_MAX_PERCENT"
+)
+
 // extension is a table option that TiDB does not have.
 type extension struct {
 	name  string
@@ -21,15 +38,15 @@ type extension struct {
 // honours it.
 func extensions() []extension {
 	return []extension{
-		{"TTL_TIME_ZONE", "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
-		{"TTL_CRON", "'0 3 * * *'", func(v string) error { _, err := ParseCron(v); return err }},
-		{"TTL_WINDOW", "'22:00-06:00'", func(v string) error { _, err := ParseWindow(v); return err }},
-		{"TTL_DELETE_RATE", "1000 (rows per second)", rowsPerSecond},
-		{"TTL_DELETE_BATCH_SIZE", "500 (1 to 10240)", batchSize},
-		{"TTL_MAX_LAG", "'2h'", positiveDuration},
-		{"TTL_BRAKE_FACTOR", "10 (0 judges the policy only once)", between(0, 1_000_000)},
-		{"TTL_MAX_ROWS", "1000000 (rows one run may delete)", between(1, math.MaxInt64)},
-		{"TTL_MAX_PERCENT", "20 (1 to 100, of the table, in one run)", between(1, 100)},
+		{OptionTimeZone, "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
+		{OptionCron, "'0 3 * * *'", func(v string) error { _, err := ParseCron(v); return err }},
+		{OptionWindow, "'22:00-06:00'", func(v string) error { _, err := ParseWindow(v); return err }},
+		{OptionDeleteRate, "1000 (rows per second)", rowsPerSecond},
+		{OptionBatchSize, "500 (1 to 10240)", batchSize},
+		{OptionMaxLag, "'2h'", positiveDuration},
+		{OptionBrakeFactor, "10 (0 judges the policy only once)", between(0, 1_000_000)},
+		{OptionMaxRows, "1000000 (rows one run may delete)", between(1, math.MaxInt64)},
+		{OptionMaxPercent, "20 (1 to 100, of the table, in one run)", between(1, 100)},
 	}
 }
 
@@ -44,7 +61,7 @@ func findExtension(name string) (extension, bool) {
 
 // OptionNames are the names of all table options, TiDB's first.
 func OptionNames() []string {
-	names := []string{"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}
+	names := []string{OptionTTL, OptionEnable, OptionJobInterval}
 	for _, e := range extensions() {
 		names = append(names, e.name)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // limitTrials are those of what bounds how much goes at a time, and how fast.
@@ -50,7 +50,7 @@ var limitTrials = map[string]func(*trial){
 			}
 		}
 	},
-	catalog.OptionBatchSize: func(s *trial) {
+	ddl.OptionBatchSize: func(s *trial) {
 		s.running("TTL_DELETE_RATE = 3000")
 		if n := s.largest(""); n <= 30 {
 			s.Errorf("before, a DELETE has deleted %d rows", n)
@@ -101,7 +101,7 @@ var limitTrials = map[string]func(*trial){
 	setting.DeleteRowsLimit:   func(s *trial) { s.slowed("SET GLOBAL ttl_delete_rows_limit = 200", 200, 40) },
 	setting.ClusterRowsLimit:  func(s *trial) { s.slowed("SET GLOBAL ttl_cluster_rows_limit = 200", 200, 40) },
 	setting.ScanRateLimit:     func(s *trial) { s.slowed("SET GLOBAL ttl_scan_rate_limit = 300", 300, 600) },
-	catalog.OptionDeleteRate:  func(s *trial) { s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = 200", 200, 40) },
+	ddl.OptionDeleteRate:      func(s *trial) { s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = 200", 200, 40) },
 	setting.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
 	setting.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
 	setting.RunningTasks: func(s *trial) {

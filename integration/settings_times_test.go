@@ -3,8 +3,8 @@ package integration
 import (
 	"fmt"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // timeTrials are those of when jobs run, and of what is old enough for them.
@@ -30,7 +30,7 @@ var timeTrials = map[string]func(*trial){
 		s.running(slowly)
 		s.stopsAndGoes(s.closed(), "SET GLOBAL ttl_job_schedule_window_end_time = '"+s.clock("2 MINUTE")+" +0000'")
 	},
-	catalog.OptionWindow: func(s *trial) {
+	ddl.OptionWindow: func(s *trial) {
 		s.running(slowly)
 		s.stopsAndGoes(fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("2 HOUR"), s.clock("3 HOUR")),
 			fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("-2 MINUTE"), s.clock("3 HOUR")))
@@ -43,8 +43,8 @@ var timeTrials = map[string]func(*trial){
 		s.sql("INSERT INTO " + s.table + " VALUES (11, '2020-01-01', '')")
 		s.wait("the second", func() bool { return s.gone("") == 11 })
 	},
-	"TTL_JOB_INTERVAL":   func(s *trial) { s.hastened("TTL_JOB_INTERVAL = '1s'") },
-	catalog.OptionMaxLag: func(s *trial) { s.hastened("TTL_MAX_LAG = '2s'") }, // a run in half of that
+	"TTL_JOB_INTERVAL": func(s *trial) { s.hastened("TTL_JOB_INTERVAL = '1s'") },
+	ddl.OptionMaxLag:   func(s *trial) { s.hastened("TTL_MAX_LAG = '2s'") }, // a run in half of that
 	"TTL_CRON": func(s *trial) {
 		s.rows(10, "TRUE", byID)
 		s.declare("TTL_CRON = '0 3 29 2 *'")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -53,8 +54,8 @@ func TestExplainCountsEveryLimit(t *testing.T) {
 		now := time.Now().UTC()
 		b.declare(t, "orders", func(r *catalog.Rule) {
 			r.Options = map[string]string{
-				catalog.OptionDeleteRate: "1", catalog.OptionMaxLag: "8h",
-				catalog.OptionWindow: now.Add(3*time.Hour).Format("15:04") + "-" + now.Add(4*time.Hour).Format("15:04"),
+				ddl.OptionDeleteRate: "1", ddl.OptionMaxLag: "8h",
+				ddl.OptionWindow: now.Add(3*time.Hour).Format("15:04") + "-" + now.Add(4*time.Hour).Format("15:04"),
 			}
 		})
 		b.fill(t, "orders", 50, 30, 26, 20, 1)

@@ -201,7 +201,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	}
 	rule.Column = column.Name
 	rule.Options = mergeOptions(rule.Options, clause.Options)
-	zone, said := clause.Options[timeZoneOption]
+	zone, said := clause.Options[ddl.OptionTimeZone]
 	if old == nil || clause.TTL != nil || said {
 		err = h.chooseZone(ctx, &rule, zone, said, column, values[setting.DefaultTimeZone])
 	}
@@ -213,9 +213,9 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 
 // checkLag refuses a goal that jobs cannot keep, when the clause says something about either.
 func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
-	_, goal := clause.Options[catalog.OptionMaxLag]
-	_, cron := clause.Options[catalog.OptionCron]
-	_, window := clause.Options[catalog.OptionWindow]
+	_, goal := clause.Options[ddl.OptionMaxLag]
+	_, cron := clause.Options[ddl.OptionCron]
+	_, window := clause.Options[ddl.OptionWindow]
 	if !goal && !cron && !window {
 		return nil
 	}
@@ -225,20 +225,17 @@ func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
 		return err
 	}
 	if why := timing.UnkeptLag(); why != "" {
-		return refusal(ddl.UnkeptLag(rule.Options[catalog.OptionMaxLag], why))
+		return refusal(ddl.UnkeptLag(rule.Options[ddl.OptionMaxLag], why))
 	}
 	return nil
 }
-
-// timeZoneOption stands in a field of its own in a rule.
-const timeZoneOption = "TTL_TIME_ZONE"
 
 // mergeOptions adds the options of a clause to those there are; an empty value takes one back.
 func mergeOptions(old, said map[string]string) map[string]string {
 	merged := map[string]string{}
 	maps.Copy(merged, old)
 	maps.Copy(merged, said)
-	maps.DeleteFunc(merged, func(name, value string) bool { return value == "" || name == timeZoneOption })
+	maps.DeleteFunc(merged, func(name, value string) bool { return value == "" || name == ddl.OptionTimeZone })
 	return merged
 }
 

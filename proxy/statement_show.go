@@ -47,7 +47,7 @@ func policyComments(r catalog.Rule) string {
 		if c.Options == nil {
 			c.Options = map[string]string{}
 		}
-		c.Options[timeZoneOption] = r.TimeZone
+		c.Options[ddl.OptionTimeZone] = r.TimeZone
 	}
 	return c.Comments()
 }

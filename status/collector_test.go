@@ -13,6 +13,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // gathered are the values of a collector's metrics, by name and values of labels.
@@ -126,7 +127,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "because"
 		case late:
 			last = now.Add(-50 * time.Minute)
-			w.Policy.Rule.Options = map[string]string{catalog.OptionMaxLag: "30m"}
+			w.Policy.Rule.Options = map[string]string{ddl.OptionMaxLag: "30m"}
 		}
 		w.Last = &catalog.EndedJob{Job: catalog.Job{State: catalog.JobFinished, CreatedAt: last}, FinishedAt: last}
 		w.Ran = []catalog.Schedule{{LastStartedAt: last, Watermark: last, WatermarkVersion: 1}}

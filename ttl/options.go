@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // budget is how fast a table wishes to be deleted from: the options of its policy. Zero means no wish.
@@ -17,9 +18,9 @@ type budget struct {
 func budgetOf(p catalog.Policy) (b budget, err error) {
 	for name, value := range p.Rule.Options {
 		switch name {
-		case "TTL_DELETE_RATE":
+		case ddl.OptionDeleteRate:
 			b.rate, err = strconv.ParseInt(value, 10, 64)
-		case "TTL_DELETE_BATCH_SIZE":
+		case ddl.OptionBatchSize:
 			b.batch, err = strconv.Atoi(value)
 		}
 		if err != nil {

@@ -3,6 +3,8 @@ package ttl
 import (
 	"sync"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // tableRates holds the limit of each table that has one (TTL_DELETE_RATE), shared by this node's workers.
@@ -23,7 +25,7 @@ func (t *tableRates) of(policy uint64, rows int64) *rates {
 	r, known := t.all[policy]
 	if !known {
 		r = newRates(t.waited)
-		r.deleted.name = "TTL_DELETE_RATE"
+		r.deleted.name = ddl.OptionDeleteRate
 		t.all[policy] = r
 	}
 	r.limit(0, rows, 0)

@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -74,7 +75,7 @@ func TestTriggerSetsTheZone(t *testing.T) {
 					"INSERT INTO "+f.schema+".t SELECT id, IF(id % 2, '2020-01-01', '2027-05-09 20:00:00') FROM "+f.schema+".numbers",
 					f.in(stray))
 				m := f.at(utc("05-10 12:00:00"))
-				m.declare("UTC", "1h", map[string]string{catalog.OptionBatchSize: "3"})
+				m.declare("UTC", "1h", map[string]string{ddl.OptionBatchSize: "3"})
 				m.pass()
 				if kept := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2 = 0"); kept != 20 {
 					t.Errorf("%d rows are left of 20 that are not due", kept)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 var tableColumns = []Column{
@@ -55,8 +56,8 @@ func tableRow(w *Work) []any {
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
-		p.Rule.Schedule(), option(catalog.OptionWindow), option(catalog.OptionMaxLag),
-		option(catalog.OptionDeleteRate), option(catalog.OptionBatchSize), orNull(p.Rule.OtherOptions()),
+		p.Rule.Schedule(), option(ddl.OptionWindow), option(ddl.OptionMaxLag),
+		option(ddl.OptionDeleteRate), option(ddl.OptionBatchSize), orNull(p.Rule.OtherOptions()),
 		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,

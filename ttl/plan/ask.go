@@ -7,6 +7,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
@@ -82,11 +83,11 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 	for _, name := range []string{setting.DeleteRowsLimit, setting.ClusterRowsLimit} {
 		s.bound(float64(settings.Int(name)), name)
 	}
-	s.bound(optionNumber(q.Rule, catalog.OptionDeleteRate), catalog.OptionDeleteRate)
+	s.bound(optionNumber(q.Rule, ddl.OptionDeleteRate), ddl.OptionDeleteRate)
 
 	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
-	if own := optionNumber(q.Rule, catalog.OptionBatchSize); own > 0 {
-		batch, said = own, catalog.OptionBatchSize
+	if own := optionNumber(q.Rule, ddl.OptionBatchSize); own > 0 {
+		batch, said = own, ddl.OptionBatchSize
 	}
 	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
 	return s, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Brake holds a job that would delete surprisingly much, until somebody approves it. It judges every run before it starts, and says
@@ -32,7 +33,7 @@ func NewBrake(v setting.Values) Brake {
 // Of is the brake of a table, with what its rule says.
 func (b Brake) Of(r catalog.Rule) Brake {
 	for name, into := range map[string]*int64{
-		"TTL_BRAKE_FACTOR": &b.Factor, "TTL_MAX_ROWS": &b.RunRows, "TTL_MAX_PERCENT": &b.RunPercent,
+		ddl.OptionBrakeFactor: &b.Factor, ddl.OptionMaxRows: &b.RunRows, ddl.OptionMaxPercent: &b.RunPercent,
 	} {
 		if n, err := strconv.ParseInt(r.Options[name], 10, 64); err == nil {
 			*into = n
@@ -118,10 +119,10 @@ func (b Brake) absolute(e Estimate, r Ruling) Ruling {
 		}
 	}
 	if b.RunRows > 0 {
-		limit(b.RunRows, "TTL_MAX_ROWS", b.RunRows)
+		limit(b.RunRows, ddl.OptionMaxRows, b.RunRows)
 	}
 	if b.RunPercent > 0 {
-		limit(e.Rows*b.RunPercent/100, "TTL_MAX_PERCENT", b.RunPercent)
+		limit(e.Rows*b.RunPercent/100, ddl.OptionMaxPercent, b.RunPercent)
 	}
 	return r
 }

@@ -190,8 +190,8 @@ func (v *preview) answer() *Preview {
 // showPolicy tells the options of the policy, and when windows let the work end.
 func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
-	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(), o[catalog.OptionWindow], o[catalog.OptionMaxLag]
-	p.DeleteRate, p.BatchSize, p.Options = o[catalog.OptionDeleteRate], o[catalog.OptionBatchSize], v.Rule.OtherOptions()
+	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
+	p.DeleteRate, p.BatchSize, p.Options = o[ddl.OptionDeleteRate], o[ddl.OptionBatchSize], v.Rule.OtherOptions()
 
 	timing, err := catalog.TimingOf(catalog.Policy{Table: v.Table, Rule: v.Rule})
 	if err != nil || timing.Window == nil && v.Window == nil {
