@@ -115,11 +115,7 @@ func OpenExisting(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := migrations(migrationFiles)
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.upToDate(ctx, steps)
+	_, done, err := s.upToDate(ctx)
 	if err != nil {
 		return nil, err
 	}

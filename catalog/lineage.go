@@ -41,13 +41,9 @@ func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
 		return l, err
 	}
 	s.server.Store(&l.Server)
-	var advanced sql.Null[time.Time]
-	var age sql.Null[int64]
-	err = s.db.QueryRowContext(ctx, s.sql(selectGeneration)).Scan(&l.CatalogID, &l.Generation, &advanced, &age)
-	if err != nil {
+	if err := l.readGeneration(s.db.QueryRowContext(ctx, s.sql(selectGeneration))); err != nil {
 		return l, fmt.Errorf("read generation: %w", err)
 	}
-	l.AdvancedAt, l.Age = advanced.V, time.Duration(age.V)*time.Microsecond
 	rows, err := s.db.QueryContext(ctx, s.sql(selectLineage))
 	if err != nil {
 		return l, fmt.Errorf("read lineage: %w", err)
@@ -59,6 +55,15 @@ func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
 		l.Known = l.Known || k.Trusted && k.Key == l.Server.Key()
 	}
 	return l, err
+}
+
+// readGeneration reads what a catalog says of itself, wherever it is.
+func (l *Lineage) readGeneration(row *sql.Row) error {
+	var advanced sql.Null[time.Time]
+	var age sql.Null[int64]
+	err := row.Scan(&l.CatalogID, &l.Generation, &advanced, &age)
+	l.AdvancedAt, l.Age = advanced.V, time.Duration(age.V)*time.Microsecond
+	return err
 }
 
 // found names a catalog that has just been made: it begins its life on the server it was made on.
@@ -139,10 +144,9 @@ func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	if !here.Known || v.Key() == here.Server.Key() {
 		return nil
 	}
+
 	var there Lineage
-	var advanced sql.Null[time.Time]
-	var age sql.Null[int64]
-	err = member.QueryRowContext(ctx, s.sql(selectGeneration)).Scan(&there.CatalogID, &there.Generation, &advanced, &age)
+	err = there.readGeneration(member.QueryRowContext(ctx, s.sql(selectGeneration)))
 	if isServerError(err, ddl.CodeNoDatabase, ddl.CodeNoTable) || err == nil && there.CatalogID != here.CatalogID {
 		return nil
 	}

@@ -58,11 +58,7 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 // prepare brings the schema up to date. What is wrong with a catalog that is there already is said first; whatever else is in its schema
 // may be a part of it, by another name or of a later version.
 func (s *Store) prepare(ctx context.Context) error {
-	steps, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	done, err := s.upToDate(ctx, steps)
+	steps, done, err := s.upToDate(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,14 +77,19 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.complete(ctx)
 }
 
-// upToDate reports whether every step has been applied, and changes nothing.
-func (s *Store) upToDate(ctx context.Context, steps []migration) (bool, error) {
+// upToDate returns the steps of the schema and whether every one has been applied, and changes nothing.
+func (s *Store) upToDate(ctx context.Context) (steps []migration, done bool, err error) {
+	if steps, err = migrations(migrationFiles); err != nil {
+		return nil, false, err
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return false, fmt.Errorf("connect: %w", err)
+		return nil, false, fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close()
-	return s.migrated(ctx, conn, steps)
+
+	done, err = s.migrated(ctx, conn, steps)
+	return steps, done, err
 }
 
 func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/checkup"
+	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // errFindings ends `ttlproxy check` with 1 when rows will not be deleted.
@@ -15,29 +17,12 @@ var errFindings = errors.New("rows will not be deleted until the errors above ar
 
 // check is `ttlproxy check`: the doctor.
 func check(ctx context.Context, w world, o *options, _ []string) error {
-	backends, err := o.backends(slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	db, err := o.open(backends)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	var findings []checkup.Finding
-	members := backends.Members(o.login(backends))
-	for _, m := range members {
-		f := inspect(ctx, m)
-		if len(members) > 1 || f.Level == checkup.OK {
-			findings = append(findings, f)
-		} // else there is no other: Checkup meets the same trouble, and that is the end
-	}
-	found, err := checkup.Run(ctx, db, catalog.Config{Schema: o.Schema})
-	findings = append(findings, found...)
-	if store, closed := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema}); closed == nil && err == nil {
-		found, err = diagnose(ctx, store)
-		findings = append(findings, found...)
-	}
+	err := o.withServer(slog.New(slog.DiscardHandler), func(backends *proxy.Backends, db *sql.DB) (err error) {
+		findings, err = o.look(ctx, backends, db)
+		return o.advise(err)
+	})
+
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.Level == checkup.Error
@@ -46,11 +31,32 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 			fmt.Fprintf(w.stdout, "%-27s → %s\n", "", f.Advice)
 		}
 	}
-	if err != nil {
-		return o.advise(err)
-	}
-	if failed {
+	if failed && err == nil {
 		return errFindings
 	}
-	return nil
+	return err
+}
+
+// look finds out about the servers one by one, about the one that the engine would work on, and about the tables.
+func (o *options) look(ctx context.Context, backends *proxy.Backends, db *sql.DB) (findings []checkup.Finding, err error) {
+	members := backends.Members(o.login(backends))
+	for _, m := range members {
+		f := inspect(ctx, m)
+		if len(members) > 1 || f.Level == checkup.OK {
+			findings = append(findings, f)
+		} // else there is no other: the checkup meets the same trouble, and that is the end
+	}
+
+	found, err := checkup.Run(ctx, db, catalog.Config{Schema: o.Schema})
+	findings = append(findings, found...)
+	if err != nil {
+		return findings, err
+	}
+
+	store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
+	if err != nil {
+		return findings, nil //nolint:nilerr // the checkup has said what is wrong with the catalog
+	}
+	found, err = diagnose(ctx, store)
+	return append(findings, found...), err
 }

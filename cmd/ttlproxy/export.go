@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // export is `ttlproxy export`: all policies and settings as statements.
 func export(ctx context.Context, w world, o *options, _ []string) error {
-	return o.withCatalog(ctx, func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
+	return o.withCatalog(ctx, slog.New(slog.DiscardHandler), func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
 }
 
 func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) error {
@@ -23,8 +25,19 @@ func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) err
 }
 
 // withCatalog opens the catalog that is there, and makes none.
-func (o *options) withCatalog(ctx context.Context, use func(*catalog.Store) error) error {
-	backends, err := o.backends(slog.New(slog.DiscardHandler))
+func (o *options) withCatalog(ctx context.Context, log *slog.Logger, use func(*catalog.Store) error) error {
+	return o.withServer(log, func(_ *proxy.Backends, db *sql.DB) error {
+		store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
+		if err != nil {
+			return o.advise(err)
+		}
+		return use(store)
+	})
+}
+
+// withServer connects to the first server that can be had, for as long as it is used.
+func (o *options) withServer(log *slog.Logger, use func(*proxy.Backends, *sql.DB) error) error {
+	backends, err := o.backends(log)
 	if err != nil {
 		return err
 	}
@@ -33,9 +46,5 @@ func (o *options) withCatalog(ctx context.Context, use func(*catalog.Store) erro
 		return err
 	}
 	defer db.Close()
-	store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
-	if err != nil {
-		return o.advise(err)
-	}
-	return use(store)
+	return use(backends, db)
 }

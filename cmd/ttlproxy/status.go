@@ -34,23 +34,14 @@ func showStatus(ctx context.Context, w world, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
-	backends, err := o.backends(newLogger(w.stderr, o.LogFormat, levelOf("error")))
-	if err != nil {
-		return err
-	}
-	db, err := o.open(backends)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
-	if err != nil {
-		return o.advise(err)
-	}
-	if !o.Watch {
-		return view(ctx, w.stdout, screenOf(w.stdout), store)
-	}
-	return watchStatus(ctx, w.stdout, store, view)
+
+	log := newLogger(w.stderr, o.LogFormat, levelOf("error"))
+	return o.withCatalog(ctx, log, func(store *catalog.Store) error {
+		if !o.Watch {
+			return view(ctx, w.stdout, screenOf(w.stdout), store)
+		}
+		return watchStatus(ctx, w.stdout, store, view)
+	})
 }
 
 // statusView prints one picture for a screen.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -29,7 +30,7 @@ func uninstallOptions() []option {
 
 // uninstall is `ttlproxy uninstall`: it prints the policies, then drops what ttlproxy has made.
 func uninstall(ctx context.Context, w world, o *options, _ []string) error {
-	return o.withCatalog(ctx, func(store *catalog.Store) error {
+	return o.withCatalog(ctx, slog.New(slog.DiscardHandler), func(store *catalog.Store) error {
 		removal, err := store.Uninstall(ctx)
 		if err != nil {
 			return err
