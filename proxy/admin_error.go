@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// asWireError is an error of package ddl as it goes to the client.
-func asWireError(e *ddl.Error) *wire.Error {
+// refusal is an error of package ddl as it goes to the client.
+func refusal(e *ddl.Error) *wire.Error {
 	return &wire.Error{Code: e.Code, State: e.State, Message: e.Message}
 }
 

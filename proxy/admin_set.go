@@ -115,9 +115,9 @@ func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) err
 		c.values[s.Name] = setting.Unset
 		return nil
 	}
-	stored, warning, refusal := s.Check(value, zone)
-	if refusal != nil {
-		return asWireError(refusal)
+	stored, warning, refused := s.Check(value, zone)
+	if refused != nil {
+		return refusal(refused)
 	}
 	if warning != nil {
 		c.notes = append(c.notes, Note{Level: "Warning", Code: warning.Code, Message: warning.Message})

@@ -78,7 +78,7 @@ func checkCondition(x *exchange, action ddl.Action) error {
 	none := report.Empty(s.List)
 	_, err := x.Ask((&reply{list: &none, filter: s.Filter}).query(literalRows(&none)))
 	if e, refused := errors.AsType[*wire.Error](err); refused && e.Code == ddl.CodeSyntax {
-		return asWireError(ddl.WrongCondition(s.Filter.Where))
+		return refusal(ddl.WrongCondition(s.Filter.Where))
 	}
 	return err
 }

@@ -17,8 +17,8 @@ func (a *admin) resolveTable(name ddl.Name) (catalog.Table, error) {
 	case baseTable:
 		return t, nil
 	case temporary:
-		return t, asWireError(ddl.TemporaryTable())
+		return t, refusal(ddl.TemporaryTable())
 	default:
-		return t, asWireError(ddl.WrongObject(t.Schema, t.Name))
+		return t, refusal(ddl.WrongObject(t.Schema, t.Name))
 	}
 }

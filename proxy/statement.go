@@ -136,8 +136,3 @@ func changesSession(st *ddl.Statement) bool {
 	}
 	return false
 }
-
-// refusal turns an error of package ddl into one for the client.
-func refusal(e *ddl.Error) error {
-	return &wire.Error{Code: e.Code, State: e.State, Message: e.Message}
-}
