@@ -107,9 +107,9 @@ func (t *turn) veilError(err error) error {
 	return &veiled
 }
 
-// kept is what information_schema says of tables that outlive the session: MariaDB lists its temporary tables, too, since 11.2, and one of
-// them says nothing about the right to see the table that it hides.
-const kept = "TABLE_TYPE <> 'TEMPORARY'"
+// kept is what information_schema says of tables that outlive the session: MariaDB lists its temporary tables and sequences, too, since
+// 11.2, as TEMPORARY and TEMPORARY SEQUENCE, and one of them says nothing about the right to see the table that it hides.
+const kept = "TABLE_TYPE NOT LIKE 'TEMPORARY%'"
 
 // visibleTables asks the server, as the client, which of the tables there are. One that is gone is visible to those
 // who had rights on its name.

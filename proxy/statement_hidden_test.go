@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +92,23 @@ func TestHiddenTablesAreNotNamed(t *testing.T) {
 		run(t.T, stranger, "CREATE TABLE "+t.schema+"._veiled_new "+ttl)
 		if told := strings.Join(rows(t.T, stranger, "SHOW WARNINGS"), "\n"); strings.Contains(told, "`veiled`") || !strings.Contains(told, "dormant") {
 			t.Errorf("the copy of a hidden table: got %q", told)
+		}
+	})
+}
+
+// What MariaDB lists since 11.2 of a session's own temporary tables and sequences is no sign of a right to see the table that they hide. The
+// rows are those of its documentation: neither server that is at hand here lists any.
+func TestTemporaryTablesShowNoOther(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		run(t, db, "CREATE TABLE listed (TABLE_NAME VARCHAR(64), TABLE_TYPE VARCHAR(64))")
+		run(t, db, "INSERT INTO listed VALUES ('a', 'BASE TABLE'), ('b', 'SYSTEM VERSIONED'), ('c', 'VIEW'), ('d', 'SEQUENCE'), ('hidden', 'TEMPORARY'),"+
+			" ('hidden', 'TEMPORARY SEQUENCE')")
+		for _, mode := range []string{"''", "'ANSI,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE'"} {
+			run(t, db, "SET sql_mode = "+mode)
+			if got := rows(t, db, "SELECT TABLE_NAME FROM listed WHERE "+kept+" ORDER BY TABLE_NAME"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+				t.Errorf("with sql_mode %s: got %q", mode, got)
+			}
 		}
 	})
 }
