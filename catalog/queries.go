@@ -11,6 +11,7 @@ const reachedText = `
 
 // The server.
 const (
+	selectReadOnly        = `SELECT @@global.read_only`
 	selectServer          = `SELECT VERSION(), @@hostname, @@port, @@lower_case_table_names`
 	selectServerVariables = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'group_replication_group_name')`
 	selectServerStatus    = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_cluster_state_uuid')`

@@ -84,6 +84,14 @@ func ReadServer(ctx context.Context, db execer) (Server, error) {
 	return v, nil
 }
 
+// ReadOnly reports whether the server is read-only for all who are not let off, as our account may be.
+func (s *Store) ReadOnly(ctx context.Context) (on bool, err error) {
+	if err := s.db.QueryRowContext(ctx, selectReadOnly).Scan(&on); err != nil {
+		return false, fmt.Errorf("ask whether the server is read-only: %w", err)
+	}
+	return on, nil
+}
+
 // readVariables returns the rows of a SHOW statement by lower-case name.
 func readVariables(ctx context.Context, db execer, query string) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, query)

@@ -11,7 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait.
+// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait, and asked what has come
+// into the job's way.
 const pingEvery = 5 * time.Second
 
 // runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on by itself is an error, which says
@@ -31,7 +32,7 @@ func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply,
 			return nil, err
 		}
 	}
-	if stands(jobs) { // whether it came to stand before we looked or behind our back
+	if stands(jobs) { // behind our back
 		if err := a.mayRun(ctx, p); err != nil {
 			return nil, err
 		}
@@ -48,7 +49,21 @@ func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	if err != nil {
 		return err
 	}
-	return refusedRun(s.MayRun(&p))
+	return a.mayGoOn(ctx, s, p)
+}
+
+// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. That the server became read-only is seen by its
+// engine within seconds; nobody is to be told until then that the job runs.
+func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Policy) error {
+	if err := s.MayRun(&p); err != nil {
+		return refusedRun(err)
+	}
+
+	readOnly, err := a.Store.ReadOnly(ctx)
+	if err == nil && readOnly {
+		err = refusedRun(&report.Refusal{Table: p.Table, Why: report.Verdict{Word: report.Paused, Detail: "the server is read-only"}.String()})
+	}
+	return err
 }
 
 // refusedRun is the answer to a client whose job cannot run.
@@ -68,18 +83,18 @@ type jobWait struct {
 	pingAt time.Time // when the session was last tried on the server
 }
 
-// join returns the open jobs of the policy. When there are none it asks for them and waits until they are there, or were:
-// some are very short.
+// join returns the open jobs of the policy, if they may run. When there are none it asks for them and waits until they are there,
+// or were: some are very short.
 func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	s, err := report.Read(ctx, w.Store)
 	if err != nil {
 		return nil, err
 	}
+	if err := w.mayGoOn(ctx, s, w.policy); err != nil {
+		return nil, err
+	}
 	if jobs := s.JobsOf(w.policy.ID, 0); len(jobs) > 0 && jobs[0].State.Open() {
 		return jobs, nil
-	}
-	if err := s.MayRun(&w.policy); err != nil {
-		return nil, refusedRun(err)
 	}
 
 	if err := w.Store.RequestRun(ctx, w.account, w.policy.ID); err != nil {
@@ -89,8 +104,9 @@ func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	return jobs, refusedRun(err)
 }
 
-// ended waits until all jobs have ended, or one of them cannot go on by itself.
+// ended waits until all jobs have ended, or none of them goes on by itself.
 func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog.EndedJob, error) {
+	asked := time.Now()
 	for {
 		for i := range jobs {
 			if err := w.refresh(ctx, &jobs[i]); err != nil {
@@ -99,6 +115,13 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 		}
 		if !anyRunning(jobs) {
 			return jobs, nil
+		}
+
+		if time.Since(asked) >= pingEvery {
+			if err := w.mayRun(ctx, w.policy); err != nil {
+				return nil, err
+			}
+			asked = time.Now()
 		}
 		if err := w.pause(ctx); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -35,8 +36,11 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("The TTL job of %s cannot run now: %s", r.Table, r.Why)
 }
 
-// MayRun says whether a job of a policy can run now. The error is a *Refusal.
+// MayRun says whether a job of a policy can run now, or one does. The error is a *Refusal.
 func (s *Snapshot) MayRun(p *catalog.Policy) error {
+	if s.goesOn(p.ID) {
+		return nil
+	}
 	if v, held := s.Holding(p.ID); held {
 		return &Refusal{p.Table, v.String()}
 	}
@@ -46,21 +50,37 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	return nil
 }
 
-// Holding is the verdict that keeps the jobs of a policy from running now, if there is one. A closed window does so also when
-// nothing is due: a job that somebody asks for waits for it all the same.
+// goesOn reports whether a job of a policy runs that nothing holds: of a partition, perhaps, while others wait.
+func (s *Snapshot) goesOn(policy uint64) bool {
+	return slices.ContainsFunc(s.workOf(policy), func(w *Work) bool {
+		_, held := w.holding()
+		return w.Job != nil && w.Job.State == catalog.JobRunning && !held
+	})
+}
+
+// Holding is the verdict that keeps the jobs of a policy from running now, if there is one.
 func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
-	for _, w := range s.Work() {
-		if w.Policy.ID != policy {
-			continue
-		}
-		if v := Judge(w); v.Word.Holds() {
+	for _, w := range s.workOf(policy) {
+		if v, held := w.holding(); held {
 			return v, true
-		}
-		if closed := w.timing().Closed(s.Now, s.Window); closed != "" {
-			return Verdict{WindowClosed, closed}, true
 		}
 	}
 	return Verdict{}, false
+}
+
+// holding is the verdict that keeps a job from running now. A closed window does so also when nothing is due: a job that somebody asks
+// for waits for it all the same.
+func (w *Work) holding() (Verdict, bool) {
+	if v := Judge(w); v.Word.Holds() {
+		return v, true
+	}
+	closed := w.timing().Closed(w.Now, w.Window)
+	return Verdict{WindowClosed, closed}, closed != ""
+}
+
+// workOf is the part of Work that is about one policy.
+func (s *Snapshot) workOf(policy uint64) []*Work {
+	return slices.DeleteFunc(s.Work(), func(w *Work) bool { return w.Policy.ID != policy })
 }
 
 // LastJob is the number of the latest job of a policy; 0 when there was none.

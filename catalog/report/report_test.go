@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -229,5 +230,27 @@ func TestPartitionsHaveLinesOfTheirOwn(t *testing.T) {
 	all := s.Work()
 	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].due().Equal(noon) {
 		t.Errorf("got %d lines: %+v", len(all), all)
+	}
+}
+
+// One partition that is held says nothing about a job that runs beside it.
+func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
+	t.Parallel()
+	held, goes := running(time.Minute, 10, 0), running(time.Minute, 10, 0)
+	held.PolicyID, held.Partition, held.State, held.Reason = 1, "p0", catalog.JobPaused, "exchanged"
+	goes.PolicyID, goes.Partition = 1, "p1"
+	s := &Snapshot{
+		Now: noon, Enabled: true, Policies: []catalog.Policy{work(func(*Work) {}).Policy}, Jobs: []catalog.Job{*held, *goes},
+		Nodes: []catalog.Node{{Engine: true, Live: true}},
+	}
+	if err := s.MayRun(&s.Policies[0]); err != nil {
+		t.Errorf("one runs: got %v", err)
+	}
+	if v, found := s.Holding(1); !found || v.Detail != "exchanged" {
+		t.Errorf("one is held: got %v", v)
+	}
+	s.Enabled = false
+	if err := s.MayRun(&s.Policies[0]); err == nil || !strings.Contains(err.Error(), "ttl_job_enable is OFF") {
+		t.Errorf("all are held: got %v", err)
 	}
 }
