@@ -130,8 +130,8 @@ func (s *Store) Hold(ctx context.Context, reason string) error {
 	})
 }
 
-// Introduce makes another server of the backend list known, so that a planned fail-over to it keeps policies armed. It has to hold
-// this catalog already, as a replica or cluster member does; a server that does not is left alone.
+// Introduce makes another server of the backend list known, so that a planned fail-over to it keeps policies armed, and with it the tables
+// of policies. It has to hold this catalog already, as a replica or cluster member does; a server that does not is left alone.
 func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	v, err := ReadServer(ctx, member)
 	if err != nil {
@@ -153,5 +153,8 @@ func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("look at the catalog on %s: %w", v.Key(), err)
 	}
-	return s.meet(ctx, s.db, v, true, "seen beside "+here.Server.Key())
+	if err := s.meet(ctx, s.db, v, true, "seen beside "+here.Server.Key()); err != nil {
+		return err
+	}
+	return s.introduceTables(ctx, member, v.Key())
 }

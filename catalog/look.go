@@ -37,12 +37,17 @@ const lookAttempts = 5
 
 // Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME moved in between, it looks again.
 func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
-	t = s.stored(t)
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
 		return Seen{}, fmt.Errorf("look at %s: %w", t, err)
 	}
 	defer conn.Close()
+	return s.lookOn(ctx, conn, t)
+}
+
+// lookOn is Look at the server at the other end of a connection.
+func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, error) {
+	t = s.stored(t)
 	for range lookAttempts {
 		seen, err := s.look(ctx, conn, t)
 		if err != nil {

@@ -90,6 +90,8 @@ const (
  WHERE policy_id = ? AND server = {server-key} ORDER BY partition_name`
 	selectIdentitiesOfMany = `SELECT policy_id, partition_name, innodb_table_id, create_time, held FROM {policy_identity}
  WHERE server = {server-key} AND policy_id IN (%s) ORDER BY partition_name`
+	selectHeldPartitions = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
+ WHERE policy_id = ? AND partition_name <> '' AND held <> ? ORDER BY seen_at DESC`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
 	insertIdentity         = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id, create_time, held, seen_at)
@@ -106,6 +108,10 @@ const (
 	selectUnvouched = `SELECT ` + policyColumns + ` WHERE p.armed AND EXISTS (SELECT 1 FROM {policy_identity} i
  WHERE i.policy_id = p.id AND i.held = '` + FirstSight + `' AND i.server <> {server-key})
  AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL AND h.server = {server-key})`
+	selectUnseenOn = `SELECT ` + policyColumns + ` WHERE p.armed AND NOT EXISTS (SELECT 1 FROM {policy_identity} i
+ WHERE i.policy_id = p.id AND i.partition_name = '' AND i.server = ?)
+ AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL AND h.server = {server-key})
+ ORDER BY p.id`
 	vouch = `UPDATE {policy_identity} i JOIN {policy} p ON p.id = i.policy_id SET i.held = NULL
  WHERE i.held = ? AND i.server <> {server-key} AND p.id = ? AND p.version = ?`
 )

@@ -88,11 +88,35 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Co
 			now[i].Held = ""
 		}
 	}
+	if vouchers == 0 {
+		var err error
+		if now, err = s.heldLikewise(ctx, p, now); err != nil {
+			return c, err
+		}
+	}
 	c.How, c.Now = Changed, now
 	if slices.Equal(known, now) {
 		c.How = Same
 	}
 	return c, nil
+}
+
+// heldLikewise returns what a server sees for the first time, with those partitions held that are held on another server.
+func (s *Store) heldLikewise(ctx context.Context, p Policy, now []Identity) ([]Identity, error) {
+	held, err := s.identities(ctx, s.db, selectHeldPartitions, p.ID, FirstSight)
+	if err != nil || len(held) == 0 {
+		return now, err
+	}
+	now = slices.Clone(now)
+	for _, h := range held {
+		at := slices.IndexFunc(now, func(n Identity) bool { return n.Partition == h.Partition })
+		for i := range now {
+			if i == at || at < 0 && i > 0 && now[i].Held == "" { // its rows may be in any
+				now[i].Held = h.Held
+			}
+		}
+	}
+	return now, nil
 }
 
 // Vouch lets other members trust what they see for the first time, where the table still is the policy's on this one: what they have
