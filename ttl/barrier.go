@@ -59,6 +59,9 @@ func withoutWaitingOn(s catalog.Server) string {
 	return ""
 }
 
+// waits says that a DELETE would wait for a row.
+func (b *barrier) waits() bool { return b.atOnce == "" }
+
 // delete is a deleting statement as it is sent.
 func (b *barrier) delete(statement string) string { return b.comment() + b.atOnce + statement }
 

@@ -27,7 +27,7 @@ func TestDeletesAreInTheBinaryLog(t *testing.T) {
 		}
 		events := f.lines("SHOW BINLOG EVENTS IN '" + file + "' FROM " + position)
 		said := slices.IndexFunc(events, func(e string) bool {
-			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.store.Server())+"DELETE FROM")
+			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.store.Server())+"DELETE ")
 		})
 		if said < 0 || !slices.ContainsFunc(events[said:], func(e string) bool { return strings.Contains(strings.ToLower(e), "\tdelete_rows") }) {
 			t.Errorf("the log does not tell of the batch:\n%s", strings.Join(events, "\n"))

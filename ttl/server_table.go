@@ -18,6 +18,7 @@ type serverTable struct {
 	batch      uint64 // the task's batch number as we last knew it
 
 	contested *contested
+	begun     bool          // a batch was sent
 	halted    func() string // asked before each packet: a switch that needs no catalog
 
 	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
@@ -92,7 +93,7 @@ func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoin
 // packet is the batch that deletes a range.
 func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
 	guard := t.barrier.inside(t.batch)
-	if !t.contested.lately(t.policy.ID) {
+	if !t.locksFirst() {
 		del, err := t.statements.DeleteRange(r, guard)
 		return t.wrap(c, del), err
 	}
@@ -102,6 +103,12 @@ func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
 	}
 	del, err := t.statements.Forcing().DeleteRange(r, guard)
 	return t.wrap(c, del, lock), err
+}
+
+// locksFirst says that a batch takes all its locks before it deletes anything. Where somebody was
+// met lately, and on MySQL the first batch of all, which is the only one of a small table.
+func (t *serverTable) locksFirst() bool {
+	return !t.begun && t.barrier.waits() || t.contested.lately(t.policy.ID)
 }
 
 // wrap puts the barrier around a DELETE and what goes before it: BEGIN, enter, entered, first…,
@@ -122,7 +129,7 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpo
 // packetOfKeys is the batch that deletes what keys name.
 func (t *serverTable) packetOfKeys(keys []plan.Key, c checkpoint) ([]string, error) {
 	guard := t.barrier.inside(t.batch)
-	if !t.contested.lately(t.policy.ID) {
+	if !t.locksFirst() {
 		del, err := t.statements.DeleteKeys(keys, guard)
 		return t.wrap(c, del), err
 	}
@@ -148,6 +155,7 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 	if t.halted != nil && t.halted() != "" {
 		return 0, errHalted
 	}
+	t.begun = true
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
 		t.session.visited = t.policy.ID
@@ -222,7 +230,7 @@ func (t *serverTable) behind(err error) error {
 	switch {
 	case classify(err) != locked:
 		return err
-	case t.barrier.atOnce == "":
+	case t.barrier.waits():
 		return fmt.Errorf("%w: %w", errWaited, err)
 	default:
 		return fmt.Errorf("%w: %w", errBehind, err)
