@@ -41,6 +41,10 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if p, err = t.store.PolicyByID(ctx, p.ID); err != nil { // whose approval may have been taken back just now
 		return err
 	}
+	if d.known != nil && p.Version != d.policy.Version {
+		return nil // it was changed since the glance at its table: the next tick looks at both
+	}
+
 	d.policy = p
 	facts, err := t.facts(ctx, now, p.Table, identities, d.before)
 	if err != nil {

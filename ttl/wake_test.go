@@ -290,3 +290,34 @@ func TestRushes(t *testing.T) {
 		}
 	})
 }
+
+// TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with the policy of then.
+func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
+	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.fill("t", 100)
+		m := f.at(utc("05-10 12:00:00"))
+		p := m.declare("UTC", "1h", nil)
+		s := m.newStarter()
+		defer s.session.close()
+
+		if err := s.session.ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		known, err := m.store.Familiar(t.Context(), []catalog.Policy{p})
+		if err != nil || len(known[p.ID]) != 1 {
+			t.Fatalf("got %+v, %v, want the table to be known", known, err)
+		}
+		d := turn{policy: p, trigger: catalog.TriggerSchedule, glance: glance{connection: s.session.id, known: known[p.ID]}}
+
+		now := utc("05-10 12:00:00")
+		m.declare("UTC", "2h", nil)
+		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "0" {
+			t.Errorf("got %v and %s jobs, want none to start", err, f.jobs())
+		}
+		d.policy, _ = m.store.PolicyByID(t.Context(), p.ID)
+		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "1" {
+			t.Errorf("got %v and %s jobs, want one to start", err, f.jobs())
+		}
+	})
+}
