@@ -37,6 +37,9 @@ func (r *rush) begins(due []turn) bool {
 	return begins
 }
 
+// many reports whether many jobs were due at the last tick; for the ticker.
+func (r *rush) many() bool { return !r.since.IsZero() }
+
 // ends lets the crew go on.
 func (r *rush) ends(work chan<- struct{}) {
 	r.on.Store(false)

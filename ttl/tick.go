@@ -83,7 +83,7 @@ func (t *ticker) closeIdle(idle time.Duration) {
 }
 
 // leastRest keeps a ticker that is woken again and again from asking without a pause; one that had to read all policies rests for
-// restShare times as long as that has taken.
+// restShare times as long as that has taken, unless many jobs are due still.
 const (
 	leastRest = 20 * time.Millisecond
 	restShare = 3
@@ -94,7 +94,11 @@ const askEvery = 200 * time.Millisecond
 
 // rest lasts until the next tick is due, or until something has happened that is worth a look.
 func (t *ticker) rest(ctx context.Context) {
-	wait(ctx, min(max(leastRest, restShare*t.known.took), t.cfg.Tick))
+	share := restShare * t.known.took
+	if t.rush.many() {
+		share = 0
+	}
+	wait(ctx, min(max(leastRest, share), t.cfg.Tick))
 	timer := time.NewTimer(t.cfg.Tick)
 	defer timer.Stop()
 	ask := time.NewTicker(askEvery)
