@@ -12,8 +12,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Check reads a value for the setting and returns it as it is stored. A number out of range is clamped, with a warning; anything else
-// that is wrong is refused with MySQL's error. The zone is the session's, for a time of day without an offset.
+// Check reads a value for the setting and returns it as it is stored. A number out of range is clamped, with a
+// warning; anything else that is wrong is refused with MySQL's error. The zone is the session's, for a time of day
+// without an offset.
 func (s Setting) Check(value string, zone *time.Location) (stored string, warning, refusal *ddl.Error) {
 	var err error
 	switch s.Kind {
@@ -32,6 +33,7 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 	case KindChoice:
 		stored, err = s.checkChoice(value)
 	}
+
 	if err != nil {
 		return "", nil, s.wrongValue(value, err)
 	}
@@ -47,11 +49,13 @@ func (s Setting) spelling() string {
 }
 
 func (s Setting) wrongValue(value string, why error) *ddl.Error {
-	return &ddl.Error{Code: ddl.CodeWrongSetting, State: "42000", Message: fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)}
+	text := fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)
+	return &ddl.Error{Code: ddl.CodeWrongSetting, State: "42000", Message: text}
 }
 
 func (s Setting) truncated(value string) *ddl.Error {
-	return &ddl.Error{Code: ddl.CodeTruncated, State: "22007", Message: fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)}
+	text := fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)
+	return &ddl.Error{Code: ddl.CodeTruncated, State: "22007", Message: text}
 }
 
 func checkBool(value string) (string, error) {
@@ -67,11 +71,13 @@ func checkBool(value string) (string, error) {
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
 	if !ok {
-		return "", nil, &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())}
+		text := fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())
+		return "", nil, &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: text}
 	}
 	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
 		return "-1", nil, nil
 	}
+
 	clamped := n
 	if low := big.NewInt(s.Min); n.Cmp(low) < 0 {
 		clamped = low
@@ -79,6 +85,7 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	if high := big.NewInt(s.Max); n.Cmp(high) > 0 {
 		clamped = high
 	}
+
 	if clamped != n {
 		return clamped.String(), s.truncated(value), nil
 	}

@@ -1,7 +1,7 @@
 // Package setting says what can be set for the whole cluster: names, kinds, defaults, ranges and meanings.
 //
-// There is one table, All. SQL variables, options of the command line, environment, TOML and the reference page are made
-// from it, so none of them can know a setting that the others do not.
+// There is one table, All. SQL variables, options of the command line, environment, TOML and the
+// reference page are made from it, so none of them can know a setting that the others do not.
 //
 //	a person's text ──Check──► the stored text, a warning, or MySQL's error
 //	stored texts ──Take──► Reading ──► Bool, Int, Duration, Window: values for those who act on them

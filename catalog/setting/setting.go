@@ -91,46 +91,63 @@ func All() []Setting {
 	const none = math.MaxInt64
 	return []Setting{
 		{
-			Name: JobEnable, Alias: "tidb_" + JobEnable, Kind: KindBool, Default: "ON", Scope: "cluster", Holds: HoldsAtOnce,
+			Name: JobEnable, Alias: "tidb_" + JobEnable, Kind: KindBool,
+			Default: "ON", Scope: "cluster", Holds: HoldsAtOnce,
 			Text: "OFF ends running jobs and starts no new ones.",
 		},
 		{
-			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt, Default: "500", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
-			Text: "Most rows that a statement looks through for a DELETE, once this is set. Untouched, blocks of rows grow and shrink by time " +
-				"(ttl_batch_target_ms), and an index on time is read in pages of 500.",
+			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt,
+			Default: "500", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
+			Text: "Most rows that a statement looks through for a DELETE, once this is set. Untouched, blocks " +
+				"of rows grow and shrink by time (ttl_batch_target_ms), and an index on time is read in pages " +
+				"of 500.",
 		},
 		{
-			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt, Default: "100", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
-			Text: "Most rows that a DELETE deletes, of whatever plan, once this is set. Untouched, DELETEs over a range grow and shrink by time " +
-				"(ttl_batch_target_ms), and those by key name 100. TTL_DELETE_BATCH_SIZE is that of one table.",
+			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt,
+			Default: "100", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
+			Text: "Most rows that a DELETE deletes, of whatever plan, once this is set. Untouched, DELETEs over " +
+				"a range grow and shrink by time (ttl_batch_target_ms), and those by key name 100. " +
+				"TTL_DELETE_BATCH_SIZE is that of one table.",
 		},
 		{
-			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most DELETE statements per second on each node, also of those that are sent again; 0 for no limit. Looking for rows waits for nothing.",
+			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt,
+			Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
+			Text: "Most DELETE statements per second on each node, also of those that are sent again; 0 for no " +
+				"limit. Looking for rows waits for nothing.",
 		},
 		{
-			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most tasks a node works on at the same time. A worker looks and deletes, so the smaller of this and ttl_delete_worker_count counts.",
+			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt,
+			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
+			Text: "Most tasks a node works on at the same time. A worker looks and deletes, so the smaller of " +
+				"this and ttl_delete_worker_count counts.",
 		},
 		{
-			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt, Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most DELETE statements a node runs at the same time. The smaller of this and ttl_scan_worker_count counts.",
+			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt,
+			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
+			Text: "Most DELETE statements a node runs at the same time. The smaller of this and " +
+				"ttl_scan_worker_count counts.",
 		},
 		{
-			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt, Default: "-1", Min: 1, Max: 256, Scope: "cluster", Holds: HoldsAtOnce,
-			Text: "Most tasks that run in the whole cluster; -1 for live engine nodes times scan workers, at most 256.",
+			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt,
+			Default: "-1", Min: 1, Max: 256, Scope: "cluster", Holds: HoldsAtOnce,
+			Text: "Most tasks that run in the whole cluster; -1 for live engine nodes times scan workers, at " +
+				"most 256.",
 		},
 		{
-			Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime, Default: "00:00 +0000", Scope: "cluster", Holds: HoldsAtOnce,
+			Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime,
+			Default: "00:00 +0000", Scope: "cluster", Holds: HoldsAtOnce,
 			Text: "Jobs run from this minute of the day. Without an offset the session's time zone counts.",
 		},
 		{
-			Name: WindowEnd, Alias: "tidb_" + WindowEnd, Kind: KindTime, Default: "23:59 +0000", Scope: "cluster", Holds: HoldsAtOnce,
+			Name: WindowEnd, Alias: "tidb_" + WindowEnd, Kind: KindTime,
+			Default: "23:59 +0000", Scope: "cluster", Holds: HoldsAtOnce,
 			Text: "Jobs run up to and including this minute. Before the start, the window crosses midnight.",
 		},
 		{
-			Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool, Default: "ON", Scope: "cluster", Holds: HoldsReplan,
-			Text: "Whether rows may be found by an index that begins with the TTL column. A table without a key to go by uses it all the same.",
+			Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool,
+			Default: "ON", Scope: "cluster", Holds: HoldsReplan,
+			Text: "Whether rows may be found by an index that begins with the TTL column. A table without a key " +
+				"to go by uses it all the same.",
 		},
 
 		{
@@ -146,7 +163,8 @@ func All() []Setting {
 			Text: "Most rows deleted per second by all nodes together; 0 for no limit.",
 		},
 		{
-			Name: BatchTargetMS, Kind: KindInt, Default: "50", Min: 1, Max: 10000, Scope: "statement", Holds: HoldsAtOnce,
+			Name: BatchTargetMS, Kind: KindInt,
+			Default: "50", Min: 1, Max: 10000, Scope: "statement", Holds: HoldsAtOnce,
 			Text: "How many milliseconds a DELETE should take; batches grow and shrink towards it.",
 		},
 		{
@@ -163,17 +181,22 @@ func All() []Setting {
 		},
 		{
 			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table", Holds: HoldsRuns,
-			Text: "A later run waits for APPROVE when so many times more rows are due than the table usually expires in the time since its last run, if they are also " +
-				"more than ttl_brake_rows and ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one table.",
+			Text: "A later run waits for APPROVE when so many times more rows are due than the table usually " +
+				"expires in the time since its last run, if they are also more than ttl_brake_rows and " +
+				"ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one " +
+				"table.",
 		},
 		{
-			Name: Restore, Kind: KindChoice, Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
+			Name: Restore, Kind: KindChoice,
+			Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
 			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
 		},
 		{
-			Name: Around, Kind: KindChoice, Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
-			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not depend on, or by a rebuild: follow goes on " +
-				"with the same table, and waits for APPROVE where rows may be others'; disarm stops it until a person arms it.",
+			Name: Around, Kind: KindChoice,
+			Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
+			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does " +
+				"not depend on, or by a rebuild: follow goes on with the same table, and waits for APPROVE " +
+				"where rows may be others'; disarm stops it until a person arms it.",
 		},
 		{
 			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsAtOnce,
@@ -181,7 +204,8 @@ func All() []Setting {
 		},
 		{
 			Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsEvents,
-			Text: "A catalog nobody has worked with for longer holds its policies until TRUST TTL SERVER; the proxy that remembers it is excepted.",
+			Text: "A catalog nobody has worked with for longer holds its policies until TRUST TTL SERVER; the " +
+				"proxy that remembers it is excepted.",
 		},
 		{
 			Name: DefaultJobInterval, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsNew,
@@ -189,7 +213,8 @@ func All() []Setting {
 		},
 		{
 			Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster", Holds: HoldsNew,
-			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's when the policy is declared.",
+			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's " +
+				"when the policy is declared.",
 		},
 		{
 			Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Holds: HoldsReplan,
@@ -201,7 +226,8 @@ func All() []Setting {
 		},
 		{
 			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Holds: HoldsAtOnce,
-			Text: "A job that runs longer at a stretch ends as timed out; waiting for a window or an approval does not count.",
+			Text: "A job that runs longer at a stretch ends as timed out; waiting for a window or an approval " +
+				"does not count.",
 		},
 		{
 			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsEvents,

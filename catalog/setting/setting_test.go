@@ -24,7 +24,8 @@ func TestDefaultsAreValid(t *testing.T) {
 func TestSettingIsFoundByBothNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"ttl_job_enable": JobEnable, "TIDB_TTL_Job_Enable": JobEnable, "ttl_brake_rows": BrakeRows, "tidb_ttl_brake_rows": "", "": "",
+		"ttl_job_enable": JobEnable, "TIDB_TTL_Job_Enable": JobEnable,
+		"ttl_brake_rows": BrakeRows, "tidb_ttl_brake_rows": "", "": "",
 	} {
 		if got, found := Find(name); got.Name != want || found != (want != "") {
 			t.Errorf("%q: got %q, want %q", name, got.Name, want)
@@ -68,7 +69,8 @@ func TestCheckFollowsTiDBAndMySQL(t *testing.T) {
 		s, _ := Find(c.name)
 		got, warning, refusal := s.Check(c.value, berlin)
 		if got != c.want || code(warning) != c.warning || code(refusal) != c.refusal {
-			t.Errorf("%s = %s: got %q, warning %v, refusal %v, want %q, %d, %d", c.name, c.value, got, warning, refusal, c.want, c.warning, c.refusal)
+			t.Errorf("%s = %s: got %q, warning %v, refusal %v, want %q, %d, %d",
+				c.name, c.value, got, warning, refusal, c.want, c.warning, c.refusal)
 		}
 	}
 }

@@ -45,5 +45,6 @@ func (s Setting) Markdown() string {
 	if value == "" {
 		value = "''"
 	}
+
 	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |\n", name, value, s.Allowed(), s.Scope, s.Text, s.Holds)
 }

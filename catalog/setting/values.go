@@ -84,6 +84,7 @@ func (v Values) Window() *ddl.Window {
 	if err != nil {
 		return nil
 	}
+
 	w := ddl.NewWindow(start.UTC(), end.UTC())
 	return &w
 }
