@@ -13,22 +13,24 @@ const (
 	CodeUnsupportedKey    = 8153
 	CodeUnsupportedDDL    = 8200
 
-	CodeNote            = 1003 // a note or warning beside an answer
-	CodeUnknownColumn   = 1054
-	CodeSyntax          = 1064
-	CodeUnknownError    = 1105
-	CodeUnknownVariable = 1193
-	CodeLockWait        = 1205
-	CodeGlobalVariable  = 1229
-	CodeWrongSetting    = 1231 // a value that a variable does not take
-	CodeWrongType       = 1232
-	CodeNotSession      = 1238
-	CodeUnknownPrepared = 1243
-	CodeTruncated       = 1292
-	CodeUnknownTimeZone = 1298
-	CodeWrongObject     = 1347
-	CodeWrongValue      = 1525
-	CodeReprepare       = 1615
+	CodeNote                = 1003 // a note or warning beside an answer
+	CodeUnknownColumn       = 1054
+	CodeSyntax              = 1064
+	CodeUnknownError        = 1105
+	CodeUnknownVariable     = 1193
+	CodeLockWait            = 1205
+	CodeGlobalVariable      = 1229
+	CodeWrongSetting        = 1231 // a value that a variable does not take
+	CodeWrongType           = 1232
+	CodeNotSession          = 1238
+	CodeUnknownPrepared     = 1243
+	CodeTruncated           = 1292
+	CodeUnknownTimeZone     = 1298
+	CodeWrongObject         = 1347
+	CodeWrongValue          = 1525
+	CodeReprepare           = 1615
+	CodeTooManyPrepared     = 1461
+	CodeNumberedTransaction = 1778 // it cannot be ended by a statement
 )
 
 // The errors that a login is answered with. What a client says itself when nobody answers, or TLS fails (2003, 2026),

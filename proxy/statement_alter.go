@@ -123,7 +123,7 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err != nil {
 		return err
 	}
-	h, err := t.x.HoldQuery(toAlter(spelled).question)
+	h, err := t.x.HoldQuery(emptyAlter(spelled))
 	if err != nil {
 		return err
 	}

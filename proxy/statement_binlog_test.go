@@ -1,11 +1,15 @@
 package proxy
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // Pitfall 35: what is run in the client's name is in the binlog: the statement without our clause, and the empty ALTER that
@@ -83,6 +87,46 @@ func TestNumberedTransaction(t *testing.T) {
 		}
 		if want := strings.TrimPrefix(number, "SET gtid_seq_no = "); last != "" && !strings.HasSuffix(last, "-"+want) {
 			t.Errorf("the ALTER got the number %s, want %s", last, want)
+		}
+	})
+}
+
+// Who may give transactions numbers, and nothing else, stops no policy by trying what he may not do; and the number is still there for who
+// has the right.
+func TestNumbersGiveNoRight(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		number, none, right := "SET gtid_next = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:%d'", "ROLLBACK; SET gtid_next = AUTOMATIC", "SESSION_VARIABLES_ADMIN ON *.*"
+		if t.server.MariaDB() {
+			number, none, right = "SET gtid_seq_no = %d", "ROLLBACK; SET gtid_seq_no = 0", "BINLOG REPLAY ON *.*"
+		}
+		c := t.server.Account(t.T, "numbers", right, "SELECT ON "+t.schema+".*")
+		c.DBName = t.schema
+		db := t.open(c)
+		db.SetMaxOpenConns(1)
+		seen := func() string {
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "t"})
+			events, failed := t.store.Events(t.Context(), catalog.Filter{})
+			return fmt.Sprintf("%+v, %d events %v", p, len(events), errors.Join(err, failed))
+		}
+
+		before := seen()
+		for i, s := range []string{
+			"TRUNCATE TABLE t", "DROP TABLE t", "ALTER TABLE t ADD COLUMN x INT", "ALTER TABLE t REMOVE TTL", "RENAME TABLE t TO u",
+			"OPTIMIZE TABLE t", "CREATE INDEX i ON t (created)", "DROP DATABASE " + t.schema, "BEGIN; ALTER TABLE t ADD COLUMN x INT",
+		} {
+			if _, err := db.ExecContext(t.Context(), fmt.Sprintf(number, time.Now().Unix()+int64(i))); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.ExecContext(t.Context(), s); err == nil && !strings.HasPrefix(s, "OPTIMIZE") {
+				t.Errorf("%s: went through without the right", s)
+			}
+			if got := seen(); got != before {
+				t.Errorf("%s: without the right it left\n%s, which was\n%s", s, got, before)
+			}
+			if _, err := db.ExecContext(t.Context(), none); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

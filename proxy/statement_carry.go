@@ -117,7 +117,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.needs(toAlter(spelled)); err != nil && !refusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
+		if err := t.needs(t.toAlter(spelled)); err != nil && !refusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
 	}

@@ -2,11 +2,13 @@ package proxy
 
 import (
 	"crypto/rand"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // right is a question for a right that a statement needs. A policy is stopped before its table changes, whereas the server judges the
@@ -24,8 +26,16 @@ type right struct {
 // name can, is not enough: MySQL finds a partition by its name with and without.
 func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
 
+// emptyAlter changes nothing. It ends the transaction, is written to the binary log, and takes a number there, as every ALTER TABLE.
+func emptyAlter(table string) string { return "ALTER TABLE " + table }
+
 // toAlter is the right of ALTER TABLE.
-func toAlter(table string) right { return right{"ALTER TABLE " + table, nil} }
+func (t *turn) toAlter(table string) right {
+	if t.number != "" {
+		return right{"ALTER TABLE " + table + " DROP INDEX " + noSuchPart(), []uint16{ddl.CodeNoIndex}}
+	}
+	return right{emptyAlter(table), nil}
+}
 
 // toDrop is the right of DROP, TRUNCATE, and ALTER TABLE … TRUNCATE PARTITION.
 func toDrop(table string) right {
@@ -82,15 +92,38 @@ func (t *turn) toDropDatabase(schema string) (right, error) {
 
 // needs asks for rights. The first that is missing is the client's answer, and so is every error that was not expected.
 func (t *turn) needs(rights ...right) error {
-	if t.numbered {
-		return nil // a question would take the number, which only those can set who may play back what they like
+	return t.unnumbered(func() error {
+		for _, r := range rights {
+			if _, err := t.x.Ask(r.question); err != nil && !refusedWith(err, r.granted...) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// unnumbered asks as if the client, who plays a binary log back, had given its next transaction no number, and gives it back. What is
+// asked fails, so that it takes no other number either.
+func (t *turn) unnumbered(ask func() error) error {
+	if t.number == "" {
+		return ask()
 	}
-	for _, r := range rights {
-		if _, err := t.x.Ask(r.question); err != nil && !refusedWith(err, r.granted...) {
+	if t.x.Status().InTransaction() {
+		return &wire.Error{Code: ddl.CodeNumberedTransaction, State: "HY000", Message: "Cannot execute statements with implicit commit inside a transaction when the next one has a number"}
+	}
+
+	without, again := []string{"SET gtid_seq_no = 0"}, "SET gtid_seq_no = "+t.number
+	if !t.x.MariaDB() {
+		without, again = []string{"ROLLBACK", "SET gtid_next = AUTOMATIC"}, "SET gtid_next = "+literal(t.number)
+	}
+	for _, s := range without {
+		if _, err := t.x.Ask(s); err != nil {
 			return err
 		}
 	}
-	return nil
+	err := ask()
+	_, failed := t.x.Ask(again)
+	return errors.Join(err, failed)
 }
 
 // needsNow asks for rights that do not depend on what anybody else does to the table: who would have to wait for its lock has them.
@@ -152,7 +185,7 @@ func (t *turn) needsToAlter(a *ddl.AlterTable) error {
 	}
 	var rights []right
 	if len(a.Specs) == 0 || slices.ContainsFunc(a.Specs, needsAlter) {
-		rights = append(rights, toAlter(table))
+		rights = append(rights, t.toAlter(table))
 	}
 	for _, s := range a.Specs {
 		more, err := t.rightsFor(s, a.Table, table)
@@ -200,7 +233,7 @@ func (t *turn) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, e
 	case ddl.RenameTable, ddl.ConvertPartition:
 		return []right{there}, err
 	case ddl.ConvertTable:
-		return []right{there, toAlter(spelled), toDrop(spelled)}, err
+		return []right{there, t.toAlter(spelled), toDrop(spelled)}, err
 	case ddl.ExchangePartition:
 		return []right{there, back}, err
 	default:

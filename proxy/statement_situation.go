@@ -17,7 +17,7 @@ type situation struct {
 	results   string          // character_set_results; empty means as stored
 	account   string          // user@host as the server knows it
 	restoring bool            // foreign keys or unique keys are not checked, as while a dump is loaded
-	numbered  bool            // the next transaction has a number already, so that nothing of ours may come before it
+	number    string          // that the client has given its next transaction, which nothing of ours may take; empty for none
 	agreed    map[string]bool // spellings that the server reads as we do
 	// host and port are those of the client's server, which need not be the one that the catalog is read from.
 	host, port string
@@ -40,7 +40,12 @@ func readSituation(x *exchange) (*situation, error) {
 	if err != nil {
 		return nil, err
 	}
+	number := v[10]
+	if number == "0" || strings.HasPrefix(number, "AUTOMATIC") {
+		number = ""
+	}
 	return &situation{
+		number:  number,
 		schema:  v[0],
 		current: v[0],
 		mode: ddl.Mode{
@@ -55,7 +60,6 @@ func readSituation(x *exchange) (*situation, error) {
 		restoring: v[5] != "1" || v[6] != "1",
 		host:      v[8],
 		port:      v[9],
-		numbered:  v[10] != "0" && !strings.HasPrefix(v[10], "AUTOMATIC"),
 	}, nil
 }
 
