@@ -31,15 +31,11 @@ func (h *handshake) authenticate() error {
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
-	if payload[0] == wire.AuthOK && !s.server.admitUser(s, s.login.user) {
-		s.refuse(seq, tooManyOf(s.login.user))
-		return errRefused
-	}
 	var ok wire.OK
 	if payload[0] == wire.AuthOK && ok.Decode(payload, 0) == nil {
 		s.login.status = ok.Status
 	}
-	if payload[0] == wire.AuthOK && s.mayBeLent() {
+	if payload[0] == wire.AuthOK && s.looksAtAccount() {
 		s.login.last, s.login.lastSeq = payload, seq
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // name is taken down: a session whose change is refused ends.
 func (s *session) changesUser(payload []byte) bool {
 	user, _, _, _ := wire.DecodeChangeUser(payload, s.login.capabilities)
-	if s.bridge.uneven() || s.settings.MaxUserConnections > 0 || s.mayBeLent() {
+	if s.bridge.uneven() || s.looksAtAccount() {
 		return true
 	}
 	s.setUser(user)
@@ -155,8 +155,8 @@ func (c *conversation) end(user string, payload []byte, seq byte) error {
 		if err := s.refuseLent(); err != nil {
 			return errors.Join(errRefused, s.giveUp(seq-c.shift, err))
 		}
-		if !s.server.admitUser(s, user) {
-			return s.giveUp(seq-c.shift, tooManyOf(user))
+		if err := s.admitAccount(user); err != nil {
+			return errors.Join(errRefused, s.giveUp(seq-c.shift, err))
 		}
 		s.setUser(user)
 	}

@@ -68,7 +68,10 @@ func TestChangeUserMovesTheCount(t *testing.T) {
 	t.Parallel()
 	to := changeUserTo("other", "", "mysql_native_password")
 	backend := wiretest.Serve(t,
-		wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, to), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose()},
+		wiretest.Script{
+			wiretest.ServeLogin(wiretest.Capabilities), tellsAccount(t, "user@%"),
+			wiretest.Expect(0, to), wiretest.Send(1, okPacket(auto)), tellsAccount(t, "other@%"), wiretest.ExpectClose(),
+		},
 		wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()})
 	p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{MaxUserConnections: 1})
 	c := dialed(t, p.address)
@@ -79,7 +82,7 @@ func TestChangeUserMovesTheCount(t *testing.T) {
 	p.mu.Lock()
 	got := fmt.Sprint(p.users)
 	p.mu.Unlock()
-	if got != "map[other:1]" {
+	if got != "map[other@%:1]" {
 		t.Errorf("counted %s, want one of other", got)
 	}
 }

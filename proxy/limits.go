@@ -55,17 +55,38 @@ func (s *Server) dismiss(e *session) {
 
 // admitUser counts a session for the account it has logged in to, unless there are too many of it.
 // Only those that the server has let in are counted: otherwise a stranger could lock an account.
-func (s *Server) admitUser(e *session, user string) bool {
+func (s *Server) admitUser(e *session, account string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if limit := e.settings.MaxUserConnections; limit > 0 && s.users[user] >= limit {
+	if s.users[account] >= e.settings.MaxUserConnections {
 		return false
 	}
 	s.leaveUser(e)
-	s.users[user]++
-	e.counted, e.countedAs = true, user
+	s.users[account]++
+	e.counted, e.countedAs = true, account
 	return true
 }
+
+// admitAccount does so for the account that the server says it is. By the name that the client sends nobody can tell: servers take
+// quotes off it, cut it to its length, read it in the client's character set, or let anybody in to an account without a name.
+func (s *session) admitAccount(user string) error {
+	if s.settings.MaxUserConnections == 0 {
+		return nil
+	}
+	values, err := (&exchange{s: s}).AskValues(askAccount)
+	switch {
+	case refusedWith(err, ddl.CodeMustChange):
+		values = []string{user} // which gets nothing done yet
+	case err != nil:
+		return err
+	}
+	if !s.server.admitUser(s, values[0]) {
+		return tooManyOf(values[0])
+	}
+	return nil
+}
+
+var askAccount = selectValues("CURRENT_USER()")
 
 // leaveUser is called with the lock held.
 func (s *Server) leaveUser(e *session) {

@@ -47,11 +47,19 @@ func silentServer(t *testing.T) string {
 				defer c.Close()
 				wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities)}.Play(c)
 				c.SetDeadline(time.Time{})
+				wiretest.Script{tellsAccount(t, "user@%")}.Play(c)
+				c.SetDeadline(time.Time{})
 				c.Read(make([]byte, 1))
 			}()
 		}
 	}()
 	return l.Addr().String()
+}
+
+// tellsAccount is a server that is asked who is logged in.
+func tellsAccount(t *testing.T, account string) wiretest.Step {
+	t.Helper()
+	return wiretest.Script{expectQuery(askAccount), wiretest.SendBytes(rowsOf(t, 1, wire.TextRows, auto, account))}
 }
 
 func dialed(t *testing.T, address string) net.Conn {

@@ -27,6 +27,9 @@ func (s *session) mayBeLent() bool {
 	return socket && !isOurUser(s.wires[0])
 }
 
+// looksAtAccount reports whether something has to be asked about an account before its client hears that it is logged in.
+func (s *session) looksAtAccount() bool { return s.mayBeLent() || s.settings.MaxUserConnections > 0 }
+
 // refuseLent refuses the session if the server may have asked for nothing but who is on its socket.
 func (s *session) refuseLent() error {
 	if !s.mayBeLent() {
@@ -57,7 +60,11 @@ func (s *session) welcome() error {
 	defer s.exchange(false)
 	last := s.login.last
 	s.login.last = nil
-	if err := s.refuseLent(); err != nil {
+	err := s.refuseLent()
+	if err == nil {
+		err = s.admitAccount(s.login.user)
+	}
+	if err != nil {
 		return errors.Join(errRefused, s.giveUp(s.login.lastSeq, err))
 	}
 	b, _ := wire.AppendPacket(nil, s.login.lastSeq, last)
