@@ -23,12 +23,12 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 		return o.advise(err)
 	})
 
-	failed := false
+	failed, out := false, legible{w.stdout}
 	for _, f := range findings {
 		failed = failed || f.Level == checkup.Error
-		fmt.Fprintf(w.stdout, "%-8s %-18s %s\n", f.Level, f.Name, f.Text)
+		fmt.Fprintf(out, "%-8s %-18s %s\n", f.Level, f.Name, f.Text)
 		if f.Advice != "" {
-			fmt.Fprintf(w.stdout, "%-27s → %s\n", "", f.Advice)
+			fmt.Fprintf(out, "%-27s → %s\n", "", f.Advice)
 		}
 	}
 	if failed && err == nil {

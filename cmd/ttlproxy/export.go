@@ -20,7 +20,7 @@ func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) err
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(out, text)
+	_, err = io.WriteString(onTerminal(out), text)
 	return err
 }
 

@@ -31,10 +31,10 @@ func exitCode(err error, stderr interface{ WriteString(string) (int, error) }) i
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		_, _ = stderr.WriteString("ttlproxy: " + err.Error() + "\n")
+		_, _ = stderr.WriteString("ttlproxy: " + visible(err.Error()) + "\n")
 		return 2
 	default:
-		_, _ = stderr.WriteString("ttlproxy: " + err.Error() + "\n")
+		_, _ = stderr.WriteString("ttlproxy: " + visible(err.Error()) + "\n")
 		return 1
 	}
 }

@@ -55,14 +55,25 @@ func newStatusView(o *options, args []string) (statusView, error) {
 	case len(args) == 0 && asJSON:
 		return overviewJSON, nil
 	case len(args) == 0:
-		return overview, nil
+		return forPeople(overview), nil
 	}
 	for _, l := range ddl.Lists() {
 		if strings.EqualFold(args[0], string(l)) {
-			return oneList(l, listWriter(o.StatusFormat)), nil
+			view := oneList(l, listWriter(o.StatusFormat))
+			if asJSON {
+				return view, nil
+			}
+			return forPeople(view), nil
 		}
 	}
 	return nil, usagef("there is no list %q%s; there are %s", args[0], suggest(args[0], strings.Split(listNames(), ", ")), listNames())
+}
+
+// forPeople is a view in which nothing but the text of a picture is written.
+func forPeople(view statusView) statusView {
+	return func(ctx context.Context, w io.Writer, s screen, store report.Store) error {
+		return view(ctx, legible{w}, s, store)
+	}
 }
 
 // oneList shows one of the lists.

@@ -71,7 +71,7 @@ func cellText(v any) string {
 	case float64:
 		return fmt.Sprintf("%.1f", v)
 	default:
-		return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+		return visible(strings.Join(strings.Fields(fmt.Sprint(v)), " "))
 	}
 }
 

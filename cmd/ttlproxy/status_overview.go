@@ -70,10 +70,10 @@ func headline(s *report.Snapshot) string {
 	live, engines := s.LiveNodes()
 	state := "deleting"
 	if why := s.HeldBack(); why != "" {
-		state = "held back: " + why
+		state = "held back: " + cellText(why)
 	}
 	if halt := s.Halt(); halt.Why != "" {
-		state = "NOT DELETING: " + halt.Why
+		state = "NOT DELETING: " + cellText(halt.Why)
 	}
 	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d", catalog.Moment(s.Now), state, len(s.Policies), live, engines)
 }
@@ -96,7 +96,7 @@ func (l layout) line(w *report.Work) []string {
 	} else if p.LeftKnown {
 		next = brief(p.Left) + " left"
 	}
-	return []string{fit(name, l.name), l.progress(p), deleted, rate, behind, next, report.Judge(w).String()}
+	return []string{fit(cellText(name), l.name), l.progress(p), deleted, rate, behind, next, cellText(report.Judge(w))}
 }
 
 // brief is a length of time in its two largest units: 4m12s, 1h05m, 39d2h.

@@ -69,12 +69,13 @@ func confirmed(w world, question string) bool {
 
 // writeRemoval lists the statements, as comments: what is printed around them brings the policies back.
 func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
+	out = onTerminal(out)
 	fmt.Fprintln(out, heading)
 	for _, q := range r.Drops {
 		fmt.Fprintf(out, "-- %s;\n", q)
 	}
 	if r.Kept != "" {
-		fmt.Fprintf(out, "-- The schema stays: %s.\n", r.Kept)
+		fmt.Fprintf(out, "-- The schema stays: %s.\n", cellText(r.Kept))
 	}
 }
 
@@ -82,7 +83,7 @@ func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
 	if r.Kept == "" {
 		fmt.Fprintf(out, "-- Schema %s is dropped; nothing else was made on the server but the account:\n", schema)
 	} else {
-		fmt.Fprintf(out, "-- The catalog is dropped. Schema %s stays: %s.\n-- Nothing else was made on the server but the account:\n", schema, r.Kept)
+		fmt.Fprintf(out, "-- The catalog is dropped. Schema %s stays: %s.\n-- Nothing else was made on the server but the account:\n", schema, cellText(r.Kept))
 	}
 	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
 }
