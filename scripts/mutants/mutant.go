@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -61,8 +62,20 @@ func parseOne(paragraph string) (m mutant, err error) {
 
 // apply returns the text of the file without the guard, which must be there exactly once.
 func (m mutant) apply(text string) (string, bool) {
-	if strings.Count(text, m.old) != 1 {
+	found := m.guard().FindAllStringIndex(text, 2)
+	if len(found) != 1 {
 		return text, false
 	}
-	return strings.Replace(text, m.old, m.new, 1), true
+	return text[:found[0][0]] + m.new + text[found[0][1]:], true
 }
+
+// guard finds the lines however they are broken, and a string also where it is cut in two.
+func (m mutant) guard() *regexp.Regexp {
+	words := blanks.Split(strings.TrimSpace(m.old), -1)
+	for i, word := range words {
+		words[i] = regexp.QuoteMeta(word)
+	}
+	return regexp.MustCompile(strings.Join(words, `\s+(?:"\s*\+\s*")?`))
+}
+
+var blanks = regexp.MustCompile(`\s+`)

@@ -49,3 +49,21 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestGuardsAreFoundHoweverTheyAreBroken(t *testing.T) {
+	t.Parallel()
+	m := mutant{old: "\tif a {\n\t\treturn \"x y\"", new: "\tif false {\n\t\treturn \"x y\""}
+	for text, want := range map[string]string{
+		"b()\n\tif a {\n\t\treturn \"x y\"\n\t}":              "b()\n\t\tif false {\n\t\treturn \"x y\"\n\t}",
+		"b()\n\n\tif a {\n\n\t\treturn \"x \" +\n\t\t\t\"y\"": "b()\n\n\t\tif false {\n\t\treturn \"x y\"",
+	} {
+		if got, fits := m.apply(text); !fits || got != want {
+			t.Errorf("%q: got %q, %v", text, got, fits)
+		}
+	}
+	for _, text := range []string{"if b {\n\t\treturn \"x y\"", "if a { return \"x y\" } else if a { return \"x y\" }"} {
+		if got, fits := m.apply(text); fits {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
