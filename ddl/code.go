@@ -29,7 +29,6 @@ const (
 	CodeWrongObject         = 1347
 	CodeWrongValue          = 1525
 	CodeReprepare           = 1615
-	CodeTooManyPrepared     = 1461
 	CodeNumberedTransaction = 1778 // it cannot be ended by a statement
 )
 
