@@ -105,8 +105,8 @@ func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
 	return t.wrap(c, del, lock), err
 }
 
-// locksFirst says that a batch takes all its locks before it deletes anything. Where somebody was
-// met lately, and on MySQL the first batch of all, which is the only one of a small table.
+// locksFirst says that a range is locked as a whole before anything of it is deleted: where
+// somebody was met lately, and on MySQL by the first batch, which is the only one of a small table.
 func (t *serverTable) locksFirst() bool {
 	return !t.begun && t.barrier.waits() || t.contested.lately(t.policy.ID)
 }
@@ -129,7 +129,7 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpo
 // packetOfKeys is the batch that deletes what keys name.
 func (t *serverTable) packetOfKeys(keys []plan.Key, c checkpoint) ([]string, error) {
 	guard := t.barrier.inside(t.batch)
-	if !t.locksFirst() {
+	if !t.contested.lately(t.policy.ID) {
 		del, err := t.statements.DeleteKeys(keys, guard)
 		return t.wrap(c, del), err
 	}
