@@ -1,7 +1,8 @@
-// Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs: the proxy's memory must
-// stay bounded, no statement may fail, and what was opened must be closed again. With -tables it lets many tables be due at once
-// instead: each must be cleaned, no other row may go, and it tells how long that takes and what the tables cost at rest. With
-// -history it writes so many jobs into the history and tells how long scrapes, pages and SHOW TTL take.
+// Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs:
+// the proxy's memory must stay bounded, no statement may fail, and what was opened must be closed again. With
+// -tables it lets many tables be due at once instead: each must be cleaned, no other row may go, and it tells how
+// long that takes and what the tables cost at rest. With -history it writes so many jobs into the history and tells
+// how long scrapes, pages and SHOW TTL take: the median may be no longer than -most.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
 //	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
@@ -21,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/integration/program"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -77,29 +77,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // soak does it with one server.
 func (o options) soak(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
-	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: []string{
+	p, err := o.start(ctx, flavour, []string{
 		fmt.Sprintf("--max-connections=%d", o.idle+o.busy+50), "--back-log=1000", "--innodb-buffer-pool-size=256M",
-	}})
+	}, []string{"--engine=off"})
 	if err != nil {
 		return err
 	}
-	defer server.Close()
-	dir, err := os.MkdirTemp("", "ttlproxy-soak-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	account := server.Config("")
-	proxy, err := program.Launch(o.proxy, dir, program.Config{
-		Args: []string{"--backend=" + server.Addr(), "--engine-user=" + account.User, "--engine=off"},
-	})
-	if err != nil {
-		return err
-	}
-	defer proxy.Kill()
-	load := &load{address: proxy.Addr, account: account}
-	err = o.watch(ctx, load, proxy.PID(), out, fmt.Sprintf("%s %s", flavour, server.Version))
-	return errors.Join(err, load.close(), proxy.Stop())
+	defer p.Close()
+
+	load := &load{address: p.proxy.Addr, account: p.account}
+	err = o.watch(ctx, load, p.proxy.PID(), out, fmt.Sprintf("%s %s", flavour, p.server.Version))
+	return errors.Join(err, load.close(), p.proxy.Stop())
 }
 
 // watch opens the sessions step by step and measures after each.
@@ -124,7 +112,8 @@ func (o options) watch(ctx context.Context, l *load, pid int, out io.Writer, nam
 		return err
 	}
 	perIdle := float64(idle.rss-start.rss) / float64(o.idle)
-	fmt.Fprintf(out, "%s: at start %d MiB; with %d idle sessions %d MiB (%.1f KiB each, %d descriptors); peak with %d more that ran %d statements in %v: %d MiB\n",
+	fmt.Fprintf(out, "%s: at start %d MiB; with %d idle sessions %d MiB (%.1f KiB each, %d descriptors); "+
+		"peak with %d more that ran %d statements in %v: %d MiB\n",
 		name, start.rss>>10, o.idle, idle.rss>>10, perIdle, idle.descriptors, o.busy, statements, o.length, after.peak>>10)
 	if perIdle > float64(o.perSession) {
 		return fmt.Errorf("an idle session costs %.1f KiB, at most %d are allowed", perIdle, o.perSession)

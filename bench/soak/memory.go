@@ -38,8 +38,8 @@ func measure(pid int) (cost, error) {
 	return c, err
 }
 
-// cpuTime reads /proc/PID/stat: behind the name, which is in parentheses, fields 12 and 13 are the ticks spent in the program and
-// in the kernel for it.
+// cpuTime reads /proc/PID/stat: behind the name, which is in parentheses, fields 12 and 13 are the ticks spent in the
+// program and in the kernel for it.
 func cpuTime(pid int) (time.Duration, error) {
 	const tick = 10 * time.Millisecond
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

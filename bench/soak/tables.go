@@ -8,9 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
-	"github.com/ttlproxy/ttlproxy/integration/program"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -21,44 +18,32 @@ const (
 	atRest       = 20 * time.Second
 )
 
-// soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and afterwards they must cost next to
-// nothing.
+// soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and afterwards they must cost
+// next to nothing.
 func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
-	server, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: []string{
+	p, err := o.start(ctx, flavour, []string{
 		"--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0",
-	}})
+	}, nil)
 	if err != nil {
 		return err
 	}
-	defer server.Close()
-	dir, err := os.MkdirTemp("", "ttlproxy-soak-")
-	if err != nil {
+	defer p.Close()
+
+	t := &manyTables{n: o.tables, pid: p.proxy.PID(), out: out}
+	if t.db, err = p.clients(); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	account := server.Config("")
-	proxy, err := program.Launch(o.proxy, dir, program.Config{Args: []string{"--backend=" + server.Addr(), "--engine-user=" + account.User}})
-	if err != nil {
-		return err
-	}
-	defer proxy.Kill()
-	account.Addr, account.ParseTime = proxy.Addr, true
-	connector, err := mysql.NewConnector(account)
-	if err != nil {
-		return err
-	}
-	t := &manyTables{db: sql.OpenDB(connector), n: o.tables, pid: proxy.PID(), out: out}
 	defer t.db.Close()
 	if t.server, err = t.serverPID(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, server.Version, o.tables, tableRows)
+	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, p.server.Version, o.tables, tableRows)
 	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	return proxy.Stop()
+	return p.proxy.Stop()
 }
 
 // manyTables is one such run, seen by a client of the proxy.
@@ -74,7 +59,8 @@ type manyTables struct {
 // serverPID reads it where the server has written it down.
 func (t *manyTables) serverPID(ctx context.Context) (pid int, err error) {
 	var path string
-	if err := t.db.QueryRowContext(ctx, "SELECT IF(LEFT(@@pid_file, 1) = '/', @@pid_file, CONCAT(@@datadir, @@pid_file))").Scan(&path); err != nil {
+	const question = "SELECT IF(LEFT(@@pid_file, 1) = '/', @@pid_file, CONCAT(@@datadir, @@pid_file))"
+	if err := t.db.QueryRowContext(ctx, question).Scan(&path); err != nil {
 		return 0, fmt.Errorf("find the server's process: %w", err)
 	}
 	text, err := os.ReadFile(path)
@@ -105,7 +91,8 @@ func (t *manyTables) make(ctx context.Context) error {
 		}
 	}
 	for id := range tableRows {
-		if err := t.exec(ctx, fmt.Sprintf("INSERT INTO "+tablesSchema+".seed VALUES (%d, NOW() - INTERVAL %d DAY)", id, 10*(id%2))); err != nil {
+		row := fmt.Sprintf("INSERT INTO "+tablesSchema+".seed VALUES (%d, NOW() - INTERVAL %d DAY)", id, 10*(id%2))
+		if err := t.exec(ctx, row); err != nil {
 			return err
 		}
 	}
@@ -123,7 +110,8 @@ func (t *manyTables) make(ctx context.Context) error {
 func (t *manyTables) declare(ctx context.Context) error {
 	return t.timed("policies declared", func() error {
 		for i := range t.n {
-			if err := t.exec(ctx, fmt.Sprintf("ALTER TABLE "+tablesSchema+".t%d TTL = created_at + INTERVAL 5 DAY", i)); err != nil {
+			policy := fmt.Sprintf("ALTER TABLE "+tablesSchema+".t%d TTL = created_at + INTERVAL 5 DAY", i)
+			if err := t.exec(ctx, policy); err != nil {
 				return err
 			}
 		}
@@ -140,8 +128,8 @@ func (t *manyTables) run(ctx context.Context) error {
 		return err
 	}
 	var first, last float64
-	err := t.db.QueryRowContext(ctx, "SELECT TIMESTAMPDIFF(MICROSECOND, ?, MIN(created_at)) / 1e6, TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6"+
-		" FROM ttlproxy.job_history", began, began).Scan(&first, &last)
+	err := t.db.QueryRowContext(ctx, "SELECT TIMESTAMPDIFF(MICROSECOND, ?, MIN(created_at)) / 1e6, "+
+		"TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6 FROM ttlproxy.job_history", began, began).Scan(&first, &last)
 	fmt.Fprintf(t.out, "    the first started after %.2f s, the last after %.2f s\n", first, last)
 	return err
 }
@@ -167,12 +155,14 @@ func (t *manyTables) jobs(ctx context.Context, began *time.Time) error {
 // check counts what is left.
 func (t *manyTables) check(ctx context.Context) error {
 	for i := range t.n {
-		left, err := t.number(ctx, fmt.Sprintf("SELECT COUNT(*) * 1000 + COALESCE(SUM(id %% 2), 0) FROM %s.t%d", tablesSchema, i))
+		left, err := t.number(ctx,
+			fmt.Sprintf("SELECT COUNT(*) * 1000 + COALESCE(SUM(id %% 2), 0) FROM %s.t%d", tablesSchema, i))
 		if err != nil {
 			return err
 		}
 		if left != tableRows/2*1000 {
-			return fmt.Errorf("table t%d has %d rows left, %d of them expired, and should have %d and none", i, left/1000, left%1000, tableRows/2)
+			return fmt.Errorf("table t%d has %d rows left, %d of them expired, and should have %d and none",
+				i, left/1000, left%1000, tableRows/2)
 		}
 	}
 	return nil
