@@ -40,11 +40,6 @@ func (s *Store) History(ctx context.Context, f Filter) ([]EndedJob, error) {
 	return s.history(ctx, selectHistory, f.args()...)
 }
 
-// LastJobs returns the last ended job of each table and partition.
-func (s *Store) LastJobs(ctx context.Context) ([]EndedJob, error) {
-	return s.history(ctx, selectLastJobs)
-}
-
 // EndedJob returns a job of the history, or a later one that stands for it; ErrNoJob when there is none.
 func (s *Store) EndedJob(ctx context.Context, job Job) (EndedJob, error) {
 	all, err := s.history(ctx, selectEndedJob, job.ID)

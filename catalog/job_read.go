@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,7 +19,11 @@ func (s *Store) Jobs(ctx context.Context) ([]Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
-	return collect(rows, scanJob)
+	jobs, err := collect(rows, scanJob)
+	slices.SortFunc(jobs, func(a, b Job) int {
+		return cmp.Or(a.Table.Compare(b.Table), cmp.Compare(a.Partition, b.Partition))
+	})
+	return jobs, err
 }
 
 // Job returns an open job, or ErrNoJob: it may be in the history.
@@ -86,6 +92,7 @@ type Schedule struct {
 	LastState      JobState
 	LastStartedAt  time.Time
 	LastFinishedAt time.Time // zero while it runs
+	LastEnded      uint64    // the job that ended last: LastJob, or the one before while that is open
 	LastCutoff     time.Time
 
 	Watermark        time.Time // all rows that had expired by then are gone; zero when that is not known
@@ -100,11 +107,12 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 	}
 	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
 		var requested, started, finished, cutoff, watermark sql.Null[time.Time]
-		var job, version, marked sql.Null[uint64]
+		var job, version, ended, marked sql.Null[uint64]
 		var state sql.Null[JobState]
-		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state, &started, &finished, &cutoff, &watermark, &marked)
+		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state,
+			&started, &finished, &ended, &cutoff, &watermark, &marked)
 		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
-		c.LastJob, c.LastVersion, c.LastState = job.V, version.V, state.V
+		c.LastJob, c.LastVersion, c.LastState, c.LastEnded = job.V, version.V, state.V, ended.V
 		c.Watermark, c.WatermarkVersion = watermark.V, marked.V
 		return c, err
 	})

@@ -11,11 +11,17 @@ var mentions = regexp.MustCompile("`((?:[^`]|``)+)`\\.`((?:[^`]|``)+)`" +
 
 // Mentions lists the tables that a sentence names.
 func Mentions(sentence string) (tables []Table) {
+	if !mayMention(sentence) {
+		return nil
+	}
 	for _, m := range mentions.FindAllStringSubmatch(sentence, -1) {
 		tables = append(tables, mentioned(m))
 	}
 	return tables
 }
+
+// mayMention spares most sentences the search.
+func mayMention(sentence string) bool { return strings.Contains(sentence, "`.`") }
 
 func mentioned(m []string) Table {
 	return Table{Schema: strings.ReplaceAll(m[1], "``", "`"), Name: strings.ReplaceAll(m[2], "``", "`")}
@@ -23,6 +29,9 @@ func mentioned(m []string) Table {
 
 // Veil takes the names of tables out of a sentence for a reader who may not see them.
 func Veil(sentence string, visible func(Table) bool) string {
+	if !mayMention(sentence) {
+		return sentence
+	}
 	return mentions.ReplaceAllStringFunc(sentence, func(name string) string {
 		if visible(mentioned(mentions.FindStringSubmatch(name))) {
 			return name

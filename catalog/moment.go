@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -17,10 +18,16 @@ func Moment(t time.Time) string { return t.UTC().Format(momentLayout) }
 var moments = regexp.MustCompile(utcMoment)
 
 // HasMoment reports whether a sentence tells a time.
-func HasMoment(sentence string) bool { return moments.MatchString(sentence) }
+func HasMoment(sentence string) bool { return mayHaveMoment(sentence) && moments.MatchString(sentence) }
+
+// mayHaveMoment spares most sentences the search.
+func mayHaveMoment(sentence string) bool { return strings.Contains(sentence, "+00:00") }
 
 // Localize writes the times of a sentence in a zone, with its offset.
 func Localize(sentence string, zone *time.Location) string {
+	if !mayHaveMoment(sentence) {
+		return sentence
+	}
 	return moments.ReplaceAllStringFunc(sentence, func(m string) string {
 		t, err := time.Parse(momentLayout, m)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,12 +16,19 @@ var ErrNoPolicy = errors.New("table has no TTL policy")
 
 // Policies returns all policies by schema and table.
 func (s *Store) Policies(ctx context.Context) ([]Policy, error) {
-	return s.policies(ctx, s.db, selectPolicies)
+	return s.policiesByTable(ctx, selectPolicies)
 }
 
 // PoliciesIn returns the policies of a schema by table, for DROP DATABASE.
 func (s *Store) PoliciesIn(ctx context.Context, schema string) ([]Policy, error) {
-	return s.policies(ctx, s.db, selectPolicyInSchema, s.stored(Table{Schema: schema}).Schema)
+	return s.policiesByTable(ctx, selectPolicyInSchema, s.stored(Table{Schema: schema}).Schema)
+}
+
+// policiesByTable sorts what it reads: the server would need a temporary table on disk for that.
+func (s *Store) policiesByTable(ctx context.Context, query string, args ...any) ([]Policy, error) {
+	all, err := s.policies(ctx, s.db, query, args...)
+	slices.SortFunc(all, func(a, b Policy) int { return a.Table.Compare(b.Table) })
+	return all, err
 }
 
 // Policy returns the policy of a table, or ErrNoPolicy.
@@ -90,8 +98,10 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 	}
 	p.Approval.Version, p.Approval.At, p.Approval.Rows = approved.V, approvedAt.V, pointer(consented)
 	p.Paused.Since, p.Paused.Until = since.V, till.V
-	if err := json.Unmarshal(options, &p.Rule.Options); err != nil {
-		return p, fmt.Errorf("options of policy %d: %w", p.ID, err)
+	if p.Rule.Options = map[string]string{}; string(options) != "{}" {
+		if err := json.Unmarshal(options, &p.Rule.Options); err != nil {
+			return p, fmt.Errorf("options of policy %d: %w", p.ID, err)
+		}
 	}
 	p.Stage, err = stage.info()
 	return p, err

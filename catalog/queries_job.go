@@ -10,7 +10,7 @@ const (
  COALESCE(SUM(t.refreshed), 0), COALESCE(SUM(t.failed), 0), COALESCE(SUM(t.skipped), 0)`
 	jobsAndTasks = ` FROM {job} j LEFT JOIN {task} t ON t.job_id = j.id`
 
-	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id ORDER BY j.schema_name, j.table_name, j.partition_name`
+	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id`
 	selectJob        = `SELECT ` + jobColumns + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	selectNewJobs    = `SELECT ` + jobOwn + `0, 0, 0, 0, 0, 0, 0 FROM {job} j WHERE j.policy_id = ?` // without tasks
 	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE (? = 0 OR j.policy_id = ?) ORDER BY j.id`
@@ -32,7 +32,7 @@ const (
  SET s.watermark = s.last_due_at, s.watermark_version = h.policy_version
  WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0`
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version, last_state,
- last_started_at, last_finished_at, last_cutoff, watermark, watermark_version FROM {schedule}`
+ last_started_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version FROM {schedule}`
 	// Formatted with the names.
 	deleteSchedules = `DELETE FROM {schedule} WHERE policy_id = ? AND partition_name <> '' AND partition_name IN (%s)
  AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id AND j.partition_name = {schedule}.partition_name)`
@@ -150,10 +150,11 @@ const (
 
 // History and error rows.
 const (
-	historyColumns = `h.job_id, h.policy_id, h.policy_version, h.schema_name, h.table_name, h.partition_name, h.state, h.reason, h.cutoff,
- h.trigger_kind, h.triggered_by, h.plan, h.plan_reason, h.estimated_rows, h.inflow, h.oldest_expiry, h.null_rows, h.odd_rows, h.note,
- h.created_at, h.finished_at, h.waited_us, h.runs, h.first_at, h.tasks, h.tasks_finished, h.examined, h.deleted, h.refreshed, h.failed, h.skipped
- FROM {job_history} h`
+	historyColumns = historyOfJob + ` FROM {job_history} h`
+	historyOfJob   = `h.job_id, h.policy_id, h.policy_version, h.schema_name, h.table_name, h.partition_name, h.state,
+ h.reason, h.cutoff, h.trigger_kind, h.triggered_by, h.plan, h.plan_reason, h.estimated_rows, h.inflow, h.oldest_expiry, h.null_rows, h.odd_rows, h.note,
+ h.created_at, h.finished_at, h.waited_us, h.runs, h.first_at, h.tasks, h.tasks_finished,
+ h.examined, h.deleted, h.refreshed, h.failed, h.skipped`
 	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
 	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?
@@ -162,7 +163,9 @@ const (
 	// The line that has taken in that of a job.
 	selectFoldedJob = `SELECT ` + historyColumns + ` WHERE h.job_id > ? AND h.first_id <= ? AND h.policy_id = ? AND h.partition_name = ?
  ORDER BY h.job_id LIMIT 1`
-	selectLastJobs = `SELECT ` + historyColumns + ` JOIN {schedule} s ON s.last_ended_id = h.job_id ORDER BY h.schema_name, h.table_name, h.partition_name`
+	// Formatted with policies. The schedules first, whatever the server thinks of its statistics: one line for each.
+	selectLastJobs = `SELECT ` + historyOfJob + ` FROM {schedule} s
+ STRAIGHT_JOIN {job_history} h ON h.job_id = s.last_ended_id WHERE s.policy_id IN (%s)`
 	upsertRowError = `INSERT INTO {row_error} (policy_id, partition_name, key_hash, row_key, error_number, reason, first_at, last_at, next_try_at)
  VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
  ON DUPLICATE KEY UPDATE error_number = VALUES(error_number), reason = VALUES(reason), attempts = attempts + 1,

@@ -9,10 +9,10 @@ const (
  p.created_at, p.changed_at, ` + pauseColumns + ` FROM {policy} p JOIN {pause} z ON z.policy_id = p.id`
 	pauseColumns = `z.paused AND (z.until IS NULL OR z.until > UTC_TIMESTAMP(6)), z.reason, z.paused_by, z.paused_at, z.until`
 
-	selectPolicies       = `SELECT ` + policyColumns + ` ORDER BY p.schema_name, p.table_name`
+	selectPolicies       = `SELECT ` + policyColumns
 	selectPolicy         = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? AND p.table_name = ?`
 	selectPolicyByID     = `SELECT ` + policyColumns + ` WHERE p.id = ?`
-	selectPolicyInSchema = `SELECT ` + policyColumns + ` WHERE p.schema_name = ? ORDER BY p.table_name`
+	selectPolicyInSchema = `SELECT ` + policyColumns + ` WHERE p.schema_name = ?`
 	selectMentioned      = `SELECT EXISTS (SELECT 1 FROM {policy}
 		WHERE LOCATE(LOWER(table_name), ?) > 0 OR table_name REGEXP '[^0-9A-Za-z$_ -]')`
 	selectStagedPolicies = `SELECT ` + policyColumns + ` WHERE p.stage_server IS NOT NULL ORDER BY p.id`

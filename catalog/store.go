@@ -37,6 +37,7 @@ type Store struct {
 	// checks counts how often the Witness has found all well.
 	checks atomic.Uint64
 	news   news
+	last   lastJobs
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -15,6 +16,11 @@ type Table struct {
 // String returns schema.table, quoted.
 func (t Table) String() string {
 	return ddl.QuoteTable(t.Schema, t.Name)
+}
+
+// Compare orders tables by schema and name.
+func (t Table) Compare(o Table) int {
+	return cmp.Or(cmp.Compare(t.Schema, o.Schema), cmp.Compare(t.Name, o.Name))
 }
 
 // folded is the table with these letters in place of those that the server stores as others.

@@ -27,7 +27,7 @@ type Reads interface {
 	Jobs(ctx context.Context) ([]catalog.Job, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	TasksOf(ctx context.Context, job uint64) ([]catalog.Task, error)
-	LastJobs(ctx context.Context) ([]catalog.EndedJob, error)
+	LastJobs(ctx context.Context, of []catalog.Schedule) ([]catalog.EndedJob, error)
 	LastJob(ctx context.Context, policy uint64) (uint64, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)

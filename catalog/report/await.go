@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,6 +111,7 @@ func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 			jobs = append(jobs, *j)
 		}
 	}
+	slices.SortFunc(jobs, func(a, b catalog.EndedJob) int { return cmp.Compare(a.Partition, b.Partition) })
 	return jobs
 }
 

@@ -23,6 +23,18 @@ const (
 // IsText reports whether values are texts, which have a character set.
 func (t Type) IsText() bool { return t == Text || t == LongText || t == Name }
 
+// Length is how many characters a text may have.
+func (t Type) Length() int {
+	switch t {
+	case Name:
+		return 64
+	case Text:
+		return 1024
+	default:
+		return 1<<31 - 1
+	}
+}
+
 // Column is one column of a list.
 type Column struct {
 	Name string
@@ -73,6 +85,16 @@ func (l *List) Hide(hide func(Row) bool) {
 	}
 }
 
+// HasSecret reports whether a row has anything that Hide would empty.
+func (l *List) HasSecret(r Row) bool {
+	for i, c := range l.Columns {
+		if c.Secret && r.Values[i] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // sentences calls a function for each text that is not that of rows.
 func (l *List) sentences(each func(row Row, at int, text string)) {
 	for _, r := range l.Rows {
@@ -84,6 +106,15 @@ func (l *List) sentences(each func(row Row, at int, text string)) {
 	}
 }
 
+// rewrite changes sentences.
+func (l *List) rewrite(change func(text string) string) {
+	l.sentences(func(r Row, i int, text string) {
+		if changed := change(text); changed != text {
+			r.Values[i] = changed
+		}
+	})
+}
+
 // HasMoment reports whether a sentence of the list tells a time.
 func (l *List) HasMoment() (has bool) {
 	l.sentences(func(_ Row, _ int, text string) { has = has || catalog.HasMoment(text) })
@@ -92,7 +123,7 @@ func (l *List) HasMoment() (has bool) {
 
 // Localize writes the times in the list's sentences in a zone, as those in columns of their own are shown.
 func (l *List) Localize(zone *time.Location) {
-	l.sentences(func(r Row, i int, text string) { r.Values[i] = catalog.Localize(text, zone) })
+	l.rewrite(func(text string) string { return catalog.Localize(text, zone) })
 }
 
 // Mentions lists the tables that the list's sentences name.
@@ -103,7 +134,7 @@ func (l *List) Mentions() (tables []catalog.Table) {
 
 // Veil takes the names of tables that the reader may not see out of the list's sentences.
 func (l *List) Veil(visible func(catalog.Table) bool) {
-	l.sentences(func(r Row, i int, text string) { r.Values[i] = catalog.Veil(text, visible) })
+	l.rewrite(func(text string) string { return catalog.Veil(text, visible) })
 }
 
 // add appends a row.

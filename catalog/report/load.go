@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -30,7 +31,7 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	case ddl.ListVariables:
 		l, err = listOf(Variables)(from.Values(ctx))
 	default:
-		l, err = now(ctx, from, name)
+		l, err = now(ctx, from, name, f.Table)
 	}
 	l.Keep(func(r Row) bool { return concerns(f.Table, r.Table) })
 	return l, err
@@ -47,21 +48,39 @@ func concerns(of, t catalog.Table) bool {
 }
 
 // now reads one of the lists about this moment.
-func now(ctx context.Context, from Store, name ddl.List) (List, error) {
+func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List, error) {
+	if name == ddl.ListTasks || name == ddl.ListNodes {
+		return working(ctx, from, name)
+	}
 	s, err := Read(ctx, from)
 	if err != nil {
 		return List{}, err
 	}
-	switch name {
-	case ddl.ListTables:
-		return Tables(s), nil
-	case ddl.ListJobs:
-		return Jobs(s), nil
-	case ddl.ListStatus:
+
+	if name == ddl.ListStatus {
 		lineage, err := from.Lineage(ctx)
 		return Status(s, lineage), err
-	default:
 	}
+	s.Policies = slices.DeleteFunc(s.Policies, func(p catalog.Policy) bool { return !concerns(of, p.Table) })
+	if name == ddl.ListTables {
+		return Tables(s), nil
+	}
+	return Jobs(s), nil
+}
+
+// working reads one of the lists that tell of tasks, which need to know of no policy and of no history.
+func working(ctx context.Context, from Store, name ddl.List) (l List, err error) {
+	s := &Snapshot{}
+	if s.Nodes, err = from.Nodes(ctx); err != nil {
+		return l, err
+	}
+	slices.SortFunc(s.Nodes, byID)
+	if name == ddl.ListTasks {
+		if s.Jobs, err = from.Jobs(ctx); err != nil {
+			return l, err
+		}
+	}
+
 	tasks, err := from.Tasks(ctx)
 	if name == ddl.ListNodes {
 		return Nodes(s, tasks), err

@@ -20,7 +20,7 @@ type Source interface {
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Schedules(ctx context.Context) ([]catalog.Schedule, error)
 	Jobs(ctx context.Context) ([]catalog.Job, error)
-	LastJobs(ctx context.Context) ([]catalog.EndedJob, error)
+	LastJobs(ctx context.Context, of []catalog.Schedule) ([]catalog.EndedJob, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 }
 
@@ -41,33 +41,37 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readConnections)
 
-	g.Go(func() error {
-		return read(ctx, from.Jobs, &s.Jobs, func() error { return read(ctx, from.LastJobs, &s.Last) })
-	})
+	g.Go(func() error { return readJobs(ctx, from, s) })
 	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Policies, &s.Policies) })
-	g.Go(func() error { return read(ctx, from.Schedules, &s.Schedules) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 
 	s.Enabled, s.Window = values.Bool(setting.JobEnable), values.Window()
-	slices.SortFunc(s.Nodes, func(a, b catalog.Node) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Nodes, byID)
 	return s, nil
 }
 
-// read puts an answer where it belongs, and then goes on.
-func read[T any](ctx context.Context, question func(context.Context) (T, error), into *T, then ...func() error) (err error) {
-	if *into, err = question(ctx); err != nil {
+func byID(a, b catalog.Node) int { return cmp.Compare(a.ID, b.ID) }
+
+// readJobs reads the open ones before those that have ended.
+func readJobs(ctx context.Context, from Source, s *Snapshot) (err error) {
+	if s.Jobs, err = from.Jobs(ctx); err != nil {
 		return err
 	}
-	for _, next := range then {
-		if err := next(); err != nil {
-			return err
-		}
+	if s.Schedules, err = from.Schedules(ctx); err != nil {
+		return err
 	}
-	return nil
+	s.Last, err = from.LastJobs(ctx, s.Schedules)
+	return err
+}
+
+// read puts an answer where it belongs.
+func read[T any](ctx context.Context, question func(context.Context) (T, error), into *T) (err error) {
+	*into, err = question(ctx)
+	return err
 }

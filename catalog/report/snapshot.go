@@ -33,14 +33,16 @@ type place struct {
 func (s *Snapshot) Work() []*Work {
 	halt, ran := s.Halt().Why, s.ran()
 	jobs, last := s.byPlace()
+	timings := timings{}
 
 	var all []*Work
 	for i := range s.Policies {
 		p := &s.Policies[i]
+		common := commonOf(p, ran[p.ID], timings.of(p))
 		for _, partition := range partitions(jobs[p.ID], ran[p.ID]) {
 			all = append(all, &Work{
 				Now: s.Now, Policy: *p, Partition: partition, Window: s.Window, Halt: halt,
-				Job: jobs[p.ID][partition], Last: last[place{p.ID, partition}], Ran: ran[p.ID],
+				Job: jobs[p.ID][partition], Last: last[place{p.ID, partition}], Ran: ran[p.ID], common: common,
 			})
 		}
 	}

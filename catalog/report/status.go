@@ -71,8 +71,9 @@ func (s *Snapshot) verdicts() []verdictCount {
 		{word: Off, name: "off"},
 	}
 	for _, w := range s.Work() {
+		word := Judge(w).Word
 		for i := range counts {
-			if counts[i].word == Judge(w).Word {
+			if counts[i].word == word {
 				counts[i].count++
 			}
 		}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -22,6 +24,15 @@ type Work struct {
 	Last *catalog.EndedJob
 	// Ran is when the table and each of its partitions ran last: they start together.
 	Ran []catalog.Schedule
+
+	common *common
+	ran    *catalog.Schedule // the one of Ran that is about this partition
+}
+
+// common is what the partitions of a policy have in common. It is made when it is first asked for.
+type common struct {
+	timing catalog.Timing
+	due    time.Time
 }
 
 // overdue is how late a job may start before its engine is asked after, if its interval is longer.
@@ -31,11 +42,45 @@ const overdue = time.Hour
 // every few seconds, so a shorter one promises nothing.
 const minInterval = time.Minute
 
-// timing is when the policy's jobs start and may run. What the engine cannot read starts no job.
-func (w *Work) timing() catalog.Timing {
-	t, err := catalog.TimingOf(w.Policy)
+// timing is when the policy's jobs start and may run.
+func (w *Work) timing() catalog.Timing { return w.shared().timing }
+
+// due is when the next job should start, whether a window lets it or not.
+func (w *Work) due() time.Time { return w.shared().due }
+
+// shared makes what the partitions have in common, where a snapshot has not.
+func (w *Work) shared() *common {
+	if w.common == nil {
+		w.common = commonOf(&w.Policy, w.Ran, timingOf(&w.Policy))
+	}
+	return w.common
+}
+
+func commonOf(p *catalog.Policy, ran []catalog.Schedule, t catalog.Timing) *common {
+	return &common{t, t.Next(*p, ran).At}
+}
+
+// timingOf reads when a policy's jobs start. What the engine cannot read starts no job.
+func timingOf(p *catalog.Policy) catalog.Timing {
+	t, err := catalog.TimingOf(*p)
 	if err != nil {
 		return catalog.Timing{Zone: time.UTC, Interval: 24 * time.Hour} // another version wrote it
+	}
+	return t
+}
+
+// timings remembers what has been read of the rules of one snapshot, which are much alike: a zone is a file to be read.
+type timings map[string]catalog.Timing
+
+func (all timings) of(p *catalog.Policy) catalog.Timing {
+	key := p.Rule.TimeZone + "\x00" + p.Rule.JobInterval
+	for _, name := range slices.Sorted(maps.Keys(p.Rule.Options)) {
+		key += "\x00" + name + "\x00" + p.Rule.Options[name]
+	}
+	t, known := all[key]
+	if !known {
+		t = timingOf(p)
+		all[key] = t
 	}
 	return t
 }
@@ -68,17 +113,22 @@ func (w *Work) NextRun() time.Time {
 	}
 }
 
-// due is when the next job should start, whether a window lets it or not.
-func (w *Work) due() time.Time { return w.timing().Next(w.Policy, w.Ran).At }
-
 // lastStarted is when the last job started here, zero when there was none.
 func (w *Work) lastStarted() time.Time {
-	for i := range w.Ran {
-		if w.Ran[i].Partition == w.Partition {
-			return w.Ran[i].LastStartedAt
-		}
+	if c := w.schedule(); c != nil {
+		return c.LastStartedAt
 	}
 	return time.Time{}
+}
+
+// schedule is the one of the partition, nil when there is none.
+func (w *Work) schedule() *catalog.Schedule {
+	for i := 0; w.ran == nil && i < len(w.Ran); i++ {
+		if w.Ran[i].Partition == w.Partition {
+			w.ran = &w.Ran[i]
+		}
+	}
+	return w.ran
 }
 
 // latest is the open job, or the one that ended last; nil when there was none yet.
@@ -134,11 +184,8 @@ func (w *Work) lastFailed() bool {
 // Watermark is a moment before which all rows that had expired are gone; zero when none is known, as before the first job of a
 // version of the policy has come to its end and left no row behind.
 func (w *Work) Watermark() time.Time {
-	for i := range w.Ran {
-		c := &w.Ran[i]
-		if c.Partition == w.Partition && c.WatermarkVersion == w.Policy.Version {
-			return c.Watermark
-		}
+	if c := w.schedule(); c != nil && c.WatermarkVersion == w.Policy.Version {
+		return c.Watermark
 	}
 	return time.Time{}
 }

@@ -16,10 +16,12 @@ type someStore struct{ report.Store }
 
 var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (someStore) Clock(context.Context) (time.Time, error)              { return someTime, nil }
-func (someStore) Values(context.Context) (setting.Values, error)        { return setting.Defaults(), nil }
-func (someStore) Tasks(context.Context) ([]catalog.Task, error)         { return nil, nil }
-func (someStore) LastJobs(context.Context) ([]catalog.EndedJob, error)  { return nil, nil }
+func (someStore) Clock(context.Context) (time.Time, error)       { return someTime, nil }
+func (someStore) Values(context.Context) (setting.Values, error) { return setting.Defaults(), nil }
+func (someStore) Tasks(context.Context) ([]catalog.Task, error)  { return nil, nil }
+func (someStore) LastJobs(context.Context, []catalog.Schedule) ([]catalog.EndedJob, error) {
+	return nil, nil
+}
 func (someStore) Schedules(context.Context) ([]catalog.Schedule, error) { return nil, nil }
 func (someStore) GlobalPause(context.Context) (catalog.GlobalPause, error) {
 	return catalog.GlobalPause{}, nil
