@@ -72,6 +72,9 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 	if r.list == nil {
 		return true, x.ok(r)
 	}
+	if sent, err := a.sendList(x, r); sent || err != nil {
+		return true, err
+	}
 	_, err = x.Forward(r.query(literalRows(r.list)))
 	return true, err
 }

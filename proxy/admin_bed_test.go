@@ -126,6 +126,12 @@ func columns(t *testing.T, db *sql.DB, query string) []string {
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
+	return linesOf(t, r, query)
+}
+
+// linesOf reads an answer to its end.
+func linesOf(t *testing.T, r *sql.Rows, query string) []string {
+	t.Helper()
 	defer r.Close()
 	names, err := r.Columns()
 	if err != nil || r.Err() != nil {
@@ -146,7 +152,7 @@ func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []string
+	var all []string
 	for r.Next() {
 		values := make([]sql.NullString, len(names))
 		into := make([]any, len(names))
@@ -162,10 +168,10 @@ func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 				line[i] = v.String
 			}
 		}
-		lines = append(lines, strings.Join(line, "|"))
+		all = append(all, strings.Join(line, "|"))
 	}
 	if err := r.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	return lines
+	return all
 }

@@ -83,11 +83,12 @@ func literalRows(l *report.List) string {
 	return literal(string(document))
 }
 
-// jsonValue writes a value such that the server reads it into its column without a warning.
+// jsonValue writes a value such that the server reads it into its column without a warning. One server would round a
+// part of a second, the other one cuts it.
 func jsonValue(t report.Type, v any) any {
 	switch v := v.(type) {
 	case time.Time:
-		return v.UTC().Format("2006-01-02 15:04:05.000000")
+		return v.UTC().Format(timeLayout)
 	case float64:
 		if t == report.Decimal {
 			return json.Number(strconv.FormatFloat(v, 'f', 1, 64))

@@ -61,7 +61,8 @@ func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
 		return t, err
 	}
 	t, _ = a.table(name)
-	visible, asked := askAll(x, "SELECT 1 FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf([]catalog.Table{t})+")")
+	visible, asked := askAll(x,
+		"SELECT 1 FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf([]catalog.Table{t})+")")
 	if asked == nil && len(visible.Rows) == 0 {
 		return t, err
 	}

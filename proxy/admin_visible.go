@@ -25,10 +25,7 @@ func (a *admin) censor(ctx context.Context, x *exchange, l *report.List) error {
 	if err := a.veilList(l, visible); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(l.Columns, func(c report.Column) bool { return c.Secret }) || len(l.Rows) == 0 {
-		return nil
-	}
-	readable, err := a.readableTables(ctx, x, visible)
+	readable, err := a.readableTables(ctx, x, secretsOf(l))
 	if err != nil {
 		return err
 	}
@@ -47,6 +44,17 @@ func tablesOf(l *report.List) []catalog.Table {
 		}
 	}
 	return tables
+}
+
+// secretsOf lists the tables of whose rows a list gives something away.
+func secretsOf(l *report.List) []catalog.Table {
+	var with report.List
+	for _, r := range l.Rows {
+		if l.HasSecret(r) {
+			with.Rows = append(with.Rows, r)
+		}
+	}
+	return tablesOf(&with)
 }
 
 // veilList takes the names of tables that the client may not see out of what is told about others.
@@ -118,7 +126,16 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 	if len(tables) == 0 {
 		return visible, nil
 	}
-	r, err := askAll(t.x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY) FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf(tables)+")")
+	all, err := t.readsAll()
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		return set(tables), nil
+	}
+
+	r, err := askAll(t.x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY)"+
+		" FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf(tables)+")")
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +151,15 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 		}
 	}
 	return visible, nil
+}
+
+// set is the tables that are in a list.
+func set(tables []catalog.Table) map[catalog.Table]bool {
+	in := make(map[catalog.Table]bool, len(tables))
+	for _, t := range tables {
+		in[t] = true
+	}
+	return in
 }
 
 // mightRead asks for a table that is not there: who may not read it is told so before its absence is.
@@ -154,17 +180,24 @@ func nilIfRefused(err error) error {
 	return err
 }
 
-// readableTables are the visible ones whose key and TTL column the client may read.
-func (a *admin) readableTables(ctx context.Context, x *exchange, visible map[catalog.Table]bool) (map[catalog.Table]bool, error) {
-	policies, err := a.Store.Policies(ctx)
+// readableTables are those whose key and TTL column the client may read.
+func (a *admin) readableTables(
+	ctx context.Context, x *exchange, tables []catalog.Table,
+) (map[catalog.Table]bool, error) {
+	if len(tables) == 0 {
+		return nil, nil
+	}
+	all, err := a.readsAll()
 	if err != nil {
 		return nil, err
 	}
-	var tables []catalog.Table
-	for t, yes := range visible {
-		if yes {
-			tables = append(tables, t)
-		}
+	if all {
+		return set(tables), nil
+	}
+
+	policies, err := a.Store.Policies(ctx)
+	if err != nil {
+		return nil, err
 	}
 	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
 		") AND FIND_IN_SET("+literal("select")+", PRIVILEGES)")

@@ -65,6 +65,18 @@ func (x *exchange) SendRows(h *held, change func(row [][]byte) [][]byte) error {
 	return x.renumber(b, func(payload []byte) []byte { return payload })
 }
 
+// SendWith answers with a held result set of text that more rows, as packets, have been added to.
+func (x *exchange) SendWith(h *held, rows []byte) error {
+	if h.Failed() {
+		return x.Send(h)
+	}
+	b, err := wire.InsertRows(h.packets, x.s.login.capabilities, rows)
+	if err != nil {
+		return err
+	}
+	return x.renumber(b, func(payload []byte) []byte { return payload })
+}
+
 // SendOK answers with a held OK which change may have changed. What the server says about its session stays.
 func (x *exchange) SendOK(h *held, change func(*wire.OK)) error {
 	if h.Failed() {

@@ -24,6 +24,7 @@ type turn struct {
 	prepared bool // the server holds the cut text already, for the EXECUTE that is held back
 	// again runs, for EXECUTE of a name, the text that we know the server to have behind it.
 	again func() (*held, error)
+	reads *bool // whether the client may read every table; nil when it has not been asked
 }
 
 // take decides what becomes of the statement and does it.

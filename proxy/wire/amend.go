@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // IsEOF reports whether a packet of a result is an EOF: behind the definitions, or behind the rows.
 func IsEOF(payload []byte) bool { return len(payload) == eofSize && payload[0] == headerEOF }
@@ -116,3 +119,27 @@ func appendRow(dst []byte, form Form, row [][]byte) []byte {
 	}
 	return dst
 }
+
+// InsertRows returns a complete result set of text with more rows, as packets, in front of its end.
+func InsertRows(packets []byte, caps Capability, rows []byte) ([]byte, error) {
+	d := resultDecoder{rest: packets, form: TextRows, caps: caps}
+	if _, err := d.header(); err != nil {
+		return nil, err
+	}
+	end := d.rest
+	for {
+		rest := d.rest
+		payload, err := d.next()
+		if err != nil {
+			return nil, err
+		}
+		if isEnd(payload) {
+			end = rest
+			break
+		}
+	}
+	return slices.Concat(packets[:len(packets)-len(end)], rows, end), nil
+}
+
+// AppendNull appends a value of a row of text that is NULL.
+func AppendNull(dst []byte) []byte { return append(dst, lenencNull) }
