@@ -57,7 +57,7 @@ func TestRunSaysWhatHolds(t *testing.T) {
 			t.Errorf("outside its window: got %q", why)
 		}
 
-		timer := time.AfterFunc(time.Second, func() {
+		timer := time.AfterFunc(pingEvery, func() { // by then it has been joined
 			if err := b.store.Pause(context.WithoutCancel(t.Context()), "ann@%", orders.ID, "", time.Time{}); err != nil {
 				t.Error(err)
 			}
