@@ -74,8 +74,10 @@ func TestRightsOnTheColumn(t *testing.T) {
 			"ALTER, DELETE, INSERT, SELECT (id) ON $.i")
 		c.run("USE " + t.schema)
 
-		statements := []string{"APPROVE TTL JOB FOR w", "RESUME TTL FOR w", "EXPLAIN TTL w", "ALTER TABLE d TTL = created + INTERVAL 1 DAY",
-			"ALTER TABLE d ADD COLUMN read_it DATETIME AS (created) STORED, TTL = read_it + INTERVAL 1 DAY"}
+		statements := []string{
+			"APPROVE TTL JOB FOR w", "RESUME TTL FOR w", "EXPLAIN TTL w", "ALTER TABLE d TTL = created + INTERVAL 1 DAY",
+			"ALTER TABLE d ADD COLUMN read_it DATETIME AS (created) STORED, TTL = read_it + INTERVAL 1 DAY",
+		}
 		if t.server.MariaDB() {
 			statements = append(statements, "ALTER TABLE d ADD COLUMN IF NOT EXISTS created DATETIME, TTL = created + INTERVAL 1 DAY",
 				"ALTER TABLE i ADD COLUMN IF NOT EXISTS tİme DATETIME, TTL = tİme + INTERVAL 1 DAY") // one name to the server, two to us

@@ -279,8 +279,13 @@ func TestRushes(t *testing.T) {
 			due  []turn
 			want bool
 		}{
-			{"few", few, false}, {"many", many, true}, {"a person's first", asked, false}, {"still many", many, true},
-			{"many for too long", many, false}, {"few again", few, false}, {"many anew", many, true},
+			{"few", few, false},
+			{"many", many, true},
+			{"a person's first", asked, false},
+			{"still many", many, true},
+			{"many for too long", many, false},
+			{"few again", few, false},
+			{"many anew", many, true},
 		} {
 			if got := r.begins(step.due); got != step.want || got != r.on.Load() || r.many() != (len(step.due) >= manyDue) {
 				t.Errorf("%s: got %v, want %v", step.what, got, step.want)

@@ -41,7 +41,7 @@ func TestLongChangeUserIsNotLent(t *testing.T) {
 				c := logIn(t, address, "known", "", 0)
 				change := append(cmd(wire.ChangeUser), self.Username+"\x00\x00\x00\x2d\x00"+plugin+"\x00"...)
 				packets, _ := wire.AppendPacket(nil, 0, append(change, bytes.Repeat([]byte{0}, behind)...))
-				go c.Write(packets) //nolint:errcheck // it may be cut off
+				go c.Write(packets) // it may be cut off
 				if err := c.authenticate(""); err == nil {
 					t.Errorf("with %d bytes behind it: let in as %s", behind, self.Username)
 				}
