@@ -2,6 +2,7 @@ package status
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -71,7 +72,20 @@ func (s *Server) handler() http.Handler {
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "a page of another site asks for this: actions are taken from the status page itself, or from a script")
 	}))
-	return secured(own.Handler(s.gate.handler(s.routes())))
+	return secured(s.forThisMachine(own.Handler(s.gate.handler(s.routes()))))
+}
+
+// forThisMachine refuses what a listener on this machine is asked under another name. Health has nothing to hide, and the token says enough.
+func (s *Server) forThisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		if health || s.meant(r) || s.bearer(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refuse(w, http.StatusMisdirectedRequest, "this listener is for this machine, and the request is for "+strconv.Quote(r.Host)+
+			": ask for localhost, or let the server in front say Host: localhost")
+	})
 }
 
 // viaCatalog hands a request to the API, once there is one.

@@ -191,3 +191,43 @@ func TestPageAsksNobodyElse(t *testing.T) {
 		t.Errorf("got policy %q", policy)
 	}
 }
+
+// TestOtherNamesForThisMachine: a site whose name resolves to this machine reads nothing through a browser here.
+func TestOtherNamesForThisMachine(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Config{Token: testToken})
+	web := httptest.NewServer(s.handler())
+	defer web.Close()
+	for _, c := range []struct {
+		host, path, token string
+		code              int
+	}{
+		{"evil.example", "/metrics", "", http.StatusMisdirectedRequest},
+		{"evil.example:8080", "/", "", http.StatusMisdirectedRequest},
+		{"evil.example", "/api/v1/openapi.json", "", http.StatusMisdirectedRequest},
+		{"localhost.evil.example", "/metrics", "", http.StatusMisdirectedRequest},
+		{"127.0.0.1.evil.example", "/metrics", "", http.StatusMisdirectedRequest},
+		{"evil.example", "/metrics", testToken, http.StatusOK},
+		{"evil.example", "/healthz", "", http.StatusOK},
+		{"localhost:1", "/metrics", "", http.StatusOK},
+		{"127.0.0.1", "/metrics", "", http.StatusOK},
+		{"[::1]:80", "/", "", http.StatusOK},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+c.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		if c.token != "" {
+			r.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		answer, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.code {
+			t.Errorf("%s%s: got %d, want %d", c.host, c.path, answer.StatusCode, c.code)
+		}
+	}
+}

@@ -54,13 +54,31 @@ func local(r *http.Request) bool {
 	if _, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
 		return true
 	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
 	peer, _, err := net.SplitHostPort(r.RemoteAddr)
-	return err == nil && loopback(peer) && (host == "localhost" || loopback(strings.Trim(host, "[]")))
+	return err == nil && loopback(peer) && localName(hostOf(r.Host))
 }
+
+// meant reports whether a client of a listener on this machine only means that listener: no page of another site may read, through a
+// browser here, what is shown to this machine alone.
+func (s *Server) meant(r *http.Request) bool {
+	to, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !to.IP.IsLoopback() {
+		return true
+	}
+	_, listen := splitAddress(s.cfg.Listen)
+	host := hostOf(r.Host)
+	return host == "" || localName(host) || strings.EqualFold(host, hostOf(listen))
+}
+
+// hostOf is an address without its port.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}
+
+func localName(host string) bool { return host == "localhost" || loopback(strings.Trim(host, "[]")) }
 
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
