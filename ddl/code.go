@@ -27,6 +27,7 @@ const (
 	CodeTruncated           = 1292
 	CodeUnknownTimeZone     = 1298
 	CodeWrongObject         = 1347
+	CodeTooManyPrepared     = 1461
 	CodeWrongValue          = 1525
 	CodeReprepare           = 1615
 	CodeNumberedTransaction = 1778 // it cannot be ended by a statement

@@ -1,6 +1,9 @@
 package ddl
 
-import "strings"
+import (
+	"strings"
+	"unsafe"
+)
 
 // Statement is one statement of a packet.
 type Statement struct {
@@ -20,6 +23,11 @@ func (s *Statement) Spellings() []string { return s.spellings }
 
 // Text returns the statement as it was sent.
 func (s *Statement) Text() string { return s.source.text[s.start:s.end] }
+
+// Size returns about how many bytes of memory the statement keeps, with those that came with it.
+func (s *Statement) Size() int {
+	return len(s.source.text) + cap(s.source.tokens)*int(unsafe.Sizeof(token{})) + 1<<10
+}
 
 // Verb returns the first word of the statement in upper case.
 func (s *Statement) Verb() string {

@@ -22,6 +22,9 @@ func asksForWarnings(text string) bool {
 func warnings(x *exchange, text string) error {
 	if x.Command == wire.Prepare {
 		x.keepNotes()
+		if err := x.s.memory.room(int64(len(text))); err != nil {
+			return err
+		}
 		_, err := x.Prepare(text, warningsMemo(text))
 		return err
 	}

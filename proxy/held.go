@@ -161,7 +161,7 @@ func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 		return wire.Report{}, err
 	}
 	n.held = p.ID
-	m.remember(n)
+	x.remember(n)
 	return h.Report, x.SendOK(h, func(o *wire.OK) { o.Warnings = p.Warnings })
 }
 
@@ -188,7 +188,7 @@ func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error
 		return wire.Report{}, err
 	}
 	if !h.Failed() {
-		x.s.memory.named.remember(n)
+		x.remember(n)
 	}
 	return h.Report, x.Send(h)
 }

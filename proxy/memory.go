@@ -1,6 +1,11 @@
 package proxy
 
-import "github.com/ttlproxy/ttlproxy/proxy/wire"
+import (
+	"sync/atomic"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
 
 // memory is what a session remembers between commands: nothing, unless it has to do with us. It belongs to up.
 type memory struct {
@@ -8,6 +13,8 @@ type memory struct {
 	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
 	named      named          // those of PREPARE name FROM
 	multi      bool           // several statements in one packet are allowed
+	held       int64          // how many bytes the statements take
+	heldByAll  *atomic.Int64  // and those of all sessions
 	remarks                   // about the last statement
 }
 
@@ -32,7 +39,7 @@ func (m *memory) pass(c wire.Command) {
 	}
 	switch c {
 	case wire.ChangeUser, wire.ResetConnection:
-		*m = memory{multi: m.multi} // the server drops its prepared statements, too
+		m.forget() // the server drops its prepared statements, too
 	case wire.Prepare:
 		m.last = nil
 	default:
@@ -51,8 +58,10 @@ func (m *memory) prepared(id uint32, memo any) {
 	if m.statements == nil {
 		m.statements = make(map[uint32]any)
 	}
+	m.closed(id)
 	m.statements[id] = memo
 	m.last = memo
+	m.hold(memo, 1)
 }
 
 // refusedPrepare stands for a statement that we have refused to prepare: a client that did not wait for our answer
@@ -68,7 +77,55 @@ func (m *memory) refused() {
 }
 
 // closed forgets a statement.
-func (m *memory) closed(id uint32) { delete(m.statements, id) }
+func (m *memory) closed(id uint32) {
+	m.hold(m.statements[id], -1)
+	delete(m.statements, id)
+}
+
+// forget forgets them all.
+func (m *memory) forget() {
+	m.count(-m.held)
+	*m = memory{multi: m.multi, heldByAll: m.heldByAll}
+}
+
+// What statements that are prepared may take: a long one takes many times its length, and servers let an account without any right
+// prepare thousands.
+const (
+	heldBySession  = 32 << 20
+	heldBySessions = 256 << 20
+)
+
+// room refuses a statement for which there is none.
+func (m *memory) room(size int64) error {
+	if m.held+size <= heldBySession && m.heldByAll.Load()+size <= heldBySessions {
+		return nil
+	}
+	return &wire.Error{
+		Code: ddl.CodeTooManyPrepared, State: "42000",
+		Message: "ttlproxy: too much is prepared: close the statements on tables and TTL that are not needed, or send this one as text",
+	}
+}
+
+// hold counts what a statement takes, times one or minus one.
+func (m *memory) hold(memo any, times int64) { m.count(times * sizeOf(memo)) }
+
+// sizeOf is about how many bytes stay in memory.
+func sizeOf(memo any) int64 {
+	switch held := memo.(type) {
+	case *deferred:
+		return int64(held.st.Size())
+	case *adminMemo:
+		return int64(held.statement.Size())
+	case warningsMemo:
+		return int64(len(held))
+	}
+	return 0
+}
+
+func (m *memory) count(bytes int64) {
+	m.held += bytes
+	m.heldByAll.Add(bytes)
+}
 
 // statement finds what EXECUTE of a statement must do.
 func (m *memory) statement(id uint32) any {

@@ -84,11 +84,13 @@ func (t *turn) legibly() error {
 	return failed
 }
 
-func (m *named) remember(n *namedStatement) {
-	if m.all == nil {
-		m.all = make(map[int]*namedStatement)
+func (x *exchange) remember(n *namedStatement) {
+	m := &x.s.memory
+	if m.named.all == nil {
+		m.named.all = make(map[int]*namedStatement)
 	}
-	m.all[n.number] = n
+	m.named.all[n.number] = n
+	m.hold(n.memo, 1)
 }
 
 // meant lists the statements that a name could mean to the server. Beyond ASCII it takes letters for the same that differ in their accents,
@@ -125,6 +127,7 @@ func (x *exchange) Forget(name string) error {
 			continue // whether it is the same name the server knows, and tells at EXECUTE
 		}
 		delete(m.all, n.number)
+		x.s.memory.hold(n.memo, -1)
 		if err := x.release(n); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ type Server struct {
 	listeners []net.Listener
 	draining  atomic.Bool // nobody new should come
 	slowLines slowLines
-	closing   atomic.Bool // sessions end as soon as they are idle
+	closing   atomic.Bool  // sessions end as soon as they are idle
+	held      atomic.Int64 // bytes of statements that sessions have prepared
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}

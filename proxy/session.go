@@ -72,6 +72,7 @@ func newSession(s *Server, client net.Conn) *session {
 		wires: [2]net.Conn{client, nil},
 	}
 	e.changed.L = &e.mu
+	e.memory.heldByAll = &s.held
 	if e.settings.SlowLog > 0 {
 		e.slow = &slowLog{threshold: e.settings.SlowLog}
 	}
@@ -107,6 +108,7 @@ func (s *session) run(ctx context.Context) error {
 		return s.up(ctx)
 	})
 	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
+	s.memory.forget()
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
 }

@@ -50,6 +50,9 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 		_, err := x.Pass()
 		return err
 	}
+	if err := x.s.memory.room(int64(st.Size())); err != nil {
+		return err
+	}
 	a := &admin{&turn{statements: h, x: x, st: st, situation: s, alone: true}}
 	if err := a.agree(st); err != nil {
 		return err
