@@ -23,18 +23,21 @@ func (a allowance) unused() uint64 {
 	return a.allowed.V - a.deleted
 }
 
-// Allow gives a task more of what its run may delete: at least want rows, as long as there are so many. It returns how many rows the task may
-// have deleted then, all in all; nil for any number. Tasks that were given more than they may need now give it back, so that a run ends at its
-// bound and not before. What all tasks have deleted and may still delete is never more than the bound.
+// Allow gives a task more of what its run may delete: at least want rows, as long as there are so
+// many. It returns how many rows the task may have deleted then, all in all; nil for any number.
+// Tasks that were given more than they may need now give it back, so that a run ends at its bound
+// and not before. What all tasks have deleted and may still delete is never more than the bound.
 func (s *Store) Allow(ctx context.Context, task Task, want uint64) (allowed *uint64, err error) {
 	err = s.tx(ctx, fmt.Sprintf("allow task %d more rows", task.ID), func(tx *sql.Tx) error {
 		if _, err := s.exec(ctx, tx, bumpSchedule, task.PolicyID); err != nil {
 			return err
 		}
+
 		var bound sql.Null[uint64]
 		if err := tx.QueryRowContext(ctx, s.sql(lockBound), task.JobID).Scan(&bound); err != nil {
 			return orNoJob(err)
 		}
+
 		run, mine, err := s.allowances(ctx, tx, task)
 		if err != nil {
 			return err
@@ -43,10 +46,12 @@ func (s *Store) Allow(ctx context.Context, task Task, want uint64) (allowed *uin
 			_, err = s.exec(ctx, tx, setAllowed, nil, mine.id)
 			return err
 		}
+
 		deleted, err := s.runDeleted(ctx, tx, task.PolicyID)
 		if err != nil {
 			return err
 		}
+
 		total, err := s.share(ctx, tx, run, *mine, bound.V-min(deleted, bound.V), want)
 		allowed = &total
 		return err
@@ -60,22 +65,28 @@ func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []al
 	if err != nil {
 		return nil, nil, err
 	}
+
 	run, err = collect(rows, func(r *sql.Rows) (a allowance, err error) {
 		return a, r.Scan(&a.id, &a.fence, &a.finished, &a.deleted, &a.allowed)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for i := range run {
 		if run[i].id == task.ID && run[i].fence == task.Fence {
 			return run, &run[i], nil
 		}
 	}
+
 	return nil, nil, ErrFence
 }
 
-// share gives one task of a run its part of what is left, and takes from the others what that leaves them too much of.
-func (s *Store) share(ctx context.Context, tx *sql.Tx, run []allowance, mine allowance, left, want uint64) (total uint64, err error) {
+// share gives one task of a run its part of what is left, and takes from the others what that
+// leaves them too much of.
+func (s *Store) share(ctx context.Context, tx *sql.Tx, run []allowance, mine allowance, left,
+	want uint64,
+) (total uint64, err error) {
 	open, others := uint64(0), uint64(0)
 	for _, a := range run {
 		if a.finished {
@@ -85,10 +96,12 @@ func (s *Store) share(ctx context.Context, tx *sql.Tx, run []allowance, mine all
 			others += a.unused()
 		}
 	}
+
 	part := min(max(want, left/(2*max(open, 1))), left)
 	if open <= 1 {
 		part = left
 	}
+
 	for _, a := range run {
 		if rest := left - part; others > rest && a.id != mine.id && a.unused() > 0 {
 			high, low := bits.Mul64(a.unused(), rest)
@@ -98,6 +111,7 @@ func (s *Store) share(ctx context.Context, tx *sql.Tx, run []allowance, mine all
 			}
 		}
 	}
+
 	total = mine.deleted + part
 	_, err = s.exec(ctx, tx, setAllowed, total, mine.id)
 	return total, err

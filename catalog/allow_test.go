@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestTasksShareTheBound lets the tasks of a run delete and ask in any order: what they have deleted and may still delete is never more than the
-// run's bound, the server refuses what goes beyond, and the run comes to its bound to the row.
+// TestTasksShareTheBound lets the tasks of a run delete and ask in any order: what they have
+// deleted and may still delete is never more than the run's bound, the server refuses what goes
+// beyond, and the run comes to its bound to the row.
 func TestTasksShareTheBound(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -17,16 +18,19 @@ func TestTasksShareTheBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		job, err := b.CreateJob(t.Context(), NewJob{
 			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, tasks), Bound: new(uint64(bound)),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all, err := b.TasksOf(t.Context(), job.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		rnd := rand.New(rand.NewPCG(3, 7))
 		deleted := uint64(0)
 		for range 200 {
@@ -36,28 +40,36 @@ func TestTasksShareTheBound(t *testing.T) {
 			if err != nil || allowed == nil {
 				t.Fatalf("got %v, %v", allowed, err)
 			}
+
 			task, err = b.Task(t.Context(), task.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			room := *allowed - task.Counts.Deleted
 			if room < min(want, bound-deleted) {
 				t.Errorf("got room for %d rows, want %d: %d of %d are deleted", room, want, deleted, bound)
 			}
-			if _, err := b.db.ExecContext(t.Context(), b.sql("UPDATE {task} SET deleted = allowed + 1 WHERE id = ?"), task.ID); err == nil {
+			if _, err := b.db.ExecContext(t.Context(), b.sql("UPDATE {task} SET deleted = allowed + 1 WHERE id = ?"),
+				task.ID); err == nil {
 				t.Fatal("the server lets a task delete more than it may")
 			}
+
 			n := uint64(rnd.IntN(int(min(room, want)) + 1))
 			b.exec(t, "UPDATE {task} SET deleted = deleted + ? WHERE id = ?", n, task.ID)
 			deleted += n
+
 			var total uint64
-			if err := b.db.QueryRowContext(t.Context(), b.sql("SELECT SUM(GREATEST(deleted, allowed)) FROM {task}")).Scan(&total); err != nil || total > bound {
+			if err := b.db.QueryRowContext(t.Context(),
+				b.sql("SELECT SUM(GREATEST(deleted, allowed)) FROM {task}")).Scan(&total); err != nil || total > bound {
 				t.Fatalf("tasks have deleted and may delete %d rows together, %v, want at most %d", total, err, bound)
 			}
 		}
+
 		if deleted != bound {
 			t.Errorf("%d rows are deleted in the end, want %d", deleted, bound)
 		}
+
 		stale := all[0]
 		stale.Fence++
 		if _, err := b.Allow(t.Context(), stale, 1); !errors.Is(err, ErrFence) {
@@ -75,29 +87,36 @@ func TestConsentExtendsTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		job, err := b.CreateJob(t.Context(), NewJob{
-			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, 1), State: JobNeedsApproval, Reason: "too many",
-			Bound: new(uint64(100)), Facts: JobFacts{EstimatedRows: new(uint64(5000))},
+			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, 1), State: JobNeedsApproval,
+			Reason: "too many", Bound: new(uint64(100)), Facts: JobFacts{EstimatedRows: new(uint64(5000))},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want := func(rows *uint64, err error, wantRows, bound uint64) {
 			t.Helper()
 			now, readErr := b.Job(t.Context(), job.ID)
-			if err != nil || readErr != nil || rows == nil || *rows != wantRows || now.Bound == nil || *now.Bound != bound || now.State != JobRunning {
+			if err != nil || readErr != nil || rows == nil || *rows != wantRows || now.Bound == nil ||
+				*now.Bound != bound || now.State != JobRunning {
 				t.Errorf("got %v, %v, %+v, %v, want %d rows and bound %d", rows, err, now, readErr, wantRows, bound)
 			}
 		}
+
 		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version+1, Consent{}); !errors.Is(err, ErrPolicyChanged) {
 			t.Errorf("another version: got %v, want %v", err, ErrPolicyChanged)
 		}
-		rows, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{UpTo: new(uint64(300)), Reason: "old orders"})
+
+		rows, err := b.Consent(t.Context(), "dba", p.ID, p.Version,
+			Consent{UpTo: new(uint64(300)), Reason: "old orders"})
 		want(rows, err, 300, 300)
 		b.exec(t, "UPDATE {task} SET allowed = 300, deleted = 300")
 		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobNeedsApproval, "more are due"); err != nil {
 			t.Fatal(err)
 		}
+
 		rows, err = b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{})
 		want(rows, err, 5641, 5941) // 1.2 times the 4700 that are left
 		events, err := b.Events(t.Context(), Filter{})

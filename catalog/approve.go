@@ -22,22 +22,28 @@ func (s *Store) Approve(ctx context.Context, actor string, policy, version uint6
 	return err
 }
 
-// Consent lets this version of a policy delete what the brake would hold, once, also before a job exists, and lets the jobs go on that
-// wait. It returns how many rows they, or the next ones, may delete; nil for what the next run finds.
-func (s *Store) Consent(ctx context.Context, actor string, policy, version uint64, c Consent) (rows *uint64, err error) {
+// Consent lets this version of a policy delete what the brake would hold, once, also before a job
+// exists, and lets the jobs go on that wait. It returns how many rows they, or the next ones, may
+// delete; nil for what the next run finds.
+func (s *Store) Consent(ctx context.Context, actor string, policy, version uint64,
+	c Consent,
+) (rows *uint64, err error) {
 	err = s.tx(ctx, "approve", func(tx *sql.Tx) error {
 		if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
 			return err
 		}
+
 		waiting, err := s.waiting(ctx, tx, policy)
 		if err != nil {
 			return err
 		}
+
 		if rows = c.rows(waiting); waiting.jobs > 0 {
 			if err := s.extend(ctx, tx, policy, waiting, rows); err != nil {
 				return err
 			}
 		}
+
 		n, err := s.exec(ctx, tx, approvePolicy, actor, rows, c.UpTo != nil, policy, version)
 		if err != nil {
 			return err
@@ -45,12 +51,14 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 		if n == 0 {
 			return ErrPolicyChanged
 		}
+
 		return s.recordFor(ctx, tx, policy, EventApproved, actor, c.text(version, rows))
 	})
 	return rows, err
 }
 
-// pass notes that the brake has looked at a version of a policy and let it go, so that from now on its runs are judged by what is usual.
+// pass notes that the brake has looked at a version of a policy and let it go, so that from now on
+// its runs are judged by what is usual.
 func (s *Store) pass(ctx context.Context, tx *sql.Tx, actor string, p Policy) error {
 	n, err := s.exec(ctx, tx, passPolicy, actor, p.ID, p.Version)
 	if err != nil || n == 0 {
@@ -69,7 +77,8 @@ type waitingJobs struct {
 
 func (s *Store) waiting(ctx context.Context, tx *sql.Tx, policy uint64) (w waitingJobs, err error) {
 	var bound sql.Null[uint64]
-	if err = tx.QueryRowContext(ctx, s.sql(selectWaiting), policy).Scan(&w.jobs, &w.due, &bound); err != nil || w.jobs == 0 {
+	if err = tx.QueryRowContext(ctx, s.sql(selectWaiting), policy).Scan(&w.jobs, &w.due, &bound); err != nil ||
+		w.jobs == 0 {
 		return w, err
 	}
 	w.bound = pointer(bound)
@@ -116,13 +125,15 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waiting
 	return s.execAll(ctx, tx, []any{policy}, approveJobs, askAnew)
 }
 
-// Ask makes a running job wait for approval, with what is known of the rows that are left. It reports ErrMove when the job has changed its
-// state since it was read: somebody may have answered already.
+// Ask makes a running job wait for approval, with what is known of the rows that are left. It
+// reports ErrMove when the job has changed its state since it was read: somebody may have answered
+// already.
 func (s *Store) Ask(ctx context.Context, actor string, job Job, reason string) error {
 	return s.tx(ctx, fmt.Sprintf("ask for approval of job %d", job.ID), func(tx *sql.Tx) error {
 		if _, err := s.lockJob(ctx, tx, job.ID, job.Fence); err != nil {
 			return err
 		}
+
 		var same bool
 		if err := tx.QueryRowContext(ctx, s.sql(selectSameState), job.StateAt, job.ID).Scan(&same); err != nil {
 			return err
@@ -136,8 +147,10 @@ func (s *Store) Ask(ctx context.Context, actor string, job Job, reason string) e
 		if _, err := s.exec(ctx, tx, askApproval, reason, job.EstimatedRows, job.ID); err != nil {
 			return err
 		}
+
 		return s.record(ctx, tx, Event{
-			Kind: EventBraked, PolicyID: job.PolicyID, Version: job.Version, Table: job.Table, Actor: actor, Text: reason,
+			Kind: EventBraked, PolicyID: job.PolicyID, Version: job.Version, Table: job.Table, Actor: actor,
+			Text: reason,
 		})
 	})
 }

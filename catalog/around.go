@@ -24,10 +24,12 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 	if c.How == Stranger || c.How <= Changed && len(c.fresh) == 0 || len(known) == 0 {
 		return c, nil
 	}
+
 	values, err := s.Values(ctx)
 	if err != nil {
 		return c, err
 	}
+
 	if values[setting.Around] != setting.AroundFollow || known[0].Held == FirstSight {
 		if c.How > Changed {
 			c.How = Stranger
@@ -38,6 +40,7 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 	if c.empty, err = s.emptyAmong(ctx, p.Table, c); err != nil {
 		return c, fmt.Errorf("look into %s: %w", p.Table, err)
 	}
+
 	return c.lookedInto(known), nil
 }
 
@@ -90,9 +93,11 @@ func (c Comparison) lookedInto(known []Identity) Comparison {
 		case slices.Contains(c.empty, at):
 			place.Held = ""
 		case !hadName && place.Held == "":
-			place.Held = heldUntilArmed("partition " + place.Partition + " was made outside ttlproxy, and has rows in it")
+			place.Held = heldUntilArmed("partition " + place.Partition +
+				" was made outside ttlproxy, and has rows in it")
 		}
 	}
+
 	return c
 }
 
@@ -105,11 +110,13 @@ const lookFor = 5 * time.Second
 func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
+
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+
 	if _, err := conn.ExecContext(ctx, waitBriefly); err != nil {
 		return nil, err
 	}
@@ -123,12 +130,14 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []
 		if err != nil {
 			return nil, err
 		}
+
 		if none {
 			empty = append(empty, at)
 		} else if c.How == Unsure {
 			break
 		}
 	}
+
 	return empty, nil
 }
 
@@ -139,6 +148,7 @@ func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, pla
 	if !known {
 		return false, nil
 	}
+
 	var rows, unchanged bool
 	query := fmt.Sprintf(selectAnyRow, t, inPartition(place.Partition), same)
 	err := conn.QueryRowContext(ctx, query).Scan(&rows, &unchanged)
@@ -150,6 +160,7 @@ func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, pla
 	case !unchanged:
 		return false, errRestless
 	}
+
 	return !rows, nil
 }
 
@@ -182,10 +193,12 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c
 		if err := s.planAnew(ctx, tx, p.ID, c.text()); err != nil {
 			return err
 		}
+
 		seen.Identities = c.Now
 		if err := s.rememberIdentity(ctx, tx, p.ID, seen); err != nil {
 			return err
 		}
+
 		now := p
 		now.Version++
 		return s.record(ctx, tx, now.event(c.event(), actor, c.text()))

@@ -16,6 +16,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		job := b.job(t, p, 1)
 
 		for _, name := range []string{"b", "c"} {
@@ -23,15 +24,19 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b.table(t, name)
 			b.exec(t, "INSERT INTO user."+name+" VALUES (1, '2020-01-01')")
 			b.exec(t, "RENAME TABLE user.a TO user.before_"+name+", user."+name+" TO user.a")
+
 			known, why, err := b.Recognize(t.Context(), "node", before)
 			if err != nil || len(known) != 1 || !strings.Contains(why, "rebuilt or replaced outside ttlproxy") {
 				t.Fatalf("got %+v, %q, %v, want the table to be doubted", known, why, err)
 			}
+
 			got, err := b.PolicyByID(t.Context(), p.ID)
-			if err != nil || !got.Armed() || got.Approved() || got.Approval.Reason != why || got.Version != before.Version+1 {
+			if err != nil || !got.Armed() || got.Approved() || got.Approval.Reason != why ||
+				got.Version != before.Version+1 {
 				t.Errorf("got %+v, %v, want it to wait for approval in the next version", got, err)
 			}
 			if err := b.Approve(t.Context(), "dba", p.ID, before.Version); !errors.Is(err, ErrPolicyChanged) {
@@ -41,6 +46,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 				t.Errorf("a yes to what is shown: %v", err)
 			}
 		}
+
 		if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
 			t.Errorf("got %v, want the job of the table that was approved to have ended", err)
 		}
@@ -51,7 +57,12 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 // none of its partitions has rows.
 func TestEachPartitionSpeaksForItself(t *testing.T) {
 	t.Parallel()
-	places := []Identity{{TableID: 5}, {Partition: "p0", TableID: 6}, {Partition: "p1", TableID: 7}, {Partition: "p2", TableID: 8}}
+	places := []Identity{
+		{TableID: 5},
+		{Partition: "p0", TableID: 6},
+		{Partition: "p1", TableID: 7},
+		{Partition: "p2", TableID: 8},
+	}
 	for _, c := range []struct {
 		empty []int
 		want  Resemblance
@@ -78,6 +89,7 @@ func TestEmptyIsTheVeryTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ask := func() (bool, error) {
 			conn, err := b.db.Conn(t.Context())
 			if err != nil {
@@ -89,10 +101,12 @@ func TestEmptyIsTheVeryTable(t *testing.T) {
 		if empty, err := ask(); err != nil || !empty {
 			t.Errorf("got %v, %v of an empty table", empty, err)
 		}
+
 		b.exec(t, "INSERT INTO user.a VALUES (1, NOW())")
 		if empty, err := ask(); err != nil || empty {
 			t.Errorf("got %v, %v of a table with a row", empty, err)
 		}
+
 		b.exec(t, "CREATE TABLE user.other LIKE user.a")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.other TO user.a")
 		if empty, err := ask(); !errors.Is(err, errRestless) {

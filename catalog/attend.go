@@ -10,8 +10,9 @@ import (
 // leaveTimeout bounds the good-bye of a node that is told to stop.
 const leaveTimeout = 5 * time.Second
 
-// Attend lists a node that runs no engine until ctx ends, so that people see it, and nobody takes the catalog for unused. (An engine
-// lists itself: its tasks depend on its beats.) A catalog that is away only makes the node look silent.
+// Attend lists a node that runs no engine until ctx ends, so that people see it, and nobody takes
+// the catalog for unused. (An engine lists itself: its tasks depend on its beats.) A catalog that
+// is away only makes the node look silent.
 func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 	var id uint64
 	for ctx.Err() == nil {
@@ -25,11 +26,14 @@ func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 		if err != nil && ctx.Err() == nil {
 			log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
 		}
+
 		_ = wait(ctx, s.cfg.BeatInterval) // the loop asks ctx itself
 	}
+
 	if id != 0 {
 		s.depart(ctx, id, log)
 	}
+
 	return nil
 }
 

@@ -15,14 +15,18 @@ func TestProxyWithoutAnEngineIsListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := quick.Attend(ctx, Node{Name: "edge", Address: "10.0.0.1:4000"}, slog.New(slog.DiscardHandler)); err != nil {
+			if err := quick.Attend(ctx, Node{Name: "edge", Address: "10.0.0.1:4000"},
+				slog.New(slog.DiscardHandler)); err != nil {
 				t.Error(err)
 			}
 		})
+
 		first := b.awaitNode(t, 0)
 		if !first.Live || first.Engine || first.Name != "edge" || first.Address != "10.0.0.1:4000" {
 			t.Errorf("got %+v", first)
@@ -50,13 +54,16 @@ func (b *bench) awaitNode(t *testing.T, not uint64) Node {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, n := range nodes {
 			if n.ID != not && n.HeartbeatAt.After(n.StartedAt) {
 				return n
 			}
 		}
+
 		_ = wait(t.Context(), 5*time.Millisecond)
 	}
+
 	t.Fatal("no node came")
 	return Node{}
 }

@@ -24,7 +24,8 @@ func (o object) String() string { return strings.ToLower(o.kind) + " " + ddl.Quo
 var creates = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:SQL SECURITY INVOKER )?` +
 	`(TABLE|VIEW|PROCEDURE|FUNCTION) (?:IF NOT EXISTS )?\{?(\w+)`)
 
-// belongings lists what the migrations have made, the latest first, so that what refers to others is dropped before them.
+// belongings lists what the migrations have made, the latest first, so that what refers to others
+// is dropped before them.
 func belongings(steps []migration) []object {
 	all := []object{ours(createMigration)}
 	for _, m := range steps {
@@ -57,8 +58,9 @@ func (s *Store) contents(ctx context.Context) ([]object, error) {
 	return collect(rows, func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) })
 }
 
-// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and drops is. Names say nothing before the
-// table is there that every catalog begins with: others have events and nodes, too.
+// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and
+// drops is. Names say nothing before the table is there that every catalog begins with: others have
+// events and nodes, too.
 func strangers(found []object, steps []migration) (others []object) {
 	known := belongings(steps)
 	if !slices.Contains(found, ours(createMigration)) {
@@ -72,11 +74,12 @@ func strangers(found []object, steps []migration) (others []object) {
 	return others
 }
 
-// ProbePrefix begins the names of what a checkup makes in the catalog's schema, and drops again: nobody else's.
+// ProbePrefix begins the names of what a checkup makes in the catalog's schema, and drops again:
+// nobody else's.
 const ProbePrefix = "check_probe_"
 
-// RefuseShared returns ErrSharedSchema when somebody else keeps something in the schema of the catalog, or where it would
-// be.
+// RefuseShared returns ErrSharedSchema when somebody else keeps something in the schema of the
+// catalog, or where it would be.
 func RefuseShared(ctx context.Context, db *sql.DB, cfg Config) error {
 	s, err := newStore(ctx, db, cfg)
 	if err != nil {
@@ -89,8 +92,8 @@ func RefuseShared(ctx context.Context, db *sql.DB, cfg Config) error {
 	return s.refuseShared(ctx, steps)
 }
 
-// refuseShared keeps the catalog out of a schema in which somebody keeps something else: one day one of the two would be
-// taken for the other.
+// refuseShared keeps the catalog out of a schema in which somebody keeps something else: one day
+// one of the two would be taken for the other.
 func (s *Store) refuseShared(ctx context.Context, steps []migration) error {
 	found, err := s.contents(ctx)
 	others := strangers(found, steps)
@@ -103,13 +106,17 @@ func (s *Store) refuseShared(ctx context.Context, steps []migration) error {
 	for _, o := range others[:min(shown, len(others))] {
 		names = append(names, o.String())
 	}
+
 	if len(others) > shown {
 		names = append(names, fmt.Sprintf("%d more", len(others)-shown))
 	}
-	err = fmt.Errorf("%w: %s also holds %s, which ttlproxy has not made; move that elsewhere, or name another schema with --catalog-schema",
+
+	err = fmt.Errorf("%w: %s also holds %s, which ttlproxy has not made; move that elsewhere, or name another schema "+
+		"with --catalog-schema",
 		ErrSharedSchema, s.cfg.Schema, strings.Join(names, ", "))
 	if len(others) == len(found) {
 		err = fmt.Errorf("%w in it, and none is made: %w", ErrNoCatalog, err)
 	}
+
 	return err
 }

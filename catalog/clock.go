@@ -13,9 +13,11 @@ const (
 	anchorAge = time.Hour
 )
 
-// ClockWatch doubts the database's clock, which decides what is expired. It leaps when more time passes on it than has passed here by a
-// clock that nobody sets; the time that people read, here, is asked as a witness: it may have been set along with the
-// database's, on one machine. The cutoffs of running jobs are fixed and stay right; no new one is to be computed from a clock in doubt.
+// ClockWatch doubts the database's clock, which decides what is expired. It leaps when more time
+// passes on it than has passed here by a clock that nobody sets; the time that people read, here,
+// is asked as a witness: it may have been set along with the database's, on one machine. The
+// cutoffs of running jobs are fixed and stay right; no new one is to be computed from a clock in
+// doubt.
 //
 // What leapt while nothing was watching, as while no proxy ran, looks like time that has passed.
 type ClockWatch struct {
@@ -32,8 +34,8 @@ type reading struct {
 	steady         time.Duration // nobody sets it; it counts on while the machine sleeps, where the system tells
 }
 
-// Look says why the database's clock, which has just been read, is not believed; empty when it is. leapt is how far it has gone ahead of
-// the time that has passed, if that is the reason.
+// Look says why the database's clock, which has just been read, is not believed; empty when it is.
+// leapt is how far it has gone ahead of the time that has passed, if that is the reason.
 func (c *ClockWatch) Look(database time.Time) (leapt time.Duration, why string) {
 	now := time.Now()
 	if c.born.IsZero() {
@@ -49,24 +51,29 @@ func (c *ClockWatch) judge(now reading) (leapt time.Duration, why string) {
 	if c.anchor == nil {
 		c.anchor = &now
 	}
+
 	skew := c.Skew
 	if skew == 0 {
 		skew = mostSkew
 	}
+
 	silence := now.steady - c.anchor.steady
 	leapt = now.database.Sub(c.anchor.database) - silence
 	ours := now.wall.Sub(c.anchor.wall) - silence
 	apart := now.database.Sub(now.wall)
+
 	switch {
 	case leapt.Abs() > mostJump && (apart.Abs() > mostJump || ours.Abs() > mostJump):
-		return leapt, fmt.Sprintf("the server's clock jumped by %v: it was %s, and %v later %s", leapt.Round(time.Second),
-			Moment(c.anchor.database), silence.Round(time.Second), Moment(now.database))
+		return leapt, fmt.Sprintf("the server's clock jumped by %v: it was %s, and %v later %s",
+			leapt.Round(time.Second), Moment(c.anchor.database), silence.Round(time.Second), Moment(now.database))
 	case apart.Abs() > skew:
 		return 0, fmt.Sprintf("the server's clock (%s) and this node's (%s) are more than a day apart",
 			Moment(now.database), Moment(now.wall))
 	}
+
 	if silence > anchorAge || leapt.Abs() > mostJump { // put right, says a clock that did not move
 		c.anchor = &now
 	}
+
 	return 0, ""
 }

@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
-// Closed returns a catalog that cannot be used yet, or not any more: each of its methods fails with the reason of the moment. It
-// stands where a Store is needed while there is none.
+// Closed returns a catalog that cannot be used yet, or not any more: each of its methods fails with
+// the reason of the moment. It stands where a Store is needed while there is none.
 func Closed(reason func() error) *Store {
-	s := &Store{db: pool{sql.OpenDB(refusal(reason)), NewMetrics(nil)}, schema: DefaultSchema, tables: strings.NewReplacer()}
+	s := &Store{
+		db: pool{sql.OpenDB(refusal(reason)), NewMetrics(nil)}, schema: DefaultSchema,
+		tables: strings.NewReplacer(),
+	}
 	s.server.Store(&Server{})
 	return s
 }

@@ -29,8 +29,8 @@ type Comparison struct {
 	empty []int // those of Now that were looked into, and have no rows
 }
 
-// Compare judges whether a table is still the one a policy with this TTL column was declared on. known is what this server remembers;
-// with nothing remembered the shape decides.
+// Compare judges whether a table is still the one a policy with this TTL column was declared on.
+// known is what this server remembers; with nothing remembered the shape decides.
 func Compare(declared Shape, column string, known []Identity, seen Seen) Comparison {
 	if !seen.Exists {
 		return Comparison{How: Stranger, Why: "the table does not exist any more"}
@@ -52,10 +52,14 @@ func Compare(declared Shape, column string, known []Identity, seen Seen) Compari
 		return c
 	}
 
-	c := Comparison{How: how, Now: holdReplaced(known, seen.Identities), Why: why, fresh: replacedIn(known, seen.Identities)}
+	c := Comparison{
+		How: how, Now: holdReplaced(known, seen.Identities), Why: why,
+		fresh: replacedIn(known, seen.Identities),
+	}
 	if how == Same && !slices.Equal(known, c.Now) {
 		c.How = Changed
 	}
+
 	return c
 }
 
@@ -64,9 +68,10 @@ func joinWords(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// replaced says why a table that looks the same is not the one that is remembered; "" when it is. Only ids tell: what was not
-// known then, and is now, may belong to any table. Where they cannot be read, nothing is deleted (IdentityCondition); the
-// time, which has whole seconds and can be chosen, then at least shows most of what has happened. It is sure where ids were compared.
+// replaced says why a table that looks the same is not the one that is remembered; "" when it is.
+// Only ids tell: what was not known then, and is now, may belong to any table. Where they cannot be
+// read, nothing is deleted (IdentityCondition); the time, which has whole seconds and can be
+// chosen, then at least shows most of what has happened. It is sure where ids were compared.
 func replaced(known, now []Identity) (why string, sure bool) {
 	sure = hasID(known) && hasID(now)
 	switch before, after := known[0], now[0]; {
@@ -79,15 +84,19 @@ func replaced(known, now []Identity) (why string, sure bool) {
 	case !hasID(now) && before.CreateTime.Equal(after.CreateTime):
 		return "", sure
 	case !hasID(now):
-		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB table id cannot be compared: "+
+		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB "+
+			"table id cannot be compared: "+
 			"GRANT PROCESS makes it visible", Moment(after.CreateTime), Moment(before.CreateTime)), sure
 	case !hasID(known):
-		return "InnoDB's table id, which tells the table from another that took its name, could not be read before and can be now: " +
+		return "InnoDB's table id, which tells the table from another that took its name, could not be read before " +
+			"and can be now: " +
 			"nobody knows whether it is the same", sure
 	case len(known) > 1:
-		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table id it had", sure
+		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table " +
+			"id it had", sure
 	default:
-		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)", before.TableID, after.TableID), sure
+		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)",
+			before.TableID, after.TableID), sure
 	}
 }
 
@@ -113,12 +122,14 @@ func shareID(known, now []Identity) bool {
 	})
 }
 
-// altered reports whether the same table was changed between two looks. Its columns may hold other dates under their old names.
+// altered reports whether the same table was changed between two looks. Its columns may hold other
+// dates under their old names.
 func altered(known, now []Identity) bool {
 	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
 }
 
-// replacedIn returns which partitions have an id that they did not have: what is in them, nobody has seen.
+// replacedIn returns which partitions have an id that they did not have: what is in them, nobody
+// has seen.
 func replacedIn(known, now []Identity) (fresh []int) {
 	for n, i := range now {
 		if i.Partition != "" && i.TableID != 0 && !slices.ContainsFunc(known, i.samePlace) {
@@ -128,8 +139,9 @@ func replacedIn(known, now []Identity) (fresh []int) {
 	return fresh
 }
 
-// holdReplaced returns now, with each partition held whose name stands for another one than before. A hold stays until
-// the policy is armed again, and an id until it is seen again. It goes with the rows, too.
+// holdReplaced returns now, with each partition held whose name stands for another one than before.
+// A hold stays until the policy is armed again, and an id until it is seen again. It goes with the
+// rows, too.
 func holdReplaced(known, now []Identity) []Identity {
 	out := keepHeld(known, now)
 	for i, n := range out {
@@ -137,14 +149,17 @@ func holdReplaced(known, now []Identity) []Identity {
 		if k < 0 {
 			continue
 		}
+
 		switch before := known[k]; {
 		case n.TableID == 0:
 			out[i].TableID = before.TableID
 		case n.Partition != "" && before.Held == "" && before.TableID != n.TableID:
-			out[i].Held = heldUntilArmed(fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside ttlproxy (InnoDB table id was %d, is %d)",
+			out[i].Held = heldUntilArmed(fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside "+
+				"ttlproxy (InnoDB table id was %d, is %d)",
 				n.Partition, before.TableID, n.TableID))
 		}
 	}
+
 	return out
 }
 
@@ -165,8 +180,8 @@ func keepHeld(known, now []Identity) []Identity {
 	return spreadHolds(known, out)
 }
 
-// spreadHolds returns now, with each partition held that may have got rows of one that was held: where that is gone, or was made anew,
-// nobody knows which of the new ones have them.
+// spreadHolds returns now, with each partition held that may have got rows of one that was held:
+// where that is gone, or was made anew, nobody knows which of the new ones have them.
 func spreadHolds(known, now []Identity) []Identity {
 	reason := scattered(known, now)
 	if reason == "" {
@@ -181,11 +196,13 @@ func spreadHolds(known, now []Identity) []Identity {
 	return out
 }
 
-// scattered says of which held partition the rows may be elsewhere now; empty for none. A whole table that is held stays so by itself.
+// scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
+// table that is held stays so by itself.
 func scattered(known, now []Identity) string {
 	for _, k := range known {
 		if k.Partition != "" && k.Held != "" && k.Held != FirstSight && !slices.ContainsFunc(now, k.samePlace) {
-			return "it may have got rows that were held: " + strings.TrimPrefix(k.Held, "it may have got rows that were held: ")
+			return "it may have got rows that were held: " +
+				strings.TrimPrefix(k.Held, "it may have got rows that were held: ")
 		}
 	}
 	return ""
@@ -209,6 +226,7 @@ func (a Shape) difference(b Shape) string {
 	if a.Columns == b.Columns {
 		return fmt.Sprintf("the primary key was (%s), is (%s)", a.PrimaryKey, b.PrimaryKey)
 	}
+
 	was, is := linesOf(a), linesOf(b)
 	var parts []string
 	for _, line := range was {
@@ -216,19 +234,23 @@ func (a Shape) difference(b Shape) string {
 			continue
 		}
 		if other := columnLine(is, columnName(line)); other != "" {
-			parts = append(parts, fmt.Sprintf("column %s is now %s", line, strings.TrimPrefix(other, columnName(other)+" ")))
+			parts = append(parts, fmt.Sprintf("column %s is now %s", line,
+				strings.TrimPrefix(other, columnName(other)+" ")))
 		} else {
 			parts = append(parts, "column "+columnName(line)+" is gone")
 		}
 	}
+
 	for _, line := range is {
 		if columnLine(was, columnName(line)) == "" {
 			parts = append(parts, "column "+line+" is new")
 		}
 	}
+
 	if len(parts) == 0 {
 		return "the columns are in another order, as after a swap of names"
 	}
+
 	return strings.Join(parts, "; ")
 }
 

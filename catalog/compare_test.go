@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestCompareIdentities: ids decide, and what was not known and is now is a stranger. The time alone never makes a table the same.
+// TestCompareIdentities: ids decide, and what was not known and is now is a stranger. The time
+// alone never makes a table the same.
 func TestCompareIdentities(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -19,24 +20,34 @@ func TestCompareIdentities(t *testing.T) {
 		}
 		return all
 	}
+
 	for name, c := range map[string]struct {
 		known, now []Identity
 		want       Resemblance
 		why        string // of a stranger, or of the partition that is held
 	}{
-		"the same":                        {plain(7, noon), plain(7, noon), Same, ""},
-		"altered":                         {plain(7, noon), plain(7, later), Changed, ""},
-		"replaced":                        {plain(7, noon), plain(8, later), Unsure, "was 7, is 8"},
-		"replaced, of the same time":      {plain(7, noon), plain(8, noon), Unsure, "was 7, is 8"},
-		"known for the first time":        {plain(0, noon), plain(7, later), Stranger, "could not be read before"},
-		"known, of the same time":         {plain(0, noon), plain(7, noon), Stranger, "could not be read before"},
-		"never known":                     {plain(0, noon), plain(0, noon), Same, ""},
-		"never known, another time":       {plain(0, noon), plain(0, later), Stranger, "GRANT PROCESS"},
-		"not known any more":              {plain(7, noon), plain(0, noon), Same, ""},
-		"not known any more, of later":    {plain(7, noon), plain(0, later), Stranger, "GRANT PROCESS"},
-		"partitions are gone":             {parts(noon, 7, 8), plain(9, noon), Unsure, "it had partitions, and has none"},
-		"partitions are gone, unknown":    {parts(noon, 7, 8), plain(0, noon), Stranger, "it had partitions, and has none"},
-		"partitions are new":              {plain(7, noon), parts(noon, 7, 8), Unsure, "it has partitions, and had none"},
+		"the same":                     {plain(7, noon), plain(7, noon), Same, ""},
+		"altered":                      {plain(7, noon), plain(7, later), Changed, ""},
+		"replaced":                     {plain(7, noon), plain(8, later), Unsure, "was 7, is 8"},
+		"replaced, of the same time":   {plain(7, noon), plain(8, noon), Unsure, "was 7, is 8"},
+		"known for the first time":     {plain(0, noon), plain(7, later), Stranger, "could not be read before"},
+		"known, of the same time":      {plain(0, noon), plain(7, noon), Stranger, "could not be read before"},
+		"never known":                  {plain(0, noon), plain(0, noon), Same, ""},
+		"never known, another time":    {plain(0, noon), plain(0, later), Stranger, "GRANT PROCESS"},
+		"not known any more":           {plain(7, noon), plain(0, noon), Same, ""},
+		"not known any more, of later": {plain(7, noon), plain(0, later), Stranger, "GRANT PROCESS"},
+		"partitions are gone": {
+			parts(noon, 7, 8), plain(9, noon), Unsure,
+			"it had partitions, and has none",
+		},
+		"partitions are gone, unknown": {
+			parts(noon, 7, 8), plain(0, noon), Stranger,
+			"it had partitions, and has none",
+		},
+		"partitions are new": {
+			plain(7, noon), parts(noon, 7, 8), Unsure,
+			"it has partitions, and had none",
+		},
 		"the same partitions":             {parts(noon, 7, 8), parts(noon, 7, 8), Same, ""},
 		"a partition is new":              {parts(noon, 7), parts(later, 7, 8), Changed, ""},
 		"a partition is gone":             {parts(noon, 7, 8), parts(later, 7), Changed, ""},
@@ -55,6 +66,7 @@ func TestCompareIdentities(t *testing.T) {
 		for _, i := range got.Now {
 			why += i.Held
 		}
+
 		if got.How != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
 			t.Errorf("%s: got %v, %q, want %v, %q", name, got.How, why, c.want, c.why)
 		}

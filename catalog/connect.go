@@ -12,9 +12,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with sessions that are the same whatever
-// the server's globals are (see pins), wait at most two seconds for a lock, and on a cluster read what was committed anywhere before.
-// Extra statements run on each new session.
+// Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with
+// sessions that are the same whatever the server's globals are (see pins), wait at most two seconds
+// for a lock, and on a cluster read what was committed anywhere before. Extra statements run on
+// each new session.
 func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 	cfg = cfg.Clone()
 	cfg.ParseTime = true
@@ -40,14 +41,17 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {
 		return nil, errors.Join(errors.New("driver cannot run statements"), conn.Close())
 	}
+
 	for _, q := range c.setup {
 		if _, err := exec.ExecContext(ctx, q, nil); err != nil && !isServerError(err, ddl.CodeUnknownVariable) {
 			return nil, errors.Join(fmt.Errorf("set up session: %w", err), conn.Close())
 		}
 	}
+
 	return conn, nil
 }

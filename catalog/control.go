@@ -10,8 +10,8 @@ import (
 // PauseAll is the policy id that pauses everything.
 const PauseAll uint64 = 0
 
-// Pause stops all deletion for a policy, or for everything. When it returns nil no further row goes, whatever a
-// frozen or cut-off node still tries. A zero until means: until Resume.
+// Pause stops all deletion for a policy, or for everything. When it returns nil no further row
+// goes, whatever a frozen or cut-off node still tries. A zero until means: until Resume.
 func (s *Store) Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error {
 	return s.tx(ctx, "pause", func(tx *sql.Tx) error {
 		if err := s.barFor(ctx, tx, policy); err != nil {
@@ -72,7 +72,8 @@ func (c *globalPauseColumns) value() GlobalPause {
 	return p
 }
 
-// Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete nothing more.
+// Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete
+// nothing more.
 func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs []uint64, err error) {
 	err = s.tx(ctx, "cancel", func(tx *sql.Tx) error {
 		if err := s.bar(ctx, tx, policy); err != nil {
@@ -84,6 +85,7 @@ func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs [
 		if err := s.endJobs(ctx, tx, policy, JobCancelled, "cancelled by "+actor); err != nil {
 			return err
 		}
+
 		return s.recordFor(ctx, tx, policy, EventCancel, actor, fmt.Sprintf("%d jobs", len(jobs)))
 	})
 	return jobs, err
@@ -105,6 +107,7 @@ func (s *Store) Disarm(ctx context.Context, actor string, policy, version uint64
 		if err := s.bar(ctx, tx, policy); err != nil {
 			return err
 		}
+
 		n, err := s.exec(ctx, tx, updatePolicyState, PolicyDisarmed, reason, policy, version)
 		if err != nil {
 			return err
@@ -115,6 +118,7 @@ func (s *Store) Disarm(ctx context.Context, actor string, policy, version uint64
 		if err := s.endJobs(ctx, tx, policy, JobDisarmed, reason); err != nil {
 			return err
 		}
+
 		return s.recordFor(ctx, tx, policy, EventDisarmed, actor, reason)
 	})
 }

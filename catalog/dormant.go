@@ -13,8 +13,8 @@ type Copy struct {
 	Column  string `json:"column"` // the TTL column there; what it is called in the copy says the copy's own rule
 }
 
-// dormancy is what a dormant policy remembers, so that a name can get back what belongs to it. It is one of a copy that waits for
-// its origin's name, and of a policy whose table has left its name.
+// dormancy is what a dormant policy remembers, so that a name can get back what belongs to it. It
+// is one of a copy that waits for its origin's name, and of a policy whose table has left its name.
 type dormancy struct {
 	Copy
 	home     Table       // the name that was left; empty for a copy
@@ -46,24 +46,28 @@ func (s *Store) writeDormancy(ctx context.Context, tx *sql.Tx, policy uint64, st
 	if state != PolicyDormant || d == (dormancy{}) {
 		return nil
 	}
-	_, err := s.exec(ctx, tx, insertDormancy, policy, d.Of, d.Version, d.Column, d.home.Schema, d.home.Name, d.state, d.reason, d.approved)
+	_, err := s.exec(ctx, tx, insertDormancy, policy, d.Of, d.Version, d.Column, d.home.Schema, d.home.Name, d.state,
+		d.reason, d.approved)
 	return err
 }
 
-// forgetHome lets no policy come back to a name by itself that another one has had since, or from which TTL was removed: the name decides.
+// forgetHome lets no policy come back to a name by itself that another one has had since, or from
+// which TTL was removed: the name decides.
 func (s *Store) forgetHome(ctx context.Context, tx *sql.Tx, name Table, but uint64) error {
 	_, err := s.exec(ctx, tx, forgetHome, name.Schema, name.Name, but)
 	return err
 }
 
-// removeCopies takes the sleeping copies of a policy away with it: what its name has given up, no copy brings back.
+// removeCopies takes the sleeping copies of a policy away with it: what its name has given up, no
+// copy brings back.
 func (s *Store) removeCopies(ctx context.Context, tx *sql.Tx, actor string, origin Policy) error {
 	copies, err := s.policies(ctx, tx, selectCopies, origin.ID)
 	if err != nil {
 		return err
 	}
 	for _, c := range copies {
-		if err := s.remove(ctx, tx, actor, c, EventRemoved, "REMOVE TTL of "+origin.Table.String()+", whose copy it is"); err != nil {
+		if err := s.remove(ctx, tx, actor, c, EventRemoved,
+			"REMOVE TTL of "+origin.Table.String()+", whose copy it is"); err != nil {
 			return err
 		}
 	}

@@ -28,10 +28,11 @@ const (
 	EventCancel   EventKind = "cancelled"
 	EventRun      EventKind = "run requested"
 	EventSetting  EventKind = "setting"
-	EventHeld     EventKind = "held" // the server is not the one the catalog knows, or a partition not the one that it was
-	EventTrusted  EventKind = "trusted"
-	EventSettled  EventKind = "settled" // a stage whose client has gone
-	EventEngine   EventKind = "engine"
+	// the server is not the one the catalog knows, or a partition not the one that it was
+	EventHeld    EventKind = "held"
+	EventTrusted EventKind = "trusted"
+	EventSettled EventKind = "settled" // a stage whose client has gone
+	EventEngine  EventKind = "engine"
 )
 
 // Event is something a person would want to read tomorrow.
@@ -78,6 +79,7 @@ func (s *Store) Events(ctx context.Context, f Filter) ([]Event, error) {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (e Event, err error) {
-		return e, r.Scan(&e.ID, &e.At, &e.Kind, &e.PolicyID, &e.Version, &e.Table.Schema, &e.Table.Name, &e.Actor, &e.Text)
+		return e, r.Scan(&e.ID, &e.At, &e.Kind, &e.PolicyID, &e.Version, &e.Table.Schema, &e.Table.Name, &e.Actor,
+			&e.Text)
 	})
 }

@@ -12,37 +12,45 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Export returns what a person has decided, as statements that bring it back, through the proxy, into this or another server: settings, a
-// pause of everything, and all policies. What a policy waits for is a comment above it.
+// Export returns what a person has decided, as statements that bring it back, through the proxy,
+// into this or another server: settings, a pause of everything, and all policies. What a policy
+// waits for is a comment above it.
 func (s *Store) Export(ctx context.Context) (string, error) {
 	values, err := s.Settings(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	pause, err := s.GlobalPause(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	all, err := s.Policies(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	var b strings.Builder
 	for _, known := range setting.All() {
 		if values.Said(known.Name) {
 			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", known.Name, settingLiteral(known, values.Values[known.Name]))
 		}
 	}
+
 	if pause.Holds(now) {
 		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
 	}
+
 	for _, p := range all {
 		b.WriteString(p.statements(now, values.Values[setting.DefaultTimeZone]))
 	}
+
 	return b.String(), nil
 }
 
@@ -54,8 +62,8 @@ func settingLiteral(s setting.Setting, value string) string {
 	return literal(value)
 }
 
-// comment says who has paused. RESUME takes a pause back that was meant to end by itself: the end is read in the zone of whoever runs the
-// statements, which is not known.
+// comment says who has paused. RESUME takes a pause back that was meant to end by itself: the end
+// is read in the zone of whoever runs the statements, which is not known.
 func (p Pause) comment() string {
 	until := ""
 	if !p.Until.IsZero() {
@@ -64,14 +72,16 @@ func (p Pause) comment() string {
 	return fmt.Sprintf("-- paused by %s%s\n", oneLine(p.By), until)
 }
 
-// statements declare the policy where the default of the zone is as given. One that is paused is switched on only when it is paused again, and one that
-// is disarmed, or waits for an approval that it needs whatever the brake says, comes back switched off.
+// statements declare the policy where the default of the zone is as given. One that is paused is
+// switched on only when it is paused again, and one that is disarmed, or waits for an approval that
+// it needs whatever the brake says, comes back switched off.
 func (p Policy) statements(now time.Time, defaultZone string) string {
 	var b strings.Builder
 	rule := p.Rule
 	if p.State != PolicyArmed {
 		fmt.Fprintf(&b, "-- %s: %s\n", p.State, oneLine(p.Reason))
 	}
+
 	standing := p.State
 	if p.Stage != nil {
 		standing = p.Stage.Before // a statement is changing the table just now
@@ -86,7 +96,9 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 	if p.Rule.ZoneSource != ZoneFromTable && p.Rule.TimeZone != "" {
 		fmt.Fprintf(&b, "-- dates are in zone %s, from the %s\n", p.Rule.TimeZone, p.Rule.ZoneSource)
 	}
-	moved := rule.ZoneSource == ZoneFromServer && defaultZone != "" || rule.ZoneSource == ZoneFromSetting && defaultZone != rule.TimeZone
+
+	moved := rule.ZoneSource == ZoneFromServer && defaultZone != "" ||
+		rule.ZoneSource == ZoneFromSetting && defaultZone != rule.TimeZone
 	if moved && rule.TimeZone != "" {
 		rule.ZoneSource = ZoneFromTable // else its dates would be read in the zone that is the default now
 	}
@@ -94,12 +106,14 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 		fmt.Fprintf(&b, "ALTER TABLE %s %s;\n", p.Table, rule)
 		return b.String()
 	}
+
 	enabled := rule.Enabled
 	rule.Enabled = false
 	fmt.Fprintf(&b, "%sALTER TABLE %s %s;\nPAUSE TTL FOR %[2]s;\n", p.Paused.comment(), p.Table, rule)
 	if enabled {
 		fmt.Fprintf(&b, "ALTER TABLE %s TTL_ENABLE='ON';\n", p.Table)
 	}
+
 	return b.String()
 }
 
@@ -128,11 +142,13 @@ func OpenExisting(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 // complete reports ErrDamagedCatalog when a table or column of the schema is missing.
 func (s *Store) complete(ctx context.Context) error {
 	for _, q := range []string{
-		selectPolicies, selectJobs, selectTasks, selectSchedules, selectSettings, selectLineage, selectGeneration, selectGlobalPause,
+		selectPolicies, selectJobs, selectTasks, selectSchedules, selectSettings, selectLineage, selectGeneration,
+		selectGlobalPause,
 	} {
 		_, err := answers(ctx, s.db, s.sql(q))
 		if isServerError(err, ddl.CodeNoTable, ddl.CodeUnknownColumn) {
-			return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again", ErrDamagedCatalog, err, s.cfg.Schema)
+			return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again",
+				ErrDamagedCatalog, err, s.cfg.Schema)
 		}
 		if err != nil {
 			return fmt.Errorf("look at the catalog: %w", err)

@@ -12,19 +12,22 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Familiar is Recognize for many policies at once, as far as there is nothing to decide: with few statements it finds the tables that are in
-// every way what is remembered of them. It returns that by policy, and changes nothing. Whatever is missing there is for Recognize:
-// tables that were altered, replaced, are partitioned, or whose id cannot be seen.
+// Familiar is Recognize for many policies at once, as far as there is nothing to decide: with few
+// statements it finds the tables that are in every way what is remembered of them. It returns that
+// by policy, and changes nothing. Whatever is missing there is for Recognize: tables that were
+// altered, replaced, are partitioned, or whose id cannot be seen.
 func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]Identity, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
 		return nil, fmt.Errorf("look at tables: %w", err)
 	}
 	defer conn.Close()
+
 	seen, err := s.lookAtMany(ctx, conn, policies)
 	if err != nil {
 		return nil, fmt.Errorf("look at tables: %w", err)
 	}
+
 	known, err := s.identitiesOfMany(ctx, conn, seen)
 	if err != nil {
 		return nil, err
@@ -39,31 +42,38 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]I
 			}
 		}
 	}
+
 	return familiar, nil
 }
 
-// lookAtMany is Look, by policy, for those tables that have one id and one CREATE_TIME all the while.
+// lookAtMany is Look, by policy, for those tables that have one id and one CREATE_TIME all the
+// while.
 func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Policy) (map[uint64]Seen, error) {
 	tables := make([]Table, len(policies))
 	for i, p := range policies {
 		tables[i] = s.stored(p.Table)
 	}
+
 	before, err := s.createdOfMany(ctx, conn, tables)
 	if err != nil {
 		return nil, err
 	}
+
 	columns, err := s.linesOfMany(ctx, conn, selectShapesColumns, tables)
 	if err != nil {
 		return nil, err
 	}
+
 	keys, err := s.linesOfMany(ctx, conn, selectShapesKeys, tables)
 	if err != nil {
 		return nil, err
 	}
+
 	ids, err := s.idsOfMany(ctx, conn, tables)
 	if err != nil {
 		return nil, err
 	}
+
 	after, err := s.createdOfMany(ctx, conn, tables)
 	if err != nil {
 		return nil, err
@@ -76,23 +86,30 @@ func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Polic
 		if !there || ids[t] == 0 || !after[t].Equal(created) {
 			continue
 		}
+
 		for n := range keys[t] {
 			keys[t][n] = ddl.Quote(keys[t][n])
 		}
-		now := Seen{Exists: true, Shape: Shape{Columns: strings.Join(columns[t], "\n"), PrimaryKey: strings.Join(keys[t], ",")}}
+
+		now := Seen{Exists: true, Shape: Shape{
+			Columns:    strings.Join(columns[t], "\n"),
+			PrimaryKey: strings.Join(keys[t], ","),
+		}}
 		now.add("", created, []uint64{ids[t]})
 		all[p.ID] = now
 	}
+
 	return all, nil
 }
 
-// ofMany makes one statement about many tables. Each part of it names schema and tables as constants: MariaDB opens no others for one table
-// at a time, MySQL for those of a schema.
+// ofMany makes one statement about many tables. Each part of it names schema and tables as
+// constants: MariaDB opens no others for one table at a time, MySQL for those of a schema.
 func (s *Store) ofMany(query string, tables []Table) string {
 	var parts []string
 	if s.Server().MariaDB {
 		for _, t := range tables {
-			parts = append(parts, fmt.Sprintf(query, "table_schema = "+literal(t.Schema)+" AND table_name = "+literal(t.Name)))
+			parts = append(parts, fmt.Sprintf(query,
+				"table_schema = "+literal(t.Schema)+" AND table_name = "+literal(t.Name)))
 		}
 		return strings.Join(parts, "\nUNION ALL ")
 	}
@@ -101,9 +118,12 @@ func (s *Store) ofMany(query string, tables []Table) string {
 	for _, t := range tables {
 		names[t.Schema] = append(names[t.Schema], literal(t.Name))
 	}
+
 	for schema, list := range names {
-		parts = append(parts, fmt.Sprintf(query, "table_schema = "+literal(schema)+" AND table_name IN ("+strings.Join(list, ", ")+")"))
+		parts = append(parts, fmt.Sprintf(query,
+			"table_schema = "+literal(schema)+" AND table_name IN ("+strings.Join(list, ", ")+")"))
 	}
+
 	return strings.Join(parts, "\nUNION ALL ")
 }
 
@@ -121,7 +141,9 @@ func (s *Store) createdOfMany(ctx context.Context, conn *sql.Conn, tables []Tabl
 }
 
 // linesOfMany reads what a table has several of, in their order.
-func (s *Store) linesOfMany(ctx context.Context, conn *sql.Conn, query string, tables []Table) (map[Table][]string, error) {
+func (s *Store) linesOfMany(ctx context.Context, conn *sql.Conn, query string,
+	tables []Table,
+) (map[Table][]string, error) {
 	type line struct {
 		at   int
 		text string
@@ -142,6 +164,7 @@ func (s *Store) linesOfMany(ctx context.Context, conn *sql.Conn, query string, t
 			lines[t] = append(lines[t], l.text)
 		}
 	}
+
 	return lines, err
 }
 
@@ -151,6 +174,7 @@ func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (
 	for i, t := range tables {
 		names[i] = s.innodbName(t, "")
 	}
+
 	query := fmt.Sprintf(selectIDsOfManyMySQL, strings.Join(names, ", "))
 	if s.Server().MariaDB {
 		wanted := make([]string, len(names))
@@ -170,32 +194,40 @@ func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (
 		if err != nil {
 			return err
 		}
+
 		if t := tables[at-1]; ids[t] == 0 {
 			ids[t] = id
 		} else {
 			twice = append(twice, t)
 		}
+
 		return nil
 	})
 	if isServerError(err, ddl.CodeRightNeeded) {
 		return nil, nil
 	}
+
 	for _, t := range twice { // names that the server takes for the same
 		delete(ids, t)
 	}
+
 	return ids, err
 }
 
 // identitiesOfMany is what is remembered on the server that was looked at, by policy.
-func (s *Store) identitiesOfMany(ctx context.Context, conn *sql.Conn, of map[uint64]Seen) (map[uint64][]Identity, error) {
+func (s *Store) identitiesOfMany(ctx context.Context, conn *sql.Conn,
+	of map[uint64]Seen,
+) (map[uint64][]Identity, error) {
 	known := map[uint64][]Identity{}
 	if len(of) == 0 {
 		return known, nil
 	}
+
 	var policies []any
 	for id := range of {
 		policies = append(policies, id)
 	}
+
 	query := fmt.Sprintf(selectIdentitiesOfMany, "?"+strings.Repeat(", ?", len(policies)-1))
 	err := each(ctx, conn, s.sql(query), func(r *sql.Rows) error {
 		var policy uint64
@@ -206,6 +238,7 @@ func (s *Store) identitiesOfMany(ctx context.Context, conn *sql.Conn, of map[uin
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
 	}
+
 	return known, nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// TestFamiliarIsWhatRecognizeSays: tables that are in every way what is remembered of them, however they are called, are familiar, with what
-// Recognize says of them; all others are not.
+// TestFamiliarIsWhatRecognizeSays: tables that are in every way what is remembered of them, however
+// they are called, are familiar, with what Recognize says of them; all others are not.
 func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -19,6 +19,7 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			b.exec(t, "CREATE TABLE "+ddl.QuoteTable(name.Schema, name.Name)+made)
 			return b.declare(t, name)
 		}
+
 		other := b.user + " 50%?"
 		b.exec(t, "CREATE DATABASE "+ddl.Quote(other))
 		t.Cleanup(func() {
@@ -26,10 +27,12 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 				t.Error(err)
 			}
 		})
+
 		var same []Policy
 		for _, name := range []string{"plain", "PLAIN", "a-b.c/d#p#e", `ta'b\`, "été", "表 ?", "$x`y", "50%d"} {
 			same = append(same, declare(b.named(name), columns))
 		}
+
 		same = append(same,
 			declare(Table{Schema: other, Name: "plain"}, columns),
 			declare(b.named("keyless"), " (id INT, at DATE)"),
@@ -45,26 +48,34 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			for _, s := range statements {
 				b.exec(t, s)
 			}
+
 			seen, err := b.Look(t.Context(), p.Table)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if seen.Exists && what != "of another id" {
-				b.exec(t, "UPDATE {policy_identity} SET innodb_table_id = ? WHERE policy_id = ?", seen.Identities[0].TableID, p.ID)
+				b.exec(t, "UPDATE {policy_identity} SET innodb_table_id = ? WHERE policy_id = ?",
+					seen.Identities[0].TableID, p.ID)
 			}
 			if seen.Exists && what != "of another time" {
-				b.exec(t, "UPDATE {policy_identity} SET create_time = ? WHERE policy_id = ?", seen.Identities[0].CreateTime, p.ID)
+				b.exec(t, "UPDATE {policy_identity} SET create_time = ? WHERE policy_id = ?",
+					seen.Identities[0].CreateTime, p.ID)
 			}
 		}
+
 		differs("grown", declare(b.named("g"), columns), "ALTER TABLE user.g ADD COLUMN more INT")
-		differs("retyped", declare(b.named("r"), columns), "ALTER TABLE user.r MODIFY s VARCHAR(9) COLLATE utf8mb4_general_ci")
-		differs("of another key", declare(b.named("k"), columns), "ALTER TABLE user.k DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)")
+		differs("retyped", declare(b.named("r"), columns),
+			"ALTER TABLE user.r MODIFY s VARCHAR(9) COLLATE utf8mb4_general_ci")
+		differs("of another key", declare(b.named("k"), columns),
+			"ALTER TABLE user.k DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)")
 		differs("of another id", declare(b.named("i"), columns), "ALTER TABLE user.i FORCE")
 		differs("gone", declare(b.named("x"), columns), "DROP TABLE user.x")
-		differs("partitioned", declare(b.named("p"), " (id INT PRIMARY KEY, at DATE) PARTITION BY HASH (id) PARTITIONS 2"))
+		differs("partitioned", declare(b.named("p"),
+			" (id INT PRIMARY KEY, at DATE) PARTITION BY HASH (id) PARTITIONS 2"))
 		late := declare(b.named("l"), columns)
 		differs("of another time", late)
-		b.exec(t, "UPDATE {policy_identity} SET create_time = create_time - INTERVAL 1 SECOND WHERE policy_id = ?", late.ID)
+		b.exec(t, "UPDATE {policy_identity} SET create_time = create_time - INTERVAL 1 SECOND WHERE policy_id = ?",
+			late.ID)
 		held := declare(b.named("h"), columns)
 		differs("held", held)
 		b.exec(t, "UPDATE {policy_identity} SET held = 'for a reason' WHERE policy_id = ?", held.ID)
@@ -76,12 +87,14 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, p := range same {
 			want, why, err := b.Recognize(t.Context(), "test", p)
 			if err != nil || why != "" || len(want) != 1 || !reflect.DeepEqual(familiar[p.ID], want) {
 				t.Errorf("%s: got %+v, want %+v, %q, %v", p.Table, familiar[p.ID], want, why, err)
 			}
 		}
+
 		for id, what := range different {
 			if got, found := familiar[id]; found {
 				t.Errorf("a table that is %s is familiar: %+v", what, got)

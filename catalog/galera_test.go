@@ -13,34 +13,41 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as data source names with blanks between.
+// galera returns two members of one cluster, named by TTLPROXY_TEST_GALERA as data source names
+// with blanks between.
 func galera(t *testing.T) (a, b *bench) {
 	t.Helper()
 	names := strings.Fields(os.Getenv("TTLPROXY_TEST_GALERA"))
 	if len(names) < 2 {
 		t.Skip("needs a Galera cluster, named by TTLPROXY_TEST_GALERA: see scripts/galera.sh")
 	}
+
 	first, err := mysql.ParseDSN(names[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := mysql.ParseDSN(names[1])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a = newBench(t, first)
 	b = &bench{db: openDB(t, second), cfg: second, user: a.user}
 	if b.Store, err = Open(t.Context(), b.db, a.Store.cfg); err != nil {
 		t.Fatal(err)
 	}
+
 	return a, b
 }
 
-// Shared locks do not travel between members: there, the fence that every change bumps rejects the late batch.
+// Shared locks do not travel between members: there, the fence that every change bumps rejects the
+// late batch.
 func TestGaleraRejectsABatchThatCommitsAfterTheChange(t *testing.T) {
 	t.Parallel()
 	a, b := galera(t)
 	node := a.node(t)
+
 	changes := map[string]func(Policy) error{
 		"pause":     func(p Policy) error { return b.Pause(t.Context(), "dba", p.ID, "", time.Time{}) },
 		"pause all": func(Policy) error { return b.Pause(t.Context(), "dba", PauseAll, "", time.Time{}) },
@@ -55,14 +62,17 @@ func TestGaleraRejectsABatchThatCommitsAfterTheChange(t *testing.T) {
 		p := a.declare(t, a.table(t, fmt.Sprintf("t%d", lastSchema.Add(1))))
 		a.exec(t, "INSERT INTO user."+p.Table.Name+" VALUES (1, NULL)")
 		job := a.job(t, p, 1)
+
 		task, err := a.ClaimTask(t.Context(), Claim{Node: node, Jobs: []uint64{job.ID}})
 		if err != nil {
 			t.Fatal(name, err)
 		}
+
 		tx, err := a.db.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		batch := fmt.Sprintf("UPDATE {task} SET batch = %d WHERE id = %d AND fence = %d AND state = 'running' AND %s",
 			task.Batch+1, task.ID, task.Fence, a.Guard(p.ID, p.Version))
 		if n, err := a.Store.exec(t.Context(), tx, batch); n != 1 || err != nil {
@@ -90,6 +100,7 @@ func TestGaleraRejectsAJobCreatedBesideAPause(t *testing.T) {
 	t.Parallel()
 	a, b := galera(t)
 	p := a.declare(t, a.table(t, "a"))
+
 	tx, err := a.db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -117,12 +128,14 @@ func TestGaleraMemberIsTrustedWhileItsClusterIsAtWork(t *testing.T) {
 	}
 }
 
-// A client on another member is looked for there: the proxy that forwarded its statement may be gone, too.
+// A client on another member is looked for there: the proxy that forwarded its statement may be
+// gone, too.
 func TestGaleraMemberTellsThatAClientIsGone(t *testing.T) {
 	t.Parallel()
 	a, b := galera(t)
 	p := a.declare(t, a.table(t, "a"))
 	client := openDB(t, b.cfg)
+
 	who := Client{Account: "ann@%", Server: Server{Host: b.Server().Host, Port: b.Server().Port}.Key()}
 	if err := client.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
 		t.Fatal(err)
@@ -130,6 +143,7 @@ func TestGaleraMemberTellsThatAClientIsGone(t *testing.T) {
 	if _, err := a.Stage(t.Context(), who, []Intent{{Kind: IntentAlter, Table: p.Table}}); err != nil {
 		t.Fatal(err)
 	}
+
 	sweep := func() int {
 		t.Helper()
 		n, err := a.SweepMember(t.Context(), b.db)
@@ -144,11 +158,13 @@ func TestGaleraMemberTellsThatAClientIsGone(t *testing.T) {
 	if err := client.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for n := 0; sweep() == 0; n++ {
 		if n == 200 {
 			t.Fatal("the stage was never settled")
 		}
 		a.scalar(t, "SELECT SLEEP(0.02)")
 	}
+
 	a.wantState(t, "a", PolicyArmed)
 }

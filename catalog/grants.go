@@ -24,31 +24,51 @@ type ServiceAccount struct {
 	Schemas []string
 }
 
-// Grants returns the statements that make the account with the least rights that do: never SUPER, never CONNECTION_ADMIN.
+// Grants returns the statements that make the account with the least rights that do: never SUPER,
+// never CONNECTION_ADMIN.
 func (a ServiceAccount) Grants(mariadb bool) []Grant {
 	account := literal(a.User) + "@" + literal(cmp.Or(a.Host, "%"))
 	to := " TO " + account
 	out := []Grant{
 		{
-			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " + literal(cmp.Or(a.Password, "choose a password")),
+			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " +
+				literal(cmp.Or(a.Password, "choose a password")),
 			"the account; its password goes into --engine-password-file",
 		},
 		{
-			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE, EVENT ON " +
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, " +
+				"EXECUTE, EVENT ON " +
 				pattern(cmp.Or(a.Catalog, DefaultSchema)) + ".*" + to,
-			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps something in it",
+			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps " +
+				"something in it",
 		},
 	}
+
 	for _, on := range scopes(a.Schemas) {
 		out = append(out, Grant{"GRANT SELECT, DELETE ON " + on + to, "to find and delete expired rows"})
 	}
-	out = append(out, Grant{"GRANT PROCESS ON *.*" + to, "InnoDB's table ids, which tell a table from its replacement and without which nothing is deleted, foreign keys from any schema, and connections that ended in the middle of a statement"})
+
+	out = append(out, Grant{
+		"GRANT PROCESS ON *.*" + to,
+		"InnoDB's table ids, which tell a table from its replacement and without which nothing is deleted, foreign " +
+			"keys from any schema, and connections that ended in the middle of a statement",
+	})
 	if mariadb {
-		return append(out, Grant{"GRANT REPLICA MONITOR ON *.*" + to, "whether this server is a replica, which must not delete by itself"})
+		return append(out, Grant{
+			"GRANT REPLICA MONITOR ON *.*" + to,
+			"whether this server is a replica, which must not delete by itself",
+		})
 	}
+
 	return append(out,
-		Grant{"GRANT REPLICATION CLIENT ON *.*" + to, "whether this server is a replica, which must not delete by itself"},
-		Grant{"GRANT SESSION_VARIABLES_ADMIN ON *.*" + to, "binlog_rows_query_log_events, so that the binary log shows which policy deleted a row"},
+		Grant{
+			"GRANT REPLICATION CLIENT ON *.*" + to,
+			"whether this server is a replica, which must not delete by itself",
+		},
+		Grant{
+			"GRANT SESSION_VARIABLES_ADMIN ON *.*" + to,
+			"binlog_rows_query_log_events, so that the binary log shows which policy deleted a row",
+		},
 	)
 }
 

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// EndedJob is a job of the history. Those that found nothing, one after the other, are kept as the last of them.
+// EndedJob is a job of the history. Those that found nothing, one after the other, are kept as the
+// last of them.
 type EndedJob struct {
 	Job
 	FinishedAt time.Time
@@ -40,7 +41,8 @@ func (s *Store) History(ctx context.Context, f Filter) ([]EndedJob, error) {
 	return s.history(ctx, selectHistory, f.args()...)
 }
 
-// EndedJob returns a job of the history, or a later one that stands for it; ErrNoJob when there is none.
+// EndedJob returns a job of the history, or a later one that stands for it; ErrNoJob when there is
+// none.
 func (s *Store) EndedJob(ctx context.Context, job Job) (EndedJob, error) {
 	all, err := s.history(ctx, selectEndedJob, job.ID)
 	if err == nil && len(all) == 0 {
@@ -67,15 +69,18 @@ func scanEndedJob(r *sql.Rows) (j EndedJob, err error) {
 	var estimated, inflow, nulls, odd sql.Null[uint64]
 	var oldest, first sql.Null[time.Time]
 	var waited int64
-	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.Cutoff,
+	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason,
+		&j.Cutoff,
 		&j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason, &estimated, &inflow, &oldest, &nulls, &odd, &j.Note,
 		&j.CreatedAt, &j.FinishedAt, &waited, &j.Runs, &first, &j.Tasks, &j.TasksFinished,
 		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
 	j.StateAt, j.OldestExpiry, j.FirstAt = j.FinishedAt, oldest.V, first.V
 	j.Waited = time.Duration(waited) * time.Microsecond
+
 	if !first.Valid {
 		j.FirstAt = j.CreatedAt
 	}
+
 	j.EstimatedRows, j.Inflow, j.NullRows, j.OddRows = pointer(estimated), pointer(inflow), pointer(nulls), pointer(odd)
 	return j, err
 }
@@ -94,7 +99,8 @@ type RowError struct {
 	NextTryAt time.Time
 }
 
-// The wait before a row is tried again doubles with each attempt. A job that was started by hand does not wait.
+// The wait before a row is tried again doubles with each attempt. A job that was started by hand
+// does not wait.
 const (
 	rowRetryFirst = time.Hour
 	rowRetryLast  = 7 * 24 * time.Hour
@@ -110,7 +116,8 @@ func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 			return err
 		}
 		next := min(rowRetryFirst<<min(attempts, 16), rowRetryLast)
-		_, err = s.exec(ctx, tx, upsertRowError, e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason, next.Microseconds())
+		_, err = s.exec(ctx, tx, upsertRowError, e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason,
+			next.Microseconds())
 		return err
 	})
 }
@@ -122,7 +129,8 @@ func (s *Store) ForgetRowErrors(ctx context.Context, policy uint64, partition st
 		for _, key := range some {
 			args = append(args, keyHash(key))
 		}
-		if _, err := s.exec(ctx, s.db, deleteRowErrors+"(?"+strings.Repeat(", ?", len(some)-1)+")", args...); err != nil {
+		if _, err := s.exec(ctx, s.db, deleteRowErrors+"(?"+strings.Repeat(", ?", len(some)-1)+")",
+			args...); err != nil {
 			return fmt.Errorf("forget row errors: %w", err)
 		}
 	}
@@ -139,7 +147,8 @@ func (s *Store) RestingRows(ctx context.Context, policy uint64, partition string
 	return s.rowKeys(ctx, selectRestingRows, policy, partition)
 }
 
-// RowsNotTried returns the keys of rows that could not be deleted and have not been tried since a moment.
+// RowsNotTried returns the keys of rows that could not be deleted and have not been tried since a
+// moment.
 func (s *Store) RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error) {
 	return s.rowKeys(ctx, selectRowsNotTried, policy, partition, since)
 }
@@ -158,8 +167,8 @@ func (s *Store) rowErrors(ctx context.Context, query string, args ...any) ([]Row
 		return nil, fmt.Errorf("read row errors: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (e RowError, err error) {
-		return e, r.Scan(&e.PolicyID, &e.Table.Schema, &e.Table.Name, &e.Partition, &e.Key, &e.Number, &e.Reason, &e.Attempts,
-			&e.FirstAt, &e.LastAt, &e.NextTryAt)
+		return e, r.Scan(&e.PolicyID, &e.Table.Schema, &e.Table.Name, &e.Partition, &e.Key, &e.Number, &e.Reason,
+			&e.Attempts, &e.FirstAt, &e.LastAt, &e.NextTryAt)
 	})
 }
 

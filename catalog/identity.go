@@ -13,22 +13,26 @@ type Shape struct {
 	PrimaryKey string // quoted column names, comma separated; empty for none
 }
 
-// Identity is one incarnation of a table or partition on one server. InnoDB's id changes with everything that rebuilds the
-// table, and is never given twice; CREATE_TIME changes with every ALTER, and can be chosen. RENAME keeps both.
+// Identity is one incarnation of a table or partition on one server. InnoDB's id changes with
+// everything that rebuilds the table, and is never given twice; CREATE_TIME changes with every
+// ALTER, and can be chosen. RENAME keeps both.
 type Identity struct {
-	Partition  string    `json:"partition,omitempty"` // empty for the table as a whole
-	TableID    uint64    `json:"table_id,omitempty"`  // InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 when it is not to be had
+	Partition string `json:"partition,omitempty"` // empty for the table as a whole
+	// InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 when it is not to be
+	// had
+	TableID    uint64    `json:"table_id,omitempty"`
 	CreateTime time.Time `json:"create_time"`
 	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
 }
 
-// Identities returns what is remembered about a policy's table on the server the catalog is reached at: the table first, then
-// its partitions. Nothing is remembered before the first sight.
+// Identities returns what is remembered about a policy's table on the server the catalog is reached
+// at: the table first, then its partitions. Nothing is remembered before the first sight.
 func (s *Store) Identities(ctx context.Context, policy uint64) ([]Identity, error) {
 	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
 }
 
-// IdentitiesOn is Identities for the server with that key: another one, while connections move to another member.
+// IdentitiesOn is Identities for the server with that key: another one, while connections move to
+// another member.
 func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) ([]Identity, error) {
 	return s.identities(ctx, s.db, selectIdentities, policy, server)
 }
@@ -50,7 +54,8 @@ func scanIdentity(r *sql.Rows, before ...any) (i Identity, err error) {
 	return i, err
 }
 
-// rememberIdentity replaces what is known about the policy's table, on all servers: the others learn it again.
+// rememberIdentity replaces what is known about the policy's table, on all servers: the others
+// learn it again.
 func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen Seen) error {
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
@@ -70,7 +75,8 @@ func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64,
 	for _, i := range all {
 		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
 		held := sql.Null[string]{V: i.Held, Valid: i.Held != ""}
-		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created, held); err != nil {
+		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created,
+			held); err != nil {
 			return fmt.Errorf("remember identity: %w", err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// innodbName returns, as SQL, what InnoDB calls a table or one of its partitions: on MySQL as people do, on MariaDB as it
-// calls files.
+// innodbName returns, as SQL, what InnoDB calls a table or one of its partitions: on MySQL as
+// people do, on MariaDB as it calls files.
 func (s *Store) innodbName(t Table, partition string) string {
 	if !s.Server().MariaDB {
 		name := t.Schema + "/" + t.Name
@@ -23,16 +23,19 @@ func (s *Store) innodbName(t Table, partition string) string {
 		}
 		return literal(name)
 	}
+
 	file := func(name string) string { return fmt.Sprintf(fileNameMariaDB, literal(name)) }
 	name := "CONCAT(" + file(t.Schema) + ", '/', " + file(t.Name)
 	if partition != "" {
 		name += ", '#P#', " + file(partition)
 	}
+
 	return name + ")"
 }
 
-// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table without partitions. There are
-// several where it has subpartitions; none without PROCESS, or in a tablespace that tables share on MySQL.
+// innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table
+// without partitions. There are several where it has subpartitions; none without PROCESS, or in a
+// tablespace that tables share on MySQL.
 func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string][]uint64, error) {
 	name := s.innodbName(t, "")
 	query := fmt.Sprintf(selectIDsMySQL, name, "CONCAT("+name+", '#p#')", "CONCAT("+name+", '#p$')")
@@ -60,11 +63,12 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 	if isServerError(err, ddl.CodeRightNeeded) {
 		return nil, nil
 	}
+
 	return ids, err
 }
 
-// together makes one id of those of a partition's subpartitions, which is another as soon as one of them is. It is what
-// idsTogether is in SQL.
+// together makes one id of those of a partition's subpartitions, which is another as soon as one of
+// them is. It is what idsTogether is in SQL.
 func together(ids []uint64) (id uint64) {
 	if len(ids) == 1 {
 		return ids[0]
@@ -76,20 +80,23 @@ func together(ids []uint64) (id uint64) {
 	return id
 }
 
-// addPartitions adds the partitions of a table to what is seen of it. One that InnoDB has under its bare name has none, and is not asked
-// for them.
+// addPartitions adds the partitions of a table to what is seen of it. One that InnoDB has under its
+// bare name has none, and is not asked for them.
 func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids map[string][]uint64, seen *Seen) error {
 	if len(ids[""]) > 0 {
 		return nil
 	}
+
 	file := "partition_name"
 	if s.Server().MariaDB {
 		file = fmt.Sprintf(fileNameMariaDB, file)
 	}
+
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(selectPartitions, file), t.Schema, t.Name)
 	if err != nil {
 		return err
 	}
+
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var name, file string
 		var created sql.Null[time.Time]
@@ -97,21 +104,24 @@ func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids 
 		seen.add(name, created.V, ids[strings.ToLower(file)])
 		return struct{}{}, err
 	})
+
 	return err
 }
 
-// IdentityCondition returns the condition that a table, or a partition of it, still is the one that was remembered: it has
-// InnoDB's id, and the table was not altered since. It belongs inside the DELETE: there the metadata lock is held
-// already, and nothing can come between check and deletion.
+// IdentityCondition returns the condition that a table, or a partition of it, still is the one that
+// was remembered: it has InnoDB's id, and the table was not altered since. It belongs inside the
+// DELETE: there the metadata lock is held already, and nothing can come between check and deletion.
 //
-// The id tells it from whatever takes its name; nobody can choose it, and it is never given twice. The time tells what keeps the id,
-// such as columns that trade their names. ok is false where the id is not known: the time alone proves nothing, since
-// EXCHANGE PARTITION keeps it, tables of one second share it, and SET timestamp chooses it.
+// The id tells it from whatever takes its name; nobody can choose it, and it is never given twice.
+// The time tells what keeps the id, such as columns that trade their names. ok is false where the
+// id is not known: the time alone proves nothing, since EXCHANGE PARTITION keeps it, tables of one
+// second share it, and SET timestamp chooses it.
 func (s *Store) IdentityCondition(t Table, created time.Time, i Identity) (condition string, ok bool) {
 	if i.TableID == 0 {
 		return "", false
 	}
-	unaltered := fmt.Sprintf(unalteredCondition, literal(t.Schema), literal(t.Name), created.UTC().Format(time.DateTime))
+	unaltered := fmt.Sprintf(unalteredCondition, literal(t.Schema), literal(t.Name),
+		created.UTC().Format(time.DateTime))
 	return unaltered + " AND " + s.idCondition(s.innodbName(t, i.Partition), i), true
 }
 

@@ -22,7 +22,8 @@ const (
 	JobDisarmed  JobState = "disarmed"
 )
 
-// OpenJobStates and EndJobStates are all there are; the CHECK constraints of job and job_history say the same.
+// OpenJobStates and EndJobStates are all there are; the CHECK constraints of job and job_history
+// say the same.
 func OpenJobStates() []JobState {
 	return []JobState{JobRunning, JobPaused, JobWaitingWindow, JobNeedsApproval}
 }
@@ -35,8 +36,8 @@ func EndJobStates() []JobState {
 // Open reports whether a job in this state still has work to do.
 func (s JobState) Open() bool { return slices.Contains(OpenJobStates(), s) }
 
-// Can reports whether a job may go from s to next. An open job may move to every other open state and may end in
-// every way, except that only a running one finishes. An ended job stays what it is.
+// Can reports whether a job may go from s to next. An open job may move to every other open state
+// and may end in every way, except that only a running one finishes. An ended job stays what it is.
 func (s JobState) Can(next JobState) bool {
 	switch {
 	case !s.Open() || s == next:
@@ -57,8 +58,8 @@ const (
 	TriggerManual   Trigger = "manual" // RUN TTL JOB, or the HTTP endpoint
 )
 
-// Replanner signs the request for a job in the place of one whose plan does not fit any more. It is no account's name: those
-// have an @.
+// Replanner signs the request for a job in the place of one whose plan does not fit any more. It is
+// no account's name: those have an @.
 const Replanner = "replan"
 
 // StartedBy is who started the job, for people.
@@ -100,7 +101,8 @@ type Job struct {
 	Counts        Counts // of all tasks
 }
 
-// Worked is for how long the job has run until now, or until it ended: not for how long it has been there.
+// Worked is for how long the job has run until now, or until it ended: not for how long it has been
+// there.
 func (j *Job) Worked(now time.Time) time.Duration {
 	if j.State.Open() && j.State != JobRunning {
 		now = j.StateAt // it stands still since
@@ -122,7 +124,8 @@ type JobFacts struct {
 	Note          string    // for the summary, one line each
 }
 
-// NeverExpire is how many rows have no date or one that is taken for none; nil when that is not known.
+// NeverExpire is how many rows have no date or one that is taken for none; nil when that is not
+// known.
 func (f *JobFacts) NeverExpire() *uint64 {
 	if f.NullRows == nil || f.OddRows == nil {
 		return nil

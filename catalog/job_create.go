@@ -12,13 +12,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// NewRun is what starts together: the job of a table, or those of all its partitions. They are of one policy, in one version.
+// NewRun is what starts together: the job of a table, or those of all its partitions. They are of
+// one policy, in one version.
 type NewRun struct {
 	Jobs []NewJob
-	// After is the last job of the policy that the caller knows of, 0 for none: when there is a later one another node has been faster.
-	// nil for whatever came before.
+	// After is the last job of the policy that the caller knows of, 0 for none: when there is a
+	// later one another node has been faster. nil for whatever came before.
 	After *uint64
-	// PassedBy signs that the brake has looked at this version of the policy for the first time and lets it go; empty when it has not.
+	// PassedBy signs that the brake has looked at this version of the policy for the first time and
+	// lets it go; empty when it has not.
 	PassedBy string
 }
 
@@ -51,8 +53,9 @@ func (s *Store) CreateJob(ctx context.Context, n NewJob) (Job, error) {
 	return jobs[0], nil
 }
 
-// CreateRun starts all jobs of a run or none: none when one is open (ErrJobOpen), another node has been faster (ErrStarted), or the
-// policy is not in force in the version the caller saw (ErrStopped).
+// CreateRun starts all jobs of a run or none: none when one is open (ErrJobOpen), another node has
+// been faster (ErrStarted), or the policy is not in force in the version the caller saw
+// (ErrStopped).
 func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err error) {
 	r.Jobs = slices.Clone(r.Jobs)
 	for i := range r.Jobs {
@@ -64,6 +67,7 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 			n.Trigger = TriggerSchedule
 		}
 	}
+
 	policy := r.Jobs[0].Policy
 	err = s.tx(ctx, "create job for "+policy.Table.String(), func(tx *sql.Tx) (err error) {
 		jobs := slices.Clone(r.Jobs) // what is found out in vain is forgotten
@@ -73,6 +77,7 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 		if err = s.approvedSince(ctx, tx, jobs); err != nil {
 			return err
 		}
+
 		if r.PassedBy != "" {
 			if err = s.pass(ctx, tx, r.PassedBy, policy); err != nil {
 				return err
@@ -92,13 +97,16 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 		if err = s.mayStart(ctx, tx, jobs[0], r.After); err != nil {
 			return err
 		}
+
 		_, err = s.exec(ctx, tx, startSchedules, nullTime(jobs[0].DueAt), policy.ID)
 		return err
 	})
+
 	return created, err
 }
 
-// touch writes the schedule rows of a run: those of the policy, which everybody writes, and those of partitions that never had a job.
+// touch writes the schedule rows of a run: those of the policy, which everybody writes, and those
+// of partitions that never had a job.
 func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	policy := jobs[0].Policy.ID
 	n, err := s.exec(ctx, tx, bumpSchedule, policy)
@@ -110,11 +118,12 @@ func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	}
 
 	partitions := slices.DeleteFunc(slices.Clone(jobs), func(n NewJob) bool { return n.Partition == "" })
-	return insertRows(ctx, s, tx, touchSchedule, scheduleValues, partitions, func(n NewJob) []any { return []any{policy, n.Partition} })
+	return insertRows(ctx, s, tx, touchSchedule, scheduleValues, partitions,
+		func(n NewJob) []any { return []any{policy, n.Partition} })
 }
 
-// approvedSince lets jobs run whose policy somebody has approved since it was read. The caller has written its schedule, which
-// Consent does first: one of the two sees the other.
+// approvedSince lets jobs run whose policy somebody has approved since it was read. The caller has
+// written its schedule, which Consent does first: one of the two sees the other.
 func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	asking := slices.IndexFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
 	if asking < 0 {
@@ -124,7 +133,9 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 	var approved, exactly bool
 	var rows sql.Null[uint64]
 	p := jobs[asking].Policy
-	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved, &rows, &exactly)
+
+	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved,
+		&rows, &exactly)
 	if isNoRows(err) || err == nil && !approved {
 		return nil // inForce tells whether the policy is gone
 	}
@@ -135,6 +146,7 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 	if due := estimated(jobs); !rows.Valid && due != nil {
 		rows.V = withMargin(*due)
 	}
+
 	for i := range jobs {
 		n := &jobs[i]
 		if n.State == JobNeedsApproval {
@@ -144,6 +156,7 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 			n.Bound = &rows.V
 		}
 	}
+
 	return nil
 }
 
@@ -175,10 +188,12 @@ func (s *Store) insertJobs(ctx context.Context, tx *sql.Tx, jobs []NewJob) ([]Jo
 	if err != nil {
 		return nil, err
 	}
+
 	open, err := collect(rows, scanJob)
 	if err != nil {
 		return nil, err
 	}
+
 	created := make([]Job, len(jobs))
 	for i := range jobs {
 		at := slices.IndexFunc(open, func(j Job) bool { return j.Partition == jobs[i].Partition })
@@ -188,15 +203,18 @@ func (s *Store) insertJobs(ctx context.Context, tx *sql.Tx, jobs []NewJob) ([]Jo
 		created[i] = open[at]
 		created[i].Tasks = len(jobs[i].Tasks)
 	}
+
 	return created, nil
 }
 
 func jobRow(n NewJob) []any {
 	f := n.Facts
 	return []any{
-		n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition, n.State, n.Reason, nullID(n.Owner),
+		n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition, n.State, n.Reason,
+		nullID(n.Owner),
 		nullTime(n.RunAt), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
-		f.EstimatedRows, f.TableRows, f.UsualRows, n.Bound, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note,
+		f.EstimatedRows, f.TableRows, f.UsualRows, n.Bound, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows,
+		f.Note,
 	}
 }
 
@@ -213,12 +231,14 @@ func (s *Store) insertTasks(ctx context.Context, tx *sql.Tx, jobs []NewJob, crea
 	for i := range jobs {
 		all += len(jobs[i].Tasks)
 	}
+
 	var tasks []newTask
 	for i := range jobs {
 		for seq, within := range jobs[i].Tasks {
 			tasks = append(tasks, newTask{created[i].ID, seq, within, jobs[i].share(all)})
 		}
 	}
+
 	policy := jobs[0].Policy.ID
 	err := insertRows(ctx, s, tx, insertTask, taskValues, tasks, func(t newTask) []any {
 		return []any{t.job, policy, t.seq, t.within.Start, t.within.End, t.allowed}
@@ -226,11 +246,12 @@ func (s *Store) insertTasks(ctx context.Context, tx *sql.Tx, jobs []NewJob, crea
 	if err != nil {
 		return fmt.Errorf("create tasks: %w", err)
 	}
+
 	return nil
 }
 
-// share is what each task of a run may delete before it has to ask for more. One that is alone has it all; others keep half back for
-// those that turn out to need more.
+// share is what each task of a run may delete before it has to ask for more. One that is alone has
+// it all; others keep half back for those that turn out to need more.
 func (n NewJob) share(tasks int) *uint64 {
 	if n.Bound == nil || tasks <= 1 {
 		return n.Bound
@@ -249,13 +270,15 @@ func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64)
 	return err
 }
 
-// mayStart reports ErrStopped when ttl_job_enable is OFF, or when a setting was changed since the run was planned, and ErrStarted when there
-// was a job after the one that the caller knows of. Whoever changes a setting, and whoever starts a job, writes the schedules first, as
-// the caller has.
+// mayStart reports ErrStopped when ttl_job_enable is OFF, or when a setting was changed since the
+// run was planned, and ErrStarted when there was a job after the one that the caller knows of.
+// Whoever changes a setting, and whoever starts a job, writes the schedules first, as the caller
+// has.
 func (s *Store) mayStart(ctx context.Context, tx *sql.Tx, n NewJob, after *uint64) error {
 	var off bool
 	var settings, last uint64
-	if err := tx.QueryRowContext(ctx, s.sql(selectMayStart), setting.JobEnable, n.Policy.ID).Scan(&off, &settings, &last); err != nil {
+	if err := tx.QueryRowContext(ctx, s.sql(selectMayStart), setting.JobEnable, n.Policy.ID).Scan(&off, &settings,
+		&last); err != nil {
 		return err
 	}
 	switch {
@@ -270,8 +293,11 @@ func (s *Store) mayStart(ctx context.Context, tx *sql.Tx, n NewJob, after *uint6
 // rowsAtOnce bounds what one statement inserts.
 const rowsAtOnce = 200
 
-// insertRows inserts many rows with few statements: query has a %s where the values of a row go, as often as there are rows.
-func insertRows[T any](ctx context.Context, s *Store, tx *sql.Tx, query, values string, all []T, row func(T) []any) error {
+// insertRows inserts many rows with few statements: query has a %s where the values of a row go, as
+// often as there are rows.
+func insertRows[T any](
+	ctx context.Context, s *Store, tx *sql.Tx, query, values string, all []T, row func(T) []any,
+) error {
 	for some := range slices.Chunk(all, rowsAtOnce) {
 		var args []any
 		for _, one := range some {

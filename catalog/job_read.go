@@ -54,9 +54,12 @@ func scanJob(r *sql.Rows) (j Job, err error) {
 	var owner, estimated, tableRows, usual, bound, inflow, nulls, odd sql.Null[uint64]
 	var oldest sql.Null[time.Time]
 	var waited int64
-	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason, &j.StateAt, &waited,
-		&owner, &j.Fence, &j.Cutoff, &j.CutoffLiteral, &j.FloorLiteral, &j.Trigger, &j.TriggeredBy, &j.Plan, &j.PlanReason,
-		&estimated, &tableRows, &usual, &bound, &inflow, &oldest, &nulls, &odd, &j.Note, &j.CreatedAt, &j.Tasks, &j.TasksFinished,
+	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason,
+		&j.StateAt, &waited,
+		&owner, &j.Fence, &j.Cutoff, &j.CutoffLiteral, &j.FloorLiteral, &j.Trigger, &j.TriggeredBy, &j.Plan,
+		&j.PlanReason,
+		&estimated, &tableRows, &usual, &bound, &inflow, &oldest, &nulls, &odd, &j.Note, &j.CreatedAt, &j.Tasks,
+		&j.TasksFinished,
 		&j.Counts.Examined, &j.Counts.Deleted, &j.Counts.Refreshed, &j.Counts.Failed, &j.Counts.Skipped)
 	j.Owner, j.OldestExpiry, j.Waited = owner.V, oldest.V, time.Duration(waited)*time.Microsecond
 	j.EstimatedRows, j.TableRows, j.Inflow = pointer(estimated), pointer(tableRows), pointer(inflow)
@@ -81,7 +84,8 @@ func nullTime(t time.Time) sql.Null[time.Time] {
 // nullID turns 0 into NULL.
 func nullID(id uint64) sql.Null[uint64] { return sql.Null[uint64]{V: id, Valid: id != 0} }
 
-// Schedule tells when a table (partition "") or partition ran last and whether somebody asked for a run.
+// Schedule tells when a table (partition "") or partition ran last and whether somebody asked for a
+// run.
 type Schedule struct {
 	PolicyID       uint64
 	Partition      string
@@ -105,6 +109,7 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read schedules: %w", err)
 	}
+
 	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
 		var requested, started, finished, cutoff, watermark sql.Null[time.Time]
 		var job, version, ended, marked sql.Null[uint64]
@@ -114,6 +119,7 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
 		c.LastJob, c.LastVersion, c.LastState, c.LastEnded = job.V, version.V, state.V, ended.V
 		c.Watermark, c.WatermarkVersion = watermark.V, marked.V
+
 		return c, err
 	})
 }

@@ -14,14 +14,17 @@ func TestOneJobPerTableAndPartition(t *testing.T) {
 		p := b.declare(t, b.table(t, "a"))
 		b.job(t, p, 1)
 		now, _ := b.Clock(t.Context())
+
 		again := NewJob{Policy: p, Cutoff: now, CutoffLiteral: "x"}
 		if _, err := b.CreateJob(t.Context(), again); !errors.Is(err, ErrJobOpen) {
 			t.Errorf("got %v, want %v", err, ErrJobOpen)
 		}
+
 		again.Partition = "p0"
 		if _, err := b.CreateJob(t.Context(), again); err != nil {
 			t.Errorf("another partition: %v", err)
 		}
+
 		again.Partition, again.Policy.Version = "p1", p.Version+1
 		if _, err := b.CreateJob(t.Context(), again); !errors.Is(err, ErrStopped) {
 			t.Errorf("a version that is not in force: got %v, want %v", err, ErrStopped)
@@ -29,8 +32,8 @@ func TestOneJobPerTableAndPartition(t *testing.T) {
 	})
 }
 
-// Whoever approves while the engine is still counting what is due has approved the job that comes of it. An approval that the engine
-// knew of and found too old is none.
+// Whoever approves while the engine is still counting what is due has approved the job that comes
+// of it. An approval that the engine knew of and found too old is none.
 func TestApprovalOvertakesTheBrake(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -50,13 +53,16 @@ func TestApprovalOvertakesTheBrake(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if tt.approve {
 				if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			job, err := b.CreateJob(t.Context(), NewJob{
-				Policy: seen, Partition: tt.partition, State: JobNeedsApproval, Reason: "too many", Cutoff: seen.ChangedAt, CutoffLiteral: "x",
+				Policy: seen, Partition: tt.partition, State: JobNeedsApproval, Reason: "too many",
+				Cutoff: seen.ChangedAt, CutoffLiteral: "x",
 			})
 			if err != nil || job.State != tt.want || (job.Reason == "") != tt.approve {
 				t.Errorf("%s: got %s %q, %v, want %s", tt.name, job.State, job.Reason, err, tt.want)
@@ -65,14 +71,17 @@ func TestApprovalOvertakesTheBrake(t *testing.T) {
 	})
 }
 
-// How fast a job was is asked of the time in which it ran. The clock of the server is moved by moving back what the job remembers.
+// How fast a job was is asked of the time in which it ran. The clock of the server is moved by
+// moving back what the job remembers.
 func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
 		job := b.job(t, p, 1)
 		later := func(hours int) {
-			b.exec(t, fmt.Sprintf("UPDATE {job} SET created_at = created_at - INTERVAL %d HOUR, state_at = state_at - INTERVAL %[1]d HOUR", hours))
+			b.exec(t,
+				fmt.Sprintf("UPDATE {job} SET created_at = created_at - INTERVAL %d HOUR, state_at = state_at - "+
+					"INTERVAL %[1]d HOUR", hours))
 		}
 		move := func(next JobState) {
 			t.Helper()
@@ -80,16 +89,19 @@ func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		worked := func() time.Duration {
 			t.Helper()
 			now, err := b.Clock(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			open, err := b.Job(t.Context(), job.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return open.Worked(now).Round(time.Hour)
 		}
 
@@ -99,24 +111,29 @@ func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 		if got := worked(); got != time.Hour {
 			t.Errorf("paused: got %s of work, want 1h", got)
 		}
+
 		move(JobRunning)
 		later(2) // at work
 		move(JobWaitingWindow)
 		later(8)
 		move(JobNeedsApproval)
 		later(20)
+
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		later(4) // at work
 		if got := worked(); got != 7*time.Hour {
 			t.Errorf("at work again: got %s of work, want 7h", got)
 		}
+
 		move(JobPaused)
 		later(3)
 		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobCancelled, "enough"); err != nil {
 			t.Fatal(err)
 		}
+
 		ended, err := b.EndedJob(t.Context(), job)
 		if err != nil {
 			t.Fatal(err)
@@ -135,6 +152,7 @@ func TestTaskIsClaimedByOneAtATime(t *testing.T) {
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		got := map[uint64]int{}
+
 		for range 12 {
 			wg.Go(func() {
 				task, err := b.ClaimTask(t.Context(), Claim{Node: node})
@@ -144,8 +162,10 @@ func TestTaskIsClaimedByOneAtATime(t *testing.T) {
 					}
 					task, err = b.ClaimTask(t.Context(), Claim{Node: node})
 				}
+
 				mu.Lock()
 				defer mu.Unlock()
+
 				if err == nil {
 					got[task.ID]++
 				} else if !errors.Is(err, ErrNoTask) {
@@ -153,10 +173,12 @@ func TestTaskIsClaimedByOneAtATime(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		if len(got) != 8 {
 			t.Errorf("got %d tasks claimed, want 8", len(got))
 		}
+
 		for id, n := range got {
 			if n != 1 {
 				t.Errorf("task %d was claimed %d times", id, n)
@@ -176,6 +198,7 @@ func TestClaimHonoursTheClusterLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if _, err := b.ClaimTask(t.Context(), claim); !errors.Is(err, ErrNoTask) {
 			t.Errorf("got %v, want %v", err, ErrNoTask)
 		}
@@ -194,13 +217,15 @@ func TestTaskOfADeadNodeIsTakenOverWithANewFence(t *testing.T) {
 		if _, err := b.ClaimTask(t.Context(), Claim{Node: alive}); !errors.Is(err, ErrNoTask) {
 			t.Fatalf("while its node lives: got %v, want %v", err, ErrNoTask)
 		}
+
 		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 1 MINUTE WHERE id = ?", dead)
 		second, err := b.ClaimTask(t.Context(), Claim{Node: alive})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if second.ID != first.ID || second.Fence <= first.Fence {
-			t.Errorf("got task %d fence %d, want task %d with a fence above %d", second.ID, second.Fence, first.ID, first.Fence)
+			t.Errorf("got task %d fence %d, want task %d with a fence above %d", second.ID, second.Fence, first.ID,
+				first.Fence)
 		}
 		if err := b.FinishTask(t.Context(), first.ID, first.Fence); !errors.Is(err, ErrFence) {
 			t.Errorf("the dead node finishes: got %v, want %v", err, ErrFence)
@@ -208,6 +233,7 @@ func TestTaskOfADeadNodeIsTakenOverWithANewFence(t *testing.T) {
 		if err := b.FinishTask(t.Context(), second.ID, second.Fence); err != nil {
 			t.Fatal(err)
 		}
+
 		b.exec(t, "UPDATE {node} SET left_at = UTC_TIMESTAMP(6)")
 		if _, err := b.ClaimTask(t.Context(), Claim{Node: b.node(t)}); !errors.Is(err, ErrNoTask) {
 			t.Errorf("a finished task: got %v, want %v", err, ErrNoTask)
@@ -225,19 +251,26 @@ func TestFinishedJobKeepsItsCounts(t *testing.T) {
 		job := b.job(t, p, 3)
 		b.exec(t, "UPDATE {task} SET deleted = 10 + seq, examined = 20, refreshed = 1, failed = 2, skipped = 3")
 		b.exec(t, "UPDATE {task} SET state = 'finished' WHERE seq < 2")
+
 		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobTimedOut, "it took 6h"); err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.EndedJob(t.Context(), job)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want := Counts{Examined: 60, Deleted: 33, Refreshed: 3, Failed: 6, Skipped: 9}
-		if got.Counts != want || got.Tasks != 3 || got.TasksFinished != 2 || got.State != JobTimedOut || got.Reason != "it took 6h" {
-			t.Errorf("got %+v of %d tasks, %d finished, %s %q; want %+v of 3, 2", got.Counts, got.Tasks, got.TasksFinished, got.State, got.Reason, want)
+		if got.Counts != want || got.Tasks != 3 || got.TasksFinished != 2 || got.State != JobTimedOut ||
+			got.Reason != "it took 6h" {
+			t.Errorf("got %+v of %d tasks, %d finished, %s %q; want %+v of 3, 2", got.Counts, got.Tasks,
+				got.TasksFinished, got.State, got.Reason, want)
 		}
+
 		all, err := b.Schedules(t.Context())
-		if err != nil || len(all) != 1 || all[0].LastState != JobTimedOut || all[0].LastFinishedAt.IsZero() || all[0].LastJob != job.ID {
+		if err != nil || len(all) != 1 || all[0].LastState != JobTimedOut || all[0].LastFinishedAt.IsZero() ||
+			all[0].LastJob != job.ID {
 			t.Errorf("got schedules %+v, %v", all, err)
 		}
 		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobFinished, ""); !errors.Is(err, ErrNoJob) {
@@ -304,6 +337,7 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			return err
 		},
 	}
+
 	onServers(t, func(t *testing.T, b *bench) {
 		node := b.node(t)
 		for name, change := range changes {
@@ -313,7 +347,9 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			batch := fmt.Sprintf("UPDATE {task} SET batch = %d WHERE id = %d AND fence = %d AND state = 'running' AND %s",
+
+			batch := fmt.Sprintf("UPDATE {task} SET batch = %d WHERE id = %d AND fence = %d AND state = "+
+				"'running' AND %s",
 				task.Batch+1, task.ID, task.Fence, b.Guard(p.ID, p.Version))
 			tx, err := b.db.Begin()
 			if err != nil {
@@ -322,6 +358,7 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			if n, err := b.Store.exec(t.Context(), tx, batch); n != 1 || err != nil {
 				t.Fatalf("%s: batch before the change: got %d rows, %v", name, n, err)
 			}
+
 			answered := make(chan error, 1)
 			go func() { answered <- change(b, t, p) }()
 			select {
@@ -329,6 +366,7 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 				t.Fatalf("%s: answered (%v) while a batch was open", name, err)
 			case <-time.After(300 * time.Millisecond):
 			}
+
 			if err := tx.Commit(); err != nil {
 				t.Fatal(err)
 			}
@@ -338,11 +376,14 @@ func TestNothingIsDeletedOnceAChangeHasAnswered(t *testing.T) {
 			if n, err := b.Store.exec(t.Context(), b.db, batch); n != 0 || err != nil {
 				t.Errorf("%s: batch after the change: got %d rows, %v, want none", name, n, err)
 			}
-			// Locks on the policy stay on one member of a cluster: the task's own row tells on the others.
+
+			// Locks on the policy stay on one member of a cluster: the task's own row tells on the
+			// others.
 			fenced := fmt.Sprintf("UPDATE {task} SET batch = 0 WHERE id = %d AND fence = %d", task.ID, task.Fence)
 			if n, err := b.Store.exec(t.Context(), b.db, fenced); n != 0 || err != nil {
 				t.Errorf("%s: the task has kept its fence: got %d rows, %v, want none", name, n, err)
 			}
+
 			if name == "pause all" {
 				if err := b.Resume(t.Context(), "dba", PauseAll); err != nil {
 					t.Error(err)

@@ -33,7 +33,8 @@ func (s *Store) ForgetPartitions(ctx context.Context, policy uint64, names []str
 	return nil
 }
 
-// LeadJob makes node the owner of a job whose owner has gone, or that has none, and returns it with its new fence.
+// LeadJob makes node the owner of a job whose owner has gone, or that has none, and returns it with
+// its new fence.
 func (s *Store) LeadJob(ctx context.Context, id, node uint64) (Job, error) {
 	n, err := s.exec(ctx, s.db, leadJob, node, id, node, s.deadAfter())
 	if err != nil {
@@ -47,8 +48,8 @@ func (s *Store) LeadJob(ctx context.Context, id, node uint64) (Job, error) {
 
 // SetJobFacts writes what the owner of a job has found out.
 func (s *Store) SetJobFacts(ctx context.Context, id, fence uint64, f JobFacts) error {
-	n, err := s.exec(ctx, s.db, setJobFacts, f.Plan, f.PlanReason, f.EstimatedRows, f.TableRows, f.UsualRows, f.Inflow, nullTime(f.OldestExpiry),
-		f.NullRows, f.OddRows, f.Note, id, fence)
+	n, err := s.exec(ctx, s.db, setJobFacts, f.Plan, f.PlanReason, f.EstimatedRows, f.TableRows, f.UsualRows, f.Inflow,
+		nullTime(f.OldestExpiry), f.NullRows, f.OddRows, f.Note, id, fence)
 	if err != nil {
 		return fmt.Errorf("write facts of job %d: %w", id, err)
 	}
@@ -58,7 +59,8 @@ func (s *Store) SetJobFacts(ctx context.Context, id, fence uint64, f JobFacts) e
 	return nil
 }
 
-// SetJobState moves an open job to another open state. Leaving running stops its tasks, whoever works on them.
+// SetJobState moves an open job to another open state. Leaving running stops its tasks, whoever
+// works on them.
 func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState, reason string) error {
 	if !next.Open() {
 		return ErrMove
@@ -71,11 +73,13 @@ func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState
 		if state != next && !state.Can(next) {
 			return ErrMove
 		}
+
 		if next != JobRunning {
 			if _, err := s.exec(ctx, tx, restartTasks, id); err != nil {
 				return err
 			}
 		}
+
 		_, err = s.exec(ctx, tx, setJobState, next, reason, id)
 		return err
 	})
@@ -104,6 +108,7 @@ func (s *Store) lockJob(ctx context.Context, tx *sql.Tx, id, fence uint64) (JobS
 	if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
 		return "", err
 	}
+
 	var state JobState
 	var now uint64
 	if err := tx.QueryRowContext(ctx, s.sql(lockJob), id).Scan(&state, &now); err != nil {
@@ -112,6 +117,7 @@ func (s *Store) lockJob(ctx context.Context, tx *sql.Tx, id, fence uint64) (JobS
 	if now != fence {
 		return "", ErrFence
 	}
+
 	return state, nil
 }
 
@@ -122,12 +128,14 @@ func orNoJob(err error) error {
 	return err
 }
 
-// replanJobs ends the open jobs of all policies and asks for others in their place. The caller has written the bar.
+// replanJobs ends the open jobs of all policies and asks for others in their place. The caller has
+// written the bar.
 func (s *Store) replanJobs(ctx context.Context, tx *sql.Tx, why string) error {
 	rows, err := tx.QueryContext(ctx, s.sql(selectJobPolicies))
 	if err != nil {
 		return err
 	}
+
 	policies, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
 	if err != nil {
 		return err
@@ -136,11 +144,13 @@ func (s *Store) replanJobs(ctx context.Context, tx *sql.Tx, why string) error {
 	if err := s.endJobs(ctx, tx, PauseAll, JobCancelled, why+"; another job is planned"); err != nil {
 		return err
 	}
+
 	for _, id := range policies {
 		if _, err := s.exec(ctx, tx, requestRun, Replanner, id); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -167,11 +177,13 @@ func (s *Store) openJobs(ctx context.Context, tx *sql.Tx, policy uint64) ([]uint
 	return collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
 }
 
-// endJob moves a job to the history. It locks the tasks before it counts, so that no batch commits in between.
+// endJob moves a job to the history. It locks the tasks before it counts, so that no batch commits
+// in between.
 func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState, reason string) error {
 	if !slices.Contains(EndJobStates(), end) {
 		return ErrMove
 	}
+
 	for _, step := range []func() error{
 		func() error { return s.step(ctx, tx, restartTasks, id) },
 		func() error { return s.step(ctx, tx, insertHistory, end, reason, end, end, id) },
@@ -186,6 +198,7 @@ func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState,
 			return fmt.Errorf("end job %d: %w", id, err)
 		}
 	}
+
 	return nil
 }
 

@@ -7,21 +7,25 @@ import (
 	"time"
 )
 
-// Keep deletes what is older than days: history, events, error rows, nodes that left and policies whose table has vanished.
-// The holder of the lease calls it now and then; it ends with ErrLeaseLost when that is somebody else by now.
+// Keep deletes what is older than days: history, events, error rows, nodes that left and policies
+// whose table has vanished. The holder of the lease calls it now and then; it ends with
+// ErrLeaseLost when that is somebody else by now.
 func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) error {
 	renew := func() error { return s.Renew(ctx, lease, ttl) }
-	for _, q := range []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules} {
+	outdated := []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules}
+	for _, q := range outdated {
 		if err := s.drain(ctx, renew, q, days); err != nil {
 			return err
 		}
 	}
+
 	if err := s.drain(ctx, renew, deleteOldNodes); err != nil {
 		return err
 	}
 	if err := renew(); err != nil {
 		return err
 	}
+
 	return s.forgetVanished(ctx, days)
 }
 
@@ -47,6 +51,7 @@ func (s *Store) forgetVanished(ctx context.Context, days int64) error {
 	if err != nil {
 		return err
 	}
+
 	for _, p := range old {
 		seen, err := s.Look(ctx, p.Table)
 		if err != nil {
@@ -55,6 +60,7 @@ func (s *Store) forgetVanished(ctx context.Context, days int64) error {
 		if seen.Exists {
 			continue
 		}
+
 		err = s.tx(ctx, "forget policy", func(tx *sql.Tx) error {
 			return s.remove(ctx, tx, "ttlproxy", p, EventRemoved, "its table has been gone for a long time")
 		})
@@ -62,5 +68,6 @@ func (s *Store) forgetVanished(ctx context.Context, days int64) error {
 			return err
 		}
 	}
+
 	return nil
 }

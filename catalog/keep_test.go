@@ -13,34 +13,41 @@ func TestKeepDeletesWhatIsOldAndNothingElse(t *testing.T) {
 			p := b.declare(t, b.table(t, name))
 			for range 2 {
 				job := b.job(t, p, 1)
-				if err := b.RecordRowError(t.Context(), RowError{PolicyID: p.ID, Key: "[1]", Number: 1451, Reason: "a child"}); err != nil {
+				if err := b.RecordRowError(t.Context(),
+					RowError{PolicyID: p.ID, Key: "[1]", Number: 1451, Reason: "a child"}); err != nil {
 					t.Fatal(err)
 				}
 				if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobFinished, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			if err := b.Disarm(t.Context(), "dba", p.ID, p.Version, "for the test"); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		b.exec(t, "DROP TABLE user.vanished")
 		b.exec(t, "UPDATE {policy} SET state_at = state_at - INTERVAL 91 DAY")
 		b.exec(t, "UPDATE {job_history} SET finished_at = finished_at - INTERVAL 91 DAY WHERE job_id % 2 = 0")
 		b.exec(t, "UPDATE {event} SET at = at - INTERVAL 91 DAY")
 		live, gone := b.node(t), b.node(t)
+
 		lease, err := b.Acquire(t.Context(), "scheduler", live, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 2 DAY WHERE id = ?", gone)
 		if err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantState(t, "kept", PolicyDisarmed)
 		if _, err := b.Policy(t.Context(), b.named("vanished")); !errors.Is(err, ErrNoPolicy) {
 			t.Errorf("the policy of a table that is gone: got %v, want %v", err, ErrNoPolicy)
 		}
+
 		for query, want := range map[string]int{
 			"SELECT COUNT(*) FROM {job_history}": 2,
 			"SELECT COUNT(*) FROM {node}":        1,

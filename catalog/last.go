@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// lastKept is for how long a line of the history is told of without being read again: it does not change, but is removed some day.
+// lastKept is for how long a line of the history is told of without being read again: it does not
+// change, but is removed some day.
 const lastKept = 10 * time.Minute
 
 // lastJobs remembers the jobs that ended last: those who look all the time read what is new.
@@ -24,8 +25,8 @@ type place struct {
 	partition string
 }
 
-// lastJob is what the history said about a place when its schedule was so. No two jobs, also of a catalog that was
-// restored, end there at the same microsecond under the same number.
+// lastJob is what the history said about a place when its schedule was so. No two jobs, also of a
+// catalog that was restored, end there at the same microsecond under the same number.
 type lastJob struct {
 	id       uint64
 	finished time.Time
@@ -33,8 +34,8 @@ type lastJob struct {
 	jobs     []EndedJob
 }
 
-// LastJobs returns the last ended job of each table and partition, in no order: those that the schedules, which have just
-// been read, tell of, or later ones.
+// LastJobs returns the last ended job of each table and partition, in no order: those that the
+// schedules, which have just been read, tell of, or later ones.
 func (s *Store) LastJobs(ctx context.Context, of []Schedule) ([]EndedJob, error) {
 	now := time.Now()
 	all, unknown := s.last.recall(of, now)
@@ -46,16 +47,18 @@ func (s *Store) LastJobs(ctx context.Context, of []Schedule) ([]EndedJob, error)
 	for id := range unknown {
 		ids = append(ids, strconv.FormatUint(id, 10))
 	}
+
 	read, err := s.history(ctx, fmt.Sprintf(selectLastJobs, strings.Join(ids, ", ")))
 	if err != nil {
 		return nil, err
 	}
+
 	s.last.remember(of, unknown, read, now)
 	return append(all, read...), nil
 }
 
-// recall returns the jobs of the policies of which everything is known, and the other policies. While a job is open, its
-// schedule does not say when the one before has ended.
+// recall returns the jobs of the policies of which everything is known, and the other policies.
+// While a job is open, its schedule does not say when the one before has ended.
 func (l *lastJobs) recall(of []Schedule, now time.Time) (all []EndedJob, unknown map[uint64]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,11 +81,12 @@ func (l *lastJobs) recall(of []Schedule, now time.Time) (all []EndedJob, unknown
 			all = append(all, l.known[place{c.PolicyID, c.Partition}].jobs...)
 		}
 	}
+
 	return all, unknown
 }
 
-// remember keeps what was read of some policies, as far as it is what their schedules tell of, and forgets places that
-// have none.
+// remember keeps what was read of some policies, as far as it is what their schedules tell of, and
+// forgets places that have none.
 func (l *lastJobs) remember(of []Schedule, some map[uint64]bool, read []EndedJob, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,6 +95,7 @@ func (l *lastJobs) remember(of []Schedule, some map[uint64]bool, read []EndedJob
 	for i := range read {
 		found[place{read[i].PolicyID, read[i].Partition}] = read[i]
 	}
+
 	known := make(map[place]lastJob, len(of))
 	for i := range of {
 		c := &of[i]
@@ -109,5 +114,6 @@ func (l *lastJobs) remember(of []Schedule, some map[uint64]bool, read []EndedJob
 			known[at] = k
 		}
 	}
+
 	l.known = known
 }

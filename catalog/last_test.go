@@ -17,21 +17,27 @@ func effort(t *testing.T, conn *sql.Conn, query string) map[string]int {
 		if err != nil {
 			t.Fatal(err)
 		}
+
+		defer rows.Close()
+
 		for rows.Next() {
 		}
-		if err := rows.Close(); err != nil {
+		if err := rows.Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	exec("FLUSH STATUS")
 	exec(query)
 
-	rows, err := conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_key', 'Handler_read_next', "+
-		"'Handler_read_rnd', 'Handler_read_rnd_next', 'Handler_read_first', 'Created_tmp_tables', 'Sort_rows')")
+	rows, err := conn.QueryContext(t.Context(),
+		"SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_key', 'Handler_read_next', "+
+			"'Handler_read_rnd', 'Handler_read_rnd_next', 'Handler_read_first', 'Created_tmp_tables', 'Sort_rows')")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	cost := map[string]int{}
 	for rows.Next() {
 		var name string
@@ -42,13 +48,18 @@ func effort(t *testing.T, conn *sql.Conn, query string) map[string]int {
 		if strings.HasPrefix(name, "Handler") {
 			name = "reads"
 		}
+
 		cost[name] += n
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+
 	return cost
 }
 
-// TestLooksDoNotGrowWithTheHistory counts what the server reads for those who look: nothing more when the history is long, and nothing
-// that has to be sorted on the way.
+// TestLooksDoNotGrowWithTheHistory counts what the server reads for those who look: nothing more
+// when the history is long, and nothing that has to be sorted on the way.
 func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -56,8 +67,10 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			p := b.declare(t, b.table(t, name))
 			ids = append(ids, fmt.Sprint(p.ID))
-			b.run(t, p, time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC), map[string]ended{"": {JobFinished, 3, TriggerSchedule}})
+			b.run(t, p, time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC),
+				map[string]ended{"": {JobFinished, 3, TriggerSchedule}})
 		}
+
 		conn, err := b.db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -65,14 +78,16 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 		defer conn.Close()
 
 		looks := map[string]string{
-			"last jobs": fmt.Sprintf(selectLastJobs, strings.Join(ids, ", ")), "schedules": selectSchedules, "policies": selectPolicies,
-			"jobs": selectJobs, "history": strings.Replace(selectTableHistory, "?", "'"+b.user+"'", 1),
+			"last jobs": fmt.Sprintf(selectLastJobs, strings.Join(ids, ", ")), "schedules": selectSchedules,
+			"policies": selectPolicies,
+			"jobs":     selectJobs, "history": strings.Replace(selectTableHistory, "?", "'"+b.user+"'", 1),
 		}
 		looks["history"] = strings.Replace(strings.Replace(looks["history"], "?", "'a'", 1), "?", "2", 1)
 		before := map[string]map[string]int{}
 		for what, query := range looks {
 			before[what] = effort(t, conn, b.sql(query))
-			if what != "jobs" && (before[what]["Sort_rows"] > 0 && what != "history" || before[what]["Created_tmp_tables"] > 0 && what == "policies") {
+			if what != "jobs" && (before[what]["Sort_rows"] > 0 && what != "history" ||
+				before[what]["Created_tmp_tables"] > 0 && what == "policies") {
 				t.Errorf("%s: the server sorts: %v", what, before[what])
 			}
 		}
@@ -83,16 +98,19 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
  SELECT job_id + 1000 * n, policy_id, policy_version, schema_name, table_name, state, reason, cutoff, trigger_kind, plan, plan_reason, tasks,
  tasks_finished, examined, deleted, refreshed, failed, skipped, note, created_at - INTERVAL n HOUR, finished_at - INTERVAL n HOUR
  FROM {job_history}, n`)
+
 		for what, query := range looks {
 			after := effort(t, conn, b.sql(query))
 			if after["reads"] > before[what]["reads"]+3 {
-				t.Errorf("%s: the server reads %d rows for 1,500 lines of the history, and %d for 3", what, after["reads"], before[what]["reads"])
+				t.Errorf("%s: the server reads %d rows for 1,500 lines of the history, and %d for 3", what,
+					after["reads"], before[what]["reads"])
 			}
 		}
 	})
 }
 
-// TestLastJobsAreReadOnce: what has been read is not read again, but what has changed is, whoever has changed it.
+// TestLastJobsAreReadOnce: what has been read is not read again, but what has changed is, whoever
+// has changed it.
 func TestLastJobsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -107,22 +125,27 @@ func TestLastJobsAreReadOnce(t *testing.T) {
 			}
 			b.run(t, p, at, ends)
 		}
-		// told asks, changes the lines behind the store's back, and counts of how many it then tells as they were.
+
+		// told asks, changes the lines behind the store's back, and counts of how many it then
+		// tells as they were.
 		told := func() (all, asBefore int) {
 			t.Helper()
 			if _, err := b.lastJobs(t); err != nil {
 				t.Fatal(err)
 			}
+
 			b.exec(t, "UPDATE {job_history} SET note = 'changed'")
 			jobs, err := b.lastJobs(t)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for i := range jobs {
 				if jobs[i].Note == "" {
 					asBefore++
 				}
 			}
+
 			b.exec(t, "UPDATE {job_history} SET note = ''")
 			return len(jobs), asBefore
 		}
@@ -130,6 +153,7 @@ func TestLastJobsAreReadOnce(t *testing.T) {
 		if all, _ := told(); all != 0 {
 			t.Errorf("before the first job: got %d", all)
 		}
+
 		end(p, "p0", "p1")
 		end(q, "")
 		if all, kept := told(); all != 3 || kept != 3 {
@@ -138,9 +162,12 @@ func TestLastJobsAreReadOnce(t *testing.T) {
 
 		end(p, "p1")
 		jobs, err := b.lastJobs(t)
-		if err != nil || len(jobs) != 3 || !jobs[0].Cutoff.Equal(at.Add(-time.Hour)) && !jobs[1].Cutoff.Equal(at.Add(-time.Hour)) && !jobs[2].Cutoff.Equal(at.Add(-time.Hour)) {
+		if err != nil || len(jobs) != 3 ||
+			!jobs[0].Cutoff.Equal(at.Add(-time.Hour)) && !jobs[1].Cutoff.Equal(at.Add(-time.Hour)) &&
+				!jobs[2].Cutoff.Equal(at.Add(-time.Hour)) {
 			t.Errorf("another job has ended: got %+v, %v", jobs, err)
 		}
+
 		open := b.job(t, q, 1)
 		if all, kept := told(); all != 3 || kept != 2 {
 			t.Errorf("while a job is open: got %d jobs, %d of them from memory; want 3 and 2", all, kept)
@@ -148,10 +175,12 @@ func TestLastJobsAreReadOnce(t *testing.T) {
 		if err := b.FinishJob(t.Context(), open.ID, open.Fence, JobFailed, "why"); err != nil {
 			t.Fatal(err)
 		}
+
 		b.exec(t, "DELETE FROM {job_history} WHERE state = 'failed'")
 		if all, _ := told(); all != 2 {
 			t.Errorf("a line that is gone: got %d jobs, want 2", all)
 		}
+
 		b.last.known = nil
 		b.exec(t, "DELETE FROM {job_history}")
 		if all, _ := told(); all != 0 {

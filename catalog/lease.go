@@ -40,6 +40,7 @@ func (s *Store) Acquire(ctx context.Context, name string, node uint64, ttl time.
 		if _, err := s.exec(ctx, tx, createLease, name); err != nil {
 			return err
 		}
+
 		n, err := s.exec(ctx, tx, acquireLease, node, node, ttl.Microseconds(), name, node)
 		if err != nil {
 			return err
@@ -47,8 +48,10 @@ func (s *Store) Acquire(ctx context.Context, name string, node uint64, ttl time.
 		if n == 0 {
 			return ErrLeaseHeld
 		}
+
 		return tx.QueryRowContext(ctx, s.sql(selectLease), name).Scan(&l.Fence, &l.Expires)
 	})
+
 	return l, err
 }
 

@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// Servers fold names by tables of their own, which know fewer letters than ours: to them Ɂ and ɂ are two, and a policy of the one must not
-// come to the other. So the server is asked what it makes of each letter that has another case in any table.
+// Servers fold names by tables of their own, which know fewer letters than ours: to them Ɂ and ɂ
+// are two, and a policy of the one must not come to the other. So the server is asked what it makes
+// of each letter that has another case in any table.
 const selectLetters = `SELECT LOWER(CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci)`
 
 // readLetters asks which letters the server stores as others in the names of tables and schemas.
@@ -17,6 +18,7 @@ func readLetters(ctx context.Context, db execer) (map[rune]rune, error) {
 	if err := db.QueryRowContext(ctx, selectLetters, string(asked)).Scan(&answer); err != nil {
 		return nil, fmt.Errorf("read how the server folds names: %w", err)
 	}
+
 	lower := []rune(answer)
 	if len(lower) != len(asked) {
 		return nil, fmt.Errorf("read how the server folds names: it knows %d letters of %d", len(lower), len(asked))
@@ -28,6 +30,7 @@ func readLetters(ctx context.Context, db execer) (map[rune]rune, error) {
 			letters[r] = lower[i]
 		}
 	}
+
 	return letters, nil
 }
 

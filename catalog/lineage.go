@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Lineage tells where this catalog has lived and how far. A copy of a data directory keeps every id and time inside the
-// server, so nothing there tells a clone; what other machines remember does.
+// Lineage tells where this catalog has lived and how far. A copy of a data directory keeps every id
+// and time inside the server, so nothing there tells a clone; what other machines remember does.
 type Lineage struct {
 	Server     Server // the one we are on
 	Known      bool   // trusted with this catalog
@@ -40,20 +40,24 @@ func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
 	if l.Server, err = ReadServer(ctx, s.db); err != nil {
 		return l, err
 	}
+
 	s.server.Store(&l.Server)
 	if err := l.readGeneration(s.db.QueryRowContext(ctx, s.sql(selectGeneration))); err != nil {
 		return l, fmt.Errorf("read generation: %w", err)
 	}
+
 	rows, err := s.db.QueryContext(ctx, s.sql(selectLineage))
 	if err != nil {
 		return l, fmt.Errorf("read lineage: %w", err)
 	}
+
 	l.Servers, err = collect(rows, func(r *sql.Rows) (k KnownServer, err error) {
 		return k, r.Scan(&k.Key, &k.Host, &k.Port, &k.Cluster, &k.Version, &k.Trusted, &k.By, &k.FirstAt, &k.LastAt)
 	})
 	for _, k := range l.Servers {
 		l.Known = l.Known || k.Trusted && k.Key == l.Server.Key()
 	}
+
 	return l, err
 }
 
@@ -79,7 +83,8 @@ func (s *Store) found(ctx context.Context) error {
 
 // meet writes down a server.
 func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by string) error {
-	_, err := s.exec(ctx, on, upsertLineage, v.Key(), v.UUID, v.Host, v.Port, v.Cluster, v.Version, trusted, by, trusted)
+	_, err := s.exec(ctx, on, upsertLineage, v.Key(), v.UUID, v.Host, v.Port, v.Cluster, v.Version, trusted, by,
+		trusted)
 	if err != nil {
 		return fmt.Errorf("write lineage: %w", err)
 	}
@@ -89,8 +94,9 @@ func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by 
 // ErrOtherServer says that the catalog is not on the server that was meant.
 var ErrOtherServer = errors.New("the catalog is on another server")
 
-// Trust lets the policies of this catalog delete on the server with that key, which must be the one it is on now. The catalog gets a
-// new identity, so that what proxies remember about its other copy does not hold it again.
+// Trust lets the policies of this catalog delete on the server with that key, which must be the one
+// it is on now. The catalog gets a new identity, so that what proxies remember about its other copy
+// does not hold it again.
 func (s *Store) Trust(ctx context.Context, actor, server string) error {
 	v, err := ReadServer(ctx, s.db)
 	if err != nil {
@@ -99,6 +105,7 @@ func (s *Store) Trust(ctx context.Context, actor, server string) error {
 	if v.Key() != server {
 		return fmt.Errorf("%w: '%s', not '%s'", ErrOtherServer, v.Key(), server)
 	}
+
 	err = s.tx(ctx, "trust server", func(tx *sql.Tx) error {
 		if err := s.barAll(ctx, tx); err != nil {
 			return err
@@ -109,11 +116,13 @@ func (s *Store) Trust(ctx context.Context, actor, server string) error {
 		if err := s.meet(ctx, tx, v, true, actor); err != nil {
 			return err
 		}
+
 		return s.record(ctx, tx, Event{Kind: EventTrusted, Actor: actor, Text: v.Key()})
 	})
 	if err == nil {
 		s.server.Store(&v)
 	}
+
 	return err
 }
 
@@ -130,13 +139,15 @@ func (s *Store) Hold(ctx context.Context, reason string) error {
 	})
 }
 
-// Introduce makes another server of the backend list known, so that a planned fail-over to it keeps policies armed, and with it the tables
-// of policies. It has to hold this catalog already, as a replica or cluster member does; a server that does not is left alone.
+// Introduce makes another server of the backend list known, so that a planned fail-over to it keeps
+// policies armed, and with it the tables of policies. It has to hold this catalog already, as a
+// replica or cluster member does; a server that does not is left alone.
 func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	v, err := ReadServer(ctx, member)
 	if err != nil {
 		return err
 	}
+
 	here, err := s.Lineage(ctx)
 	if err != nil {
 		return err
@@ -156,5 +167,6 @@ func (s *Store) Introduce(ctx context.Context, member *sql.DB) error {
 	if err := s.meet(ctx, s.db, v, true, "seen beside "+here.Server.Key()); err != nil {
 		return err
 	}
+
 	return s.introduceTables(ctx, member, v.Key())
 }

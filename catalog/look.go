@@ -35,7 +35,8 @@ func (s *Seen) add(partition string, created time.Time, ids []uint64) {
 // lookAttempts bounds how often a table that changes under our eyes is read again.
 const lookAttempts = 5
 
-// Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME moved in between, it looks again.
+// Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME
+// moved in between, it looks again.
 func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
@@ -53,6 +54,7 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, erro
 		if err != nil {
 			return seen, fmt.Errorf("look at %s: %w", t, err)
 		}
+
 		after, err := s.outside(ctx, conn, t)
 		if err != nil {
 			return seen, fmt.Errorf("look at %s: %w", t, err)
@@ -61,6 +63,7 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, erro
 			return seen, nil
 		}
 	}
+
 	return Seen{}, fmt.Errorf("look at %s: it changes all the time", t)
 }
 
@@ -73,10 +76,12 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error)
 	if seen.Shape, err = s.shape(ctx, conn, t); err != nil {
 		return seen, err
 	}
+
 	ids, err := s.innodbIDs(ctx, conn, t)
 	if err != nil {
 		return seen, err
 	}
+
 	seen.add("", o.created, ids[""])
 	err = s.addPartitions(ctx, conn, t, ids, &seen)
 	return seen, err

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// Memory is what a proxy remembers about catalogs outside of them: how far each has lived. It is in one small file.
+// Memory is what a proxy remembers about catalogs outside of them: how far each has lived. It is in
+// one small file.
 type Memory struct {
 	file  string
 	state *memoryState
@@ -32,6 +33,7 @@ func openMemory(dir string) (Memory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return m, fmt.Errorf("state directory: %w", err)
 	}
+
 	m.file = filepath.Join(dir, memoryFile)
 	text, err := os.ReadFile(m.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,6 +45,7 @@ func openMemory(dir string) (Memory, error) {
 	if err != nil {
 		return m, fmt.Errorf("state directory: read %s (remove it to forget all catalogs): %w", m.file, err)
 	}
+
 	return m, nil
 }
 
@@ -58,13 +61,16 @@ func (m Memory) recall(catalog string) (generation uint64, known bool) {
 func (m Memory) remember(catalog string, generation uint64) error {
 	m.state.mu.Lock()
 	defer m.state.mu.Unlock()
+
 	if m.state.generations[catalog] >= generation {
 		return nil
 	}
+
 	m.state.generations[catalog] = generation
 	if m.file == "" {
 		return nil
 	}
+
 	text, err := json.MarshalIndent(m.state.generations, "", "  ")
 	if err != nil {
 		return fmt.Errorf("remember generation: %w", err)
@@ -72,6 +78,7 @@ func (m Memory) remember(catalog string, generation uint64) error {
 	if err := replaceFile(m.file, append(text, '\n')); err != nil {
 		return fmt.Errorf("remember generation: %w", err)
 	}
+
 	return nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// mentions matches a table in a sentence, as Table.String writes it, and what is said of a foreign key from it: by us, or by a server's error.
+// mentions matches a table in a sentence, as Table.String writes it, and what is said of a foreign
+// key from it: by us, or by a server's error.
 var mentions = regexp.MustCompile("`((?:[^`]|``)+)`\\.`((?:[^`]|``)+)`" +
 	`(?: \([^()]*, ON DELETE [A-Z ]+\)|, CONSTRAINT [^)]*\) REFERENCES [^)]*\)[^)]*)?`)
 

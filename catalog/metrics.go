@@ -26,22 +26,27 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ttlproxy_catalog_seconds", Help: "Time of the catalog's statements outside of transactions, and of beginning those.",
+			Name:    "ttlproxy_catalog_seconds",
+			Help:    "Time of the catalog's statements outside of transactions, and of beginning those.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8),
 		}, []string{"kind"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ttlproxy_catalog_errors_total", Help: "Statements of the catalog that failed. Lost races (conflict) are run again.",
+			Name: "ttlproxy_catalog_errors_total",
+			Help: "Statements of the catalog that failed. Lost races (conflict) are run again.",
 		}, []string{"reason"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_events_total", Help: "Events this node has recorded, those of SHOW TTL EVENTS.",
 		}, []string{"kind"}),
 	}
+
 	for _, reason := range []string{"conflict", "timeout", "server", "connection"} {
 		m.errors.WithLabelValues(reason)
 	}
+
 	if r != nil {
 		r.MustRegister(m.seconds, m.errors, m.events)
 	}
+
 	return m
 }
 
@@ -70,7 +75,8 @@ func failure(err error) string {
 		return "timeout"
 	case server:
 		return "server"
-	case network, errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case network, errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection"
 	default:
 		return "" // an answer: no such row, a lease that another node holds, a fence

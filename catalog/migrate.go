@@ -43,6 +43,7 @@ func migrations(files fs.FS) ([]migration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
+
 	slices.Sort(names)
 	var all []migration
 	for i, name := range names {
@@ -50,20 +51,24 @@ func migrations(files fs.FS) ([]migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read migration: %w", err)
 		}
+
 		base := strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql")
 		number, err := strconv.Atoi(base[:min(4, len(base))])
 		if err != nil || number != i+1 {
 			return nil, fmt.Errorf("migration %s: want number %04d", name, i+1)
 		}
+
 		sum := sha256.Sum256(text)
 		all = append(all, migration{
 			number: number, name: base, statements: splitStatements(string(text)), checksum: hex.EncodeToString(sum[:]),
 		})
 	}
+
 	return all, nil
 }
 
-// splitStatements cuts a migration at semicolons that end a line, and drops lines that are comments.
+// splitStatements cuts a migration at semicolons that end a line, and drops lines that are
+// comments.
 func splitStatements(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -71,26 +76,31 @@ func splitStatements(text string) []string {
 			lines = append(lines, line)
 		}
 	}
+
 	var out []string
 	for part := range strings.SplitSeq(strings.Join(lines, ""), ";\n") {
 		if part = strings.TrimSpace(part); part != "" {
 			out = append(out, part)
 		}
 	}
+
 	return out
 }
 
-// migrate brings the schema to the last of steps. Any number of proxies may call it at once: a named lock lets one work
-// while the others wait, and every statement may be repeated after a crash.
+// migrate brings the schema to the last of steps. Any number of proxies may call it at once: a
+// named lock lets one work while the others wait, and every statement may be repeated after a
+// crash.
 func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close()
+
 	if done, err := s.migrated(ctx, conn, steps); done || err != nil {
 		return err
 	}
+
 	unlock, err := namedLock(ctx, conn, "ttlproxy.migrate."+keyHash(s.cfg.Schema)[:16])
 	if err != nil {
 		return err
@@ -99,22 +109,27 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 		unlock()
 		discard(conn) // its current schema is ours now
 	}()
+
 	if err := s.createSchema(ctx, conn); err != nil {
 		return err
 	}
+
 	applied, err := s.applied(ctx, conn)
 	if err != nil {
 		return err
 	}
+
 	for _, m := range steps[min(len(applied), len(steps)):] {
 		if err := s.apply(ctx, conn, m); err != nil {
 			return fmt.Errorf("apply migration %s: %w", m.name, err)
 		}
 	}
+
 	return nil
 }
 
-// migrated reports whether nothing is left to do, without taking a lock or needing a right to create.
+// migrated reports whether nothing is left to do, without taking a lock or needing a right to
+// create.
 func (s *Store) migrated(ctx context.Context, conn *sql.Conn, steps []migration) (bool, error) {
 	applied, err := s.applied(ctx, conn)
 	if err != nil {
@@ -123,16 +138,20 @@ func (s *Store) migrated(ctx context.Context, conn *sql.Conn, steps []migration)
 		}
 		return false, err
 	}
+
 	for i, a := range applied {
 		if i >= len(steps) {
-			return false, fmt.Errorf("%w: schema %s has step %d of version %q, this version knows %d: start a version as new as that one",
-				ErrNewerCatalog, s.cfg.Schema, a.number, a.by, len(steps))
+			return false,
+				fmt.Errorf("%w: schema %s has step %d of version %q, this version knows %d: start a version as new "+
+					"as that one",
+					ErrNewerCatalog, s.cfg.Schema, a.number, a.by, len(steps))
 		}
 		if a.number != steps[i].number || a.checksum != steps[i].checksum {
 			return false, fmt.Errorf("%w: migration %s in schema %s is not the one this version knows",
 				ErrDamagedCatalog, a.name, s.cfg.Schema)
 		}
 	}
+
 	return len(applied) == len(steps), nil
 }
 
@@ -159,15 +178,18 @@ func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 	if _, err := conn.ExecContext(ctx, "USE "+s.schema); err != nil {
 		return err
 	}
+
 	for _, q := range m.statements {
 		_, err := conn.ExecContext(ctx, q)
-		if isServerError(err, ddl.CodeDuplicateColumn, ddl.CodeDuplicateIndex, ddl.CodeNoIndex, ddl.CodeDuplicateCheck) {
+		if isServerError(err, ddl.CodeDuplicateColumn, ddl.CodeDuplicateIndex, ddl.CodeNoIndex,
+			ddl.CodeDuplicateCheck) {
 			continue // a crash came between the statement and the note of it
 		}
 		if err != nil {
 			return err
 		}
 	}
+
 	_, err := conn.ExecContext(ctx, s.sql(insertMigration), m.number, m.name, m.checksum, s.cfg.Version)
 	return err
 }

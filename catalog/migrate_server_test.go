@@ -22,12 +22,14 @@ func steps(t *testing.T) []migration {
 // columns lists every column of the catalog.
 func (b *bench) columns(t *testing.T) string {
 	t.Helper()
-	rows, err := b.db.QueryContext(t.Context(), `SELECT CONCAT(table_name, '.', column_name, ' ', column_type, ' ', is_nullable)
+	rows, err := b.db.QueryContext(t.Context(), `SELECT CONCAT(table_name, '.', column_name, ' ', column_type, ' ',
+ is_nullable)
  FROM information_schema.columns WHERE table_schema = ? ORDER BY 1`, b.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	var out []string
 	for rows.Next() {
 		var line string
@@ -36,9 +38,11 @@ func (b *bench) columns(t *testing.T) string {
 		}
 		out = append(out, line)
 	}
+
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	return strings.Join(out, "\n")
 }
 
@@ -62,13 +66,14 @@ func TestMigratesFromEveryEarlierVersion(t *testing.T) {
 	})
 }
 
-// TestMigrationGoesOnWhereItWasKilled: a migration is killed behind each of its statements in turn, and goes on
-// from the first one each time.
+// TestMigrationGoesOnWhereItWasKilled: a migration is killed behind each of its statements in turn,
+// and goes on from the first one each time.
 func TestMigrationGoesOnWhereItWasKilled(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		want := b.columns(t)
 		b.exec(t, "DROP DATABASE "+b.Schema())
+
 		for i, m := range steps(t) {
 			for done := range m.statements {
 				half := m
@@ -79,6 +84,7 @@ func TestMigrationGoesOnWhereItWasKilled(t *testing.T) {
 				}
 			}
 		}
+
 		if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -100,6 +106,7 @@ func TestManyProxiesMigrateAtOnce(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		if n := b.scalar(t, "SELECT COUNT(*) FROM {migration}"); n != len(steps(t)) {
 			t.Errorf("got %d migrations applied, want %d", n, len(steps(t)))
@@ -116,7 +123,8 @@ func TestOlderProxyRefusesANewerCatalog(t *testing.T) {
 		all := steps(t)
 		p := b.declare(t, b.table(t, "a"))
 		b.exec(t, "INSERT INTO {migration} VALUES (?, 'next', REPEAT('0', 64), UTC_TIMESTAMP(6), 'v99')", len(all)+1)
-		if _, err := Open(t.Context(), b.db, b.Store.cfg); !errors.Is(err, ErrNewerCatalog) || !strings.Contains(fmt.Sprint(err), "v99") {
+		if _, err := Open(t.Context(), b.db, b.Store.cfg); !errors.Is(err, ErrNewerCatalog) ||
+			!strings.Contains(fmt.Sprint(err), "v99") {
 			t.Errorf("an older proxy starts: got %v, want %v naming the version that made it", err, ErrNewerCatalog)
 		}
 		if _, err := b.Policy(t.Context(), p.Table); err != nil {

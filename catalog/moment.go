@@ -11,8 +11,8 @@ const (
 	utcMoment    = `\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00`
 )
 
-// Moment writes a time into a sentence. Sentences are kept in UTC, with the offset written: who shows one to somebody in
-// another zone uses Localize.
+// Moment writes a time into a sentence. Sentences are kept in UTC, with the offset written: who
+// shows one to somebody in another zone uses Localize.
 func Moment(t time.Time) string { return t.UTC().Format(momentLayout) }
 
 var moments = regexp.MustCompile(utcMoment)

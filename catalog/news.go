@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// news tells the engine of this process what the process itself has recorded: a run that somebody asked for, an approval, a setting. Nobody
-// who was told OK then waits for the engine's next look at the catalog. What other processes record is seen there.
+// news tells the engine of this process what the process itself has recorded: a run that somebody
+// asked for, an approval, a setting. Nobody who was told OK then waits for the engine's next look
+// at the catalog. What other processes record is seen there.
 type news struct {
 	recorded atomic.Uint64 // events, whether their transaction was committed or not
 
@@ -14,15 +15,17 @@ type news struct {
 	listeners map[chan<- struct{}]bool
 }
 
-// Listen sends a signal to c after each change that this process has recorded, until stop is called. While c is full nothing is sent:
-// one signal may stand for many changes.
+// Listen sends a signal to c after each change that this process has recorded, until stop is
+// called. While c is full nothing is sent: one signal may stand for many changes.
 func (s *Store) Listen(c chan<- struct{}) (stop func()) {
 	n := &s.news
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	if n.listeners == nil {
 		n.listeners = map[chan<- struct{}]bool{}
 	}
+
 	n.listeners[c] = true
 
 	return func() {
@@ -32,8 +35,8 @@ func (s *Store) Listen(c chan<- struct{}) (stop func()) {
 	}
 }
 
-// since tells the listeners if anything was recorded since there were so many events. Whoever recorded one calls it when everybody
-// can see it.
+// since tells the listeners if anything was recorded since there were so many events. Whoever
+// recorded one calls it when everybody can see it.
 func (n *news) since(before uint64) {
 	if n.recorded.Load() == before {
 		return

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// BeatInterval is how often a node says that it is there. After two missed beats its work may be taken over.
+// BeatInterval is how often a node says that it is there. After two missed beats its work may be
+// taken over.
 const BeatInterval = 5 * time.Second
 
 // ErrNodeGone says that the node has left, or was taken for gone and cleared away.
@@ -52,14 +53,16 @@ func (s *Store) deadAfter() int64 {
 
 // Join registers a process and returns its id. Each start is a new node.
 func (s *Store) Join(ctx context.Context, n Node) (uint64, error) {
-	id, err := s.insert(ctx, s.db, insertNode, n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(), n.Stop, n.Status)
+	id, err := s.insert(ctx, s.db, insertNode, n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(),
+		n.Stop, n.Status)
 	if err != nil {
 		return 0, fmt.Errorf("register node: %w", err)
 	}
 	return id, nil
 }
 
-// Beat keeps a node alive and tells what stops it or holds it back. ErrNodeGone means: stop working and Join again.
+// Beat keeps a node alive and tells what stops it or holds it back. ErrNodeGone means: stop working
+// and Join again.
 func (s *Store) Beat(ctx context.Context, node uint64, workers int, stop Stop, status string) error {
 	n, err := s.exec(ctx, s.db, beatNode, workers, stop, status, node)
 	if err != nil {
@@ -71,7 +74,8 @@ func (s *Store) Beat(ctx context.Context, node uint64, workers int, stop Stop, s
 	return nil
 }
 
-// Leave gives the node's leases and tasks back at once, so that nobody has to wait for missed beats.
+// Leave gives the node's leases and tasks back at once, so that nobody has to wait for missed
+// beats.
 func (s *Store) Leave(ctx context.Context, node uint64) error {
 	return s.tx(ctx, "leave", func(tx *sql.Tx) error {
 		return s.execAll(ctx, tx, []any{node}, releaseTasksOfNode, releaseJobsOfNode, releaseLeasesOfNode, leaveNode)

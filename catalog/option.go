@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Schedule says when jobs start: "cron 0 3 * * 1", "every 24h", or how often the goal of TTL_MAX_LAG makes them.
+// Schedule says when jobs start: "cron 0 3 * * 1", "every 24h", or how often the goal of
+// TTL_MAX_LAG makes them.
 func (r Rule) Schedule() string {
 	if cron := r.Options[ddl.OptionCron]; cron != "" {
 		return "cron " + cron
@@ -50,25 +51,29 @@ func (r Rule) OtherOptions() string {
 // mostOpenings bounds how far ahead Finish looks: a year of windows that open once a day.
 const mostOpenings = 366
 
-// Finish is when work ends that takes so long and begins at a moment, going on only while the table's window and the global
-// one are open; zero when that is never, or too far away to tell.
+// Finish is when work ends that takes so long and begins at a moment, going on only while the
+// table's window and the global one are open; zero when that is never, or too far away to tell.
 func (t Timing) Finish(from time.Time, global *ddl.Window, work time.Duration) time.Time {
 	at := from
 	for range mostOpenings {
 		if at = t.Opens(at, global); at.IsZero() {
 			return at
 		}
+
 		closes := t.closes(at, global)
 		if closes.IsZero() || !at.Add(work).After(closes) {
 			return at.Add(work)
 		}
+
 		work -= closes.Sub(at)
 		at = closes
 	}
+
 	return time.Time{}
 }
 
-// closes is when the first of the windows closes that are open at a moment; zero when there are none.
+// closes is when the first of the windows closes that are open at a moment; zero when there are
+// none.
 func (t Timing) closes(at time.Time, global *ddl.Window) (first time.Time) {
 	if global != nil {
 		first = global.Closes(at.UTC())

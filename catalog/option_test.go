@@ -19,6 +19,7 @@ func TestScheduleInWords(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+
 	if got := (Rule{JobInterval: "24h", Options: map[string]string{ddl.OptionMaxLag: "8d"}}).Schedule(); got != "every 24h" {
 		t.Errorf("a goal that the interval meets: got %q", got)
 	}
@@ -34,6 +35,7 @@ func TestFinishBetweenWindows(t *testing.T) {
 		}
 		return &w
 	}
+
 	for name, c := range map[string]struct {
 		own, global *ddl.Window
 		work, want  time.Duration // 0 for never
@@ -51,6 +53,7 @@ func TestFinishBetweenWindows(t *testing.T) {
 		if c.want == 0 {
 			want = time.Time{}
 		}
+
 		got := Timing{Zone: time.UTC, Window: c.own}.Finish(at, c.global, c.work)
 		if !got.Equal(want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)

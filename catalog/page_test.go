@@ -15,6 +15,7 @@ func pageTables(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	heading, row := regexp.MustCompile(`^## ([a-z_]+)$`), regexp.MustCompile("^\\| `([a-z_]+)` \\| ([^|,]+)[^|]*\\|")
 	tables, table := map[string][]string{}, ""
 	for line := range strings.Lines(string(text)) {
@@ -25,6 +26,7 @@ func pageTables(t *testing.T) map[string][]string {
 			tables[table] = append(tables[table], m[1]+" "+strings.TrimSpace(m[2]))
 		}
 	}
+
 	return tables
 }
 
@@ -32,12 +34,14 @@ func TestCatalogPageDescribesTheSchema(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		rows, err := b.db.QueryContext(t.Context(), `SELECT c.table_name, CONCAT(c.column_name, ' ', c.column_type)
- FROM information_schema.columns c JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+ FROM information_schema.columns c JOIN information_schema.tables t ON t.table_schema = c.table_schema
+ AND t.table_name = c.table_name
  WHERE c.table_schema = ? AND t.table_type = 'BASE TABLE' ORDER BY c.table_name, c.ordinal_position`, b.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer rows.Close()
+
 		schema := map[string][]string{}
 		for rows.Next() {
 			var table, column string
@@ -46,16 +50,20 @@ func TestCatalogPageDescribesTheSchema(t *testing.T) {
 			}
 			schema[table] = append(schema[table], b.plainType(column))
 		}
+
 		if err := rows.Err(); err != nil {
 			t.Fatal(err)
 		}
+
 		page := pageTables(t)
 		for table, columns := range schema {
 			if !slices.Equal(page[table], columns) {
-				t.Errorf("%s: the page says\n%s\nthe schema is\n%s", table, strings.Join(page[table], "\n"), strings.Join(columns, "\n"))
+				t.Errorf("%s: the page says\n%s\nthe schema is\n%s", table, strings.Join(page[table], "\n"),
+					strings.Join(columns, "\n"))
 			}
 			delete(page, table)
 		}
+
 		if len(page) > 0 {
 			t.Errorf("the page describes tables that are not there: %v", page)
 		}
@@ -87,12 +95,19 @@ func TestViewsCanBeRead(t *testing.T) {
 		if err := b.Pause(t.Context(), "dba", PauseAll, "a migration", p.CreatedAt.AddDate(1, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
-		for view, want := range map[string]int{"policies": 1, "jobs": 1, "tasks": 2, "history": 0, "errors": 0, "nodes": 1, "events": 2} {
+
+		for view, want := range map[string]int{
+			"policies": 1, "jobs": 1, "tasks": 2, "history": 0, "errors": 0, "nodes": 1,
+			"events": 2,
+		} {
 			if got := b.scalar(t, "SELECT COUNT(*) FROM {"+view+"}"); got != want {
 				t.Errorf("%s: got %d rows, want %d", view, got, want)
 			}
 		}
-		if n := b.scalar(t, "SELECT COUNT(*) FROM {policies} WHERE state = 'paused' AND reason LIKE 'everything, by dba until %+00:00 a migration'"); n != 1 {
+
+		if n := b.scalar(t,
+			"SELECT COUNT(*) FROM {policies} WHERE state = 'paused' AND reason LIKE 'everything, by dba until "+
+				"%+00:00 a migration'"); n != 1 {
 			t.Error("the view policies does not say what pauses the policy")
 		}
 	})

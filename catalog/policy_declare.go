@@ -32,9 +32,10 @@ func (d Declaration) require() string {
 	return ""
 }
 
-// Declare gives a table a policy, or changes the one it has, in one transaction: when it returns nil no row is deleted
-// under the old rule any more, by any proxy. A rule that changes nothing keeps version, jobs and approval, as long as the
-// table is the one it was; otherwise Arm takes the new table for the policy's, and without Arm the policy comes back disarmed.
+// Declare gives a table a policy, or changes the one it has, in one transaction: when it returns
+// nil no row is deleted under the old rule any more, by any proxy. A rule that changes nothing
+// keeps version, jobs and approval, as long as the table is the one it was; otherwise Arm takes the
+// new table for the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
 	d.Table = s.stored(d.Table)
 	for range lookAttempts {
@@ -62,13 +63,16 @@ func (s *Store) declare(ctx context.Context, who Client, d Declaration) (Policy,
 	return s.declareOn(ctx, who, d, read, seen)
 }
 
-// declareOn declares for what was seen of a table. That belongs to the policy that was read before it; another one by now is about a
-// table that was not looked at.
-func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy, seen Seen) (out Policy, err error) {
+// declareOn declares for what was seen of a table. That belongs to the policy that was read before
+// it; another one by now is about a table that was not looked at.
+func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy,
+	seen Seen,
+) (out Policy, err error) {
 	was, err := s.compareWith(ctx, read, seen)
 	if err != nil {
 		return out, err
 	}
+
 	err = s.txAlone(ctx, "declare TTL of "+d.Table.String(), func(tx *sql.Tx) error {
 		old, err := s.policy(ctx, tx, d.Table)
 		switch {
@@ -82,14 +86,18 @@ func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read P
 		case old.Stage != nil:
 			return ErrTableInDDL
 		}
+
 		out, err = s.redeclare(ctx, tx, who, old, d, was)
 		return err
 	})
+
 	return out, err
 }
 
 // redeclare changes a known policy, unless there is nothing to change.
-func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, was compared) (Policy, error) {
+func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration,
+	was compared,
+) (Policy, error) {
 	if was.altered() {
 		if err := s.doubt(ctx, tx, &old); err != nil {
 			return old, err
@@ -104,12 +112,16 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 	return old, nil
 }
 
-// change writes a new rule over a known policy and ends the jobs of the old one. A table that is not the one that the policy was
-// declared on disarms it, and one that may hold other rows waits for approval, unless it is declared to be the policy's.
-func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration, was compared) (Policy, error) {
+// change writes a new rule over a known policy and ends the jobs of the old one. A table that is
+// not the one that the policy was declared on disarms it, and one that may hold other rows waits
+// for approval, unless it is declared to be the policy's.
+func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, d Declaration,
+	was compared,
+) (Policy, error) {
 	if err := s.bar(ctx, tx, old.ID); err != nil {
 		return old, err
 	}
+
 	seen, require := was.seen, d.require()
 	state, reason, kind := old.State, old.Reason, EventChanged
 	switch {
@@ -120,43 +132,52 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	case state == PolicyArmed && was.How == Unsure && require == "":
 		require = was.Why
 	}
+
 	if !d.Arm && was.How != Stranger {
 		seen.Identities = was.Now // a partition that is held stays so
 	}
+
 	shape := seen.Shape
 	if state == PolicyDisarmed {
 		shape = old.Shape // what it was armed on
 	}
+
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
 		rule: d.Rule, state: state, reason: reason, shape: shape, require: require,
 		keepApproval: state == old.State && was.How <= Changed && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
 	}
+
 	if err := s.forgetOrigin(ctx, tx, old, d.Rule, state); err != nil {
 		return old, err
 	}
 	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && was.How < Unsure); err != nil {
 		return old, err
 	}
+
 	if state != PolicyDisarmed {
 		if err := s.rememberIdentity(ctx, tx, old.ID, seen); err != nil {
 			return old, err
 		}
 	}
+
 	p, err := s.policy(ctx, tx, d.Table)
 	if err != nil {
 		return old, err
 	}
+
 	text := p.Rule.String()
 	if kind == EventDisarmed {
 		text = reason
 	}
+
 	return p, s.record(ctx, tx, p.event(kind, who.Account, text))
 }
 
-// endChanged ends the jobs of a policy that gets another rule. Where that expires the same rows, and may go on, another job is asked for in
-// the place of one that was at work, so that a changed limit does not make what is due wait for the next interval.
+// endChanged ends the jobs of a policy that gets another rule. Where that expires the same rows,
+// and may go on, another job is asked for in the place of one that was at work, so that a changed
+// limit does not make what is due wait for the next interval.
 func (s *Store) endChanged(ctx context.Context, tx *sql.Tx, old Policy, next Rule, goesOn bool) error {
 	jobs, err := s.openJobs(ctx, tx, old.ID)
 	if err != nil {
@@ -195,11 +216,13 @@ func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 		if err := s.removeCopies(ctx, tx, who.Account, p); err != nil {
 			return err
 		}
+
 		return s.remove(ctx, tx, who.Account, p, EventRemoved, "REMOVE TTL")
 	})
 	if err == nil && !there {
 		err = ErrNoPolicy
 	}
+
 	return err
 }
 
@@ -218,7 +241,9 @@ func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, 
 }
 
 // create inserts a policy that was not there, with the rows that hang on it.
-func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState, seen Seen) (Policy, error) {
+func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState,
+	seen Seen,
+) (Policy, error) {
 	id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: state, shape: seen.Shape})
 	if err != nil {
 		return Policy{}, err
@@ -229,10 +254,12 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaratio
 	if err := s.forgetHome(ctx, tx, d.Table, id); err != nil {
 		return Policy{}, err
 	}
+
 	p, err := s.policy(ctx, tx, d.Table)
 	if err != nil {
 		return p, err
 	}
+
 	return p, s.record(ctx, tx, p.event(EventDeclared, who.Account, p.Rule.String()))
 }
 
@@ -249,17 +276,20 @@ func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n ne
 	if err := s.Reserved(n.Table); err != nil {
 		return 0, err
 	}
+
 	options, err := n.Rule.optionsJSON()
 	if err != nil {
 		return 0, err
 	}
+
 	r, g := n.Rule, n.stage
 	id, err := s.insert(ctx, tx, insertPolicy, n.Table.Schema, n.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
-		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold, n.require(), owner,
-		g.server, g.boot, g.connection, g.node, g.server, g.intent)
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold,
+		n.require(), owner, g.server, g.boot, g.connection, g.node, g.server, g.intent)
 	if err != nil {
 		return 0, err
 	}
+
 	return id, s.execAll(ctx, tx, []any{id}, insertPolicyPause, insertPolicySchedule)
 }
 
@@ -279,16 +309,20 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	if err != nil {
 		return err
 	}
+
 	r, required := w.rule, clip(w.require)
 	if required == "" && old.Approval.Required {
 		required = old.Approval.Reason
 	}
-	n, err := s.exec(ctx, tx, updateRule, r.Column, r.Literal, r.Unit, r.Enabled, r.JobInterval, r.TimeZone, r.zoneSource(), options,
+
+	n, err := s.exec(ctx, tx, updateRule, r.Column, r.Literal, r.Unit, r.Enabled, r.JobInterval, r.TimeZone,
+		r.zoneSource(), options,
 		w.state, w.reason, w.shape.Columns, w.shape.PrimaryKey, w.require != "" || old.Approval.Required, required,
 		w.keepApproval && w.require == "", old.ID, old.Version)
 	if err == nil && n == 0 {
 		err = ErrPolicyChanged
 	}
+
 	return err
 }
 
@@ -301,8 +335,8 @@ func clip(reason string) string {
 	return reason
 }
 
-// bar makes every batch planned so far for the policy impossible. It comes first in each transaction that stops or
-// changes a policy, before the policy's own row.
+// bar makes every batch planned so far for the policy impossible. It comes first in each
+// transaction that stops or changes a policy, before the policy's own row.
 func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
 	return s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks)
 }

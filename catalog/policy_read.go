@@ -36,8 +36,9 @@ func (s *Store) Policy(ctx context.Context, t Table) (Policy, error) {
 	return s.policy(ctx, s.db, s.stored(t))
 }
 
-// Mentioned reports whether a statement could name a table that has a policy, judged by its bare text and without knowing
-// the session that sent it. It errs towards true: a name that needs quoting counts as mentioned everywhere.
+// Mentioned reports whether a statement could name a table that has a policy, judged by its bare
+// text and without knowing the session that sent it. It errs towards true: a name that needs
+// quoting counts as mentioned everywhere.
 func (s *Store) Mentioned(ctx context.Context, text string) (found bool, err error) {
 	text = strings.ToLower(strings.ToValidUTF8(text, "?"))
 	if err := s.db.QueryRowContext(ctx, s.sql(selectMentioned), text).Scan(&found); err != nil {
@@ -88,14 +89,18 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 		stage       stageColumns
 		since, till sql.Null[time.Time]
 	)
-	err := r.Scan(&p.ID, &p.Version, &p.Table.Schema, &p.Table.Name, &p.Rule.Column, &p.Rule.Literal, &p.Rule.Unit, &p.Rule.Enabled,
+
+	err := r.Scan(&p.ID, &p.Version, &p.Table.Schema, &p.Table.Name, &p.Rule.Column, &p.Rule.Literal, &p.Rule.Unit,
+		&p.Rule.Enabled,
 		&p.Rule.JobInterval, &p.Rule.TimeZone, &p.Rule.ZoneSource, &options, &p.State, &p.Reason, &p.StateAt, &p.Owner,
-		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &p.Approval.Reason, &approved, &p.Approval.By, &approvedAt, &consented, &p.Approval.Exactly,
+		&p.Shape.Columns, &p.Shape.PrimaryKey, &p.Approval.Required, &p.Approval.Reason, &approved, &p.Approval.By,
+		&approvedAt, &consented, &p.Approval.Exactly,
 		&stage.server, &stage.boot, &stage.connection, &stage.node, &stage.at, &stage.intent,
 		&p.CreatedAt, &p.ChangedAt, &p.Paused.Paused, &p.Paused.Reason, &p.Paused.By, &since, &till)
 	if err != nil {
 		return p, err
 	}
+
 	p.Approval.Version, p.Approval.At, p.Approval.Rows = approved.V, approvedAt.V, pointer(consented)
 	p.Paused.Since, p.Paused.Until = since.V, till.V
 	if p.Rule.Options = map[string]string{}; string(options) != "{}" {
@@ -103,6 +108,7 @@ func scanPolicy(r *sql.Rows) (Policy, error) {
 			return p, fmt.Errorf("options of policy %d: %w", p.ID, err)
 		}
 	}
+
 	p.Stage, err = stage.info()
 	return p, err
 }

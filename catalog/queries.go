@@ -2,10 +2,13 @@ package catalog
 
 // guardText is formatted with the quoted schema, the policy and its version.
 const guardText = `EXISTS (SELECT 1 FROM %[1]s.policy WHERE id = %[2]d AND version = %[3]d AND armed LOCK IN SHARE MODE)
- AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = %[2]d AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)
- AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = 0 AND NOT held AND NOT (paused AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)`
+ AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = %[2]d AND NOT (paused
+ AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)
+ AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = 0 AND NOT held AND NOT (paused
+ AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)`
 
-// reachedText is formatted with the quoted schema, the catalog's id and a generation. It locks nothing: the generation moves all the time.
+// reachedText is formatted with the quoted schema, the catalog's id and a generation. It locks
+// nothing: the generation moves all the time.
 const reachedText = `
  AND EXISTS (SELECT 1 FROM %s.generation WHERE id = 1 AND catalog_id = %s AND value >= %d)`
 
@@ -13,9 +16,10 @@ const reachedText = `
 const (
 	selectReadOnly        = `SELECT @@global.read_only`
 	selectServer          = `SELECT VERSION(), @@hostname, @@port, @@lower_case_table_names`
-	selectServerVariables = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'group_replication_group_name')`
-	selectServerStatus    = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_cluster_state_uuid')`
-	selectBoot            = `SELECT UTC_TIMESTAMP(0) - INTERVAL ? SECOND`
+	selectServerVariables = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid',
+ 'group_replication_group_name')`
+	selectServerStatus = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_cluster_state_uuid')`
+	selectBoot         = `SELECT UTC_TIMESTAMP(0) - INTERVAL ? SECOND`
 )
 
 // The schema.
@@ -23,10 +27,12 @@ const (
 	createSchema = `CREATE DATABASE IF NOT EXISTS `
 	dropSchema   = `DROP DATABASE IF EXISTS `
 	// selectContents lists what there can be in a schema; views are among the tables.
-	selectContents = `SELECT IF(TABLE_TYPE LIKE '%VIEW', 'VIEW', 'TABLE'), TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?
+	selectContents = `SELECT IF(TABLE_TYPE LIKE '%VIEW', 'VIEW', 'TABLE'), TABLE_NAME FROM information_schema.TABLES
+ WHERE TABLE_SCHEMA = ?
 UNION ALL SELECT ROUTINE_TYPE, ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = ?
 UNION ALL SELECT 'EVENT', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = ?`
-	// selectSeesContents counts the rights that show routines and events. Those that come by a role are not listed.
+	// selectSeesContents counts the rights that show routines and events. Those that come by a role
+	// are not listed.
 	selectSeesContents = `SELECT COUNT(DISTINCT PRIVILEGE_TYPE) FROM (
   SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
   UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE ? LIKE TABLE_SCHEMA

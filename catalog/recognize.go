@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// Recognize compares a policy's table with the one the policy was declared on. One that was altered, or only grew, is followed, with an
-// event; one that may hold other rows waits for approval, and another one disarms the policy. why says what is different. It returns
-// what is remembered: the table first, then its partitions; nil for another table.
+// Recognize compares a policy's table with the one the policy was declared on. One that was
+// altered, or only grew, is followed, with an event; one that may hold other rows waits for
+// approval, and another one disarms the policy. why says what is different. It returns what is
+// remembered: the table first, then its partitions; nil for another table.
 func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []Identity, why string, err error) {
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
@@ -18,10 +19,12 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 	if known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
 		return nil, "", err
 	}
+
 	c, err := s.compare(ctx, p, known, seen)
 	if err != nil {
 		return nil, "", err
 	}
+
 	if c.How != Stranger && (len(known) == 0 || known[0].Held == FirstSight) {
 		if c, err = s.firstSight(ctx, p, known, c); err != nil {
 			return nil, "", err
@@ -36,20 +39,24 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 	case c.concerns(known):
 		return c.Now, c.text(), s.follow(ctx, actor, p, seen, c)
 	}
+
 	return c.Now, c.heldAnew(), s.tx(ctx, "recognize "+p.Table.String(), func(tx *sql.Tx) error {
 		if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 			return err
 		}
+
 		if altered(known, c.Now) {
 			if err := s.doubt(ctx, tx, &p); err != nil {
 				return err
 			}
 		}
+
 		if why := c.heldAnew(); why != "" {
 			if err := s.record(ctx, tx, p.event(EventHeld, actor, why)); err != nil {
 				return err
 			}
 		}
+
 		return s.learnIdentity(ctx, tx, p.ID, seen.Server, c.Now)
 	})
 }
@@ -61,24 +68,28 @@ func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
 	return err
 }
 
-// FirstSight holds a table on a member of a cluster that has not seen it under its policy before. The shape does not tell it from one that
-// has taken its name since the policy was declared on another member; a node there does (Vouch).
+// FirstSight holds a table on a member of a cluster that has not seen it under its policy before.
+// The shape does not tell it from one that has taken its name since the policy was declared on
+// another member; a node there does (Vouch).
 const FirstSight = "first sight"
 
 // Why is the sentence for what holds a table or partition.
 func (i Identity) Why() string {
 	if i.Held == FirstSight {
-		return "this server sees the table for the first time: a node on another member is asked whether it is the one the policy was declared on"
+		return "this server sees the table for the first time: a node on another member is asked whether it is the " +
+			"one the policy was declared on"
 	}
 	return i.Held
 }
 
-// firstSight holds what is seen for the first time as long as there is a node that can vouch for it.
+// firstSight holds what is seen for the first time as long as there is a node that can vouch for
+// it.
 func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Comparison) (Comparison, error) {
 	var vouchers int
 	if err := s.db.QueryRowContext(ctx, s.sql(countVouchers), p.ID, s.deadAfter()).Scan(&vouchers); err != nil {
 		return c, fmt.Errorf("look for nodes on other members: %w", err)
 	}
+
 	now := slices.Clone(c.Now)
 	for i := range now {
 		switch {
@@ -88,25 +99,30 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Co
 			now[i].Held = ""
 		}
 	}
+
 	if vouchers == 0 {
 		var err error
 		if now, err = s.heldLikewise(ctx, p, now); err != nil {
 			return c, err
 		}
 	}
+
 	c.How, c.Now = Changed, now
 	if slices.Equal(known, now) {
 		c.How = Same
 	}
+
 	return c, nil
 }
 
-// heldLikewise returns what a server sees for the first time, with those partitions held that are held on another server.
+// heldLikewise returns what a server sees for the first time, with those partitions held that are
+// held on another server.
 func (s *Store) heldLikewise(ctx context.Context, p Policy, now []Identity) ([]Identity, error) {
 	held, err := s.identities(ctx, s.db, selectHeldPartitions, p.ID, FirstSight)
 	if err != nil || len(held) == 0 {
 		return now, err
 	}
+
 	now = slices.Clone(now)
 	for _, h := range held {
 		at := slices.IndexFunc(now, func(n Identity) bool { return n.Partition == h.Partition })
@@ -116,20 +132,24 @@ func (s *Store) heldLikewise(ctx context.Context, p Policy, now []Identity) ([]I
 			}
 		}
 	}
+
 	return now, nil
 }
 
-// Vouch lets other members trust what they see for the first time, where the table still is the policy's on this one: what they have
-// seen is older than this look, so that the same table had the name all the time. Every node calls it now and then.
+// Vouch lets other members trust what they see for the first time, where the table still is the
+// policy's on this one: what they have seen is older than this look, so that the same table had the
+// name all the time. Every node calls it now and then.
 func (s *Store) Vouch(ctx context.Context, actor string) error {
 	var others bool
 	if err := s.db.QueryRowContext(ctx, s.sql(selectOthers), s.deadAfter()).Scan(&others); err != nil || !others {
 		return err
 	}
+
 	waiting, err := s.policies(ctx, s.db, selectUnvouched)
 	if err != nil {
 		return err
 	}
+
 	for _, p := range waiting {
 		known, _, err := s.Recognize(ctx, actor, p)
 		if err != nil {
@@ -142,5 +162,6 @@ func (s *Store) Vouch(ctx context.Context, actor string) error {
 			return fmt.Errorf("vouch for %s: %w", p.Table, err)
 		}
 	}
+
 	return nil
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestFirstSightWaitsForAVoucher: what a member of a cluster sees for the first time is held while a node on a member that knows the
-// table can be asked, which lets it go when the table is the same there; not when another has taken its name.
+// TestFirstSightWaitsForAVoucher: what a member of a cluster sees for the first time is held while
+// a node on a member that knows the table can be asked, which lets it go when the table is the same
+// there; not when another has taken its name.
 func TestFirstSightWaitsForAVoucher(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -14,11 +15,14 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		b.exec(t, fmt.Sprintf("UPDATE {node} SET server = 'other', engine = TRUE WHERE id = %d", other))
 		held := func(p Policy, server string) (held string) {
 			t.Helper()
-			if err := b.db.QueryRowContext(t.Context(), b.sql("SELECT COALESCE(MAX(held), '') FROM {policy_identity} WHERE policy_id = ? AND server = "+server), p.ID).Scan(&held); err != nil {
+			if err := b.db.QueryRowContext(t.Context(),
+				b.sql("SELECT COALESCE(MAX(held), '') FROM {policy_identity} WHERE policy_id = ? AND server = "+server),
+				p.ID).Scan(&held); err != nil {
 				t.Fatal(err)
 			}
 			return held
 		}
+
 		recognize := func(p Policy) []Identity {
 			t.Helper()
 			known, why, err := b.Recognize(t.Context(), "test", p)
@@ -35,6 +39,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 				t.Errorf("got %+v at first sight, want it to be held", known)
 			}
 		}
+
 		b.exec(t, "UPDATE {node} SET left_at = UTC_TIMESTAMP(6)")
 		if known := recognize(p); known[0].Held != "" || held(p, "{server-key}") != "" {
 			t.Errorf("got %+v when nobody can be asked, want it to be let go", known)
@@ -46,6 +51,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != "" {
 			t.Errorf("got %v, held %q, want the other member to be let go", err, held(p, "'other'"))
 		}
+
 		b.exec(t, "UPDATE {policy_identity} SET held = '"+FirstSight+"' WHERE server = 'other'")
 		b.exec(t, "CREATE TABLE user.twin (id BIGINT PRIMARY KEY, at DATE)")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.twin TO user.a")

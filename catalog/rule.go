@@ -33,7 +33,8 @@ type Rule struct {
 
 // Equal reports whether both rules delete the same rows at the same times.
 func (r Rule) Equal(o Rule) bool {
-	return r.sameExpiry(o) && r.Enabled == o.Enabled && r.JobInterval == o.JobInterval && maps.Equal(r.Options, o.Options)
+	return r.sameExpiry(o) && r.Enabled == o.Enabled && r.JobInterval == o.JobInterval &&
+		maps.Equal(r.Options, o.Options)
 }
 
 // sameExpiry reports whether a row expires at the same instant under both rules.
@@ -53,13 +54,16 @@ func (r Rule) String() string {
 	if r.Enabled {
 		enable = "ON"
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "TTL=%s TTL_ENABLE='%s' TTL_JOB_INTERVAL=%s", r.Expiry(), enable, literal(r.JobInterval))
 	if r.ZoneSource == ZoneFromTable {
 		fmt.Fprintf(&b, " TTL_TIME_ZONE=%s", literal(r.TimeZone))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
 		fmt.Fprintf(&b, " %s=%s", name, literal(r.Options[name]))
 	}
+
 	return b.String()
 }

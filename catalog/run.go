@@ -18,7 +18,8 @@ type Run struct {
 // runsRead bounds the runs that are read; few of them found nothing.
 const runsRead = 1000
 
-// Runs returns the last runs of a policy, the latest first. Of several in a row that found nothing those in between are left out.
+// Runs returns the last runs of a policy, the latest first. Of several in a row that found nothing
+// those in between are left out.
 func (s *Store) Runs(ctx context.Context, policy uint64) ([]Run, error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(selectRuns), policy, runsRead)
 	if err != nil {
@@ -29,9 +30,10 @@ func (s *Store) Runs(ctx context.Context, policy uint64) ([]Run, error) {
 	})
 }
 
-// fold keeps what found nothing from filling the catalog, as a table whose jobs start every second finds nothing most of the time. The line
-// of a job that has just ended takes in the one before; the last is kept as it was. Whoever ends a job has locked its policy's schedule,
-// so that no two do this at once.
+// fold keeps what found nothing from filling the catalog, as a table whose jobs start every second
+// finds nothing most of the time. The line of a job that has just ended takes in the one before;
+// the last is kept as it was. Whoever ends a job has locked its policy's schedule, so that no two
+// do this at once.
 func (s *Store) fold(ctx context.Context, tx *sql.Tx, job uint64, end JobState) error {
 	if end != JobFinished {
 		return nil
@@ -46,32 +48,36 @@ func (s *Store) fold(ctx context.Context, tx *sql.Tx, job uint64, end JobState) 
 	return s.foldRuns(ctx, tx, job)
 }
 
-// foldRuns forgets the run before the last one where it, that one, and the one before it found nothing: of such a row of runs the first and
-// the last remain, so that the time is known that passed before each run which found something. The job's own run has not ended yet,
-// maybe.
+// foldRuns forgets the run before the last one where it, that one, and the one before it found
+// nothing: of such a row of runs the first and the last remain, so that the time is known that
+// passed before each run which found something. The job's own run has not ended yet, maybe.
 func (s *Store) foldRuns(ctx context.Context, tx *sql.Tx, job uint64) error {
 	type run struct {
 		policy uint64
 		at     time.Time
 		empty  bool
 	}
+
 	rows, err := tx.QueryContext(ctx, s.sql(selectRunsBefore), job)
 	if err != nil {
 		return err
 	}
+
 	last, err := collect(rows, func(r *sql.Rows) (x run, err error) { return x, r.Scan(&x.policy, &x.at, &x.empty) })
 	if err != nil || len(last) < 3 || !last[0].empty || !last[1].empty || !last[2].empty {
 		return err
 	}
+
 	return s.step(ctx, tx, deleteRun, last[1].policy, last[1].at)
 }
 
-// Consented is how many rows somebody has agreed to that no run has used yet, with the rows that runs have deleted since; false when
-// nobody has. A consent is used up when a run has finished.
+// Consented is how many rows somebody has agreed to that no run has used yet, with the rows that
+// runs have deleted since; false when nobody has. A consent is used up when a run has finished.
 func (a Approval) Consented(runs []Run) (rows *uint64, given bool) {
 	if a.At.IsZero() {
 		return nil, false
 	}
+
 	left := a.Rows
 	for _, r := range runs {
 		if !r.FinishedAt.After(a.At) {
@@ -85,5 +91,6 @@ func (a Approval) Consented(runs []Run) (rows *uint64, given bool) {
 			left = &rest
 		}
 	}
+
 	return left, true
 }

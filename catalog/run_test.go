@@ -20,29 +20,34 @@ type ended struct {
 // empty is a job that the schedule started and that found nothing.
 var empty = ended{JobFinished, 0, TriggerSchedule} //nolint:gochecknoglobals // as good as a constant
 
-// run lets the jobs of one run begin together and end side by side, as those of several partitions do.
+// run lets the jobs of one run begin together and end side by side, as those of several partitions
+// do.
 func (b *bench) run(t *testing.T, p Policy, at time.Time, ends map[string]ended) (jobs []Job) {
 	t.Helper()
 	var g errgroup.Group
 	for partition, end := range ends {
 		job, err := b.CreateJob(t.Context(), NewJob{
-			Policy: p, Partition: partition, RunAt: at, Cutoff: at.Add(-time.Hour), CutoffLiteral: "x", Trigger: end.by, Tasks: make([]TaskRange, 1),
+			Policy: p, Partition: partition, RunAt: at, Cutoff: at.Add(-time.Hour), CutoffLiteral: "x", Trigger: end.by,
+			Tasks: make([]TaskRange, 1),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b.exec(t, "UPDATE {task} SET deleted = ?, examined = 7 WHERE job_id = ?", end.deleted, job.ID)
 		g.Go(func() error { return b.FinishJob(t.Context(), job.ID, job.Fence, end.state, "") })
 		jobs = append(jobs, job)
 	}
+
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
+
 	return jobs
 }
 
-// TestJobsThatFoundNothingAreOneLine, with the last of them as it was; what found or failed something, was asked for, or went by another
-// rule keeps its own.
+// TestJobsThatFoundNothingAreOneLine, with the last of them as it was; what found or failed
+// something, was asked for, or went by another rule keeps its own.
 func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -56,6 +61,7 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 				jobs = append(jobs, b.run(t, p, at, map[string]ended{"": end})...)
 			}
 		}
+
 		type line struct{ Last, First, Runs, Deleted uint64 } // jobs by their order
 		lines := func() (lines []line) {
 			t.Helper()
@@ -63,25 +69,34 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			slices.Reverse(all)
 			for _, j := range all {
 				first := slices.IndexFunc(jobs, func(x Job) bool { return x.CreatedAt.Equal(j.FirstAt) })
 				last := slices.IndexFunc(jobs, func(x Job) bool { return x.ID == j.ID })
-				if !j.CreatedAt.Equal(jobs[last].CreatedAt) || !j.Cutoff.Equal(jobs[last].Cutoff) || j.Counts.Examined != 7 {
+				if !j.CreatedAt.Equal(jobs[last].CreatedAt) || !j.Cutoff.Equal(jobs[last].Cutoff) ||
+					j.Counts.Examined != 7 {
 					t.Errorf("the line of job %d tells of another one: %+v", last, j)
 				}
-				lines = append(lines, line{uint64(last), uint64(first), j.Runs, j.Counts.Deleted}) //nolint:gosec // both are found
+				// both are found
+				// see above
+				lines = append(lines, line{uint64(last), uint64(first), j.Runs, j.Counts.Deleted}) //nolint:gosec // see above
 			}
+
 			return lines
 		}
 
 		run(empty, empty, empty, empty, empty)
-		want := []line{{Last: 0, First: 0, Runs: 1}, {Last: 4, First: 1, Runs: 4}} // of the very first nobody knows since when
+		// of the very first nobody knows since when
+		want := []line{{Last: 0, First: 0, Runs: 1}, {Last: 4, First: 1, Runs: 4}}
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)
 		}
-		run(ended{JobFinished, 5, TriggerSchedule}, empty, ended{JobFinished, 0, TriggerManual}, empty, empty, ended{JobFailed, 0, TriggerSchedule}, empty, empty, empty)
-		want = append(want, line{5, 5, 1, 5}, line{6, 6, 1, 0}, line{7, 7, 1, 0}, line{9, 8, 2, 0}, line{10, 10, 1, 0}, line{11, 11, 1, 0}, line{13, 12, 2, 0})
+
+		run(ended{JobFinished, 5, TriggerSchedule}, empty, ended{JobFinished, 0, TriggerManual}, empty, empty,
+			ended{JobFailed, 0, TriggerSchedule}, empty, empty, empty)
+		want = append(want, line{5, 5, 1, 5}, line{6, 6, 1, 0}, line{7, 7, 1, 0}, line{9, 8, 2, 0}, line{10, 10, 1, 0},
+			line{11, 11, 1, 0}, line{13, 12, 2, 0})
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)
 		}
@@ -91,6 +106,7 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 				t.Errorf("job %d: its line is that of job %d, %v; want the last of them", i+1, got.ID, err)
 			}
 		}
+
 		if got := b.scalar(t, "SELECT SUM(runs) FROM {job_history}"); got != len(jobs) {
 			t.Errorf("the lines stand for %d jobs of %d", got, len(jobs))
 		}
@@ -100,8 +116,9 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 	})
 }
 
-// TestRunsAreKeptInWhole: whatever the partitions of a table find, each run that found something is told of, and the one before it; of
-// those that found nothing one after the other, the first and the last two at most.
+// TestRunsAreKeptInWhole: whatever the partitions of a table find, each run that found something is
+// told of, and the one before it; of those that found nothing one after the other, the first and
+// the last two at most.
 func TestRunsAreKeptInWhole(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -109,6 +126,7 @@ func TestRunsAreKeptInWhole(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same runs each time
 		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
 		var all []Run
+
 		for range 40 {
 			at = at.Add(time.Minute)
 			ends := map[string]ended{"p0": empty, "p1": empty, "p2": empty}
@@ -120,10 +138,12 @@ func TestRunsAreKeptInWhole(t *testing.T) {
 			case 2:
 				ends = map[string]ended{"p9": {JobFinished, 5, TriggerSchedule}} // a new one
 			}
+
 			run := Run{At: at, Finished: true}
 			for _, end := range ends {
 				run.Deleted, run.Finished = run.Deleted+end.deleted, run.Finished && end.state == JobFinished
 			}
+
 			b.run(t, p, at, ends)
 			all = append(all, run)
 		}
@@ -136,14 +156,17 @@ func TestRunsAreKeptInWhole(t *testing.T) {
 				want = append(want, run)
 			}
 		}
+
 		slices.Reverse(want)
 		got, err := b.Runs(t.Context(), p.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range got {
 			got[i].FinishedAt = time.Time{}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -158,13 +181,18 @@ func TestRunsComeOutOfTheHistory(t *testing.T) {
 		if err := b.migrate(t.Context(), steps(t)[:10]); err != nil {
 			t.Fatal(err)
 		}
+
 		for job, row := range []string{
-			"NULL, 'finished', 9", "'2026-05-10 12:00:00', 'finished', 3", "'2026-05-10 12:00:00', 'cancelled', 4", "'2026-05-10 13:00:00', 'finished', 0",
+			"NULL, 'finished', 9", "'2026-05-10 12:00:00', 'finished', 3", "'2026-05-10 12:00:00', 'cancelled', 4",
+			"'2026-05-10 13:00:00', 'finished', 0",
 		} {
-			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, reason, cutoff, trigger_kind, plan, plan_reason, tasks,
+			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, reason,
+ cutoff, trigger_kind, plan, plan_reason, tasks,
  tasks_finished, examined, refreshed, failed, skipped, note, created_at, finished_at, run_at, state, deleted)
- VALUES (?, 8, 1, 's', 't', '', '2026-05-09', 'schedule', '', '', 0, 0, 0, 0, 0, 0, '', '2026-05-10 12:00', '2026-05-10 14:00', `+row+")", job+1)
+ VALUES (?, 8, 1, 's', 't', '', '2026-05-09', 'schedule', '', '', 0, 0, 0, 0, 0, 0, '', '2026-05-10 12:00',
+ '2026-05-10 14:00', `+row+")", job+1)
 		}
+
 		if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -173,6 +201,7 @@ func TestRunsComeOutOfTheHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
 		want := []Run{
 			{At: at.Add(time.Hour), Finished: true, FinishedAt: at.Add(2 * time.Hour)},
@@ -181,6 +210,7 @@ func TestRunsComeOutOfTheHistory(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+
 		all, err := b.History(t.Context(), Filter{})
 		if err != nil || len(all) != 4 || all[0].Runs != 1 || !all[0].FirstAt.Equal(all[0].CreatedAt) {
 			t.Errorf("got %+v, %v", all, err)

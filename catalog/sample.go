@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// sampleKept is for how long samples are kept, and sampleSwept how many old ones a new one takes with it.
+// sampleKept is for how long samples are kept, and sampleSwept how many old ones a new one takes
+// with it.
 const (
 	sampleKept  = 48 * time.Hour
 	sampleSwept = 20
@@ -19,7 +20,8 @@ type Sample struct {
 	At     time.Time // end of that time; the backend's clock sets it
 	Node   uint64
 	Length time.Duration
-	// Tables are the rows of each table the node worked on, by schema.table. Those past a limit are summed under "other".
+	// Tables are the rows of each table the node worked on, by schema.table. Those past a limit are
+	// summed under "other".
 	Tables map[string]SampleRows
 	// Phases are seconds of workers, by what they did.
 	Phases map[string]float64

@@ -20,10 +20,12 @@ func TestSamplesComeBackAsRecorded(t *testing.T) {
 		if err := b.RecordSample(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
+
 		now, err := b.Clock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.Samples(t.Context(), now.Add(-time.Minute))
 		if err != nil || len(got) != 1 {
 			t.Fatalf("got %d samples, %v, want 1", len(got), err)
@@ -59,29 +61,39 @@ func TestInflowsLieBetweenCutoffs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		now = now.Truncate(time.Second)
 		ended := func(job int, cutoff time.Time, inflow any) {
 			t.Helper()
-			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, state, reason,
- cutoff, trigger_kind, plan, plan_reason, tasks, tasks_finished, examined, deleted, refreshed, failed, skipped, inflow, note, created_at, finished_at)
+			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, state,
+ reason,
+ cutoff, trigger_kind, plan, plan_reason, tasks, tasks_finished, examined, deleted, refreshed, failed, skipped, inflow,
+ note, created_at, finished_at)
  VALUES (?, 1, 1, 'shop', 'session', 'finished', '', ?, 'schedule', 'range', '', 1, 1, 0, 0, 0, 0, 0, ?, '', ?, ?)`,
 				job, cutoff, inflow, cutoff, cutoff.Add(time.Second))
 		}
+
 		ended(1, now.Add(-3*time.Hour), nil)
 		ended(2, now.Add(-2*time.Hour), 3600)
 		ended(3, now.Add(-1*time.Hour), 7200)
+
 		got, err := b.Inflows(t.Context(), now.Add(-90*time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []Inflow{{Table: Table{"shop", "session"}, From: now.Add(-2 * time.Hour), To: now.Add(-time.Hour), Rows: 7200}}
+
+		want := []Inflow{{
+			Table: Table{"shop", "session"}, From: now.Add(-2 * time.Hour), To: now.Add(-time.Hour),
+			Rows: 7200,
+		}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// TestFinishedJobsKnowWhatBecameDue: only what a job finds after one that finished under the same rule has become due meanwhile.
+// TestFinishedJobsKnowWhatBecameDue: only what a job finds after one that finished under the same
+// rule has become due meanwhile.
 func TestFinishedJobsKnowWhatBecameDue(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -89,14 +101,17 @@ func TestFinishedJobsKnowWhatBecameDue(t *testing.T) {
 		run := func(deleted, skipped int, end JobState) *uint64 {
 			t.Helper()
 			job := b.job(t, p, 2)
-			b.exec(t, `UPDATE {task} SET deleted = ?, skipped = ? WHERE job_id = ? AND seq = 0`, deleted, skipped, job.ID)
+			b.exec(t, `UPDATE {task} SET deleted = ?, skipped = ? WHERE job_id = ? AND seq = 0`, deleted, skipped,
+				job.ID)
 			if err := b.FinishJob(t.Context(), job.ID, job.Fence, end, "test"); err != nil {
 				t.Fatal(err)
 			}
+
 			ended, err := b.EndedJob(t.Context(), job)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return ended.Inflow
 		}
 		if got := run(5000, 0, JobFinished); got != nil {

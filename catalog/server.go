@@ -28,12 +28,14 @@ func (s Server) Key() string {
 	return fmt.Sprintf("%s@%s:%d", s.UUID, s.Host, s.Port)
 }
 
-// is reports whether key names this server. A server that was known only as the one in front of a client has no UUID in its key.
+// is reports whether key names this server. A server that was known only as the one in front of a
+// client has no UUID in its key.
 func (s Server) is(key string) bool {
 	return key == s.Key() || key == Server{Host: s.Host, Port: s.Port}.Key()
 }
 
-// keySQL returns the SQL that gives Key on the server it runs on, so that a connection which has failed over names the right one.
+// keySQL returns the SQL that gives Key on the server it runs on, so that a connection which has
+// failed over names the right one.
 func (s Server) keySQL() string {
 	uuid := "@@server_uuid"
 	if s.MariaDB {
@@ -55,6 +57,7 @@ func ReadServer(ctx context.Context, db execer) (Server, error) {
 	if err := db.QueryRowContext(ctx, selectServer).Scan(&v.Version, &v.Host, &v.Port, &lower); err != nil {
 		return v, fmt.Errorf("read server: %w", err)
 	}
+
 	v.MariaDB = strings.Contains(v.Version, "MariaDB")
 	if v.LowerNames = lower != 0; v.LowerNames {
 		var err error
@@ -62,14 +65,17 @@ func ReadServer(ctx context.Context, db execer) (Server, error) {
 			return v, err
 		}
 	}
+
 	vars, err := readVariables(ctx, db, selectServerVariables)
 	if err != nil {
 		return v, err
 	}
+
 	v.UUID = vars["server_uuid"]
 	if v.MariaDB {
 		v.UUID = vars["server_uid"]
 	}
+
 	v.Cluster = vars["group_replication_group_name"]
 	status, err := readVariables(ctx, db, selectServerStatus)
 	if err != nil {
@@ -81,10 +87,12 @@ func ReadServer(ctx context.Context, db execer) (Server, error) {
 	if err := db.QueryRowContext(ctx, selectBoot, status["uptime"]).Scan(&v.Boot); err != nil {
 		return v, fmt.Errorf("read server start: %w", err)
 	}
+
 	return v, nil
 }
 
-// ReadOnly reports whether the server is read-only for all who are not let off, as our account may be.
+// ReadOnly reports whether the server is read-only for all who are not let off, as our account may
+// be.
 func (s *Store) ReadOnly(ctx context.Context) (on bool, err error) {
 	if err := s.db.QueryRowContext(ctx, selectReadOnly).Scan(&on); err != nil {
 		return false, fmt.Errorf("ask whether the server is read-only: %w", err)

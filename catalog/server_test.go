@@ -15,7 +15,8 @@ import (
 
 var lastSchema atomic.Int64 //nolint:gochecknoglobals // names must differ between parallel tests
 
-// onServers runs a test on each real server, with a catalog of its own and a schema for user tables beside it.
+// onServers runs a test on each real server, with a catalog of its own and a schema for user tables
+// beside it.
 func onServers(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
 	for _, flavour := range mysqltest.Flavours {
@@ -47,10 +48,12 @@ func newBench(t *testing.T, cfg *mysql.Config) *bench {
 			}
 		}
 	})
+
 	var err error
 	if b.Store, err = Open(t.Context(), b.db, Config{Schema: "ttl_" + n, Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
@@ -96,7 +99,10 @@ func (b *bench) table(t *testing.T, name string) Table {
 }
 
 func testRule() Rule {
-	return Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: ZoneFromServer}
+	return Rule{
+		Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
+		ZoneSource: ZoneFromServer,
+	}
 }
 
 // declare gives a table the test rule.

@@ -18,11 +18,13 @@ func (b *bench) service(t *testing.T, user string) *mysql.Config {
 	for _, g := range account.Grants(b.Server().MariaDB) {
 		b.exec(t, g.SQL)
 	}
+
 	t.Cleanup(func() {
 		if _, err := b.db.Exec("DROP USER " + user); err != nil {
 			t.Error(err)
 		}
 	})
+
 	cfg := b.cfg.Clone()
 	cfg.User, cfg.Passwd = user, "s3cret"
 	return cfg
@@ -35,15 +37,18 @@ func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
 		b.exec(t, "DROP DATABASE "+b.Schema())
 		account := *b
 		account.db = openDB(t, b.service(t, "svc_"+b.user))
+
 		store, err := Open(t.Context(), account.db, Config{Schema: b.Schema(), Version: "test"})
 		if err != nil {
 			t.Fatal("make the catalog:", err)
 		}
+
 		account.Store = store
 		p := account.declare(t, table)
 		if ids, err := store.Identities(t.Context(), p.ID); err != nil || ids[0].TableID == 0 {
 			t.Errorf("got identities %+v, %v, want the table's id to be visible", ids, err)
 		}
+
 		job := account.job(t, p, 1)
 		if _, err := store.ClaimTask(t.Context(), Claim{Node: account.node(t)}); err != nil {
 			t.Error(err)
@@ -54,6 +59,7 @@ func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
 		if _, err := store.Sweep(t.Context()); err != nil {
 			t.Error(err)
 		}
+
 		lease, err := store.Acquire(t.Context(), "scheduler", account.node(t), time.Minute)
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +88,7 @@ func TestExportBringsPoliciesBack(t *testing.T) {
 		if err := b.Disarm(t.Context(), "dba", p.ID, p.Version, "the table\nwas replaced"); err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.Export(t.Context())
 		want := "-- disarmed: the table was replaced\n-- dates are in zone UTC, from the server\n" +
 			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h';\n"
@@ -97,20 +104,23 @@ func TestExportKeepsHolds(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) {
 		rule := testRule()
 		rule.TimeZone, rule.ZoneSource = "UTC", ZoneFromTable
-		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: b.table(t, "a"), Rule: rule, Hold: true}); err != nil {
+		if _, err := b.Declare(t.Context(), b.client(),
+			Declaration{Table: b.table(t, "a"), Rule: rule, Hold: true}); err != nil {
 			t.Fatal(err)
 		}
 
 		got, err := b.Export(t.Context())
 		want := "-- waits for approval: the table came from a dump\n" +
-			"ALTER TABLE `" + b.user + "`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
+			"ALTER TABLE `" + b.user +
+			"`.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
 		if err != nil || got != want {
 			t.Errorf("got %q, %v\nwant %q", got, err, want)
 		}
 	})
 }
 
-// A policy that is disarmed comes back switched off, also when a statement is changing its table while the export is made.
+// A policy that is disarmed comes back switched off, also when a statement is changing its table
+// while the export is made.
 func TestExportKeepsWhatIsDisarmedOff(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -118,6 +128,7 @@ func TestExportKeepsWhatIsDisarmedOff(t *testing.T) {
 		if err := b.Disarm(t.Context(), "dba", p.ID, p.Version, "a test"); err != nil {
 			t.Fatal(err)
 		}
+
 		staged := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
 
 		if got, err := b.Export(t.Context()); err != nil || !strings.Contains(got, "TTL_ENABLE='OFF'") {
@@ -129,14 +140,18 @@ func TestExportKeepsWhatIsDisarmedOff(t *testing.T) {
 	})
 }
 
-// What was paused or limited stays so when it comes back: a policy is switched on only behind its pause, and its dates are read in the same zone.
+// What was paused or limited stays so when it comes back: a policy is switched on only behind its
+// pause, and its dates are read in the same zone.
 func TestExportKeepsPausesAndSettings(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
 		over := time.Now().Add(-time.Hour)
 		for _, err := range []error{
-			b.Set(t.Context(), "dba", map[string]string{setting.DeleteRowsLimit: "500", setting.JobEnable: "OFF", setting.DefaultTimeZone: "Europe/Berlin"}),
+			b.Set(t.Context(), "dba", map[string]string{
+				setting.DeleteRowsLimit: "500", setting.JobEnable: "OFF",
+				setting.DefaultTimeZone: "Europe/Berlin",
+			}),
 			b.Pause(t.Context(), "dba@%", PauseAll, "", time.Time{}),
 			b.Pause(t.Context(), "ann@%", p.ID, "", time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)),
 			b.Pause(t.Context(), "bob@%", b.declare(t, b.table(t, "b")).ID, "", over),
@@ -145,14 +160,17 @@ func TestExportKeepsPausesAndSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		got, err := b.Export(t.Context())
 		zone := "-- dates are in zone UTC, from the server\n"
-		want := "SET GLOBAL ttl_job_enable = OFF;\nSET GLOBAL ttl_delete_rows_limit = 500;\nSET GLOBAL ttl_default_time_zone = 'Europe/Berlin';\n" +
+		want := "SET GLOBAL ttl_job_enable = OFF;\nSET GLOBAL ttl_delete_rows_limit = 500;\nSET GLOBAL " +
+			"ttl_default_time_zone = 'Europe/Berlin';\n" +
 			"-- paused by dba@%\nPAUSE TTL;\n" +
 			zone + "-- paused by ann@%, until 2999-01-01 00:00:00+00:00\n" +
 			"ALTER TABLE $.`a` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='OFF' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n" +
 			"PAUSE TTL FOR $.`a`;\nALTER TABLE $.`a` TTL_ENABLE='ON';\n" +
-			zone + "ALTER TABLE $.`b` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
+			zone +
+			"ALTER TABLE $.`b` TTL=`at` + INTERVAL 1 DAY TTL_ENABLE='ON' TTL_JOB_INTERVAL='1h' TTL_TIME_ZONE='UTC';\n"
 		if want = strings.ReplaceAll(want, "$", "`"+b.user+"`"); err != nil || got != want {
 			t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// Values returns all settings. What this version does not know is left out, what nobody has set has its default.
+// Values returns all settings. What this version does not know is left out, what nobody has set has
+// its default.
 func (s *Store) Values(ctx context.Context) (setting.Values, error) {
 	all, err := s.Settings(ctx)
 	return all.Values, err
@@ -23,12 +24,14 @@ func (s *Store) Settings(ctx context.Context) (setting.Reading, error) {
 	if err := s.db.QueryRowContext(ctx, s.sql(selectRevision)).Scan(&revision); err != nil { // before the values
 		return setting.NewReading(0), fmt.Errorf("read the revision of the settings: %w", err)
 	}
+
 	all := setting.NewReading(revision)
 
 	rows, err := s.db.QueryContext(ctx, s.sql(selectSettings))
 	if err != nil {
 		return all, fmt.Errorf("read settings: %w", err)
 	}
+
 	_, err = collect(rows, func(r *sql.Rows) (struct{}, error) {
 		var name, value string
 		if err := r.Scan(&name, &value); err != nil {
@@ -37,11 +40,13 @@ func (s *Store) Settings(ctx context.Context) (setting.Reading, error) {
 		all.Take(name, value)
 		return struct{}{}, nil
 	})
+
 	return all, err
 }
 
-// Set stores values that Check has returned, by name, all or none of them. Once it has answered no further row goes by the values
-// before, on any node: each batch that was planned is barred, and tasks are given only to workers that have read the new ones.
+// Set stores values that Check has returned, by name, all or none of them. Once it has answered no
+// further row goes by the values before, on any node: each batch that was planned is barred, and
+// tasks are given only to workers that have read the new ones.
 func (s *Store) Set(ctx context.Context, actor string, values map[string]string) error {
 	return s.tx(ctx, "set", func(tx *sql.Tx) error {
 		if err := s.newRevision(ctx, tx); err != nil {
@@ -50,14 +55,20 @@ func (s *Store) Set(ctx context.Context, actor string, values map[string]string)
 		if err := s.endOutdated(ctx, tx, values); err != nil {
 			return err
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if _, err := s.exec(ctx, tx, upsertSetting, name, values[name], actor); err != nil {
 				return err
 			}
-			if err := s.record(ctx, tx, Event{Kind: EventSetting, Actor: actor, Text: name + " = " + cmp.Or(values[name], "DEFAULT")}); err != nil {
+			if err := s.record(ctx, tx,
+				Event{
+					Kind: EventSetting, Actor: actor,
+					Text: name + " = " + cmp.Or(values[name], "DEFAULT"),
+				}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -71,8 +82,8 @@ func (s *Store) newRevision(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// endOutdated ends the jobs that can not go on by new values: all when they are switched off, and when one changes that is written
-// into each of them.
+// endOutdated ends the jobs that can not go on by new values: all when they are switched off, and
+// when one changes that is written into each of them.
 func (s *Store) endOutdated(ctx context.Context, tx *sql.Tx, values map[string]string) error {
 	if values[setting.JobEnable] == "OFF" {
 		return s.endJobs(ctx, tx, PauseAll, JobCancelled, setting.JobEnable+" is OFF")
@@ -83,6 +94,7 @@ func (s *Store) endOutdated(ctx context.Context, tx *sql.Tx, values map[string]s
 		if !given {
 			continue
 		}
+
 		before, err := s.value(ctx, tx, name)
 		if err != nil {
 			return err
@@ -91,6 +103,7 @@ func (s *Store) endOutdated(ctx context.Context, tx *sql.Tx, values map[string]s
 			return s.replanJobs(ctx, tx, name+" was changed")
 		}
 	}
+
 	return nil
 }
 
@@ -115,9 +128,11 @@ func (s *Store) Seed(ctx context.Context, actor string, values map[string]string
 			}
 			stored += n
 		}
+
 		if stored == 0 {
 			return nil
 		}
+
 		return s.newRevision(ctx, tx)
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Client is who asks for a change, and on which connection: a stage is settled only when that is gone.
+// Client is who asks for a change, and on which connection: a stage is settled only when that is
+// gone.
 type Client struct {
 	Account    string    // user@host as the server knows it
 	Server     string    // Key of the server it is on
@@ -21,10 +22,12 @@ type IntentKind string
 
 // The kinds of DDL a policy follows.
 const (
-	IntentCreate   IntentKind = "create"   // CREATE TABLE with a rule, or LIKE a table with one
-	IntentReplace  IntentKind = "replace"  // CREATE OR REPLACE TABLE; without a rule the policy goes
-	IntentAlter    IntentKind = "alter"    // ALTER that is not pure TTL, OPTIMIZE, REPAIR, EXCHANGE PARTITION, CREATE and DROP INDEX
-	IntentRename   IntentKind = "rename"   // RENAME TABLE, one intent per pair in the order written; ALTER … RENAME is an alter with To
+	IntentCreate  IntentKind = "create"  // CREATE TABLE with a rule, or LIKE a table with one
+	IntentReplace IntentKind = "replace" // CREATE OR REPLACE TABLE; without a rule the policy goes
+	// ALTER that is not pure TTL, OPTIMIZE, REPAIR, EXCHANGE PARTITION, CREATE and DROP INDEX
+	IntentAlter IntentKind = "alter"
+	// RENAME TABLE, one intent per pair in the order written; ALTER … RENAME is an alter with To
+	IntentRename   IntentKind = "rename"
 	IntentDrop     IntentKind = "drop"     // DROP TABLE, DROP DATABASE
 	IntentTruncate IntentKind = "truncate" // TRUNCATE TABLE
 )
@@ -37,15 +40,15 @@ type Intent struct {
 	Rule  *Rule      `json:"rule,omitempty"` // new rule; nil keeps the one there is
 	// Remove takes the policy away (REMOVE TTL beside other specs).
 	Remove bool `json:"remove,omitempty"`
-	// Declares says that the TTL column of Rule was named anew (TTL = … was said), and is not merely the old one under
-	// another name.
+	// Declares says that the TTL column of Rule was named anew (TTL = … was said), and is not
+	// merely the old one under another name.
 	Declares bool `json:"declares,omitempty"`
 	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
 	Arm bool `json:"arm,omitempty"`
 	// Hold waits for approval whatever the brake says: the clause came from a dump.
 	Hold bool `json:"hold,omitempty"`
-	// Imports says by what words the DDL brings rows in that were not there. They are never covered by an approval given before, nor by the
-	// cutoff of a job that runs.
+	// Imports says by what words the DDL brings rows in that were not there. They are never covered
+	// by an approval given before, nor by the cutoff of a job that runs.
 	Imports string `json:"imports,omitempty"`
 	// Redates says that the DDL may give the rows other dates under the name of the TTL column.
 	Redates bool `json:"redates,omitempty"`
@@ -76,15 +79,19 @@ type StageInfo struct {
 type stageIntent struct {
 	Intent
 	Account string `json:"account"`
-	// Before is the state to go back to; empty for a new policy. Its reason and approval come back with it.
+	// Before is the state to go back to; empty for a new policy. Its reason and approval come back
+	// with it.
 	Before       PolicyState `json:"before,omitempty"`
 	BeforeReason string      `json:"before_reason,omitempty"`
 	Approved     bool        `json:"approved,omitempty"`
-	// Stranger says why a dormant policy's table was another one already before the DDL; empty if it was not.
+	// Stranger says why a dormant policy's table was another one already before the DDL; empty if
+	// it was not.
 	Stranger string `json:"stranger,omitempty"`
-	// Altered says that the table was altered around the proxy before the DDL: its columns may hold other dates.
+	// Altered says that the table was altered around the proxy before the DDL: its columns may hold
+	// other dates.
 	Altered bool `json:"altered,omitempty"`
-	// Ask says why the table may have held other rows already before the DDL: the policy waits for approval; empty if it did not.
+	// Ask says why the table may have held other rows already before the DDL: the policy waits for
+	// approval; empty if it did not.
 	Ask string `json:"ask,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity []Identity `json:"identity,omitempty"`

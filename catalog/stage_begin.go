@@ -10,8 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock. One of Commit, Discard and
-// Settle ends it; if none is called, Sweep does when the client's connection is gone.
+// Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock.
+// One of Commit, Discard and Settle ends it; if none is called, Sweep does when the client's
+// connection is gone.
 type Staged struct {
 	// Warnings are what the client should know about how it ended.
 	Warnings []string
@@ -23,8 +24,9 @@ type Staged struct {
 // Empty reports whether the DDL touches no policy. Ending it is not needed then.
 func (g *Staged) Empty() bool { return len(g.ids) == 0 }
 
-// Stage stops the policies a DDL is about to touch, and writes down what is to become of them. It is committed when Stage
-// returns: whatever happens to this process, the client or the server, no row is deleted under the old rule until somebody has looked.
+// Stage stops the policies a DDL is about to touch, and writes down what is to become of them. It
+// is committed when Stage returns: whatever happens to this process, the client or the server, no
+// row is deleted under the old rule until somebody has looked.
 func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
 	intents = s.compose(intents)
 	staged, err := s.stage(ctx, who, intents)
@@ -42,6 +44,7 @@ func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Stage
 		if policies[i], err = s.Policy(ctx, in.Table); err != nil && !errors.Is(err, ErrNoPolicy) {
 			return nil, err
 		}
+
 		seen, err := s.Look(ctx, in.Table)
 		if err != nil {
 			return nil, err
@@ -50,10 +53,12 @@ func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Stage
 			return nil, err
 		}
 	}
+
 	newest, err := s.newest(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	staged := &Staged{store: s}
 	err = s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
 		staged.ids = nil
@@ -66,13 +71,15 @@ func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Stage
 				staged.ids = append(staged.ids, id)
 			}
 		}
+
 		return nil
 	})
+
 	return staged, err
 }
 
-// txAlone is tx for a change that cannot be made while another statement is changing the table. When one is in the way its client
-// may be gone for good, so it looks, and tries once more.
+// txAlone is tx for a change that cannot be made while another statement is changing the table.
+// When one is in the way its client may be gone for good, so it looks, and tries once more.
 func (s *Store) txAlone(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	err := s.tx(ctx, doing, fn)
 	if !errors.Is(err, ErrTableInDDL) {
@@ -84,7 +91,8 @@ func (s *Store) txAlone(ctx context.Context, doing string, fn func(*sql.Tx) erro
 	return s.tx(ctx, doing, fn)
 }
 
-// compose gives each table one intent: a chain of renames becomes one from the first name to the last.
+// compose gives each table one intent: a chain of renames becomes one from the first name to the
+// last.
 func (s *Store) compose(intents []Intent) []Intent {
 	var out []Intent
 	for _, in := range intents {
@@ -93,19 +101,26 @@ func (s *Store) compose(intents []Intent) []Intent {
 			to := s.stored(*in.To)
 			in.To = &to
 		}
-		earlier := slices.IndexFunc(out, func(o Intent) bool { return o.Kind == IntentRename && o.target() == in.Table })
+
+		earlier := slices.IndexFunc(out,
+			func(o Intent) bool { return o.Kind == IntentRename && o.target() == in.Table })
 		if in.Kind == IntentRename && earlier >= 0 {
 			out[earlier].To, out[earlier].Dormant = in.To, in.Dormant
 			continue
 		}
+
 		out = append(out, in)
 	}
+
 	return out
 }
 
-// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there is neither. What was seen of the
-// table belongs to the policy that was read before it; another one by now is about a table that was not looked at.
-func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, was compared, read Policy, newest origin) (uint64, error) {
+// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there
+// is neither. What was seen of the table belongs to the policy that was read before it; another one
+// by now is about a table that was not looked at.
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, was compared, read Policy,
+	newest origin,
+) (uint64, error) {
 	seen := was.seen
 	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities, Origin: originOf(newest, seen)}
 	if seen.Exists {
@@ -125,29 +140,35 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 		if err != nil {
 			return 0, err
 		}
+
 		d := Declaration{Table: in.Table, Rule: *in.Rule, Hold: in.Hold}
-		id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
+		id, err := s.insertPolicy(ctx, tx, who.Account,
+			newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
 		if isServerError(err, ddl.CodeDuplicateKey) {
 			err = ErrTableInDDL // somebody else was faster
 		}
+
 		return id, err
 	case err != nil:
 		return 0, err
 	case old.Stage != nil:
 		return 0, ErrTableInDDL
 	}
+
 	intent.Before, intent.BeforeReason, intent.Approved = old.State, old.Reason, old.Approved()
 	intent.notice(old.State, was)
 	return old.ID, s.stop(ctx, tx, who, old, intent)
 }
 
-// notice makes the policy come back disarmed when the table was another one already before this DDL, waiting for approval when it may hold
-// other rows, with partitions held that were exchanged, and without its approval when it was altered. A dormant one stays what it is,
-// and gives nothing to a name.
+// notice makes the policy come back disarmed when the table was another one already before this
+// DDL, waiting for approval when it may hold other rows, with partitions held that were exchanged,
+// and without its approval when it was altered. A dormant one stays what it is, and gives nothing
+// to a name.
 func (i *stageIntent) notice(state PolicyState, was compared) {
 	if state != PolicyArmed && state != PolicyDormant {
 		return
 	}
+
 	switch {
 	case was.How > Changed && state == PolicyDormant:
 		i.Stranger = was.Why
@@ -156,6 +177,7 @@ func (i *stageIntent) notice(state PolicyState, was compared) {
 	default:
 		i.Identity = was.Now // with what is held from now on
 	}
+
 	if was.How == Unsure && state == PolicyArmed {
 		i.Ask = was.Why
 	}
@@ -172,11 +194,13 @@ func (s *Store) stop(ctx context.Context, tx *sql.Tx, who Client, old Policy, in
 	if err := s.bar(ctx, tx, old.ID); err != nil {
 		return err
 	}
+
 	reason := fmt.Sprintf("a statement of connection %d is changing the table", who.Connection)
-	n, err := s.exec(ctx, tx, stagePolicy, reason, columns.server, columns.boot, columns.connection, columns.node, columns.intent,
-		old.ID, old.Version)
+	n, err := s.exec(ctx, tx, stagePolicy, reason, columns.server, columns.boot, columns.connection, columns.node,
+		columns.intent, old.ID, old.Version)
 	if err == nil && n == 0 {
 		err = ErrPolicyChanged
 	}
+
 	return err
 }

@@ -15,18 +15,20 @@ const (
 	unclear
 )
 
-// Commit gives the policies what the DDL intended, with the new identity of each table. Call it after the server's OK.
+// Commit gives the policies what the DDL intended, with the new identity of each table. Call it
+// after the server's OK.
 func (g *Staged) Commit(ctx context.Context) error {
 	return g.end(ctx, believe)
 }
 
-// Discard gives the policies back what they were. Call it after the server's error, when it means that nothing happened at all.
+// Discard gives the policies back what they were. Call it after the server's error, when it means
+// that nothing happened at all.
 func (g *Staged) Discard(ctx context.Context) error {
 	return g.end(ctx, func(Policy, looks) outcome { return refused })
 }
 
-// Settle looks at each table to see whether the DDL has happened. Call it after an error of a statement that may have been
-// done in part, or when no answer has come.
+// Settle looks at each table to see whether the DDL has happened. Call it after an error of a
+// statement that may have been done in part, or when no answer has come.
 func (g *Staged) Settle(ctx context.Context) error {
 	return g.end(ctx, judge)
 }
@@ -44,7 +46,9 @@ func (g *Staged) end(ctx context.Context, decide func(Policy, looks) outcome) er
 	return err
 }
 
-func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, looks) outcome) (warnings []string, err error) {
+func (s *Store) conclude(ctx context.Context, ids []uint64,
+	decide func(Policy, looks) outcome,
+) (warnings []string, err error) {
 	var staged []Policy
 	after := looks{}
 	for _, id := range ids {
@@ -55,23 +59,29 @@ func (s *Store) conclude(ctx context.Context, ids []uint64, decide func(Policy, 
 		if p.Stage == nil {
 			return nil, fmt.Errorf("end stage of %s: %w", p.Table, ErrPolicyChanged)
 		}
+
 		for _, t := range []Table{p.Table, p.Stage.target()} {
 			if err := s.lookOnce(ctx, after, t); err != nil {
 				return nil, err
 			}
 		}
+
 		if p.Stage.found, err = s.trace(ctx, p, after[p.Stage.target()]); err != nil {
 			return nil, fmt.Errorf("end stage of %s: %w", p.Table, err)
 		}
+
 		staged = append(staged, p)
 	}
+
 	ends := make([]ending, len(staged))
 	for i, p := range staged {
 		ends[i] = endingOf(p, decide(p, after), after)
 	}
+
 	if ends, err = s.settleNames(ctx, ends, after); err != nil {
 		return nil, fmt.Errorf("end stage: %w", err)
 	}
+
 	err = s.tx(ctx, "end stage", func(tx *sql.Tx) error { return s.writeEndings(ctx, tx, ends) })
 	return warningsOf(ends), err
 }
@@ -107,9 +117,11 @@ type ending struct {
 	text   string
 	done   bool // the DDL has happened
 	moved  bool // the DDL renamed its table
-	// anew says that the table holds rows, or dates, that were not there before: no approval covers them, and no job that runs.
+	// anew says that the table holds rows, or dates, that were not there before: no approval covers
+	// them, and no job that runs.
 	anew bool
-	// require says why the policy waits for approval from now on; empty for no other reason than before.
+	// require says why the policy waits for approval from now on; empty for no other reason than
+	// before.
 	require string
 	// swapped says that another table has taken the name, and the policy stays with the name.
 	swapped  bool
@@ -123,13 +135,17 @@ type ending struct {
 // endingOf decides what becomes of a policy, without looking at the others.
 func endingOf(p Policy, o outcome, after looks) ending {
 	g := p.Stage
-	e := ending{policy: p, table: p.Table, seen: after[p.Table], rule: p.Rule, state: g.Before, reason: g.BeforeReason, kind: EventFollowed}
+	e := ending{
+		policy: p, table: p.Table, seen: after[p.Table], rule: p.Rule, state: g.Before, reason: g.BeforeReason,
+		kind: EventFollowed,
+	}
 	switch {
 	case g.Hold && o != refused:
 		e.require = fromDump
 	case !g.Arm && g.Kind != IntentTruncate: // which leaves none of the rows that are asked about
 		e.require = g.Ask
 	}
+
 	switch o {
 	case refused:
 		e.text = fmt.Sprintf("%s did not happen", g.Kind)
@@ -146,6 +162,7 @@ func endingOf(p Policy, o outcome, after looks) ending {
 		return e
 	case happened:
 	}
+
 	return e.followed(after)
 }
 
@@ -157,6 +174,7 @@ func (e ending) followed(after looks) ending {
 		e.state, e.kind = "", EventDropped
 		return e
 	}
+
 	e.table = g.target()
 	e.moved = e.table != e.policy.Table
 	e.seen = after[e.table]
@@ -169,6 +187,7 @@ func (e ending) followed(after looks) ending {
 	if g.Rule != nil {
 		e.rule, e.kind, e.text = *g.Rule, EventChanged, g.Rule.String()
 	}
+
 	e.anew = g.Imports != "" || g.Redates || g.Kind == IntentReplace
 	if g.Imports != "" {
 		e.require = "rows were brought in by " + g.Imports
@@ -178,6 +197,7 @@ func (e ending) followed(after looks) ending {
 		e.anew, e.require, e.kind, e.text = true, why, EventBraked, why
 		e.warning = "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + why
 	}
+
 	switch {
 	case !e.seen.Exists:
 		return e.disarm("the table does not exist any more")
@@ -195,6 +215,7 @@ func (e ending) followed(after looks) ending {
 	case g.Arm:
 		e.state, e.reason = PolicyArmed, ""
 	}
+
 	return e
 }
 

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// settleNames decides what becomes of policies whose tables have taken other names, or were copied. The name decides: a copy brings its
-// columns and nothing else, a name without a policy wakes none, and what is paused, held or off stays so.
+// settleNames decides what becomes of policies whose tables have taken other names, or were copied.
+// The name decides: a copy brings its columns and nothing else, a name without a policy wakes none,
+// and what is paused, held or off stays so.
 func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]ending, error) {
 	for i := range ends {
 		if err := s.remember(ctx, &ends[i], after); err != nil {
@@ -20,10 +21,12 @@ func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]
 			return nil, err
 		}
 	}
+
 	for i := range ends {
 		if !ends[i].takesNameAsleep() {
 			continue
 		}
+
 		other, err := s.settleSleeper(ctx, ends, i, after)
 		if err != nil {
 			return nil, err
@@ -32,11 +35,13 @@ func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]
 			ends = append(ends, *other)
 		}
 	}
+
 	yieldNames(ends)
 	return ends, s.bindNames(ctx, ends)
 }
 
-// yieldNames ends each policy that would stay with a name which the table of another one has taken: its own is not there.
+// yieldNames ends each policy that would stay with a name which the table of another one has taken:
+// its own is not there.
 func yieldNames(ends []ending) {
 	for i := range ends {
 		stays := &ends[i]
@@ -45,7 +50,8 @@ func yieldNames(ends []ending) {
 		}
 		for _, in := range ends {
 			if in.moved && in.state != "" && in.table == stays.table {
-				stays.state, stays.kind, stays.text = "", EventDropped, fmt.Sprintf("the table of %s has taken its name", in.policy.Table)
+				stays.state, stays.kind, stays.text = "", EventDropped,
+					fmt.Sprintf("the table of %s has taken its name", in.policy.Table)
 				stays.warning = fmt.Sprintf("the TTL policy of %s is gone: %s", stays.table, stays.text)
 			}
 		}
@@ -57,8 +63,8 @@ func (e *ending) takesNameAsleep() bool {
 	return e.moved && e.state == PolicyDormant && !e.policy.Stage.Dormant
 }
 
-// remember reads what a dormant policy knows, and what one knows that falls asleep now. A name that another table has taken is no
-// policy's to come back to.
+// remember reads what a dormant policy knows, and what one knows that falls asleep now. A name that
+// another table has taken is no policy's to come back to.
 func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error) {
 	g := e.policy.Stage
 	anew := e.done && (g.Declares || g.Kind == IntentCreate || g.Kind == IntentReplace)
@@ -70,12 +76,14 @@ func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error
 	case e.state == PolicyDormant && e.moved && !after[e.policy.Table].Exists:
 		e.dormancy = dormancy{home: e.policy.Table, state: g.Before, reason: g.BeforeReason, approved: g.Approved}
 	}
+
 	if g.Altered || g.Redates {
 		e.dormancy.approved = false
 	}
 	if g.Redates {
 		e.dormancy.Copy = Copy{} // it does not hold the dates of its origin
 	}
+
 	return err
 }
 
@@ -87,7 +95,8 @@ func (e ending) sleep() ending {
 		e.state, e.reason, e.kind = PolicyDormant, g.BeforeReason, EventDormant
 		return e
 	case e.moved:
-		return e.rest(fmt.Sprintf("the table has left the name %s for that of an online schema change's copy", e.policy.Table))
+		return e.rest(fmt.Sprintf("the table has left the name %s for that of an online schema change's copy",
+			e.policy.Table))
 	default:
 		return e.rest("its name is that of an online schema change's copy")
 	}
@@ -99,6 +108,7 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 	if copied == nil || e.state == "" || !e.done {
 		return nil
 	}
+
 	origin, err := s.PolicyByID(ctx, copied.Of)
 	if errors.Is(err, ErrNoPolicy) {
 		*e = e.rest("the TTL of the table that it was copied from is gone")
@@ -107,12 +117,14 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 	if err != nil {
 		return err
 	}
+
 	e.bound = append(e.bound, origin)
 
 	state, why := origin.State, origin.Reason
 	if origin.State == PolicyStopped {
 		state, why = origin.Stage.Before, origin.Stage.BeforeReason
 	}
+
 	switch {
 	case e.state != PolicyArmed:
 	case state != PolicyArmed:
@@ -120,6 +132,7 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 	case !origin.Rule.Equal(e.rule):
 		*e = e.rest(fmt.Sprintf("the TTL of %s has changed while the table was copied from it", origin.Table))
 	}
+
 	return nil
 }
 
@@ -131,23 +144,28 @@ func (e ending) rest(why string) ending {
 	return e
 }
 
-// settleSleeper decides about a table with a dormant policy that has taken a name. It returns the ending of a policy that was not part of
-// the statement and is concerned.
+// settleSleeper decides about a table with a dormant policy that has taken a name. It returns the
+// ending of a policy that was not part of the statement and is concerned.
 func (s *Store) settleSleeper(ctx context.Context, ends []ending, i int, after looks) (*ending, error) {
 	in := &ends[i]
-	if out := slices.IndexFunc(ends, func(o ending) bool { return o.moved && o.policy.Table == in.table && o.policy.ID != in.policy.ID }); out >= 0 {
+	if out := slices.IndexFunc(ends,
+		func(o ending) bool { return o.moved && o.policy.Table == in.table && o.policy.ID != in.policy.ID }); out >= 0 {
 		keepName(&ends[out], in, after)
 		return nil, nil //nolint:nilnil // nobody else is concerned
 	}
-	if stale, err := s.policy(ctx, s.db, in.table); err == nil && !slices.ContainsFunc(ends, func(e ending) bool { return e.policy.ID == stale.ID }) {
+
+	if stale, err := s.policy(ctx, s.db, in.table); err == nil &&
+		!slices.ContainsFunc(ends, func(e ending) bool { return e.policy.ID == stale.ID }) {
 		return s.outlived(stale, in, after), nil
 	} else if err != nil && !errors.Is(err, ErrNoPolicy) {
 		return nil, err
 	}
+
 	if in.dormancy.home == in.table && in.policy.Stage.Stranger == "" {
 		in.comeHome()
 		return nil, nil //nolint:nilnil // nobody else is concerned
 	}
+
 	out, err := s.awayFrom(ctx, in, after)
 	if err != nil {
 		return nil, err
@@ -160,6 +178,7 @@ func (s *Store) settleSleeper(ctx context.Context, ends []ending, i int, after l
 		*in = in.disarm(why)
 		return nil, nil //nolint:nilnil // nobody else is concerned
 	}
+
 	*in = in.rest(fmt.Sprintf("the table has taken the name %s, which had no TTL", in.table))
 	return nil, nil //nolint:nilnil // nobody else is concerned
 }
@@ -171,12 +190,13 @@ func (e *ending) comeHome() {
 	e.state, e.reason = g.Before, g.BeforeReason
 }
 
-// awayFrom returns the policy of the name that a copy has taken, if its table has left that name in an earlier statement, as in a
-// cut-over of two steps.
+// awayFrom returns the policy of the name that a copy has taken, if its table has left that name in
+// an earlier statement, as in a cut-over of two steps.
 func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending, error) {
 	if in.dormancy.Of == 0 {
 		return nil, nil //nolint:nilnil // it is nobody's copy
 	}
+
 	p, err := s.PolicyByID(ctx, in.dormancy.Of)
 	if errors.Is(err, ErrNoPolicy) {
 		return nil, nil //nolint:nilnil // the origin is gone
@@ -184,6 +204,7 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 	if err != nil || p.State != PolicyDormant {
 		return nil, err
 	}
+
 	left, err := s.dormancy(ctx, s.db, p.ID)
 	if err != nil || left.home != in.table {
 		return nil, err
@@ -191,6 +212,7 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 	if err := s.lookOnce(ctx, after, p.Table); err != nil {
 		return nil, err
 	}
+
 	known, err := s.identities(ctx, s.db, selectIdentities, p.ID, after[p.Table].Server)
 	if err != nil {
 		return nil, err
@@ -198,12 +220,13 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 	if c := Compare(p.Shape, p.Rule.Column, known, after[p.Table]); c.How > Changed {
 		after[p.Table] = Seen{} // what has its name now is none of ours
 	}
+
 	p.Stage = in.policy.Stage.alike(p.Table, left.state, left.reason, left.approved)
 	return &ending{policy: p, table: p.Table, seen: after[p.Table], rule: p.Rule, moved: true}, nil
 }
 
-// outlived ends the policy of a name whose table has vanished behind our back, so that nobody knows whether what a copy brings is meant
-// to go on: it stays with the name, and a person has to look.
+// outlived ends the policy of a name whose table has vanished behind our back, so that nobody knows
+// whether what a copy brings is meant to go on: it stays with the name, and a person has to look.
 func (s *Store) outlived(p Policy, in *ending, after looks) *ending {
 	in.state, in.kind = "", EventDropped
 	in.text = fmt.Sprintf("the name %s has a policy", in.table)
@@ -220,12 +243,14 @@ func (s *Store) outlived(p Policy, in *ending, after looks) *ending {
 // alike is a stage of the same client for a policy that was not part of the statement.
 func (i *StageInfo) alike(t Table, before PolicyState, reason string, approved bool) *StageInfo {
 	return &StageInfo{Client: i.Client, At: i.At, stageIntent: stageIntent{
-		Intent: Intent{Kind: i.Kind, Table: t}, Account: i.Account, Before: before, BeforeReason: reason, Approved: approved,
+		Intent: Intent{Kind: i.Kind, Table: t}, Account: i.Account, Before: before, BeforeReason: reason,
+		Approved: approved,
 	}}
 }
 
-// keepName leaves the policy of a name with the name when a table with a dormant policy takes it: rule, pause, hold, approval and history
-// stay what they are. Only the TTL column follows what was done to the copy. The copy's policy sleeps on with the table that has left.
+// keepName leaves the policy of a name with the name when a table with a dormant policy takes it:
+// rule, pause, hold, approval and history stay what they are. Only the TTL column follows what was
+// done to the copy. The copy's policy sleeps on with the table that has left.
 func keepName(out, in *ending, after looks) {
 	name, left := in.table, out.table
 	g := out.policy.Stage
@@ -233,42 +258,53 @@ func keepName(out, in *ending, after looks) {
 	out.moved = out.policy.Table != name
 	out.state, out.reason = g.Before, g.BeforeReason
 	out.kind, out.text = EventFollowed, fmt.Sprintf("the table was replaced by %s", in.policy.Table)
+
 	column, same, why := columnBrought(out, in)
 	if why == "" && columnLine(linesOf(out.seen.Shape), quotedColumn(out.seen.Shape, column)) == "" {
 		why = "column " + column + " is gone"
 	}
+
 	switch {
 	case why == "":
 		out.rule.Column = column
 		out.anew = !same
 	case out.state == PolicyArmed:
 		*out = out.disarm(why)
-		out.warning = "the TTL policy of " + name.String() + " is disarmed: " + why + "; look at it, then ALTER TABLE … TTL_ENABLE='ON'"
+		out.warning = "the TTL policy of " + name.String() + " is disarmed: " + why +
+			"; look at it, then ALTER TABLE … TTL_ENABLE='ON'"
 	}
+
 	if out.warning == "" && in.overruled(out.policy.Rule) {
-		out.warning = fmt.Sprintf("the TTL of %s stays what it was (%s); that of the copy was not taken over", name, out.rule)
+		out.warning = fmt.Sprintf("the TTL of %s stays what it was (%s); that of the copy was not taken over", name,
+			out.rule)
 	}
 
 	in.table, in.seen, in.moved = left, after[left], left != in.policy.Table
-	in.rule, in.dormancy = out.policy.Rule, dormancy{Copy: Copy{Of: out.policy.ID, Version: out.policy.Version + 1, Column: out.rule.Column}}
+	in.rule, in.dormancy = out.policy.Rule, dormancy{Copy: Copy{
+		Of: out.policy.ID, Version: out.policy.Version + 1,
+		Column: out.rule.Column,
+	}}
 	in.state, in.kind, in.warning = PolicyDormant, EventDormant, ""
 	in.reason = asleep(fmt.Sprintf("the table has given its name to %s", name))
 	in.text = in.reason
+
 	in.bound = append(in.bound, out.policy)
 	if !in.seen.Exists {
 		in.state, in.kind, in.text = "", EventDropped, "the table that it was to sleep on is gone"
 	}
 }
 
-// overruled reports whether the copy said something else than the policy that stays, but for the name of the column.
+// overruled reports whether the copy said something else than the policy that stays, but for the
+// name of the column.
 func (e *ending) overruled(by Rule) bool {
 	rule := e.policy.Rule
 	rule.Column = by.Column
 	return !rule.Equal(by)
 }
 
-// columnBrought returns what the TTL column of a name is called in the table that has taken it. same says that the table is a copy of the
-// one that it replaces, so that an approval holds for it as well. When nobody can know the column, why says so.
+// columnBrought returns what the TTL column of a name is called in the table that has taken it.
+// same says that the table is a copy of the one that it replaces, so that an approval holds for it
+// as well. When nobody can know the column, why says so.
 func columnBrought(out, in *ending) (column string, same bool, why string) {
 	was := out.policy.Rule.Column
 	tie := in.dormancy.Copy
@@ -281,27 +317,36 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	case tied:
 		return "", false, fmt.Sprintf("its TTL column was changed from %s to %s while a copy was made", tie.Column, was)
 	case !strings.EqualFold(in.rule.Column, was):
-		return "", false, fmt.Sprintf("the table that took its name was not copied from this one, and has its TTL on column %s", in.rule.Column)
+		return "", false,
+			fmt.Sprintf("the table that took its name was not copied from this one, and has its TTL on column %s",
+				in.rule.Column)
 	}
+
 	before := columnLine(linesOf(out.policy.Shape), quotedColumn(out.policy.Shape, was))
 	if now := columnLine(linesOf(out.seen.Shape), quotedColumn(out.seen.Shape, was)); !strings.EqualFold(before, now) {
-		return "", false, fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s", now, before)
+		return "", false,
+			fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s", now,
+				before)
 	}
+
 	return was, false, ""
 }
 
-// bindNames lets pauses, missing approvals and TTL_ENABLE='OFF' stay with their names, where tables with policies of their own trade places.
+// bindNames lets pauses, missing approvals and TTL_ENABLE='OFF' stay with their names, where tables
+// with policies of their own trade places.
 func (s *Store) bindNames(ctx context.Context, ends []ending) error {
 	for i := range ends {
 		in := &ends[i]
 		if !in.moved || in.state == "" {
 			continue
 		}
+
 		for _, out := range ends {
 			if out.policy.Table == in.table && out.policy.ID != in.policy.ID {
 				in.bound = append(in.bound, out.policy)
 			}
 		}
+
 		stale, err := s.policy(ctx, s.db, in.table)
 		switch {
 		case errors.Is(err, ErrNoPolicy):
@@ -327,6 +372,7 @@ func (s *Store) shareHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 		if err != nil {
 			return err
 		}
+
 		paused, err := s.exec(ctx, tx, sharePause, other.ID, e.policy.ID)
 		if err != nil {
 			return err
@@ -339,14 +385,19 @@ func (s *Store) shareHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 		}
 		if !enabled && e.rule.Enabled && !e.policy.Stage.Arm {
 			e.rule.Enabled = false
-			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s is off, as that of %s is: ALTER TABLE %[1]s TTL_ENABLE='ON'", e.table, other.Table))
+			e.shared = append(e.shared,
+				fmt.Sprintf("the TTL of %s is off, as that of %s is: ALTER TABLE %[1]s TTL_ENABLE='ON'", e.table,
+					other.Table))
 		}
 		if required && !e.policy.Approval.Required {
-			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s waits for APPROVE TTL JOB, as that of %s does", e.table, other.Table))
+			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s waits for APPROVE TTL JOB, as that of %s does",
+				e.table, other.Table))
 		}
 		if paused > 0 {
-			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s is paused, as that of %s is: RESUME TTL FOR %[1]s", e.table, other.Table))
+			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s is paused, as that of %s is: RESUME TTL FOR %[1]s",
+				e.table, other.Table))
 		}
 	}
+
 	return nil
 }

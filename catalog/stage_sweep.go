@@ -29,7 +29,8 @@ func judge(p Policy, after looks) outcome {
 	}
 }
 
-// judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed with it.
+// judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed
+// with it.
 func judgeChange(p Policy, old, target Seen) outcome {
 	g := p.Stage
 	sameRule := !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule))
@@ -42,13 +43,15 @@ func judgeChange(p Policy, old, target Seen) outcome {
 		return happened
 	case found == itself && g.To != nil: // others may have renamed it, which on MySQL leaves the time as it was
 		return unclear
-	case found == itself && g.Kind != IntentAlter, found == foreign && old.Exists && shareID(g.Identity, old.Identities):
+	case found == itself && g.Kind != IntentAlter,
+		found == foreign && old.Exists && shareID(g.Identity, old.Identities):
 		return refused
 	case found == remade, found == foreign:
 		return unclear
 	case !old.Exists:
 		return happened
 	}
+
 	altered := !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.difference(old.Shape) != ""
 	switch {
 	case altered && g.before(old, whileBroken):
@@ -69,7 +72,8 @@ func decided(yes bool) outcome {
 	return refused
 }
 
-// judgeRename looks where the table is that bore the old name. What else has one of the two names says nothing.
+// judgeRename looks where the table is that bore the old name. What else has one of the two names
+// says nothing.
 func judgeRename(g *StageInfo, old, target Seen) outcome {
 	switch {
 	case g.Shape == nil:
@@ -85,9 +89,10 @@ func judgeRename(g *StageInfo, old, target Seen) outcome {
 	}
 }
 
-// believe takes the server's OK for what it is: the statement was not refused. Whether it was done to the table that was staged, that
-// table tells: RENAME and ALTER … RENAME do nothing where IF EXISTS finds no table, and say so in a warning only; DROP
-// leaves no table behind, and TRUNCATE one with another id.
+// believe takes the server's OK for what it is: the statement was not refused. Whether it was done
+// to the table that was staged, that table tells: RENAME and ALTER … RENAME do nothing where IF
+// EXISTS finds no table, and say so in a warning only; DROP leaves no table behind, and TRUNCATE
+// one with another id.
 func believe(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], g.target()
@@ -103,13 +108,17 @@ func believe(p Policy, after looks) outcome {
 	return happened
 }
 
-// sameTable reports whether a table is the one that it was under another name. That keeps the InnoDB ids; on MariaDB CREATE_TIME
-// is when the file was touched last.
+// sameTable reports whether a table is the one that it was under another name. That keeps the
+// InnoDB ids; on MariaDB CREATE_TIME is when the file was touched last.
 func sameTable(was, is []Identity) bool {
 	if !hasID(was) && !hasID(is) {
 		return sameIncarnation(was, is)
 	}
-	return slices.EqualFunc(was, is, func(x, y Identity) bool { return x.Partition == y.Partition && x.TableID == y.TableID })
+	return slices.EqualFunc(was, is, func(x,
+		y Identity,
+	) bool {
+		return x.Partition == y.Partition && x.TableID == y.TableID
+	})
 }
 
 // sameIncarnation reports whether a table and its partitions are the ones they were.
@@ -119,17 +128,18 @@ func sameIncarnation(a, b []Identity) bool {
 	})
 }
 
-// abandonedAfter is how long a stage on another server, which nobody can ask, waits for its proxy to come back.
+// abandonedAfter is how long a stage on another server, which nobody can ask, waits for its proxy
+// to come back.
 const abandonedAfter = time.Hour
 
-// Sweep settles the stages whose client is gone, by looking at the tables. It returns how many policies it has settled.
-// Housekeeping calls it; so does Stage when it meets one.
+// Sweep settles the stages whose client is gone, by looking at the tables. It returns how many
+// policies it has settled. Housekeeping calls it; so does Stage when it meets one.
 func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
 	return s.sweep(ctx, s.gone)
 }
 
-// SweepMember settles the stages of clients of another server in front of the same data, by asking it who is there. Where nobody
-// calls it, such a stage waits for its proxy.
+// SweepMember settles the stages of clients of another server in front of the same data, by asking
+// it who is there. Where nobody calls it, such a stage waits for its proxy.
 func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, err error) {
 	there, err := ReadServer(ctx, member)
 	if err != nil || there.Key() == s.Server().Key() {
@@ -144,16 +154,20 @@ func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, e
 }
 
 // sweep settles the stages whose client is gone, as it is told.
-func (s *Store) sweep(ctx context.Context, gone func(context.Context, Client, uint64) (bool, error)) (settled int, err error) {
+func (s *Store) sweep(ctx context.Context,
+	gone func(context.Context, Client, uint64) (bool, error),
+) (settled int, err error) {
 	staged, err := s.policies(ctx, s.db, selectStagedPolicies)
 	if err != nil {
 		return 0, err
 	}
+
 	groups := map[Client][]uint64{}
 	for _, p := range staged {
 		who := p.Stage.Client
 		groups[who] = append(groups[who], p.ID)
 	}
+
 	for who, ids := range groups {
 		ended, err := gone(ctx, who, ids[0])
 		if err != nil {
@@ -162,12 +176,15 @@ func (s *Store) sweep(ctx context.Context, gone func(context.Context, Client, ui
 		if !ended {
 			continue
 		}
+
 		_, err = s.conclude(ctx, ids, judge)
 		if err != nil && !errors.Is(err, ErrPolicyChanged) && !errors.Is(err, ErrNoPolicy) {
 			return settled, err
 		}
+
 		settled += len(ids)
 	}
+
 	return settled, nil
 }
 
@@ -201,7 +218,8 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 // abandoned reports whether the proxy of a stage on another server has been dead for long.
 func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 	var n int
-	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned), policy, abandonedAfter.Microseconds(), s.deadAfter()).Scan(&n)
+	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned), policy, abandonedAfter.Microseconds(),
+		s.deadAfter()).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("look at an old stage: %w", err)
 	}

@@ -46,16 +46,19 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		job := b.job(t, p, 1)
 		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
 		b.wantState(t, "a", PolicyStopped)
 		if _, err := b.ClaimTask(t.Context(), Claim{Node: b.node(t)}); !errors.Is(err, ErrNoTask) {
 			t.Errorf("claim while stopped: got %v, want %v", err, ErrNoTask)
 		}
+
 		b.exec(t, "ALTER TABLE user.a ADD COLUMN note TEXT")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.Policy(t.Context(), p.Table)
 		if err != nil || !got.Armed() || got.Version != 3 || !got.Approved() {
 			t.Errorf("got %+v, %v, want version 3 armed and still approved", got, err)
@@ -72,8 +75,9 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 	})
 }
 
-// TestImportedRowsAreNotApproved brings rows in, in each way that a statement can: neither the approval of before nor a job that runs
-// covers them, also when the client is gone and only a look at the table is left.
+// TestImportedRowsAreNotApproved brings rows in, in each way that a statement can: neither the
+// approval of before nor a job that runs covers them, also when the client is gone and only a look
+// at the table is left.
 func TestImportedRowsAreNotApproved(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -91,11 +95,13 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 				t.Fatal(err)
 			}
+
 			job := b.job(t, p, 1)
 			c.intent.Table = p.Table
 			if err := c.end(b.stage(t, c.intent), t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := b.Policy(t.Context(), p.Table)
 			if err != nil || !got.Armed() || got.Approved() || got.Approval.Required != c.required {
 				t.Errorf("%s: got %+v, %v, want it armed and not approved, required %v", name, got, err, c.required)
@@ -107,12 +113,15 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 				t.Errorf("%s: got %v, want the running job ended", name, err)
 			}
 		}
+
 		p := b.declare(t, b.table(t, "refused"))
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		job := b.job(t, p, 1)
-		if err := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Imports: "EXCHANGE PARTITION"}).Discard(t.Context()); err != nil {
+		if err := b.stage(t,
+			Intent{Kind: IntentAlter, Table: p.Table, Imports: "EXCHANGE PARTITION"}).Discard(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := b.Policy(t.Context(), p.Table); err != nil || !got.Approved() || got.Approval.Required {
@@ -131,9 +140,11 @@ func TestChangeOfTheKeyEndsTheJob(t *testing.T) {
 		job := b.job(t, p, 1)
 		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
 		b.exec(t, "ALTER TABLE user.a MODIFY id VARCHAR(40)")
+
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantState(t, "a", PolicyArmed)
 		if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
 			t.Errorf("got %v, want the job of the old key ended", err)
@@ -147,10 +158,12 @@ func TestDiscardRestoresTheOldRule(t *testing.T) {
 		p := b.declare(t, b.table(t, "a"))
 		job := b.job(t, p, 1)
 		rule := p.Rule
+
 		rule.Unit = "MINUTE"
 		if err := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Rule: &rule}).Discard(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.Policy(t.Context(), p.Table)
 		if err != nil || !got.Armed() || !got.Rule.Equal(p.Rule) || got.Version != 3 {
 			t.Errorf("got %+v, %v, want the old rule armed in version 3", got, err)
@@ -171,9 +184,11 @@ func TestCreateCommitsOrLeavesNothing(t *testing.T) {
 		g := b.stage(t, create("a"))
 		b.wantState(t, "a", PolicyStaged)
 		b.table(t, "a")
+
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		p, err := b.Policy(t.Context(), b.named("a"))
 		if err != nil || !p.Armed() || !p.Approval.Required || p.Approved() {
 			t.Errorf("got %+v, %v, want it armed and waiting for approval", p, err)
@@ -181,6 +196,7 @@ func TestCreateCommitsOrLeavesNothing(t *testing.T) {
 		if err := b.stage(t, create("b")).Discard(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantState(t, "b", "")
 	})
 }
@@ -195,15 +211,18 @@ func TestRenamesFollowTheTables(t *testing.T) {
 		a, c := b.declare(t, b.table(t, "a")), b.table(t, "c")
 		rule := testRule()
 		rule.Unit = "HOUR"
+
 		other, err := b.Declare(t.Context(), b.client(), Declaration{Table: c, Rule: rule})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		g := b.stage(t, rename(b, "a", "x"), rename(b, "c", "a"), rename(b, "x", "c"))
 		b.exec(t, "RENAME TABLE user.a TO user.x, user.c TO user.a, user.x TO user.c")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		for name, want := range map[string]uint64{"a": other.ID, "c": a.ID} {
 			p, err := b.Policy(t.Context(), b.named(name))
 			if err != nil || p.ID != want || !p.Armed() {
@@ -220,34 +239,46 @@ func TestOnlineSchemaChangeKeepsThePolicyWithTheName(t *testing.T) {
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		rule, ghost, old := testRule(), b.named("_t_gho"), b.named("_t_del")
-		g := b.stage(t, Intent{Kind: IntentCreate, Table: ghost, Rule: &rule, Dormant: true, Copy: &Copy{Of: p.ID, Version: p.Version, Column: "at"}})
+		g := b.stage(t, Intent{
+			Kind: IntentCreate, Table: ghost, Rule: &rule, Dormant: true,
+			Copy: &Copy{Of: p.ID, Version: p.Version, Column: "at"},
+		})
 		b.exec(t, "CREATE TABLE user._t_gho LIKE user.t")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantState(t, "_t_gho", PolicyDormant)
 		g = b.stage(t, Intent{Kind: IntentAlter, Table: ghost})
 		b.exec(t, "ALTER TABLE user._t_gho ADD COLUMN extra INT")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		g = b.stage(t, Intent{Kind: IntentRename, Table: p.Table, To: &old}, Intent{Kind: IntentRename, Table: ghost, To: &p.Table})
+
+		g = b.stage(t, Intent{Kind: IntentRename, Table: p.Table, To: &old},
+			Intent{Kind: IntentRename, Table: ghost, To: &p.Table})
 		b.exec(t, "RENAME TABLE user.t TO user._t_del, user._t_gho TO user.t")
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := b.Policy(t.Context(), p.Table)
-		if err != nil || got.ID != p.ID || !got.Armed() || !got.Approved() || !strings.Contains(got.Shape.Columns, "extra") {
+		if err != nil || got.ID != p.ID || !got.Armed() || !got.Approved() ||
+			!strings.Contains(got.Shape.Columns, "extra") {
 			t.Errorf("got %+v, %v, want policy %d armed, approved, on the new table", got, err, p.ID)
 		}
+
 		b.wantState(t, "_t_del", PolicyDormant)
 		b.wantState(t, "_t_gho", "")
 		g = b.stage(t, Intent{Kind: IntentDrop, Table: old})
 		b.exec(t, "DROP TABLE user._t_del")
+
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantState(t, "_t_del", "")
 		b.wantState(t, "t", PolicyArmed)
 	})
@@ -267,7 +298,8 @@ func TestSettleSeesWhichTablesWereDropped(t *testing.T) {
 	})
 }
 
-// TestReplacedTableComesBackDisarmed: what was done around the proxy before a statement is judged as the engine would have judged it.
+// TestReplacedTableComesBackDisarmed: what was done around the proxy before a statement is judged
+// as the engine would have judged it.
 func TestReplacedTableComesBackDisarmed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -277,26 +309,34 @@ func TestReplacedTableComesBackDisarmed(t *testing.T) {
 			why          string
 		}{
 			"emptied": {"(id BIGINT PRIMARY KEY, at DATETIME)", "", PolicyArmed, ""},
-			"filled":  {"(id BIGINT PRIMARY KEY, at DATETIME)", "(1, NOW())", PolicyArmed, "rebuilt or replaced outside ttlproxy"},
+			"filled": {
+				"(id BIGINT PRIMARY KEY, at DATETIME)", "(1, NOW())", PolicyArmed,
+				"rebuilt or replaced outside ttlproxy",
+			},
 			"changed": {"(id BIGINT PRIMARY KEY, at DATE)", "", PolicyDisarmed, "column `at` datetime is now date"},
 		} {
 			p := b.declare(t, b.table(t, name))
 			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 				t.Fatal(err)
 			}
+
 			b.exec(t, "DROP TABLE user."+name)
 			b.exec(t, "CREATE TABLE user."+name+" "+c.columns)
 			if c.row != "" {
 				b.exec(t, "INSERT INTO user."+name+" VALUES "+c.row)
 			}
+
 			g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
 			b.exec(t, "ALTER TABLE user."+name+" ADD COLUMN note TEXT")
 			if err := g.Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := b.Policy(t.Context(), p.Table)
-			if err != nil || got.State != c.state || got.Approved() || !strings.Contains(got.Reason+got.Approval.Reason, c.why) {
-				t.Errorf("%s: got %s %q, approval %+v, %v, want it %s, not approved, and %q", name, got.State, got.Reason, got.Approval, err, c.state, c.why)
+			if err != nil || got.State != c.state || got.Approved() ||
+				!strings.Contains(got.Reason+got.Approval.Reason, c.why) {
+				t.Errorf("%s: got %s %q, approval %+v, %v, want it %s, not approved, and %q", name, got.State,
+					got.Reason, got.Approval, err, c.state, c.why)
 			}
 			if asks := c.state == PolicyArmed && c.why != ""; got.Approval.Required != asks {
 				t.Errorf("%s: got approval %+v, want it required: %v", name, got.Approval, asks)
@@ -314,6 +354,7 @@ func TestOneDDLAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+
 		who := b.client()
 		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
 			t.Fatal(err)
@@ -321,10 +362,12 @@ func TestOneDDLAtATime(t *testing.T) {
 		if _, err := b.Stage(t.Context(), who, []Intent{{Kind: IntentAlter, Table: p.Table}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentDrop, Table: p.Table}}); !errors.Is(err, ErrTableInDDL) {
+		if _, err := b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentDrop, Table: p.Table}}); !errors.Is(err,
+			ErrTableInDDL) {
 			t.Errorf("another DDL: got %v, want %v", err, ErrTableInDDL)
 		}
-		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: p.Rule}); !errors.Is(err, ErrTableInDDL) {
+		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: p.Rule}); !errors.Is(err,
+			ErrTableInDDL) {
 			t.Errorf("a pure TTL change: got %v, want %v", err, ErrTableInDDL)
 		}
 	})
@@ -348,28 +391,74 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 		unit   string
 		late   bool // the statement began a minute before
 	}{
-		{"alter, before", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "", "t", PolicyArmed, "DAY", false},
-		{"alter, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR", false},
-		{"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY", false},
-		{"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t ADD note TEXT", "t", "", "", false},
-		{"drop, before", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY", false},
-		{"drop, after", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "DROP TABLE user.t", "t", "", "", false},
-		{"truncate, before", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "", "t", PolicyArmed, "DAY", false},
-		{"truncate, after", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "TRUNCATE user.t", "t", PolicyArmed, "DAY", false},
+		{
+			"alter, before",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "", "t",
+			PolicyArmed, "DAY", false,
+		},
+		{
+			"alter, after",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} },
+			"ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR", false,
+		},
+		{
+			"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} },
+			"ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY", false,
+		},
+		{
+			"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} },
+			"ALTER TABLE user.t ADD note TEXT", "t", "", "", false,
+		},
+		{
+			"drop, before", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} }, "", "t",
+			PolicyArmed, "DAY", false,
+		},
+		{
+			"drop, after", func(b *bench) Intent { return Intent{Kind: IntentDrop, Table: b.named("t")} },
+			"DROP TABLE user.t", "t", "", "", false,
+		},
+		{
+			"truncate, before", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} }, "",
+			"t", PolicyArmed, "DAY", false,
+		},
+		{
+			"truncate, after", func(b *bench) Intent { return Intent{Kind: IntentTruncate, Table: b.named("t")} },
+			"TRUNCATE user.t", "t", PolicyArmed, "DAY", false,
+		},
 		{"rename, before", renameTU, "", "t", PolicyArmed, "DAY", false},
 		{"rename, after", renameTU, "RENAME TABLE user.t TO user.u", "u", PolicyArmed, "DAY", false},
 		{"create, before", createN, "", "n", "", "", false},
-		{"create, after", createN, "CREATE TABLE user.n (id INT PRIMARY KEY, at DATETIME)", "n", PolicyArmed, "DAY", false},
-		{"alter, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true},
-		{"remove, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true},
-		{"alter with a new name, failed, and renamed directly", renamed, "RENAME TABLE user.t TO user.u", "t", PolicyDisarmed, "DAY", true},
-		{"other alter, failed, and altered directly", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} }, "ALTER TABLE user.t COMMENT 'x'", "t", PolicyArmed, "DAY", true},
+		{
+			"create, after", createN, "CREATE TABLE user.n (id INT PRIMARY KEY, at DATETIME)", "n", PolicyArmed, "DAY",
+			false,
+		},
+		{
+			"alter, failed, and altered directly",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Rule: &newRule} },
+			"ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true,
+		},
+		{
+			"remove, failed, and altered directly",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} },
+			"ALTER TABLE user.t COMMENT 'x'", "t", PolicyDisarmed, "DAY", true,
+		},
+		{
+			"alter with a new name, failed, and renamed directly", renamed, "RENAME TABLE user.t TO user.u", "t",
+			PolicyDisarmed, "DAY", true,
+		},
+		{
+			"other alter, failed, and altered directly",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} },
+			"ALTER TABLE user.t COMMENT 'x'", "t", PolicyArmed, "DAY", true,
+		},
 	}
+
 	onServers(t, func(t *testing.T, b *bench) {
 		for _, c := range cases {
 			b.declare(t, b.table(t, "t"))
 			b.settleClock(t)
 			client := openDB(t, b.cfg)
+
 			who := b.client()
 			if err := client.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&who.Connection); err != nil {
 				t.Fatal(err)
@@ -381,7 +470,8 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 				t.Errorf("%s: swept %d, %v while the client was there", c.name, n, err)
 			}
 			if c.late {
-				b.exec(t, "UPDATE "+b.schema+".policy SET stage_at = stage_at - INTERVAL 1 MINUTE WHERE stage_at IS NOT NULL")
+				b.exec(t, "UPDATE "+b.schema+
+					".policy SET stage_at = stage_at - INTERVAL 1 MINUTE WHERE stage_at IS NOT NULL")
 			}
 			if c.ddl != "" {
 				b.exec(t, c.ddl)
@@ -389,6 +479,7 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 			if err := client.Close(); err != nil {
 				t.Fatal(err)
 			}
+
 			b.sweepUntilDone(t)
 			p, err := b.Policy(t.Context(), b.named(c.table))
 			if err != nil && !errors.Is(err, ErrNoPolicy) {
@@ -397,6 +488,7 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 			if p.State != c.want || p.Rule.Unit != c.unit {
 				t.Errorf("%s: got %q %s %q, want %q %s", c.name, p.State, p.Rule.Unit, p.Reason, c.want, c.unit)
 			}
+
 			for _, name := range []string{"t", "u", "n"} {
 				if err := b.Remove(t.Context(), who, b.named(name)); err != nil && !errors.Is(err, ErrNoPolicy) {
 					t.Fatal(err)
@@ -417,8 +509,8 @@ func createN(b *bench) Intent {
 	return Intent{Kind: IntentCreate, Table: b.named("n"), Rule: &rule}
 }
 
-// settleClock lets the second of the table's creation pass, so that CREATE_TIME tells, although the time of MariaDB's files is up to a
-// tick of the kernel behind the server's clock.
+// settleClock lets the second of the table's creation pass, so that CREATE_TIME tells, although the
+// time of MariaDB's files is up to a tick of the kernel behind the server's clock.
 func (b *bench) settleClock(t *testing.T) {
 	t.Helper()
 	b.scalar(t, "SELECT SLEEP(1 - MICROSECOND(NOW(6)) / 1000000 + 0.05)")

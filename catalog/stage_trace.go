@@ -11,16 +11,20 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// A DDL ends on the client's connection, and lets go of the table there; only then can we look. Nothing that others could not use
-// as well would keep a RENAME out that has been waiting behind an ALTER, so whatever bears the name now has to prove what it is:
+// A DDL ends on the client's connection, and lets go of the table there; only then can we look.
+// Nothing that others could not use as well would keep a RENAME out that has been waiting behind an
+// ALTER, so whatever bears the name now has to prove what it is:
 //
-//   - It has the id that the table had before. Ids are never given twice, so it is that table, whatever was done to it.
-//   - It has another, because the DDL made it anew. Then InnoDB has given the id since the statement began, so that nothing
-//     which was lying ready can have it; the table of before is gone, and not somewhere else under another name; and no
-//     other table was made in its schema since, before this one, that looks like it and may be what the DDL has made.
+//   - It has the id that the table had before. Ids are never given twice, so it is that table,
+//     whatever was done to it.
+//   - It has another, because the DDL made it anew. Then InnoDB has given the id since the
+//     statement began, so that nothing which was lying ready can have it; the table of before is
+//     gone, and not somewhere else under another name; and no other table was made in its schema
+//     since, before this one, that looks like it and may be what the DDL has made.
 //   - Otherwise it is another table, or nobody knows, and the policy is disarmed.
 //
-// What that leaves is a table that is made, filled and put in place by DROP and RENAME, all while the statement ran.
+// What that leaves is a table that is made, filled and put in place by DROP and RENAME, all while
+// the statement ran.
 
 // descent is how the table that bears a name after a DDL stems from the one that was staged.
 type descent int
@@ -38,7 +42,8 @@ type trace struct {
 	why     string // of a foreign one
 }
 
-// origin is what has to be known about the time before a DDL in order to tell the descent of a table after it.
+// origin is what has to be known about the time before a DDL in order to tell the descent of a
+// table after it.
 type origin struct {
 	Server string   `json:"server"` // whose ids these are
 	Newest uint64   `json:"newest"` // the highest that InnoDB had given
@@ -79,6 +84,7 @@ func (s *Store) trace(ctx context.Context, p Policy, seen Seen) (trace, error) {
 	if g.Origin == nil || g.Origin.Server != seen.Server {
 		return s.traceKnown(ctx, p, seen)
 	}
+
 	switch {
 	case shareID(g.Identity, seen.Identities):
 		return trace{descent: itself}, nil
@@ -87,12 +93,15 @@ func (s *Store) trace(ctx context.Context, p Policy, seen Seen) (trace, error) {
 	case g.Imports != "":
 		return trace{descent: remade}, nil // it has what was brought in; a person looks at that before a row goes
 	case g.Origin.older(seen.ids):
-		return trace{foreign, fmt.Sprintf("its InnoDB table id (%s) is older than the statement", idsText(seen.ids))}, nil
+		return trace{foreign, fmt.Sprintf("its InnoDB table id (%s) is older than the statement",
+			idsText(seen.ids))}, nil
 	}
+
 	return s.traceRemade(ctx, g, seen)
 }
 
-// traceKnown does without what was seen before the DDL, as on another member of a cluster, where ids are others.
+// traceKnown does without what was seen before the DDL, as on another member of a cluster, where
+// ids are others.
 func (s *Store) traceKnown(ctx context.Context, p Policy, seen Seen) (trace, error) {
 	known, err := s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server)
 	if err != nil {
@@ -101,7 +110,10 @@ func (s *Store) traceKnown(ctx context.Context, p Policy, seen Seen) (trace, err
 	if shareID(known, seen.Identities) {
 		return trace{descent: itself}, nil
 	}
-	return trace{foreign, "its InnoDB table id cannot be compared with that of before, which was read on another server"}, nil
+	return trace{
+		foreign,
+		"its InnoDB table id cannot be compared with that of before, which was read on another server",
+	}, nil
 }
 
 // traceRemade looks for other tables that speak against one with a new id.
@@ -111,6 +123,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 		return trace{}, fmt.Errorf("look for what became of %s: %w", g.Table, err)
 	}
 	defer conn.Close()
+
 	if there, err := s.haveIDs(ctx, conn, g.Origin.IDs); err != nil {
 		return trace{}, err
 	} else if there {
@@ -122,6 +135,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 	if err != nil {
 		return trace{}, err
 	}
+
 	for _, name := range rivals {
 		rival := Table{Schema: target.Schema, Name: name}
 		shape, err := s.shape(ctx, conn, rival)
@@ -132,6 +146,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 			return trace{foreign, fmt.Sprintf("%s was made before it, and looks the same", rival)}, nil
 		}
 	}
+
 	return trace{descent: remade}, nil
 }
 
@@ -149,20 +164,25 @@ func (s *Store) haveIDs(ctx context.Context, conn *sql.Conn, ids []uint64) (bool
 	if len(ids) == 0 {
 		return false, nil
 	}
+
 	query := countIDsMySQL
 	if s.Server().MariaDB {
 		query = countIDsMariaDB
 	}
+
 	list := strings.ReplaceAll(idsText([][]uint64{ids}), " ", ", ")
 	var n int
 	if err := conn.QueryRowContext(ctx, fmt.Sprintf(query, list)).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for InnoDB's ids %s: %w", list, err)
 	}
+
 	return n > 0, nil
 }
 
 // madeBetween returns the tables of a schema whose ids lie between two others.
-func (s *Store) madeBetween(ctx context.Context, conn *sql.Conn, schema string, after, before uint64) ([]string, error) {
+func (s *Store) madeBetween(ctx context.Context, conn *sql.Conn, schema string, after,
+	before uint64,
+) ([]string, error) {
 	query := selectBetweenMySQL
 	if s.Server().MariaDB {
 		query = selectBetweenMariaDB
@@ -174,15 +194,17 @@ func (s *Store) madeBetween(ctx context.Context, conn *sql.Conn, schema string, 
 	return collect(rows, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 }
 
-// soon is how long after the beginning of a DDL a table was made by it for certain: CREATE_TIME has whole seconds. In place it may take
-// longer, since what was altered still is the table; but then comes the time in which somebody else alters it who found it as it was.
+// soon is how long after the beginning of a DDL a table was made by it for certain: CREATE_TIME has
+// whole seconds. In place it may take longer, since what was altered still is the table; but then
+// comes the time in which somebody else alters it who found it as it was.
 const (
 	soon        = 2 * time.Second
 	whileBroken = 10 * time.Second
 )
 
-// atOnce reports whether a table that was made anew is what the DDL has made although nobody has seen the server's OK, and much may
-// have happened since: TRUNCATE keeps CREATE_TIME, everything else begins at once or leaves it unclear.
+// atOnce reports whether a table that was made anew is what the DDL has made although nobody has
+// seen the server's OK, and much may have happened since: TRUNCATE keeps CREATE_TIME, everything
+// else begins at once or leaves it unclear.
 func (g *StageInfo) atOnce(seen Seen) bool {
 	if g.Kind == IntentTruncate && len(g.Identity) > 0 {
 		return seen.Identities[0].CreateTime.Equal(g.Identity[0].CreateTime)
@@ -196,20 +218,25 @@ func (g *StageInfo) before(seen Seen, later time.Duration) bool {
 	return !made.Before(g.At.Truncate(time.Second)) && made.Before(g.At.Add(later))
 }
 
-// holdForeign holds each partition that has the name, but neither the id of one that was there, nor one the DDL has made.
+// holdForeign holds each partition that has the name, but neither the id of one that was there, nor
+// one the DDL has made.
 func (g *StageInfo) holdForeign(seen Seen) []Identity {
 	out := slices.Clone(seen.Identities)
 	if g.Origin == nil || g.Imports != "" || g.Origin.Server != seen.Server {
 		return out
 	}
+
 	for i, n := range out {
-		if n.Partition == "" || slices.ContainsFunc(g.Identity, func(k Identity) bool { return k.Partition == n.Partition && k.TableID == n.TableID }) {
+		if n.Partition == "" || slices.ContainsFunc(g.Identity,
+			func(k Identity) bool { return k.Partition == n.Partition && k.TableID == n.TableID }) {
 			continue
 		}
 		if g.Origin.older(seen.ids[i : i+1]) {
-			out[i].Held = fmt.Sprintf("partition %s was exchanged outside ttlproxy while a statement was changing the table (InnoDB table id is %s)",
+			out[i].Held = fmt.Sprintf("partition %s was exchanged outside ttlproxy while a statement was changing "+
+				"the table (InnoDB table id is %s)",
 				n.Partition, idsText(seen.ids[i:i+1]))
 		}
 	}
+
 	return out
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestOKIsNoProof: a statement that got OK but was not done to the table, as one of another text would, changes nothing.
+// TestOKIsNoProof: a statement that got OK but was not done to the table, as one of another text
+// would, changes nothing.
 func TestOKIsNoProof(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -16,6 +17,7 @@ func TestOKIsNoProof(t *testing.T) {
 			}
 			b.wantState(t, "a", PolicyArmed)
 		}
+
 		got, err := b.Policy(t.Context(), p.Table)
 		if err != nil || got.ID != p.ID {
 			t.Errorf("got policy %d, %v, want the one it was, %d", got.ID, err, p.ID)
@@ -23,8 +25,9 @@ func TestOKIsNoProof(t *testing.T) {
 	})
 }
 
-// TestStatementHidesNothing: what was done around the proxy before a statement through it is noticed all the same: columns made anew are
-// looked at by the brake, and an exchanged partition is held.
+// TestStatementHidesNothing: what was done around the proxy before a statement through it is
+// noticed all the same: columns made anew are looked at by the brake, and an exchanged partition is
+// held.
 func TestStatementHidesNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -36,21 +39,25 @@ func TestStatementHidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		b.exec(t, "CREATE TABLE user.a (id INT PRIMARY KEY, at DATETIME, n INT)")
 		b.exec(t, "INSERT INTO user.a VALUES (1, NOW(), 1)") // MySQL builds an empty table anew
 		p := b.declare(t, b.named("a"))
 		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		b.settleClock(t)
 		b.exec(t, "ALTER TABLE user.a DROP COLUMN at, ADD COLUMN at DATETIME DEFAULT '2001-01-01' AFTER id")
 		follow(p, "ALTER TABLE user.a COMMENT 'x'")
 		if got, err := b.Policy(t.Context(), p.Table); err != nil || !got.Armed() || got.Approved() {
-			t.Errorf("got %s %q, approved %v, %v, want it armed and not approved", got.State, got.Reason, got.Approved(), err)
+			t.Errorf("got %s %q, approved %v, %v, want it armed and not approved", got.State, got.Reason,
+				got.Approved(), err)
 		}
 
 		const columns = " (id INT PRIMARY KEY, at DATETIME)"
-		b.exec(t, "CREATE TABLE user.p"+columns+" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))")
+		b.exec(t, "CREATE TABLE user.p"+columns+
+			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))")
 		b.exec(t, "CREATE TABLE user.before"+columns)
 		b.exec(t, "INSERT INTO user.before VALUES (1, NOW())")
 		b.exec(t, "CREATE TABLE user.meantime"+columns)
@@ -59,26 +66,31 @@ func TestStatementHidesNothing(t *testing.T) {
 		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
 		b.exec(t, "ALTER TABLE user.p EXCHANGE PARTITION p1 WITH TABLE user.meantime")
 		b.exec(t, "ALTER TABLE user.p ADD PARTITION (PARTITION p2 VALUES LESS THAN (30))")
+
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		b.wantHeld(t, p, "p0", "p1")
 	})
 }
 
-// wantHeld checks which of the partitions are held; a policy that is disarmed as a whole holds them all.
+// wantHeld checks which of the partitions are held; a policy that is disarmed as a whole holds them
+// all.
 func (b *bench) wantHeld(t *testing.T, p Policy, want ...string) {
 	t.Helper()
 	all, err := b.Identities(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var held []string
 	for _, i := range all {
 		if i.Held != "" {
 			held = append(held, i.Partition)
 		}
 	}
+
 	if got := strings.Join(held, " "); got != strings.Join(want, " ") {
 		t.Errorf("got partitions %q held, want %q", got, want)
 	}

@@ -17,6 +17,7 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 			return err
 		}
 	}
+
 	for i := range ends {
 		if ends[i].state == "" {
 			continue
@@ -25,6 +26,7 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 			return err
 		}
 	}
+
 	for _, e := range ends {
 		if e.state != "" {
 			continue
@@ -33,9 +35,11 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 			return err
 		}
 	}
+
 	if err := s.writeNames(ctx, tx, ends); err != nil {
 		return err
 	}
+
 	for _, e := range ends {
 		if e.state == "" {
 			continue
@@ -44,6 +48,7 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -57,8 +62,8 @@ func (s *Store) removeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	return s.remove(ctx, tx, e.policy.Stage.Account, e.policy, e.kind, e.text)
 }
 
-// writeNames renames policies. They leave their names first, since two may swap, and whatever else bears a new name
-// belongs to a table that is gone.
+// writeNames renames policies. They leave their names first, since two may swap, and whatever else
+// bears a new name belongs to a table that is gone.
 func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error {
 	moved := slices.DeleteFunc(slices.Clone(ends), func(e ending) bool { return !e.moved || e.state == "" })
 	for _, e := range moved {
@@ -66,6 +71,7 @@ func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error
 			return err
 		}
 	}
+
 	for _, e := range moved {
 		stale, err := s.policy(ctx, tx, e.table)
 		if err == nil {
@@ -73,6 +79,7 @@ func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error
 		} else if errors.Is(err, ErrNoPolicy) {
 			err = nil
 		}
+
 		if err != nil {
 			return err
 		}
@@ -80,6 +87,7 @@ func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -89,6 +97,7 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	if e.adopts() {
 		shape = e.seen.Shape
 	}
+
 	sameRows := e.state == e.policy.Stage.Before && e.policy.Rule.sameExpiry(e.rule)
 	if err := s.writeRule(ctx, tx, e.policy, ruleWrite{
 		rule: e.rule, state: e.state, reason: e.reason, shape: shape, require: e.require,
@@ -96,6 +105,7 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	}); err != nil {
 		return err
 	}
+
 	if err := s.writeDormancy(ctx, tx, e.policy.ID, e.state, e.dormancy); err != nil {
 		return err
 	}
@@ -105,6 +115,7 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	if err := s.writeJobs(ctx, tx, e, shape); err != nil {
 		return err
 	}
+
 	if e.adopts() {
 		if err := s.keepHolds(ctx, tx, &e); err != nil {
 			return err
@@ -113,26 +124,30 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 			return err
 		}
 	}
+
 	now := e.policy
 	now.Version, now.Table = now.Version+1, e.table
 	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
 }
 
-// adopts reports whether what the table is now is remembered. When nothing has happened, what was known before still tells whether it is
-// the same table: the engine looks before it deletes.
+// adopts reports whether what the table is now is remembered. When nothing has happened, what was
+// known before still tells whether it is the same table: the engine looks before it deletes.
 func (e ending) adopts() bool {
 	return e.seen.Exists && e.state != PolicyDisarmed && (e.done || e.swapped)
 }
 
-// keepHolds lets partitions that were held before the DDL stay so, unless it arms the policy or the table is another one now.
+// keepHolds lets partitions that were held before the DDL stay so, unless it arms the policy or the
+// table is another one now.
 func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	if e.policy.Stage.Arm || e.swapped {
 		return nil
 	}
+
 	known, err := s.identities(ctx, tx, selectIdentities, e.policy.ID, e.seen.Server)
 	if err != nil {
 		return err
 	}
+
 	known = append(known, e.policy.Stage.Identity...)
 	e.seen.Identities = slices.Clone(e.seen.Identities)
 	for i, n := range e.seen.Identities {
@@ -141,15 +156,19 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 			e.seen.Identities[i].Held = known[k].Held
 		}
 	}
+
 	if e.policy.Stage.Kind != IntentTruncate { // which leaves no rows
 		e.seen.Identities = spreadHolds(known, e.seen.Identities)
 	}
+
 	return nil
 }
 
-// writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before, and ends the others.
+// writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before,
+// and ends the others.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape) error {
-	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) && sameKey(e.policy.Shape, shape, e.rule.Column) {
+	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
+		sameKey(e.policy.Shape, shape, e.rule.Column) {
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err
 	}
@@ -167,7 +186,8 @@ func sameKey(a, b Shape, ttl string) bool {
 	}
 	for _, line := range linesOf(a) {
 		name := columnName(line)
-		if (name == quotedColumn(a, ttl) || strings.Contains(a.PrimaryKey, name)) && !slices.Contains(linesOf(b), line) {
+		if (name == quotedColumn(a, ttl) || strings.Contains(a.PrimaryKey, name)) &&
+			!slices.Contains(linesOf(b), line) {
 			return false
 		}
 	}

@@ -40,8 +40,8 @@ type Store struct {
 	last   lastJobs
 }
 
-// Open brings the schema up to date and returns the catalog. The db must come from Connector: its sessions are READ COMMITTED
-// and in UTC.
+// Open brings the schema up to date and returns the catalog. The db must come from Connector: its
+// sessions are READ COMMITTED and in UTC.
 func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	s, err := newStore(ctx, db, cfg)
 	if err != nil {
@@ -56,13 +56,14 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// prepare brings the schema up to date. What is wrong with a catalog that is there already is said first; whatever else is in its schema
-// may be a part of it, by another name or of a later version.
+// prepare brings the schema up to date. What is wrong with a catalog that is there already is said
+// first; whatever else is in its schema may be a part of it, by another name or of a later version.
 func (s *Store) prepare(ctx context.Context) error {
 	steps, done, err := s.upToDate(ctx)
 	if err != nil {
 		return err
 	}
+
 	if done {
 		if err := s.complete(ctx); err != nil {
 			return err
@@ -75,10 +76,12 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := s.migrate(ctx, steps); err != nil {
 		return err
 	}
+
 	return s.complete(ctx)
 }
 
-// upToDate returns the steps of the schema and whether every one has been applied, and changes nothing.
+// upToDate returns the steps of the schema and whether every one has been applied, and changes
+// nothing.
 func (s *Store) upToDate(ctx context.Context) (steps []migration, done bool, err error) {
 	if steps, err = migrations(migrationFiles); err != nil {
 		return nil, false, err
@@ -103,10 +106,12 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if cfg.BeatInterval <= 0 {
 		cfg.BeatInterval = BeatInterval
 	}
+
 	server, err := ReadServer(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
+
 	schema := ddl.Quote(cfg.Schema)
 	s := &Store{
 		db: pool{db, cfg.Metrics}, cfg: cfg, schema: schema,
@@ -116,7 +121,8 @@ func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Server returns the facts about the backend: read when the catalog was opened, and again by each check of the lineage.
+// Server returns the facts about the backend: read when the catalog was opened, and again by each
+// check of the lineage.
 func (s *Store) Server() Server { return *s.server.Load() }
 
 // Schema returns the name of the schema the catalog lives in.

@@ -22,8 +22,8 @@ type Claim struct {
 	Settings   uint64   // the revision of the settings that the task will be carried out by; 0 for any
 }
 
-// ClaimTask gives the caller a task that waits, or that belongs to a node which has gone. It carries a new fence: what the
-// last owner still tries to write is refused.
+// ClaimTask gives the caller a task that waits, or that belongs to a node which has gone. It
+// carries a new fence: what the last owner still tries to write is refused.
 func (s *Store) ClaimTask(ctx context.Context, c Claim) (Task, error) {
 	var id uint64
 	err := s.tx(ctx, "claim task", func(tx *sql.Tx) (err error) {
@@ -42,22 +42,27 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c Claim) (uint64, error) 
 			return 0, err
 		}
 	}
+
 	var id, fence, policy, version uint64
-	err := tx.QueryRowContext(ctx, s.sql(selectClaimable)+c.wanted(), s.deadAfter()).Scan(&id, &fence, &policy, &version)
+	err := tx.QueryRowContext(ctx, s.sql(selectClaimable)+c.wanted(), s.deadAfter()).Scan(&id, &fence, &policy,
+		&version)
 	if isNoRows(err) {
 		return 0, ErrNoTask
 	}
 	if err != nil {
 		return 0, err
 	}
+
 	query, args := claimTask+s.Guard(policy, version), []any{c.Node, nullID(c.Connection), c.Server, id, fence}
 	if c.Settings > 0 {
 		query, args = query+underSettings, append(args, c.Settings)
 	}
+
 	n, err := s.exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
 		err = ErrNoTask // another worker was faster, the policy was stopped, or a setting was changed
 	}
+
 	return id, err
 }
 
@@ -88,12 +93,14 @@ func (s *Store) belowLimit(ctx context.Context, tx *sql.Tx, limit int) error {
 	return nil
 }
 
-// BindTask notes the connection that runs a task's batches from now on, so that it can be found and ended.
+// BindTask notes the connection that runs a task's batches from now on, so that it can be found and
+// ended.
 func (s *Store) BindTask(ctx context.Context, id, fence, connection uint64, server string) error {
 	return s.casTask(ctx, "bind", id, bindTask, nullID(connection), server, id, fence)
 }
 
-// ReleaseTask gives a task back unfinished; its cursor and counts stay. The text says why, for people.
+// ReleaseTask gives a task back unfinished; its cursor and counts stay. The text says why, for
+// people.
 func (s *Store) ReleaseTask(ctx context.Context, id, fence uint64, text string) error {
 	return s.casTask(ctx, "release", id, releaseTask, text, id, fence)
 }
@@ -139,14 +146,17 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) ([]Task, e
 	if err != nil {
 		return nil, fmt.Errorf("read tasks: %w", err)
 	}
+
 	return collect(rows, func(r *sql.Rows) (t Task, err error) {
 		var owner, connection, allowed sql.Null[uint64]
 		var server sql.Null[string]
-		err = r.Scan(&t.ID, &t.JobID, &t.PolicyID, &t.Seq, &t.State, &t.StateAt, &owner, &t.Fence, &t.Batch, &connection, &server,
-			&t.RangeStart, &t.RangeEnd, &t.Cursor, &t.Counts.Examined, &t.Counts.Deleted, &t.Counts.Refreshed, &t.Counts.Failed,
-			&t.Counts.Skipped, &allowed, &t.Error)
+		err = r.Scan(&t.ID, &t.JobID, &t.PolicyID, &t.Seq, &t.State, &t.StateAt, &owner, &t.Fence, &t.Batch,
+			&connection, &server,
+			&t.RangeStart, &t.RangeEnd, &t.Cursor, &t.Counts.Examined, &t.Counts.Deleted, &t.Counts.Refreshed,
+			&t.Counts.Failed, &t.Counts.Skipped, &allowed, &t.Error)
 		t.Allowed = pointer(allowed)
 		t.Owner, t.Connection, t.Server = owner.V, connection.V, server.V
+
 		return t, err
 	})
 }

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// A table whose job failed waits for a tenth of its interval, but neither too short nor too long.
+	// A table whose job failed waits for a tenth of its interval, but neither too short nor too
+	// long.
 	leastRetry, mostRetry = time.Minute, time.Hour
 	// leastInterval keeps TTL_JOB_INTERVAL='0' from starting jobs without end.
 	leastInterval = time.Second
@@ -23,7 +24,8 @@ type Timing struct {
 	MaxLag   time.Duration  // TTL_MAX_LAG; 0 for none
 }
 
-// TimingOf reads what was checked when the policy was declared; an error means that another version wrote it.
+// TimingOf reads what was checked when the policy was declared; an error means that another version
+// wrote it.
 func TimingOf(p Policy) (t Timing, err error) {
 	t.Zone = time.UTC
 	if p.Rule.TimeZone != "" {
@@ -31,18 +33,23 @@ func TimingOf(p Policy) (t Timing, err error) {
 			return t, err
 		}
 	}
+
 	if t.Interval, err = ddl.Duration(p.Rule.JobInterval); err != nil {
 		return t, err
 	}
+
 	for name, value := range p.Rule.Options {
 		if err := t.set(name, value); err != nil {
 			return t, fmt.Errorf("option %s='%s' of %s: %w", name, value, p.Table, err)
 		}
 	}
-	// What expires right after a job has looked waits for the next one: half the goal leaves that one time to delete.
+
+	// What expires right after a job has looked waits for the next one: half the goal leaves that
+	// one time to delete.
 	if t.MaxLag > 0 {
 		t.Interval = min(t.Interval, t.MaxLag/2)
 	}
+
 	t.Interval = max(t.Interval, leastInterval)
 	return t, nil
 }
@@ -77,8 +84,8 @@ func (t *Timing) set(name, value string) (err error) {
 	return err
 }
 
-// Due is when the job after the last one is due. A table that never had one is due since its policy was declared, or at
-// the first time of its schedule after that; one whose job failed, soon again.
+// Due is when the job after the last one is due. A table that never had one is due since its policy
+// was declared, or at the first time of its schedule after that; one whose job failed, soon again.
 func (t Timing) Due(p Policy, last Schedule) time.Time {
 	next := t.regular(p, last)
 	if last.LastState != JobFailed || last.LastFinishedAt.IsZero() {
@@ -98,8 +105,8 @@ type Start struct {
 	By      string // who asked for it; empty for the schedule
 }
 
-// Next is when the next job should start after those that ran, whether a window lets it or not. A run that somebody has asked
-// for comes before the schedule.
+// Next is when the next job should start after those that ran, whether a window lets it or not. A
+// run that somebody has asked for comes before the schedule.
 func (t Timing) Next(p Policy, ran []Schedule) Start {
 	last := LastRun(ran)
 
@@ -134,8 +141,8 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	}
 }
 
-// Opens is the first moment at or after one at which the table's window and the global one are open; zero when they
-// never are together.
+// Opens is the first moment at or after one at which the table's window and the global one are
+// open; zero when they never are together.
 func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
 	for range 10 {
 		began := at
@@ -163,9 +170,11 @@ func (t Timing) Closed(now time.Time, global *ddl.Window) string {
 	default:
 		return ""
 	}
+
 	opens := t.Opens(now, global)
 	if opens.IsZero() {
 		return why + " for good: the table's window and the global one have no minute in common"
 	}
+
 	return why + " until " + Moment(opens)
 }

@@ -19,7 +19,8 @@ func timingOf(t *testing.T, zone string, options map[string]string) Timing {
 
 func TestGlobalWindowInEveryMinute(t *testing.T) {
 	t.Parallel()
-	global := setting.Values{setting.WindowStart: "23:30 -0100", setting.WindowEnd: "01:15 -0100"}.Window() // 00:30 to 02:15 UTC
+	// 00:30 to 02:15 UTC
+	global := setting.Values{setting.WindowStart: "23:30 -0100", setting.WindowEnd: "01:15 -0100"}.Window()
 	for minute := range 24 * 60 {
 		at := time.Date(2026, 5, 10, 0, minute, 59, 0, time.UTC)
 		open := timingOf(t, "", nil).Closed(at, global) == ""
@@ -29,7 +30,8 @@ func TestGlobalWindowInEveryMinute(t *testing.T) {
 	}
 }
 
-// TestWindowsOpenWhenTheySay walks through days of every kind: the moment a closed window promises is the first open one.
+// TestWindowsOpenWhenTheySay walks through days of every kind: the moment a closed window promises
+// is the first open one.
 func TestWindowsOpenWhenTheySay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, window, start, end string }{
@@ -43,8 +45,10 @@ func TestWindowsOpenWhenTheySay(t *testing.T) {
 		timing := timingOf(t, c.zone, map[string]string{"TTL_WINDOW": c.window})
 		global := setting.Values{setting.WindowStart: c.start, setting.WindowEnd: c.end}.Window()
 		for _, day := range []time.Time{
-			time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC),
-			time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
 		} {
 			promised := time.Time{}
 			for at := day; at.Before(day.Add(48 * time.Hour)); at = at.Add(time.Minute) {
@@ -66,8 +70,10 @@ func TestWindowsOpenWhenTheySay(t *testing.T) {
 			}
 		}
 	}
+
 	global := setting.Values{setting.WindowStart: "10:00 +0000", setting.WindowEnd: "11:00 +0000"}.Window()
-	never := timingOf(t, "UTC", map[string]string{"TTL_WINDOW": "12:00-13:00"}).Closed(time.Date(2026, 5, 10, 10, 30, 0, 0, time.UTC), global)
+	never := timingOf(t, "UTC", map[string]string{"TTL_WINDOW": "12:00-13:00"}).Closed(time.Date(2026, 5, 10, 10, 30, 0,
+		0, time.UTC), global)
 	if !strings.Contains(never, "no minute in common") {
 		t.Errorf("got %q for windows that exclude each other", never)
 	}
@@ -82,14 +88,30 @@ func TestTimingDue(t *testing.T) {
 		last    Schedule
 		want    time.Duration
 	}{
-		"never ran":               {nil, Schedule{}, 0},
-		"ran":                     {nil, Schedule{LastStartedAt: noon}, 24 * time.Hour},
-		"failed":                  {nil, Schedule{LastStartedAt: noon, LastFinishedAt: noon.Add(time.Hour), LastState: JobFailed}, 2 * time.Hour},
-		"first cron in the zone":  {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{}, time.Hour}, // 13:00 UTC
-		"next cron":               {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{LastStartedAt: noon.Add(time.Hour)}, 25 * time.Hour},
-		"cron after a failed job": {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{LastStartedAt: noon, LastFinishedAt: noon, LastState: JobFailed}, time.Hour},
-		"twice within the goal":   {map[string]string{"TTL_MAX_LAG": "2h"}, Schedule{LastStartedAt: noon}, time.Hour},
-		"a goal does not hurry":   {map[string]string{"TTL_MAX_LAG": "90d"}, Schedule{LastStartedAt: noon}, 24 * time.Hour},
+		"never ran": {nil, Schedule{}, 0},
+		"ran":       {nil, Schedule{LastStartedAt: noon}, 24 * time.Hour},
+		"failed": {
+			nil,
+			Schedule{LastStartedAt: noon, LastFinishedAt: noon.Add(time.Hour), LastState: JobFailed},
+			2 * time.Hour,
+		},
+		"first cron in the zone": {map[string]string{"TTL_CRON": "0 15 * * *"}, Schedule{}, time.Hour}, // 13:00 UTC
+		"next cron": {
+			map[string]string{"TTL_CRON": "0 15 * * *"},
+			Schedule{LastStartedAt: noon.Add(time.Hour)},
+			25 * time.Hour,
+		},
+		"cron after a failed job": {
+			map[string]string{"TTL_CRON": "0 15 * * *"},
+			Schedule{LastStartedAt: noon, LastFinishedAt: noon, LastState: JobFailed},
+			time.Hour,
+		},
+		"twice within the goal": {map[string]string{"TTL_MAX_LAG": "2h"}, Schedule{LastStartedAt: noon}, time.Hour},
+		"a goal does not hurry": {
+			map[string]string{"TTL_MAX_LAG": "90d"},
+			Schedule{LastStartedAt: noon},
+			24 * time.Hour,
+		},
 	} {
 		if got := timingOf(t, "Europe/Prague", c.options).Due(p, c.last); !got.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: got %s, want %s", name, got.UTC(), noon.Add(c.want))

@@ -14,11 +14,12 @@ import (
 // txAttempts bounds how often a transaction that lost against another is run again.
 const txAttempts = 8
 
-// tx runs fn in a transaction and commits it. A transaction the server has rolled back as a whole, or that waited too long
-// for a lock, left nothing behind and is run again.
+// tx runs fn in a transaction and commits it. A transaction the server has rolled back as a whole,
+// or that waited too long for a lock, left nothing behind and is run again.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	var err error
 	before := s.news.recorded.Load()
+
 	for attempt := range txAttempts {
 		err = s.txOnce(ctx, fn)
 		s.db.metrics.failed(err)
@@ -29,9 +30,11 @@ func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) er
 			break
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
+
 	s.news.since(before)
 	return nil
 }
@@ -50,7 +53,8 @@ func (s *Store) txOnce(ctx context.Context, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// backoff grows from milliseconds to a quarter of a second, with jitter so that two losers do not meet again.
+// backoff grows from milliseconds to a quarter of a second, with jitter so that two losers do not
+// meet again.
 func backoff(attempt int) time.Duration {
 	ceiling := min(4*time.Millisecond<<attempt, 250*time.Millisecond)
 	return ceiling/2 + rand.N(ceiling/2)
@@ -109,7 +113,8 @@ type Pulse struct {
 	Now   time.Time // by the backend's clock
 	Event uint64    // the last one: while it stays the same, nobody has changed a policy or asked for anything
 	Pause GlobalPause
-	// Others says that other processes are there, which may be told something that this one does not hear of.
+	// Others says that other processes are there, which may be told something that this one does
+	// not hear of.
 	Others bool
 }
 

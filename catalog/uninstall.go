@@ -12,7 +12,8 @@ import (
 // ErrInUse says that proxies are at work with the catalog.
 var ErrInUse = errors.New("proxies are at work with this catalog")
 
-// Removal is what it takes to remove the catalog from its server. Nothing is dropped that a migration has not made.
+// Removal is what it takes to remove the catalog from its server. Nothing is dropped that a
+// migration has not made.
 type Removal struct {
 	store *Store
 	// Drops are the statements, in order.
@@ -23,12 +24,14 @@ type Removal struct {
 	Account string
 }
 
-// Uninstall plans the removal of the catalog, and changes nothing. It refuses while live nodes work with it.
+// Uninstall plans the removal of the catalog, and changes nothing. It refuses while live nodes work
+// with it.
 func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	nodes, err := s.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, n := range nodes {
 		if n.Live {
 			return nil, fmt.Errorf("%w: %s; stop them first", ErrInUse, n.Name)
@@ -39,10 +42,12 @@ func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	if r.Account, err = s.account(ctx); err != nil {
 		return nil, err
 	}
+
 	steps, err := migrations(migrationFiles)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, o := range belongings(steps) {
 		r.Drops = append(r.Drops, fmt.Sprintf("DROP %s IF EXISTS %s", o.kind, ddl.QuoteTable(s.cfg.Schema, o.name)))
 	}
@@ -50,6 +55,7 @@ func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	if r.Kept, err = s.keepsSchema(ctx, steps, r.Account); err == nil && r.Kept == "" {
 		r.Drops = append(r.Drops, dropSchema+s.schema)
 	}
+
 	return r, err
 }
 
@@ -68,8 +74,10 @@ func (s *Store) keepsSchema(ctx context.Context, steps []migration, account stri
 		return "", fmt.Errorf("ask for the rights on schema %s: %w", s.cfg.Schema, err)
 	}
 	if rights < 2 {
-		return "without the rights EXECUTE and EVENT this account cannot see whether somebody keeps routines or events in it", nil
+		return "without the rights EXECUTE and EVENT this account cannot see whether somebody keeps routines or " +
+			"events in it", nil
 	}
+
 	return "", nil
 }
 
@@ -84,8 +92,9 @@ func (s *Store) account(ctx context.Context) (string, error) {
 	return literal(who[:max(at, 0)]) + "@" + literal(who[at+1:]), nil
 }
 
-// Run removes the catalog, and no more than was planned. Whether somebody has put something into the schema meanwhile is looked at once
-// more; a schema that was to stay does so although what kept it is gone.
+// Run removes the catalog, and no more than was planned. Whether somebody has put something into
+// the schema meanwhile is looked at once more; a schema that was to stay does so although what kept
+// it is gone.
 func (r *Removal) Run(ctx context.Context) error {
 	again, err := r.store.Uninstall(ctx)
 	if err != nil {
@@ -95,10 +104,12 @@ func (r *Removal) Run(ctx context.Context) error {
 	if r.Kept == "" {
 		r.Drops, r.Kept = again.Drops, again.Kept
 	}
+
 	for _, q := range r.Drops {
 		if _, err := r.store.db.ExecContext(ctx, q); err != nil {
 			return fmt.Errorf("%s: %w", q, err)
 		}
 	}
+
 	return nil
 }

@@ -37,8 +37,8 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestUninstallDropsOnlyWhatIsOurs puts other people's things into the schema before the catalog goes, of every kind, also
-// between the question and the answer.
+// TestUninstallDropsOnlyWhatIsOurs puts other people's things into the schema before the catalog
+// goes, of every kind, also between the question and the answer.
 func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 	t.Parallel()
 	for kind, create := range map[string]string{
@@ -54,6 +54,7 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				b.exec(t, strings.Replace(create, "important", b.schema+".important", 1))
 
 				if err := removal.Run(t.Context()); err != nil {
@@ -62,6 +63,7 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 				if removal.Kept == "" {
 					t.Error("the schema is said to be dropped")
 				}
+
 				got, err := b.contents(t.Context())
 				want := []object{{strings.ToUpper(kind), "important"}}
 				if err != nil || !slices.Equal(got, want) {
@@ -72,7 +74,8 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 	}
 }
 
-// TestUninstallDropsNoMoreThanItSaid: a schema of which people were told that it stays is not dropped, whatever has left it since.
+// TestUninstallDropsNoMoreThanItSaid: a schema of which people were told that it stays is not
+// dropped, whatever has left it since.
 func TestUninstallDropsNoMoreThanItSaid(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -81,18 +84,21 @@ func TestUninstallDropsNoMoreThanItSaid(t *testing.T) {
 		if err != nil || removal.Kept == "" {
 			t.Fatalf("got %+v, %v", removal, err)
 		}
+
 		b.exec(t, "DROP TABLE "+b.schema+".important")
 
 		if err := removal.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := b.scalar(t, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '"+b.Schema()+"'"); n != 1 {
+		if n := b.scalar(t, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '"+b.Schema()+
+			"'"); n != 1 {
 			t.Error("the schema was dropped")
 		}
 	})
 }
 
-// TestNamesAloneAreNotOurs: tables and views that are called like some of ours are other people's as long as there is no catalog.
+// TestNamesAloneAreNotOurs: tables and views that are called like some of ours are other people's
+// as long as there is no catalog.
 func TestNamesAloneAreNotOurs(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -102,6 +108,7 @@ func TestNamesAloneAreNotOurs(t *testing.T) {
 		if _, err := Open(t.Context(), b.db, Config{Schema: event.Schema}); !errors.Is(err, ErrSharedSchema) {
 			t.Errorf("got %v, want %v", err, ErrSharedSchema)
 		}
+
 		got := b.scalar(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+event.Schema+"'")
 		mine := b.scalar(t, "SELECT mine FROM "+event.Schema+".jobs")
 		if got != 2 || mine != 1 {
@@ -110,7 +117,8 @@ func TestNamesAloneAreNotOurs(t *testing.T) {
 	})
 }
 
-// TestSchemaMustBeOurOwn: where others keep something, no catalog is made and none is opened for work.
+// TestSchemaMustBeOurOwn: where others keep something, no catalog is made and none is opened for
+// work.
 func TestSchemaMustBeOurOwn(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -123,6 +131,7 @@ func TestSchemaMustBeOurOwn(t *testing.T) {
 				t.Errorf("schema %s: got %v, want %v and the table", schema, err, ErrSharedSchema)
 			}
 		}
+
 		if n := b.scalar(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+ops+"'"); n != 1 {
 			t.Errorf("%d tables in a schema that is not ours", n)
 		}
@@ -138,7 +147,8 @@ func TestSchemaMustBeOurOwn(t *testing.T) {
 	})
 }
 
-// TestUninstallNeedsToSee: an account to which routines and events are not shown does not drop the schema around them.
+// TestUninstallNeedsToSee: an account to which routines and events are not shown does not drop the
+// schema around them.
 func TestUninstallNeedsToSee(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -149,16 +159,19 @@ func TestUninstallNeedsToSee(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			removal, err := store.Uninstall(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return removal
 		}
 
 		if r := plan(); r.Kept != "" {
 			t.Errorf("with the rights that init grants: %s", r.Kept)
 		}
+
 		b.exec(t, "REVOKE EXECUTE, EVENT ON "+pattern(b.Schema())+".* FROM sees_"+b.user)
 		if r := plan(); !strings.Contains(r.Kept, "EXECUTE and EVENT") {
 			t.Errorf("without them: got %q", r.Kept)

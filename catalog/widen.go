@@ -19,6 +19,7 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 	if why == "" {
 		return Same, ""
 	}
+
 	was, is := linesOf(a), linesOf(b)
 	ttl := columnLine(was, quotedColumn(a, column))
 	if ttl == "" || !sameKey(a, b, column) {
@@ -34,12 +35,15 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 			return Stranger, why
 		}
 	}
+
 	for _, line := range is {
 		added := columnLine(was, columnName(line)) == ""
 		if added && parseColumn(line).kind == parseColumn(ttl).kind {
-			return Unsure, joinWords(why, fmt.Sprintf("%s may be %s under another name", columnName(line), columnName(ttl)))
+			return Unsure, joinWords(why,
+				fmt.Sprintf("%s may be %s under another name", columnName(line), columnName(ttl)))
 		}
 	}
+
 	return Grown, why
 }
 
@@ -85,18 +89,21 @@ func parseColumn(line string) (c columnType) {
 	if before, collation, found := strings.Cut(rest, " COLLATE "); found {
 		rest, c.collation = before, collation
 	}
+
 	rest, c.notNull = strings.CutSuffix(rest, " NOT NULL")
 
 	parts := typeParts.FindStringSubmatch(rest)
 	if parts == nil {
 		return columnType{}
 	}
+
 	c.kind, c.values, c.unsigned = parts[1], parts[3], strings.Contains(parts[4], "unsigned")
 	for digits := range strings.SplitSeq(parts[2], ",") {
 		if n, err := strconv.Atoi(digits); err == nil {
 			c.length = append(c.length, n)
 		}
 	}
+
 	return c
 }
 
@@ -117,6 +124,7 @@ func wider(was, is columnType, strict bool) bool {
 	if (was.expression == "") != (is.expression == "") || strict && was.expression != is.expression {
 		return false
 	}
+
 	for _, family := range [][]string{wholeTypes, floatTypes, textTypes, blobTypes} {
 		before, after := slices.Index(family, was.kind), slices.Index(family, is.kind)
 		switch {
@@ -127,6 +135,7 @@ func wider(was, is columnType, strict bool) bool {
 			return before <= after && (was.kind != "float" || slices.Equal(was.length, is.length))
 		}
 	}
+
 	return longer(was, is)
 }
 
@@ -155,7 +164,8 @@ func (c columnType) digits(n int) int {
 	return c.length[n]
 }
 
-// sameText reports whether two collations are the same, or the same rules for utf8 and all of Unicode.
+// sameText reports whether two collations are the same, or the same rules for utf8 and all of
+// Unicode.
 func sameText(was, is string) bool {
 	_, rules, utf8 := strings.Cut(was, "_")
 	return was == is || utf8 && (was == "utf8mb3_"+rules || was == "utf8_"+rules) && strings.HasPrefix(is, "utf8mb4_")

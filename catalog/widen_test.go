@@ -10,7 +10,8 @@ import (
 // another name is a reason to ask.
 func TestOutgrown(t *testing.T) {
 	t.Parallel()
-	const id, at, note, n = "`id` int(11) NOT NULL", "`at` datetime", "`note` varchar(50) COLLATE utf8mb4_bin", "`n` int(10) unsigned"
+	const id, at, note, n = "`id` int(11) NOT NULL", "`at` datetime", "`note` varchar(50) COLLATE utf8mb4_bin",
+		"`n` int(10) unsigned"
 	shape := func(lines ...string) Shape { return Shape{Columns: strings.Join(lines, "\n"), PrimaryKey: "`id`"} }
 	declared := shape(id, at, note, n)
 
@@ -45,7 +46,9 @@ func TestOutgrown(t *testing.T) {
 			t.Errorf("%s: got %v, %q, want %v", name, how, why, c.want)
 		}
 	}
-	if how, why := shape(id, "`at` datetime AS (`a`)").outgrown(shape(id, "`at` datetime AS (`b`)"), "at"); how != Stranger {
+
+	if how, why := shape(id, "`at` datetime AS (`a`)").outgrown(shape(id, "`at` datetime AS (`b`)"),
+		"at"); how != Stranger {
 		t.Errorf("computed otherwise: got %v, %q", how, why)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// Witness watches that the catalog a proxy works with is the one it remembers: not a clone, not a restored copy, not
-// another server. When it is not, it holds every policy until somebody says TRUST TTL SERVER.
+// Witness watches that the catalog a proxy works with is the one it remembers: not a clone, not a
+// restored copy, not another server. When it is not, it holds every policy until somebody says
+// TRUST TTL SERVER.
 type Witness struct {
 	store  *Store
 	memory Memory
@@ -20,7 +21,8 @@ type Witness struct {
 	clock  ClockWatch
 }
 
-// NewWitness returns the witness of a store. An empty stateDir remembers only as long as the process lives.
+// NewWitness returns the witness of a store. An empty stateDir remembers only as long as the
+// process lives.
 func NewWitness(store *Store, stateDir string, log *slog.Logger) (*Witness, error) {
 	memory, err := openMemory(stateDir)
 	if err != nil {
@@ -29,7 +31,8 @@ func NewWitness(store *Store, stateDir string, log *slog.Logger) (*Witness, erro
 	return &Witness{store: store, memory: memory, log: log}, nil
 }
 
-// Await checks until a check has been made, and reports false when ctx ended before. The engine starts after it.
+// Await checks until a check has been made, and reports false when ctx ended before. The engine
+// starts after it.
 func (w *Witness) Await(ctx context.Context) bool {
 	for {
 		err := w.Check(ctx)
@@ -59,13 +62,14 @@ func (w *Witness) warn(ctx context.Context, err error) {
 	}
 }
 
-// Check holds the policies when the server or the catalog is not the one it should be; otherwise it advances the generation and
-// remembers it.
+// Check holds the policies when the server or the catalog is not the one it should be; otherwise it
+// advances the generation and remembers it.
 func (w *Witness) Check(ctx context.Context) error {
 	l, err := w.store.Lineage(ctx)
 	if err != nil {
 		return err
 	}
+
 	global, err := w.store.GlobalPause(ctx)
 	if err != nil {
 		return err
@@ -74,6 +78,7 @@ func (w *Witness) Check(ctx context.Context) error {
 		w.clock.Forget() // whoever trusts the server sees its time, too
 		return nil
 	}
+
 	why, err := w.doubt(ctx, l)
 	if err != nil {
 		return err
@@ -82,10 +87,12 @@ func (w *Witness) Check(ctx context.Context) error {
 		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
 		return w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is right")
 	}
+
 	generation, err := w.store.advance(ctx)
 	if err != nil {
 		return err
 	}
+
 	w.store.reached.Store(&reached{l.CatalogID, generation})
 	w.store.checks.Add(1)
 	return w.memory.remember(l.CatalogID, generation)
@@ -94,8 +101,8 @@ func (w *Witness) Check(ctx context.Context) error {
 // Checks counts how often the Witness of this process has found all well.
 func (s *Store) Checks() uint64 { return s.checks.Load() }
 
-// leapt says how the server's clock has gone further, since the catalog was last written, than time has passed here; "" when it has
-// not. Where others have written a moment ago the silence was ours.
+// leapt says how the server's clock has gone further, since the catalog was last written, than time
+// has passed here; "" when it has not. Where others have written a moment ago the silence was ours.
 func (w *Witness) leapt(l Lineage) string {
 	if l.AdvancedAt.IsZero() {
 		return ""
@@ -117,32 +124,40 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 			return "", err
 		}
 		if !related {
-			return fmt.Sprintf("the catalog has never lived on this server (%s): a clone, a restored copy, or a new member", l.Server.Key()),
+			return fmt.Sprintf("the catalog has never lived on this server (%s): a clone, a restored copy, or a "+
+					"new member", l.Server.Key()),
 				w.store.meet(ctx, w.store.db, l.Server, false, "")
 		}
-		return "", w.store.meet(ctx, w.store.db, l.Server, true, "nodes on other members of its cluster are at work in it")
+
+		return "", w.store.meet(ctx, w.store.db, l.Server, true,
+			"nodes on other members of its cluster are at work in it")
 	}
+
 	remembered, known := w.memory.recall(l.CatalogID)
 	if known && l.Generation < remembered {
-		return fmt.Sprintf("the catalog is older than this proxy remembers (generation %d, remembered %d): a backup was restored, or a fail-over lost changes",
+		return fmt.Sprintf("the catalog is older than this proxy remembers (generation %d, remembered %d): a backup "+
+			"was restored, or a fail-over lost changes",
 			l.Generation, remembered), nil
 	}
 	if why := w.leapt(l); why != "" {
 		return why, nil
 	}
+
 	values, err := w.store.Values(ctx)
 	if err != nil {
 		return "", err
 	}
 	if limit := values.Duration(setting.StaleHold); !known && l.Age > limit {
-		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does not remember it",
+		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does "+
+			"not remember it",
 			l.Age.Round(time.Minute), limit), nil
 	}
+
 	return "", nil
 }
 
-// related reports whether a node on a trusted member of the same cluster is at work in this very catalog now. A clone can not
-// show that: nobody writes into it.
+// related reports whether a node on a trusted member of the same cluster is at work in this very
+// catalog now. A clone can not show that: nobody writes into it.
 func (s *Store) related(ctx context.Context, v Server) (bool, error) {
 	if v.Cluster == "" {
 		return false, nil
@@ -171,8 +186,9 @@ func (s *Store) advance(ctx context.Context) (generation uint64, err error) {
 // ErrUnknownServer says that a connection leads to a server the catalog is not trusted on.
 var ErrUnknownServer = errors.New("the catalog is not trusted on this server")
 
-// Admit checks the server at the other end of a connection that is about to delete: after a fail-over it may be another one
-// before the next Check has come. The engine calls it for each new connection.
+// Admit checks the server at the other end of a connection that is about to delete: after a
+// fail-over it may be another one before the next Check has come. The engine calls it for each new
+// connection.
 func (w *Witness) Admit(ctx context.Context, conn *sql.Conn) error {
 	var trusted bool
 	var id string

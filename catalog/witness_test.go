@@ -49,7 +49,8 @@ func TestRestartHoldsNothing(t *testing.T) {
 	})
 }
 
-// TestRestoredCatalogDeletesNothing: also before the next check, no batch goes by a catalog that is older than it was.
+// TestRestoredCatalogDeletesNothing: also before the next check, no batch goes by a catalog that is
+// older than it was.
 func TestRestoredCatalogDeletesNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -57,6 +58,7 @@ func TestRestoredCatalogDeletesNothing(t *testing.T) {
 		b.exec(t, "UPDATE {generation} SET value = 100")
 		w := b.witness(t, "")
 		b.check(t, w)
+
 		opens := func() bool {
 			t.Helper()
 			err := b.inForceNow(t, p)
@@ -68,14 +70,17 @@ func TestRestoredCatalogDeletesNothing(t *testing.T) {
 		if !opens() {
 			t.Error("the barrier does not open for the catalog that was checked")
 		}
+
 		b.exec(t, "UPDATE {generation} SET value = value + 1")
 		if !opens() {
 			t.Error("the barrier does not open when another node has advanced the generation")
 		}
+
 		b.exec(t, "UPDATE {generation} SET value = 40")
 		if opens() {
 			t.Error("the barrier opens for an older catalog")
 		}
+
 		b.exec(t, "UPDATE {generation} SET value = 200, catalog_id = 'another'")
 		if opens() {
 			t.Error("the barrier opens for another catalog")
@@ -100,9 +105,11 @@ func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
 		b.exec(t, "UPDATE {generation} SET value = 100")
 		b.check(t, b.witness(t, dir))
 		b.exec(t, "UPDATE {generation} SET value = 40") // as after a restore
+
 		if why := b.check(t, b.witness(t, dir)); !strings.Contains(why, "remembered 100") {
 			t.Errorf("got reason %q, want the generations in it", why)
 		}
+
 		now, _ := b.Clock(t.Context())
 		if _, err := b.CreateJob(t.Context(), NewJob{Policy: p, Cutoff: now}); !errors.Is(err, ErrStopped) {
 			t.Errorf("a job while held: got %v, want %v", err, ErrStopped)
@@ -129,12 +136,14 @@ func TestUnknownServerIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+
 		if err := w.Admit(t.Context(), conn); !errors.Is(err, ErrUnknownServer) {
 			t.Errorf("a connection before the check: got %v, want %v", err, ErrUnknownServer)
 		}
 		if why := b.check(t, w); !strings.Contains(why, "never lived on this server") {
 			t.Errorf("got reason %q", why)
 		}
+
 		l, err := b.Lineage(t.Context())
 		if err != nil || l.Known || len(l.Servers) != 2 {
 			t.Errorf("got %+v, %v, want this server listed and not known", l, err)
@@ -154,10 +163,12 @@ func TestClusterMemberWithNodesAtWorkIsTrusted(t *testing.T) {
 		b.exec(t, "UPDATE {lineage} SET server = 'first', cluster_id = 'c'")
 		node := b.node(t)
 		b.exec(t, "UPDATE {node} SET server = 'first' WHERE id = ?", node)
+
 		member := Server{Cluster: "c"}
 		if ok, err := b.related(t.Context(), member); !ok || err != nil {
 			t.Errorf("a member of the cluster: got %v, %v, want it related", ok, err)
 		}
+
 		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 1 HOUR")
 		if ok, err := b.related(t.Context(), member); ok || err != nil {
 			t.Errorf("a copy in which nobody works: got %v, %v, want it unrelated", ok, err)
@@ -177,6 +188,7 @@ func TestStaleCatalogIsHeldByAProxyWithoutMemory(t *testing.T) {
 		if why := b.check(t, b.witness(t, dir)); why != "" {
 			t.Errorf("a proxy that remembers it: held because %s", why)
 		}
+
 		b.exec(t, "UPDATE {generation} SET advanced_at = UTC_TIMESTAMP(6) - INTERVAL 25 HOUR")
 		if why := b.check(t, b.witness(t, "")); !strings.Contains(why, "ttl_stale_hold is 24h") {
 			t.Errorf("a proxy that does not: got reason %q", why)
@@ -215,11 +227,13 @@ func TestMemoryKeepsTheHighest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, g := range []uint64{5, 3} {
 		if err := m.remember("c", g); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if m, err = openMemory(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +242,8 @@ func TestMemoryKeepsTheHighest(t *testing.T) {
 	}
 }
 
-// TestLeapOfTheClockIsHeld: what is taken for passing time is what passed here, or what others have seen pass.
+// TestLeapOfTheClockIsHeld: what is taken for passing time is what passed here, or what others have
+// seen pass.
 func TestLeapOfTheClockIsHeld(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -237,14 +252,17 @@ func TestLeapOfTheClockIsHeld(t *testing.T) {
 		if why := b.check(t, w); why != "" {
 			t.Errorf("a proxy that was down for a night: held because %s", why)
 		}
+
 		w.clock.anchor.database = w.clock.anchor.database.Add(-8 * time.Hour)
 		if why := b.check(t, w); why != "" {
 			t.Errorf("a machine that stood still while others worked: held because %s", why)
 		}
+
 		b.exec(t, "UPDATE {generation} SET advanced_at = advanced_at - INTERVAL 8 HOUR") // eight hours in no time
 		w.clock.anchor.database = w.clock.anchor.database.Add(-8 * time.Hour)
 		w.clock.anchor.wall = w.clock.anchor.wall.Add(-8 * time.Hour)
-		if why := b.check(t, w); !strings.Contains(why, "jumped by 8h0m0s") || !strings.Contains(why, "TRUST TTL SERVER") {
+		if why := b.check(t, w); !strings.Contains(why, "jumped by 8h0m0s") ||
+			!strings.Contains(why, "TRUST TTL SERVER") {
 			t.Errorf("both clocks have leapt: held because %q", why)
 		}
 		if err := b.Trust(t.Context(), "dba@%", b.Server().Key()); err != nil {

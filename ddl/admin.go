@@ -64,7 +64,10 @@ const (
 
 // Lists are all of them, in the order of the grammar.
 func Lists() []List {
-	return []List{ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables, ListEvents}
+	return []List{
+		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables,
+		ListEvents,
+	}
 }
 
 // Filter is the LIKE or WHERE of a SHOW statement, as written: it is for the server to judge.
@@ -121,6 +124,7 @@ func (r *reader) approve() {
 	if ok {
 		a.Table, ok = r.name()
 	}
+
 	reason := false
 	for ok && !r.done() {
 		switch {
@@ -137,6 +141,7 @@ func (r *reader) approve() {
 			ok = false
 		}
 	}
+
 	r.close(a, ok, usageApprove)
 }
 
@@ -181,7 +186,8 @@ func (r *reader) forTable(table **Name) bool {
 	return ok
 }
 
-// close ends a statement of ours: anything that is left, or was missing, is an error that shows the grammar.
+// close ends a statement of ours: anything that is left, or was missing, is an error that shows the
+// grammar.
 func (r *reader) close(a Action, ok bool, usage string) {
 	if !ok || !r.done() {
 		r.reject(r.usageError(usage))

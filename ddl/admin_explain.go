@@ -1,12 +1,13 @@
 package ddl
 
-// explainTTL reads what follows EXPLAIN, if that is TTL and something behind it: EXPLAIN TTL alone describes a table of
-// that name.
+// explainTTL reads what follows EXPLAIN, if that is TTL and something behind it: EXPLAIN TTL alone
+// describes a table of that name.
 func (r *reader) explainTTL() bool {
 	at := r.at
 	a := &ExplainTTL{}
 	ok := r.format(a)
 	a.Word = r.spelling(r.current())
+
 	if !r.take("TTL") || r.done() {
 		r.at = at
 		return false
@@ -15,17 +16,20 @@ func (r *reader) explainTTL() bool {
 		r.reject(r.usageError(usageExplain))
 		return true
 	}
+
 	if !r.take("ALTER") {
 		a.Table, ok = r.name()
 		r.close(a, ok, usageExplain)
 		return true
 	}
+
 	r.alter()
 	a.Alter, ok = r.st.Action.(*AlterTable)
 	if !ok {
 		r.reject(r.usageError(usageExplain))
 		return true
 	}
+
 	a.Table = a.Alter.Table
 	r.st.Action = a
 	return true

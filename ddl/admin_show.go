@@ -19,6 +19,7 @@ func (r *reader) showTTL() bool {
 		a.Filter = r.filter()
 		ok = !r.peek(0, "WHERE") && r.limit(&a.Limit)
 	}
+
 	r.close(a, ok, usageShow)
 	return true
 }
@@ -40,11 +41,13 @@ func (r *reader) filter() Filter {
 	if !r.peek(0, "WHERE") || r.at+1 == len(r.tokens) || r.peek(1, "LIMIT") {
 		return Filter{}
 	}
+
 	r.at++
 	start := r.current().start
 	for !r.done() && !r.peek(0, "LIMIT") {
 		r.skip()
 	}
+
 	return Filter{Where: r.text[start:r.tokens[r.at-1].end]}
 }
 

@@ -17,6 +17,7 @@ func TestAdminStatements(t *testing.T) {
 		}
 		return Name{Schema: schema, Table: name}
 	}
+
 	pointer := func(spelling string) *Name { n := table(spelling); return &n }
 	for sql, want := range map[string]Action{
 		"RUN TTL JOB FOR t":                &RunJob{Table: table("t")},
@@ -29,26 +30,32 @@ func TestAdminStatements(t *testing.T) {
 		"approve ttl job for a.b reason '' up to 1 rows version 18446744073709551615": &ApproveJob{
 			Table: table("a.b"), Version: 1<<64 - 1, UpTo: new(uint64(1)),
 		},
-		"PAUSE TTL":                                    &PauseTTL{},
-		"PAUSE TTL FOR t":                              &PauseTTL{Table: pointer("t")},
-		"PAUSE TTL UNTIL '2026-01-01 00:00'":           &PauseTTL{Until: "2026-01-01 00:00"},
-		"PAUSE TTL FOR t UNTIL '18:00'":                &PauseTTL{Table: pointer("t"), Until: "18:00"},
-		"RESUME TTL":                                   &ResumeTTL{},
-		"RESUME TTL FOR t":                             &ResumeTTL{Table: pointer("t")},
-		"TRUST TTL SERVER":                             &TrustServer{},
-		"TRUST TTL SERVER 'a@b:1'":                     &TrustServer{Server: "a@b:1"},
-		"SHOW TTL JOBS":                                &ShowTTL{List: ListJobs},
-		"show ttl tables from `shop` like 's%'":        &ShowTTL{List: ListTables, Schema: "shop", Filter: Filter{Like: "'s%'"}},
-		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{List: ListHistory, Table: pointer("t"), Filter: Filter{Where: "a > (1)"}, Limit: 5},
-		"EXPLAIN TTL t":                                &ExplainTTL{Table: table("t"), Word: "TTL"},
-		"EXPLAIN FORMAT=JSON TTL a.b":                  &ExplainTTL{Table: table("a.b"), JSON: true, Word: "TTL"},
-		"SHOW GLOBAL VARIABLES LIKE '%ttl%'":           &ShowVariables{Filter{Like: "'%ttl%'"}},
-		"SHOW VARIABLES":                               &ShowVariables{},
-		"SHOW WARNINGS":                                &ShowWarnings{},
-		"PAUSE":                                        nil,
-		"RUN away":                                     nil,
-		"EXPLAIN ttl":                                  nil,
-		"SHOW TABLES":                                  nil,
+		"PAUSE TTL":                          &PauseTTL{},
+		"PAUSE TTL FOR t":                    &PauseTTL{Table: pointer("t")},
+		"PAUSE TTL UNTIL '2026-01-01 00:00'": &PauseTTL{Until: "2026-01-01 00:00"},
+		"PAUSE TTL FOR t UNTIL '18:00'":      &PauseTTL{Table: pointer("t"), Until: "18:00"},
+		"RESUME TTL":                         &ResumeTTL{},
+		"RESUME TTL FOR t":                   &ResumeTTL{Table: pointer("t")},
+		"TRUST TTL SERVER":                   &TrustServer{},
+		"TRUST TTL SERVER 'a@b:1'":           &TrustServer{Server: "a@b:1"},
+		"SHOW TTL JOBS":                      &ShowTTL{List: ListJobs},
+		"show ttl tables from `shop` like 's%'": &ShowTTL{
+			List: ListTables, Schema: "shop",
+			Filter: Filter{Like: "'s%'"},
+		},
+		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{
+			List: ListHistory, Table: pointer("t"),
+			Filter: Filter{Where: "a > (1)"}, Limit: 5,
+		},
+		"EXPLAIN TTL t":                      &ExplainTTL{Table: table("t"), Word: "TTL"},
+		"EXPLAIN FORMAT=JSON TTL a.b":        &ExplainTTL{Table: table("a.b"), JSON: true, Word: "TTL"},
+		"SHOW GLOBAL VARIABLES LIKE '%ttl%'": &ShowVariables{Filter{Like: "'%ttl%'"}},
+		"SHOW VARIABLES":                     &ShowVariables{},
+		"SHOW WARNINGS":                      &ShowWarnings{},
+		"PAUSE":                              nil,
+		"RUN away":                           nil,
+		"EXPLAIN ttl":                        nil,
+		"SHOW TABLES":                        nil,
 	} {
 		st := parseOne(t, sql)
 		if st.Err != nil {
@@ -108,16 +115,19 @@ func TestExplainOfAnAlter(t *testing.T) {
 func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
-		"SET GLOBAL ttl_job_enable = OFF":                                          "GLOBAL ttl_job_enable=OFF word",
-		"SET @@global.tidb_ttl_running_tasks = 1 + 1":                              "GLOBAL tidb_ttl_running_tasks=1 + 1",
-		"SET ttl_job_enable = 'ON'":                                                " ttl_job_enable='ON'",
-		"SET SESSION TTL_JOB_ENABLE := 1":                                          "SESSION ttl_job_enable=1",
-		"SET GLOBAL ttl_brake_rows = 1, sort_buffer_size = f(1, 2), max_x=2":       "GLOBAL ttl_brake_rows=1 | SET GLOBAL sort_buffer_size = f(1, 2), GLOBAL max_x=2",
-		"SET @a = 1, @@x.y = 2, PERSIST z = 3, ttl_a = 4, SESSION ttl_b = '5'":     "GLOBAL ttl_a=4 | SESSION ttl_b='5' | SET @a = 1, @@x.y = 2, PERSIST z = 3",
-		"SET GLOBAL ttl_a = TRUE, NAMES utf8mb4 COLLATE x, @@persist_only.ttl_b=2": "GLOBAL ttl_a=TRUE | GLOBAL ttl_b=2 | SET NAMES utf8mb4 COLLATE x",
-		"SET GLOBAL sort_buffer_size = 4":                                          "",
-		"SET NAMES utf8mb4":                                                        "",
-		"SET @ttl_x = 1":                                                           "",
+		"SET GLOBAL ttl_job_enable = OFF":             "GLOBAL ttl_job_enable=OFF word",
+		"SET @@global.tidb_ttl_running_tasks = 1 + 1": "GLOBAL tidb_ttl_running_tasks=1 + 1",
+		"SET ttl_job_enable = 'ON'":                   " ttl_job_enable='ON'",
+		"SET SESSION TTL_JOB_ENABLE := 1":             "SESSION ttl_job_enable=1",
+		"SET GLOBAL ttl_brake_rows = 1, sort_buffer_size = f(1, 2), max_x=2": "GLOBAL ttl_brake_rows=1 | SET " +
+			"GLOBAL sort_buffer_size = f(1, 2), GLOBAL max_x=2",
+		"SET @a = 1, @@x.y = 2, PERSIST z = 3, ttl_a = 4, SESSION ttl_b = '5'": "GLOBAL ttl_a=4 | SESSION " +
+			"ttl_b='5' | SET @a = 1, @@x.y = 2, PERSIST z = 3",
+		"SET GLOBAL ttl_a = TRUE, NAMES utf8mb4 COLLATE x, @@persist_only.ttl_b=2": "GLOBAL ttl_a=TRUE | GLOBAL " +
+			"ttl_b=2 | SET NAMES utf8mb4 COLLATE x",
+		"SET GLOBAL sort_buffer_size = 4": "",
+		"SET NAMES utf8mb4":               "",
+		"SET @ttl_x = 1":                  "",
 	} {
 		var got []string
 		if a, ok := parseOne(t, sql).Action.(*SetVariables); ok {
@@ -132,6 +142,7 @@ func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
 				got = append(got, a.Rest)
 			}
 		}
+
 		if got := strings.Join(got, " | "); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
 		}
@@ -173,6 +184,7 @@ func mark(ref Reference) string {
 	case ref.Prefix:
 		return "<column>"
 	}
+
 	s := "table"
 	if ref.Qualified {
 		s = "mysql " + s
@@ -180,6 +192,7 @@ func mark(ref Reference) string {
 	if ref.Aliased {
 		s += " aliased"
 	}
+
 	return "<" + s + ">"
 }
 

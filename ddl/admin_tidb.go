@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DescribeTiDB asks what columns one of TiDB's tables has: DESC, SHOW COLUMNS or SHOW CREATE TABLE. It is ours only if the table is
-// meant in schema mysql.
+// DescribeTiDB asks what columns one of TiDB's tables has: DESC, SHOW COLUMNS or SHOW CREATE TABLE.
+// It is ours only if the table is meant in schema mysql.
 type DescribeTiDB struct {
 	Table  Name
 	Form   Form
@@ -45,6 +45,7 @@ func (r *reader) describeTiDB() bool {
 	if !ok {
 		return false
 	}
+
 	a := &DescribeTiDB{Table: name, Form: FormColumns}
 	if !r.done() {
 		column, named := r.ident()
@@ -53,6 +54,7 @@ func (r *reader) describeTiDB() bool {
 		}
 		a.Filter.Like = Mode{}.Literal(column)
 	}
+
 	return r.describe(at, a)
 }
 
@@ -68,11 +70,13 @@ func (r *reader) showColumnsTiDB() bool {
 		r.at = at
 		return false
 	}
+
 	var ok bool
 	if a.Table, ok = r.tidbTable(); !ok || !r.fromSchema(&a.Table.Schema) {
 		r.at = at
 		return false
 	}
+
 	a.Filter = r.filter()
 	return r.describe(at, a)
 }

@@ -24,10 +24,12 @@ func (r *reader) showVariables() bool {
 		r.at = at
 		return false
 	}
+
 	a := &ShowVariables{Filter: r.filter()}
 	if r.done() {
 		r.st.Action = a
 	}
+
 	return true
 }
 
@@ -42,17 +44,21 @@ func (r *reader) showWarnings() bool {
 	return true
 }
 
-// MayName reports whether a filter might let a name through that begins with one of the prefixes. A condition is not
-// understood here: it may unless it compares names and mentions neither a prefix nor a pattern.
+// MayName reports whether a filter might let a name through that begins with one of the prefixes. A
+// condition is not understood here: it may unless it compares names and mentions neither a prefix
+// nor a pattern.
 func (f Filter) MayName(prefixes ...string) bool {
 	if f.Like == "" && f.Where == "" {
 		return true
 	}
+
 	if f.Where != "" {
 		where := strings.ToLower(f.Where)
 		mentions := func(s string) bool { return strings.Contains(where, s) }
-		return !mentions("variable_name") || mentions("like") || mentions("regexp") || slices.ContainsFunc(prefixes, mentions)
+		return !mentions("variable_name") || mentions("like") || mentions("regexp") ||
+			slices.ContainsFunc(prefixes, mentions)
 	}
+
 	pattern := strings.ToLower(strings.Trim(f.Like, `'"`))
 	fixed := pattern[:max(0, strings.IndexAny(pattern+"%", `%_\\`))]
 	for _, p := range prefixes {
@@ -60,5 +66,6 @@ func (f Filter) MayName(prefixes ...string) bool {
 			return true
 		}
 	}
+
 	return false
 }

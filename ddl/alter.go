@@ -4,14 +4,17 @@ package ddl
 func (r *reader) alter() {
 	for r.take("ONLINE") || r.take("OFFLINE") || r.take("IGNORE") {
 	}
+
 	if !r.take("TABLE") {
 		return
 	}
+
 	a := &AlterTable{IfExists: r.take("IF", "EXISTS")}
 	var ok bool
 	if a.Table, ok = r.name(); !ok {
 		return
 	}
+
 	r.waits()
 	r.st.Action = a
 	l := r.newOptions()
@@ -23,6 +26,7 @@ func (r *reader) alter() {
 			l.native() // a stray parenthesis: the server refuses it
 		}
 	}
+
 	a.Clause = l.finish()
 }
 
@@ -34,17 +38,21 @@ func (l *optionList) spec(a *AlterTable) {
 	for l.current().hidden && l.atClause() { // the server sees nothing here, so no comma is due behind it
 		l.one()
 	}
+
 	if l.structural() {
 		first := l.at
 		specs := l.change()
 		l.rest()
 		a.Specs = append(a.Specs, specs...)
+
 		if l.at > first {
 			last := l.tokens[min(l.at, len(l.tokens))-1]
 			l.pieces.add(token{start: l.tokens[first].start, end: last.end}, false)
 		}
+
 		return
 	}
+
 	native := false
 	for !l.done() && !l.is(l.current(), ',') {
 		switch {
@@ -60,6 +68,7 @@ func (l *optionList) spec(a *AlterTable) {
 			l.native()
 		}
 	}
+
 	if native {
 		a.Specs = append(a.Specs, Spec{})
 	}
@@ -73,7 +82,8 @@ func (l *optionList) structural() bool {
 		l.peek(0, "REMOVE", "PARTITIONING")
 }
 
-// rest moves to the comma behind a change. Lists that hold commas of their own are read to their end.
+// rest moves to the comma behind a change. Lists that hold commas of their own are read to their
+// end.
 func (l *optionList) rest() {
 	for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {
 		if l.peek(0, "PARTITION", "BY") {
@@ -111,12 +121,14 @@ func (l *optionList) change() []Spec {
 	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("ALGORITHM"), l.take("LOCK"):
 		return one(Spec{Change: HarmlessChange})
 	}
+
 	spec := Spec{Change: l.partitionChange()}
 	for l.oneOf(l.current(), "TRUNCATE", "COALESCE", "REORGANIZE", "ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR",
 		"DISCARD", "IMPORT", "PARTITION") {
 		l.at++
 		l.partitionNames()
 	}
+
 	return one(spec)
 }
 
@@ -142,6 +154,7 @@ func (l *optionList) addition() []Spec {
 	if l.take("CONSTRAINT") && !l.oneOf(l.current(), "PRIMARY", "UNIQUE", "FOREIGN", "CHECK") {
 		l.ident()
 	}
+
 	switch {
 	case l.take("PRIMARY", "KEY"):
 		l.toColumnList()
@@ -155,11 +168,13 @@ func (l *optionList) addition() []Spec {
 		l.peek(0, "SYSTEM", "VERSIONING"), l.peek(0, "PERIOD", "FOR"):
 		return one(Spec{})
 	}
+
 	l.take("COLUMN")
 	l.take("IF", "NOT", "EXISTS")
 	if !l.is(l.current(), '(') {
 		return one(l.newColumn())
 	}
+
 	var specs []Spec
 	for l.takeMark('('); !l.done(); {
 		specs = append(specs, l.newColumn())
@@ -168,6 +183,7 @@ func (l *optionList) addition() []Spec {
 			break
 		}
 	}
+
 	return specs
 }
 
@@ -195,10 +211,12 @@ func (l *optionList) removal() Spec {
 		}
 		return Spec{}
 	}
+
 	l.take("IF", "EXISTS")
 	if name, ok := l.ident(); ok {
 		return Spec{Change: DropColumn, Column: name}
 	}
+
 	return Spec{}
 }
 
@@ -216,7 +234,8 @@ func (l *optionList) partitionNames() {
 // aheadIsOption reports whether, n tokens ahead, one of our options begins with its equals sign.
 func (l *optionList) aheadIsOption(n int) bool {
 	t := l.ahead(n)
-	return t.kind == word && l.ours(t) && (l.is(l.ahead(n+1), '=') || l.named(l.ahead(n+1)) || l.ahead(n+1).kind == text)
+	return t.kind == word && l.ours(t) &&
+		(l.is(l.ahead(n+1), '=') || l.named(l.ahead(n+1)) || l.ahead(n+1).kind == text)
 }
 
 // columnChange reads what follows CHANGE, with an old name, or MODIFY.
@@ -227,10 +246,12 @@ func (l *optionList) columnChange(renames bool) Spec {
 	if renames {
 		s.Column, _ = l.ident()
 	}
+
 	d, ok := l.definition()
 	if !ok {
 		return Spec{}
 	}
+
 	s.NewColumn, s.References = d.column, d.parent
 	if d.primary {
 		s.Keys = []string{d.column.Name}
@@ -238,6 +259,7 @@ func (l *optionList) columnChange(renames bool) Spec {
 	if !renames {
 		s.Column = d.column.Name
 	}
+
 	return s
 }
 
@@ -247,26 +269,32 @@ func (l *optionList) renaming() Spec {
 		l.take("IF", "EXISTS")
 		from, _ := l.ident()
 		l.take("TO")
+
 		to, ok := l.ident()
 		if !ok {
 			return Spec{}
 		}
+
 		return Spec{Change: RenameColumn, Column: from, NewColumn: Column{Name: to}}
 	}
+
 	if l.oneOf(l.current(), "INDEX", "KEY") {
 		return Spec{}
 	}
 	if !l.take("TO") && !l.take("AS") {
 		l.takeMark('=')
 	}
+
 	name, ok := l.name()
 	if !ok {
 		return Spec{}
 	}
+
 	return Spec{Change: RenameTable, Other: &name}
 }
 
-// ordering reads the columns of ORDER BY. A column may be named ttl, so only what is written like an option ends the list.
+// ordering reads the columns of ORDER BY. A column may be named ttl, so only what is written like
+// an option ends the list.
 func (l *optionList) ordering() {
 	for !l.done() {
 		for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {

@@ -17,7 +17,8 @@ func TestBlocksAreOneStatement(t *testing.T) {
 		"CREATE DEFINER=CURRENT_ROLE() EVENT e ON SCHEDULE EVERY 1 DAY DO BEGIN SELECT 1; DROP TABLE t; END",
 		"CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ f(); drop; table; $$",
 	} {
-		if parts := Parse(text, Mode{MariaDB: true}); len(parts) != 1 || parts[0].Action != nil || parts[0].Forward() != text {
+		if parts := Parse(text, Mode{MariaDB: true}); len(parts) != 1 || parts[0].Action != nil ||
+			parts[0].Forward() != text {
 			t.Errorf("%s: got %d statements, the first with %#v", text, len(parts), parts[0].Action)
 		}
 	}

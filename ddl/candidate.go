@@ -2,51 +2,60 @@ package ddl
 
 import "bytes"
 
-// Candidate reports whether a text may concern us. It is asked for every statement of every session, allocates
-// nothing, knows no session settings, and so errs towards true: only Parse knows. It is true when
+// Candidate reports whether a text may concern us. It is asked for every statement of every
+// session, allocates nothing, knows no session settings, and so errs towards true: only Parse
+// knows. It is true when
 //
-//   - the first keyword, behind blanks and comments, or one behind a semicolon, begins a statement we read, or an
-//     executable comment stands there; or
+//   - the first keyword, behind blanks and comments, or one behind a semicolon, begins a statement
+//     we read, or an executable comment stands there; or
 //   - a word begins with tidb_ttl_, as the names of TiDB's tables do; or
-//   - one begins with ttl_, as the names of our settings do, in a SET or where a variable is read. Columns may be called so, too.
+//   - one begins with ttl_, as the names of our settings do, in a SET or where a variable is read.
+//     Columns may be called so, too.
 func Candidate(text []byte) bool {
 	setting, table := names(text)
 	if table || setting && bytes.Contains(text, []byte("@@")) {
 		return true
 	}
+
 	for {
 		if opens(text, setting) {
 			return true
 		}
+
 		i := bytes.IndexByte(text, ';')
 		if i < 0 {
 			return false
 		}
+
 		text = text[i+1:]
 	}
 }
 
-// opens reports whether text begins with a keyword of ours, or with an executable comment, which may hold one. A SET is ours if it may
-// name a setting.
+// opens reports whether text begins with a keyword of ours, or with an executable comment, which
+// may hold one. A SET is ours if it may name a setting.
 func opens(text []byte, setting bool) bool {
 	i := skipBlanks(text)
 	if executable(text[i:]) {
 		return true
 	}
+
 	end := i
 	for end < len(text) && isNameByte(text[end]) {
 		end++
 	}
+
 	var upper [10]byte
 	if end == i || end-i > len(upper) {
 		return false
 	}
+
 	for n, c := range text[i:end] {
 		if isLetter(c) {
 			c &^= 0x20
 		}
 		upper[n] = c
 	}
+
 	return opening(string(upper[:end-i]), text[end:], setting)
 }
 
@@ -92,11 +101,13 @@ func skipBlanks(text []byte) int {
 
 // executable reports whether a comment begins that some server looks into.
 func executable(text []byte) bool {
-	return bytes.HasPrefix(text, []byte("/*!")) || bytes.HasPrefix(text, []byte("/*M!")) || bytes.HasPrefix(text, []byte("/*T!"))
+	return bytes.HasPrefix(text, []byte("/*!")) || bytes.HasPrefix(text, []byte("/*M!")) ||
+		bytes.HasPrefix(text, []byte("/*T!"))
 }
 
-// names reports whether a word of the text begins with ttl_, and whether one begins with tidb_ttl_. Of four neighbouring bytes one
-// is looked at: whichever letter of ttl_ it is says where the word would begin.
+// names reports whether a word of the text begins with ttl_, and whether one begins with tidb_ttl_.
+// Of four neighbouring bytes one is looked at: whichever letter of ttl_ it is says where the word
+// would begin.
 func names(text []byte) (setting, table bool) {
 	for i := 3; i < len(text); i += 4 {
 		var at int
@@ -112,13 +123,16 @@ func names(text []byte) (setting, table bool) {
 		default:
 			continue
 		}
+
 		if !named(text, at) {
 			continue
 		}
+
 		const tidb = "tidb_"
 		if at >= len(tidb) && bytes.EqualFold(text[at-len(tidb):at], []byte(tidb)) {
 			at, table = at-len(tidb), table || begins(text, at-len(tidb))
 		}
+
 		setting = setting || begins(text, at)
 	}
 	return setting, table

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Wide reports whether even ASCII takes more than a byte in a character set. Statements cannot come in such a set, but results can be
-// wanted in one.
+// Wide reports whether even ASCII takes more than a byte in a character set. Statements cannot come
+// in such a set, but results can be wanted in one.
 func Wide(charset string) bool {
 	switch charset {
 	case "utf16", "utf16le", "ucs2", "utf32":
@@ -24,7 +24,8 @@ func Wide(charset string) bool {
 	return false
 }
 
-// encodingOf returns how a client character set of the server is written, or nil for those that are UTF-8 already.
+// encodingOf returns how a client character set of the server is written, or nil for those that are
+// UTF-8 already.
 func encodingOf(charset string) encoding.Encoding {
 	switch charset {
 	case "latin1":
@@ -83,12 +84,14 @@ func encodingOf(charset string) encoding.Encoding {
 	return nil
 }
 
-// Nameable reports whether a name can be the name of anything: the servers keep names in UTF-8 of at most three bytes a character.
+// Nameable reports whether a name can be the name of anything: the servers keep names in UTF-8 of
+// at most three bytes a character.
 func Nameable(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r > 0xFFFF })
 }
 
-// Plain reports whether bytes mean the same in a character set as in UTF-8, so that nobody needs to ask the server.
+// Plain reports whether bytes mean the same in a character set as in UTF-8, so that nobody needs to
+// ask the server.
 func Plain(s, charset string) bool {
 	switch charset {
 	case "", "utf8", "utf8mb3", "utf8mb4", "binary":
@@ -112,8 +115,8 @@ func Decode(s, charset string) string {
 	return s
 }
 
-// Encode turns UTF-8 into a client's character set. What the set does not have becomes a question mark,
-// as the server writes it.
+// Encode turns UTF-8 into a client's character set. What the set does not have becomes a question
+// mark, as the server writes it.
 func Encode(s, charset string) string {
 	if isASCII(s) && !Wide(charset) {
 		return s

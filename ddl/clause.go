@@ -7,8 +7,8 @@ type Clause struct {
 	TTL         *Rule   // TTL = column + INTERVAL n unit
 	Enable      *bool   // TTL_ENABLE
 	JobInterval *string // TTL_JOB_INTERVAL, verbatim
-	// Options are the options that TiDB does not have, such as TTL_TIME_ZONE, by their name in upper case. An empty
-	// value takes the option back.
+	// Options are the options that TiDB does not have, such as TTL_TIME_ZONE, by their name in
+	// upper case. An empty value takes the option back.
 	Options map[string]string
 	Remove  bool // REMOVE TTL
 	// Commented says that all of it stood in comments that the server skips, as in a dump.
@@ -21,7 +21,8 @@ type Rule struct {
 	Interval Interval
 }
 
-// FirstOption names the option that cannot stand on a table without TTL, in TiDB's order, or is empty.
+// FirstOption names the option that cannot stand on a table without TTL, in TiDB's order, or is
+// empty.
 func (c *Clause) FirstOption() string {
 	switch {
 	case c.Enable != nil:
@@ -34,13 +35,14 @@ func (c *Clause) FirstOption() string {
 	return ""
 }
 
-// Comments prints the policy as SHOW CREATE TABLE does: TiDB's three options, each in a comment that TiDB runs and
-// others skip, and ours in one that TiDB skips too.
+// Comments prints the policy as SHOW CREATE TABLE does: TiDB's three options, each in a comment
+// that TiDB runs and others skip, and ours in one that TiDB skips too.
 func (c *Clause) Comments() string {
 	var b strings.Builder
 	if c.TTL == nil {
 		return ""
 	}
+
 	b.WriteString(" /*T![ttl] TTL=" + Quote(c.TTL.Column) + " + " + c.TTL.Interval.String() + " */")
 	if c.Enable != nil {
 		b.WriteString(" /*T![ttl] TTL_ENABLE='" + onOff(*c.Enable) + "' */")
@@ -48,15 +50,18 @@ func (c *Clause) Comments() string {
 	if c.JobInterval != nil {
 		b.WriteString(" /*T![ttl] TTL_JOB_INTERVAL=" + quoteString(*c.JobInterval) + " */")
 	}
+
 	var ours []string
 	for _, e := range extensions() {
 		if value := c.Options[e.name]; value != "" {
 			ours = append(ours, e.name+"="+quoteString(value))
 		}
 	}
+
 	if ours != nil {
 		b.WriteString(" /*T![ttl,ttlproxy] " + strings.Join(ours, " ") + " */")
 	}
+
 	return b.String()
 }
 
@@ -67,8 +72,8 @@ func onOff(on bool) string {
 	return "OFF"
 }
 
-// atOption reports whether one of our options begins here. A word is ours only where an option may begin, never where
-// it is the value of another one.
+// atOption reports whether one of our options begins here. A word is ours only where an option may
+// begin, never where it is the value of another one.
 func (r *reader) atOption() bool {
 	t := r.current()
 	if t.kind != word || !r.ours(t) {
@@ -77,10 +82,12 @@ func (r *reader) atOption() bool {
 	if r.at == 0 {
 		return true
 	}
+
 	previous := r.tokens[r.at-1]
 	if previous.hidden != t.hidden {
 		return true
 	}
+
 	return !r.is(previous, '=') && !r.is(previous, '.') && !r.oneOf(previous,
 		"ENGINE", "TYPE", "CHARSET", "SET", "COLLATE", "ROW_FORMAT", "INSERT_METHOD", "TABLESPACE", "STORAGE")
 }
@@ -99,6 +106,7 @@ func (r *reader) option(c *Clause) bool {
 	r.takeMark('=')
 	e, known := findExtension(name)
 	var ok bool
+
 	switch {
 	case name == OptionTTL:
 		known, ok = true, r.rule(c)
@@ -109,6 +117,7 @@ func (r *reader) option(c *Clause) bool {
 	case known:
 		ok = r.extension(c, e)
 	}
+
 	at := r.tokens[first].start
 	switch {
 	case !known:
@@ -120,6 +129,7 @@ func (r *reader) option(c *Clause) bool {
 	default:
 		return true
 	}
+
 	return false
 }
 
@@ -144,22 +154,27 @@ func (r *reader) rule(c *Clause) bool {
 	if !ok || !r.takeMark('+') || !r.take("INTERVAL") {
 		return false
 	}
+
 	literal, ok := r.literal()
 	if !ok || r.current().kind != word {
 		return false
 	}
+
 	unit, ok := ParseUnit(r.spelling(r.current()))
 	if !ok {
 		return false
 	}
+
 	r.at++
 	if !judge("TTL = "+r.join(from, r.at), r.mode) {
 		return false
 	}
+
 	interval := Interval{Literal: literal, Unit: unit}
 	if _, err := interval.span(); err != nil {
 		r.reject(WrongInterval(interval, err.Error()))
 	}
+
 	c.TTL = &Rule{Column: column, Interval: interval}
 	return true
 }

@@ -1,7 +1,8 @@
 package ddl
 
-// The numbers of errors have one home, here, where every floor may read them. Each test of an answer and each answer
-// names its number; docs/reference/errors.md lists those that we answer with, and a test compares the two.
+// The numbers of errors have one home, here, where every floor may read them. Each test of an
+// answer and each answer names its number; docs/reference/errors.md lists those that we answer
+// with, and a test compares the two.
 
 // The errors that statements are answered with. The first group is TiDB's own, the second MySQL's.
 const (
@@ -33,8 +34,9 @@ const (
 	CodeNumberedTransaction = 1778 // it cannot be ended by a statement
 )
 
-// The errors that a login is answered with. What a client says itself when nobody answers, or TLS fails (2003, 2026),
-// cannot be sent to one: libmariadb takes 2000 to 2999 from a server for a broken packet.
+// The errors that a login is answered with. What a client says itself when nobody answers, or TLS
+// fails (2003, 2026), cannot be sent to one: libmariadb takes 2000 to 2999 from a server for a
+// broken packet.
 const (
 	CodeTooManyConnections = 1040
 	CodeHandshake          = 1043

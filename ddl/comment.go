@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// comment reads the comment at i and returns the place behind it, and whether the server runs its body. The body of an executable one becomes tokens:
+// comment reads the comment at i and returns the place behind it, and whether the server runs its
+// body. The body of an executable one becomes tokens:
 //
 //	/*! … */  /*!80013 … */   run by both servers, if their version is reached
 //	/*M! … */ /*M!100303 … */ run by MariaDB alone
 //	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
 //
-// A body that the server does not run still counts when it holds our clauses, so its tokens are marked hidden. One that never
-// ends is a token by itself, since the server refuses the statement for it.
+// A body that the server does not run still counts when it holds our clauses, so its tokens are
+// marked hidden. One that never ends is a token by itself, since the server refuses the statement
+// for it.
 func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) {
 	body, use := s.opening(i, limit)
 	closed := true
@@ -23,6 +25,7 @@ func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) 
 	default:
 		end, closed = s.skipComment(i+2, limit)
 	}
+
 	if !closed {
 		s.tokens = append(s.tokens, token{kind: symbol, start: i, end: end, comment: inside, hidden: hidden})
 	}
@@ -39,6 +42,7 @@ func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) 
 	} else {
 		s.scan(body, end, index+1, true)
 	}
+
 	s.comments[index].end = end
 	return end, use == run && !hidden
 }
@@ -75,6 +79,7 @@ func (s *source) opening(i, limit int) (body int, u use) {
 	case strings.HasPrefix(head, "T!"):
 		return i + 4, foreign
 	}
+
 	return 0, ignored
 }
 
@@ -85,8 +90,8 @@ func runs(yes bool) use {
 	return skipped
 }
 
-// hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" holds only what TTL needs: TiDB
-// runs a body when it knows every feature named.
+// hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" holds only what
+// TTL needs: TiDB runs a body when it knows every feature named.
 func hasFeature(list string) bool {
 	for feature := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(feature) == "ttl" {
@@ -96,8 +101,8 @@ func hasFeature(list string) bool {
 	return false
 }
 
-// versionDigits reads the five or six digits of a version. Fewer are part of the body, and for MySQL a sixth is, too, unless a
-// blank follows.
+// versionDigits reads the five or six digits of a version. Fewer are part of the body, and for
+// MySQL a sixth is, too, unless a blank follows.
 func (s *source) versionDigits(head string) (length, version int) {
 	for length < len(head) && length < 6 && isDigit(head[length]) {
 		length++
@@ -112,7 +117,8 @@ func (s *source) versionDigits(head string) (length, version int) {
 	return length, version
 }
 
-// runs reports whether the server runs the body of /*!version. MariaDB leaves MySQL's versions 5.7 to 9.99 alone.
+// runs reports whether the server runs the body of /*!version. MariaDB leaves MySQL's versions 5.7
+// to 9.99 alone.
 func (s *source) runs(version int) bool {
 	if s.mode.MariaDB && version >= 50700 && version <= 99999 {
 		return false
@@ -134,7 +140,8 @@ func (s *source) skipComment(i, limit int) (end int, closed bool) {
 	return limit, false
 }
 
-// skipNested does the same for an executable comment that is not run, which may hold plain comments.
+// skipNested does the same for an executable comment that is not run, which may hold plain
+// comments.
 func (s *source) skipNested(i, limit int) (end int, closed bool) {
 	for i+1 < limit {
 		switch {

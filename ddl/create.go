@@ -10,7 +10,8 @@ func (r *reader) create() {
 		r.createTable(&CreateTable{OrReplace: orReplace, Temporary: temporary})
 		return
 	}
-	for r.take("ONLINE") || r.take("OFFLINE") || r.take("UNIQUE") || r.take("FULLTEXT") || r.take("SPATIAL") || r.take("VECTOR") {
+	for r.take("ONLINE") || r.take("OFFLINE") || r.take("UNIQUE") || r.take("FULLTEXT") || r.take("SPATIAL") ||
+		r.take("VECTOR") {
 	}
 	if r.take("INDEX") && r.skipTo("ON") {
 		r.changeOne("CREATE INDEX")
@@ -23,6 +24,7 @@ func (r *reader) createTable(a *CreateTable) {
 	if a.Table, ok = r.name(); !ok {
 		return
 	}
+
 	r.st.Action = a
 	if r.like(a) {
 		return
@@ -30,6 +32,7 @@ func (r *reader) createTable(a *CreateTable) {
 	if r.is(r.current(), '(') && !r.query(1) {
 		r.elements(a)
 	}
+
 	a.Clause = r.tableOptions()
 	a.Select = r.queryFollows()
 }
@@ -45,7 +48,8 @@ func (r *reader) queryFollows() bool {
 	return false
 }
 
-// query reports whether a query, or what leads to one in CREATE TABLE … SELECT, begins n tokens ahead.
+// query reports whether a query, or what leads to one in CREATE TABLE … SELECT, begins n tokens
+// ahead.
 func (r *reader) query(n int) bool {
 	t := r.ahead(n)
 	if r.is(t, '(') {
@@ -88,6 +92,7 @@ func (r *reader) element(a *CreateTable) {
 	if r.take("CONSTRAINT") && !r.oneOf(r.current(), "PRIMARY", "UNIQUE", "FOREIGN", "CHECK") {
 		r.ident()
 	}
+
 	switch {
 	case r.take("PRIMARY", "KEY"):
 		r.toColumnList()
@@ -96,12 +101,14 @@ func (r *reader) element(a *CreateTable) {
 		if parent, ok := r.parent(); ok {
 			a.References = append(a.References, parent)
 		}
-	case r.oneOf(r.current(), "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "CHECK"), r.peek(0, "PERIOD", "FOR"):
+	case r.oneOf(r.current(), "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "CHECK"),
+		r.peek(0, "PERIOD", "FOR"):
 	default:
 		d, ok := r.definition()
 		if !ok {
 			break
 		}
+
 		a.Columns = append(a.Columns, d.column)
 		if d.primary {
 			a.PrimaryKey = append(a.PrimaryKey, d.column.Name)
@@ -110,10 +117,12 @@ func (r *reader) element(a *CreateTable) {
 			a.References = append(a.References, *d.parent)
 		}
 	}
+
 	r.toComma()
 }
 
-// ended reports whether an element or spec ends here: at a comma, a parenthesis, or a hidden clause.
+// ended reports whether an element or spec ends here: at a comma, a parenthesis, or a hidden
+// clause.
 func (r *reader) ended() bool {
 	t := r.current()
 	return r.done() || r.is(t, ',') || r.is(t, ')') || t.hidden
@@ -146,11 +155,13 @@ func (r *reader) definition() (definition, bool) {
 	if !ok {
 		return definition{}, false
 	}
+
 	d := definition{column: Column{Name: name}}
 	if t := r.current(); t.kind == word {
 		d.column.Type = strings.ToUpper(r.spelling(t))
 		r.at++
 	}
+
 	for !r.ended() {
 		switch {
 		case r.take("COMMENT"), r.take("DEFAULT"): // whatever the next word is, it is a value
@@ -174,10 +185,12 @@ func (r *reader) definition() (definition, bool) {
 			r.skip()
 		}
 	}
+
 	return d, true
 }
 
-// generated reads the expression of a generated column, which is virtual unless the next words say otherwise.
+// generated reads the expression of a generated column, which is virtual unless the next words say
+// otherwise.
 func (r *reader) generated() (virtual bool, text string) {
 	if !r.is(r.current(), '(') {
 		return false, "" // AS ROW START

@@ -12,9 +12,9 @@ import (
 // ErrCron is wrapped by every refusal of a schedule.
 var ErrCron = errors.New("not a valid schedule")
 
-// Cron is a schedule of five fields: minute, hour, day of the month, month, day of the week. Each is *, a number, a range
-// a-b, a step */n or a-b/n, or a list of these. Sunday is 0 or 7. As everywhere, when both days are restricted, either
-// of them is enough.
+// Cron is a schedule of five fields: minute, hour, day of the month, month, day of the week. Each
+// is *, a number, a range a-b, a step */n or a-b/n, or a list of these. Sunday is 0 or 7. As
+// everywhere, when both days are restricted, either of them is enough.
 type Cron struct {
 	minute, hour, day, month, weekday uint64 // bit n: the value n matches
 	anyDay, anyWeekday                bool
@@ -30,8 +30,10 @@ var cronFields = []struct {
 func ParseCron(text string) (Cron, error) {
 	fields := strings.Fields(text)
 	if len(fields) != len(cronFields) {
-		return Cron{}, fmt.Errorf("%w: '%s' has %d fields, not 5: minute hour day month weekday", ErrCron, text, len(fields))
+		return Cron{}, fmt.Errorf("%w: '%s' has %d fields, not 5: minute hour day month weekday", ErrCron, text,
+			len(fields))
 	}
+
 	var sets [5]uint64
 	for i, f := range cronFields {
 		set, err := cronField(fields[i], f.first, f.last)
@@ -40,11 +42,16 @@ func ParseCron(text string) (Cron, error) {
 		}
 		sets[i] = set
 	}
+
 	sets[4] |= sets[4] >> 7 // 7 is Sunday too
-	c := Cron{sets[0], sets[1], sets[2], sets[3], sets[4] & 127, strings.HasPrefix(fields[2], "*"), strings.HasPrefix(fields[4], "*")}
+	c := Cron{
+		sets[0], sets[1], sets[2], sets[3], sets[4] & 127, strings.HasPrefix(fields[2], "*"),
+		strings.HasPrefix(fields[4], "*"),
+	}
 	if c.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return Cron{}, fmt.Errorf("%w: '%s' names a day that does not exist", ErrCron, text)
 	}
+
 	return c, nil
 }
 
@@ -57,6 +64,7 @@ func cronField(text string, first, last int) (set uint64, err error) {
 			if from, err = cronNumber(a, first, last); err != nil {
 				return 0, err
 			}
+
 			if to = from; ranged {
 				if to, err = cronNumber(b, from, last); err != nil {
 					return 0, err
@@ -65,11 +73,13 @@ func cronField(text string, first, last int) (set uint64, err error) {
 				to = last
 			}
 		}
+
 		if stepped {
 			if step, err = cronNumber(stepText, 1, last); err != nil {
 				return 0, err
 			}
 		}
+
 		for n := from; n <= to; n += step {
 			set |= 1 << n
 		}
@@ -85,8 +95,9 @@ func cronNumber(text string, first, last int) (int, error) {
 	return n, nil
 }
 
-// Next is the first matching minute after t, by the clock of t's location; zero when there is none within five years.
-// A minute that the clocks skip is made up for right after the change; one that occurs twice counts once.
+// Next is the first matching minute after t, by the clock of t's location; zero when there is none
+// within five years. A minute that the clocks skip is made up for right after the change; one that
+// occurs twice counts once.
 func (c Cron) Next(t time.Time) time.Time {
 	zone := t.Location()
 	y, mo, d := t.Date()
@@ -95,6 +106,7 @@ func (c Cron) Next(t time.Time) time.Time {
 		if !c.matchesDay(date) {
 			continue
 		}
+
 		for hour := range 24 {
 			if c.hour>>hour&1 == 0 {
 				continue
@@ -106,10 +118,12 @@ func (c Cron) Next(t time.Time) time.Time {
 			}
 		}
 	}
+
 	return time.Time{}
 }
 
-// cronYears holds every distance between the days of a schedule but that around 2100, which is no leap year.
+// cronYears holds every distance between the days of a schedule but that around 2100, which is no
+// leap year.
 const cronYears = 9
 
 // LongestGap is the longest time between two moments of the schedule, where no clocks change.
@@ -120,6 +134,7 @@ func (c Cron) LongestGap() time.Duration {
 			minutes = append(minutes, minute)
 		}
 	}
+
 	first, last, longest := minutes[0], minutes[len(minutes)-1], 0
 	for i := 1; i < len(minutes); i++ {
 		longest = max(longest, minutes[i]-minutes[i-1])
@@ -135,11 +150,12 @@ func (c Cron) LongestGap() time.Duration {
 		}
 		before = day
 	}
+
 	return time.Duration(longest) * time.Minute
 }
 
-// moment is when the clocks of a zone show a time for the first time on that day; right after the change of the clocks for a
-// time that they skip.
+// moment is when the clocks of a zone show a time for the first time on that day; right after the
+// change of the clocks for a time that they skip.
 func moment(day time.Time, hour, minute int, zone *time.Location) time.Time {
 	at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, zone)
 	start, end := at.ZoneBounds()
@@ -153,7 +169,8 @@ func moment(day time.Time, hour, minute int, zone *time.Location) time.Time {
 	}
 }
 
-// first is the first time that the clocks show what they show at a moment after their change at start.
+// first is the first time that the clocks show what they show at a moment after their change at
+// start.
 func first(at, start time.Time) time.Time {
 	if start.IsZero() {
 		return at

@@ -13,6 +13,7 @@ func TestCronNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct{ cron, after, want string }{
 		{"0 3 * * *", "2026-05-10 02:59", "2026-05-10 03:00"},
 		{"0 3 * * *", "2026-05-10 03:00", "2026-05-11 03:00"},
@@ -32,6 +33,7 @@ func TestCronNext(t *testing.T) {
 			t.Errorf("%s: %v", c.cron, err)
 			continue
 		}
+
 		after, err := time.ParseInLocation("2006-01-02 15:04", c.after, prague)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +44,8 @@ func TestCronNext(t *testing.T) {
 	}
 }
 
-// TestCronWhenClocksChange walks over nights on which clocks go forward, by an hour or half of one, and back.
+// TestCronWhenClocksChange walks over nights on which clocks go forward, by an hour or half of one,
+// and back.
 func TestCronWhenClocksChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, cron, after, want string }{
@@ -57,19 +60,23 @@ func TestCronWhenClocksChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		cron, err := ParseCron(c.cron)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		at, err := time.Parse(time.RFC3339, c.after)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got []string
 		for range 3 {
 			at = cron.Next(at.In(zone))
 			got = append(got, at.UTC().Format("01-02T15:04"))
 		}
+
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s '%s': got %v, want %s", c.zone, c.cron, got, c.want)
 		}
@@ -100,8 +107,8 @@ func TestCronLongestGap(t *testing.T) {
 
 func TestWindowClosed(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"00:00-23:59": 0, "22:00-21:59": 0, "22:00-06:00": 15*time.Hour + 59*time.Minute, "06:00-06:00": 24*time.Hour - time.Minute,
-		"01:00-02:59": 22 * time.Hour,
+		"00:00-23:59": 0, "22:00-21:59": 0, "22:00-06:00": 15*time.Hour + 59*time.Minute,
+		"06:00-06:00": 24*time.Hour - time.Minute, "01:00-02:59": 22 * time.Hour,
 	} {
 		w, err := ParseWindow(text)
 		if err != nil {
@@ -115,7 +122,10 @@ func TestWindowClosed(t *testing.T) {
 
 func TestCronRefuses(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-3 * * * *", "*/0 * * * *", "@daily", "a * * * *", "+1 * * * *", "0 0 31 2 *"} {
+	for _, bad := range []string{
+		"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
+		"* * * * 8", "5-3 * * * *", "*/0 * * * *", "@daily", "a * * * *", "+1 * * * *", "0 0 31 2 *",
+	} {
 		if _, err := ParseCron(bad); !errors.Is(err, ErrCron) {
 			t.Errorf("%q: got %v, want ErrCron", bad, err)
 		}
@@ -145,6 +155,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s: %v", c.window, err)
 			continue
 		}
+
 		at, err := time.Parse("15:04", c.at)
 		if err != nil {
 			t.Fatal(err)
@@ -153,6 +164,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s at %s: got %v, want %v", c.window, c.at, got, c.want)
 		}
 	}
+
 	for _, bad := range []string{"", "22:00", "22:00-", "25:00-01:00", "22-06", "22:00-06:00 +0100"} {
 		if _, err := ParseWindow(bad); !errors.Is(err, ErrWindow) {
 			t.Errorf("%q: got %v, want ErrWindow", bad, err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// cut is a stretch of bytes that does not reach the server, and what stands there instead, which is nearly always
-// nothing.
+// cut is a stretch of bytes that does not reach the server, and what stands there instead, which is
+// nearly always nothing.
 type cut struct {
 	start, end  int
 	replacement string
@@ -18,6 +18,7 @@ func (s *Statement) Forward() string {
 	if len(s.cuts) == 0 {
 		return s.Text()
 	}
+
 	var b strings.Builder
 	at := s.start
 	for _, c := range s.cuts {
@@ -28,6 +29,7 @@ func (s *Statement) Forward() string {
 		b.WriteString(c.replacement)
 		at = c.end
 	}
+
 	b.WriteString(s.source.text[at:s.end])
 	return b.String()
 }
@@ -69,8 +71,8 @@ func (p *pieces) comma(t token) {
 	*p = append(*p, piece{token: t, comma: true})
 }
 
-// cuts says what to take out: all pieces of ours, and of the commas between two of the server's all but one. A comma
-// that separates nothing stays, so that the server refuses it.
+// cuts says what to take out: all pieces of ours, and of the commas between two of the server's all
+// but one. A comma that separates nothing stays, so that the server refuses it.
 func (p pieces) cuts() []cut {
 	var cuts []cut
 	kept, separated := false, false // is there a piece of the server's on the left, and a comma behind it
@@ -87,6 +89,7 @@ func (p pieces) cuts() []cut {
 			cuts = append(cuts, cut{start: piece.start, end: piece.end})
 		}
 	}
+
 	return cuts
 }
 

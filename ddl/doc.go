@@ -3,10 +3,11 @@
 // It owns the TTL syntax. A text goes through it in three steps, and most stop at the first:
 //
 //  1. Candidate looks at the bytes without allocating and answers whether the text may concern us;
-//  2. Parse splits the text at its semicolons and reads each part into a Statement, whose Action says what the
-//     part does to which tables, and whose Clause holds the TTL options that were found;
-//  3. Statement.Forward returns the bytes for the server: every byte of the original except the clause and the
-//     one comma that separated it.
+//  2. Parse splits the text at its semicolons and reads each part into a Statement, whose Action
+//     says what the part does to which tables, and whose Clause holds the TTL options that were
+//     found;
+//  3. Statement.Forward returns the bytes for the server: every byte of the original except the
+//     clause and the one comma that separated it.
 //
 // # The grammar we add
 //
@@ -24,12 +25,13 @@
 //
 //	text ──lex──► tokens with their places ──reader──► tables, specs, columns ──optionList──► clause + pieces ──► cuts
 //
-// An option is ours by its position, never by its word: columns, tables and strings may be called ttl. Nothing is ever
-// printed back from a syntax tree. TiDB's parser judges the clause, rewrapped on a dummy table; it never sees the
-// user's statement, because it refuses much that MySQL and MariaDB accept.
+// An option is ours by its position, never by its word: columns, tables and strings may be called
+// ttl. Nothing is ever printed back from a syntax tree. TiDB's parser judges the clause, rewrapped
+// on a dummy table; it never sees the user's statement, because it refuses much that MySQL and
+// MariaDB accept.
 //
-// Comments. The server runs some (/*! */), we look into some that it skips (/*T![ttl] */). Tokens of the second kind are
-// hidden: they may hold options of ours and count for nothing else.
+// Comments. The server runs some (/*! */), we look into some that it skips (/*T![ttl] */). Tokens
+// of the second kind are hidden: they may hold options of ours and count for nothing else.
 //
 // # What never happens here
 //

@@ -19,18 +19,20 @@ var durationUnits = map[byte]time.Duration{
 	'd': 24 * time.Hour,
 }
 
-// Duration reads the value of TTL_JOB_INTERVAL: numbers with the units d, h, m and s, which add up in any order
-// (1d12h, 30m1h, 1.5d). The empty text and a plain 0 are zero, as in TiDB.
+// Duration reads the value of TTL_JOB_INTERVAL: numbers with the units d, h, m and s, which add up
+// in any order (1d12h, 30m1h, 1.5d). The empty text and a plain 0 are zero, as in TiDB.
 func Duration(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil
 	}
+
 	var total float64
 	for rest := text; rest != ""; {
 		n := 0
 		for n < len(rest) && (rest[n] == '.' || rest[n] >= '0' && rest[n] <= '9') {
 			n++
 		}
+
 		number, err := strconv.ParseFloat(rest[:n], 64)
 		if err != nil {
 			return 0, fmt.Errorf("%w: no number at %q", ErrDuration, rest)
@@ -38,15 +40,19 @@ func Duration(text string) (time.Duration, error) {
 		if n == len(rest) {
 			return 0, fmt.Errorf("%w: no unit after %s; the units are d, h, m and s", ErrDuration, rest)
 		}
+
 		unit, known := durationUnits[rest[n]]
 		if !known {
 			return 0, fmt.Errorf("%w: unknown unit at %q; the units are d, h, m and s", ErrDuration, rest[n:])
 		}
+
 		total += number * float64(unit)
 		rest = rest[n+1:]
 	}
+
 	if total > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%w: longer than 146 years", ErrDuration)
 	}
+
 	return time.Duration(math.Round(total)), nil
 }

@@ -15,11 +15,12 @@ func (e *Error) Error() string {
 }
 
 const (
-	stateGeneral           = "HY000"
-	stateSyntax            = "42000"
-	stateUnknownColumn     = "42S22"
-	nearLength             = 80
-	syntaxMessage          = "You have an error in your SQL syntax; check the manual that corresponds to ttlproxy's TTL clauses for the right syntax to use near '%s' at line %d"
+	stateGeneral       = "HY000"
+	stateSyntax        = "42000"
+	stateUnknownColumn = "42S22"
+	nearLength         = 80
+	syntaxMessage      = "You have an error in your SQL syntax; check the manual that corresponds to ttlproxy's " +
+		"TTL clauses for the right syntax to use near '%s' at line %d"
 	messageUnsupportedType = "Field '%s' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP"
 )
 
@@ -43,12 +44,14 @@ func TemporaryTable() *Error {
 	return &Error{CodeTemporaryTable, stateGeneral, "Set TTL for temporary table is not allowed"}
 }
 
-// ReferencedTable is raised when a table with a TTL is, or would become, the parent of a foreign key.
+// ReferencedTable is raised when a table with a TTL is, or would become, the parent of a foreign
+// key.
 func ReferencedTable() *Error {
 	return &Error{CodeReferencedTable, stateGeneral, "Set TTL for a table referenced by foreign key is not allowed"}
 }
 
-// UnsupportedKey is raised when the primary key holds a FLOAT or DOUBLE, whose printed values do not compare equal.
+// UnsupportedKey is raised when the primary key holds a FLOAT or DOUBLE, whose printed values do
+// not compare equal.
 func UnsupportedKey() *Error {
 	return &Error{CodeUnsupportedKey, stateGeneral, "Unsupported clustered primary key type FLOAT/DOUBLE for TTL"}
 }
@@ -73,18 +76,24 @@ func WrongObject(schema, name string) *Error {
 	return &Error{CodeWrongObject, stateGeneral, fmt.Sprintf("'%s.%s' is not BASE TABLE", schema, name)}
 }
 
-// WrongInterval is raised for an interval that has no length: nonsense text, negative, or beyond the year 9999.
+// WrongInterval is raised for an interval that has no length: nonsense text, negative, or beyond
+// the year 9999.
 func WrongInterval(i Interval, why string) *Error {
-	return &Error{CodeWrongValue, stateGeneral, fmt.Sprintf("Incorrect INTERVAL value: '%s %s' for TTL: %s", i.Literal, i.Unit, why)}
+	return &Error{
+		CodeWrongValue, stateGeneral,
+		fmt.Sprintf("Incorrect INTERVAL value: '%s %s' for TTL: %s", i.Literal, i.Unit, why),
+	}
 }
 
 // UnknownTimeZone is raised for a zone that cannot be resolved to a name or an offset.
 func UnknownTimeZone(zone string) *Error {
 	return &Error{CodeUnknownTimeZone, stateGeneral, fmt.Sprintf(
-		"Unknown or incorrect time zone: '%s'; give TTL_TIME_ZONE a name such as 'Europe/Berlin' or an offset such as '+02:00'", zone)}
+		"Unknown or incorrect time zone: '%s'; give TTL_TIME_ZONE a name such as 'Europe/Berlin' or an offset such "+
+			"as '+02:00'", zone)}
 }
 
-// syntaxError points at the byte of text where reading failed, with MySQL's wording; hint may add the grammar.
+// syntaxError points at the byte of text where reading failed, with MySQL's wording; hint may add
+// the grammar.
 func syntaxError(text string, at int, hint string) *Error {
 	at = min(max(at, 0), len(text))
 	line := 1
@@ -93,13 +102,16 @@ func syntaxError(text string, at int, hint string) *Error {
 			line++
 		}
 	}
+
 	near := text[at:]
 	if len(near) > nearLength {
 		near = near[:nearLength]
 	}
+
 	message := fmt.Sprintf(syntaxMessage, near, line)
 	if hint != "" {
 		message += "; " + hint
 	}
+
 	return &Error{CodeSyntax, stateSyntax, message}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// FuzzParse holds what Parse promises for every text in every mode: without a clause the bytes are the same, what is
-// forwarded never holds a clause, and all places lie inside the text.
+// FuzzParse holds what Parse promises for every text in every mode: without a clause the bytes are
+// the same, what is forwarded never holds a clause, and all places lie inside the text.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {
@@ -19,35 +19,44 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		for _, in := range txtar.Parse(data).Files {
 			if strings.HasPrefix(in.Name, "in") {
 				f.Add(string(in.Data), byte(0))
 			}
 		}
 	}
+
 	for _, text := range []string{
-		"/*!99999 DROP TABLE a */ ALTER TABLE t TTL_ENABLE='OFF'", "/*!99999 a; b */; DROP TABLE t", "ALTER TABLE t /*T![ttl] TTL_ENABLE='OFF'",
-		"/*!50000 DROP TABLE a; DROP TABLE b */; DROP TABLE c", "/*!1000001 DROP TABLE a */", "/*!100000 DROP TABLE a */; DROP TABLE b",
-		"/*!", "PREPARE s FROM @a /*!", "/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */", "/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END",
+		"/*!99999 DROP TABLE a */ ALTER TABLE t TTL_ENABLE='OFF'", "/*!99999 a; b */; DROP TABLE t",
+		"ALTER TABLE t /*T![ttl] TTL_ENABLE='OFF'",
+		"/*!50000 DROP TABLE a; DROP TABLE b */; DROP TABLE c", "/*!1000001 DROP TABLE a */",
+		"/*!100000 DROP TABLE a */; DROP TABLE b",
+		"/*!", "PREPARE s FROM @a /*!", "/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */",
+		"/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END",
 	} {
 		for settings := range byte(8) {
 			f.Add(text, settings)
 		}
 	}
+
 	f.Fuzz(func(t *testing.T, text string, settings byte) {
 		mode := fuzzMode(settings)
 		statements := Parse(text, mode)
 		seesWhatRuns(t, statements, text, mode)
+
 		for _, st := range statements {
 			if st.start < 0 || st.end > len(text) || st.start > st.end {
 				t.Fatalf("statement at %d:%d of %d bytes", st.start, st.end, len(text))
 			}
+
 			if st.Err != nil {
 				if st.Changed() {
 					t.Fatalf("%q is refused and cut", text)
 				}
 				continue
 			}
+
 			at := st.start
 			for _, c := range st.cuts {
 				if c.start < at || c.end < c.start || c.end > st.end {
@@ -55,6 +64,7 @@ func FuzzParse(f *testing.F) {
 				}
 				at = c.end
 			}
+
 			forwarded := st.Forward()
 			keepsComments(t, st, forwarded, mode)
 			if !st.Changed() && forwarded != text[st.start:st.end] {
@@ -63,6 +73,7 @@ func FuzzParse(f *testing.F) {
 			if st.Clause() == nil {
 				continue
 			}
+
 			for _, again := range Parse(forwarded, mode) {
 				if c := again.Clause(); c != nil || again.Err != nil {
 					t.Fatalf("%q still holds a clause: %q, %v", text, forwarded, again.Err)
@@ -79,9 +90,11 @@ func seesWhatRuns(t *testing.T, statements []*Statement, text string, mode Mode)
 		for at < len(statements) && statements[at].end <= token.start {
 			at++
 		}
+
 		if at+1 < len(statements) && statements[at+1].start < statements[at].end {
 			t.Fatalf("two statements of %q overlap", text)
 		}
+
 		inside := at < len(statements) && statements[at].start <= token.start && token.end <= statements[at].end
 		if !inside && !token.hidden && token.end > token.start && text[token.start:token.end] != ";" {
 			t.Fatalf("the server sees %q of %q, and no statement has it", text[token.start:token.end], text)
@@ -89,8 +102,9 @@ func seesWhatRuns(t *testing.T, statements []*Statement, text string, mode Mode)
 	}
 }
 
-// keepsComments holds that the server, when it is given a statement alone, sees of it what it would see in the packet but for what
-// is cut out: nothing leaves a comment that it skips, and nothing gets into one.
+// keepsComments holds that the server, when it is given a statement alone, sees of it what it would
+// see in the packet but for what is cut out: nothing leaves a comment that it skips, and nothing
+// gets into one.
 func keepsComments(t *testing.T, st *Statement, forwarded string, mode Mode) {
 	var want, got []string
 	for _, token := range st.source.tokens {
@@ -99,17 +113,20 @@ func keepsComments(t *testing.T, st *Statement, forwarded string, mode Mode) {
 			want = append(want, st.source.spelling(token))
 		}
 	}
+
 	for _, c := range st.cuts {
 		if c.replacement != "" {
 			return // the text of a PREPARE
 		}
 	}
+
 	alone := lex(forwarded, mode)
 	for _, token := range alone.tokens {
 		if !token.hidden {
 			got = append(got, alone.spelling(token))
 		}
 	}
+
 	if !slices.Equal(got, want) {
 		t.Fatalf("%q of %q shows the server %q, want %q", forwarded, st.source.text, got, want)
 	}

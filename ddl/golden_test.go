@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens with what the package says now")
 
-// TestGolden reads testdata/*.txtar. An archive's comment may set the mode ("mode: mariadb 101108 ansi_quotes gbk");
-// its files come in threes: in, what is forwarded, what it means.
+// TestGolden reads testdata/*.txtar. An archive's comment may set the mode ("mode: mariadb 101108
+// ansi_quotes gbk"); its files come in threes: in, what is forwarded, what it means.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -37,6 +37,7 @@ func golden(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mode := modeOf(t, string(archive.Comment))
 	var out []txtar.File
 	for _, f := range archive.Files {
@@ -45,8 +46,10 @@ func golden(t *testing.T, file string) {
 		}
 		in := strings.TrimSuffix(string(f.Data), "\n")
 		forwarded, meaning := describe(Parse(Encode(in, mode.Charset), mode), mode)
-		out = append(out, f, txtar.File{Name: "forwarded", Data: []byte(forwarded)}, txtar.File{Name: "meaning", Data: []byte(meaning)})
+		out = append(out, f, txtar.File{Name: "forwarded", Data: []byte(forwarded)},
+			txtar.File{Name: "meaning", Data: []byte(meaning)})
 	}
+
 	got := txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: out})
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
@@ -54,6 +57,7 @@ func golden(t *testing.T, file string) {
 		}
 		return
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +75,7 @@ func modeOf(t *testing.T, comment string) Mode {
 		if !found {
 			continue
 		}
+
 		for field := range strings.FieldsSeq(line) {
 			switch field {
 			case "mariadb":
@@ -87,6 +92,7 @@ func modeOf(t *testing.T, comment string) Mode {
 			}
 		}
 	}
+
 	return mode
 }
 
@@ -98,13 +104,16 @@ func describe(statements []*Statement, mode Mode) (forwarded, meaning string) {
 			fmt.Fprintf(&m, "%v\n", st.Err)
 			continue
 		}
+
 		fmt.Fprintf(&f, "%s\n", Decode(st.Forward(), mode.Charset))
 		if st.Action == nil {
 			m.WriteString("not ours\n")
 			continue
 		}
+
 		m.WriteString(mode.print(reflect.ValueOf(st.Action)) + "\n")
 	}
+
 	return f.String(), m.String()
 }
 

@@ -7,8 +7,10 @@ import (
 
 // The grammar of the statements that we answer, as errors and the documentation show it.
 const (
-	usageShow    = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
-	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n unit …}"
+	usageShow = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS} [FOR " +
+		"table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n " +
+		"unit …}"
 	usageRun     = "RUN TTL JOB FOR table [WAIT]"
 	usageCancel  = "CANCEL TTL JOB FOR table"
 	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
@@ -35,5 +37,9 @@ func wrongNear(near string, line int, usage string) *Error {
 	if len(near) > nearLength {
 		near = near[:nearLength]
 	}
-	return &Error{CodeSyntax, stateSyntax, fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s", near, line, usage)}
+	return &Error{
+		CodeSyntax, stateSyntax,
+		fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s", near, line,
+			usage),
+	}
 }

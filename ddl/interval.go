@@ -30,8 +30,9 @@ var (
 	errTooLong   = errors.New("it reaches beyond the year 9999")
 )
 
-// Span computes the length of the interval by MySQL's rules, and refuses with error 1525 what MySQL would quietly
-// turn into another number: text that is no number, negative amounts, and amounts beyond the year 9999.
+// Span computes the length of the interval by MySQL's rules, and refuses with error 1525 what MySQL
+// would quietly turn into another number: text that is no number, negative amounts, and amounts
+// beyond the year 9999.
 func (i Interval) Span() (Span, error) {
 	span, err := i.span()
 	if err != nil {
@@ -47,14 +48,17 @@ func (i Interval) span() (Span, error) {
 	if unit == Second && strings.Contains(amount, ".") { // seconds alone keep their fraction
 		unit, amount = SecondMicrosecond, "0"+amount
 	}
+
 	counts, known := fields[unit]
 	if !known {
 		return Span{}, errors.New("the unit is unknown")
 	}
+
 	numbers, err := splitAmount(amount, quoted, unit, len(counts))
 	if err != nil {
 		return Span{}, err
 	}
+
 	var total Span
 	skipped := len(counts) - len(numbers)
 	for n, number := range numbers {
@@ -62,6 +66,7 @@ func (i Interval) span() (Span, error) {
 			return Span{}, err
 		}
 	}
+
 	return total, total.check()
 }
 
@@ -79,7 +84,8 @@ func unquoteAmount(literal string) (amount string, quoted bool) {
 	return literal, false
 }
 
-// splitAmount returns the numbers of an amount; fewer than the unit counts means that the leftmost were left out.
+// splitAmount returns the numbers of an amount; fewer than the unit counts means that the leftmost
+// were left out.
 func splitAmount(amount string, quoted bool, unit Unit, counts int) ([]int64, error) {
 	amount = strings.TrimPrefix(amount, "+")
 	switch {
@@ -88,31 +94,37 @@ func splitAmount(amount string, quoted bool, unit Unit, counts int) ([]int64, er
 	case counts == 1:
 		return wholeNumber(amount, quoted)
 	}
+
 	parts := strings.FieldsFunc(amount, func(r rune) bool { return strings.ContainsRune(" :.,-/;", r) })
 	if len(parts) == 0 || len(parts) > counts {
 		return nil, errNotNumber
 	}
+
 	numbers := make([]int64, len(parts))
 	for n, part := range parts {
 		if unit.countsMicroseconds() && n == len(parts)-1 {
 			part = (part + "00000")[:6] // '1.5' is one second and 500000 microseconds
 		}
+
 		number, err := natural(part)
 		if err != nil {
 			return nil, err
 		}
+
 		numbers[n] = number
 	}
+
 	return numbers, nil
 }
 
-// wholeNumber reads the amount of a simple unit. MySQL rounds a decimal, but cuts a quoted one short,
-// which would expire rows earlier than written, so that is refused.
+// wholeNumber reads the amount of a simple unit. MySQL rounds a decimal, but cuts a quoted one
+// short, which would expire rows earlier than written, so that is refused.
 func wholeNumber(amount string, quoted bool) ([]int64, error) {
 	whole, fraction, decimal := strings.Cut(amount, ".")
 	if whole == "" && fraction != "" {
 		whole = "0"
 	}
+
 	number, err := natural(whole)
 	if err != nil || !decimal {
 		return []int64{number}, err
@@ -126,6 +138,7 @@ func wholeNumber(amount string, quoted bool) ([]int64, error) {
 	if fraction != "" && fraction[0] >= '5' {
 		number++
 	}
+
 	return []int64{number}, nil
 }
 

@@ -90,6 +90,7 @@ func TestParseUnit(t *testing.T) {
 			t.Errorf("ParseUnit(%q): got %v, %v, want %v, %v", tt.word, got, ok, tt.want, tt.ok)
 		}
 	}
+
 	if _, ok := ParseUnit("DAYS"); ok {
 		t.Error("DAYS was read as a unit")
 	}
@@ -108,7 +109,11 @@ func TestDuration(t *testing.T) {
 			t.Errorf("Duration(%q): got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"1", "h", "10.10.255h", "10hourxx", "1H", "1 h", "-1h", "@monthly", "1ms", "1d5", ".", "1e3h", "9999999999d"} {
+
+	for _, text := range []string{
+		"1", "h", "10.10.255h", "10hourxx", "1H", "1 h", "-1h", "@monthly", "1ms", "1d5", ".",
+		"1e3h", "9999999999d",
+	} {
 		if got, err := Duration(text); !errors.Is(err, ErrDuration) {
 			t.Errorf("Duration(%q): got %v, %v, want a refusal", text, got, err)
 		}

@@ -2,7 +2,8 @@ package ddl
 
 import "strings"
 
-// source is a text cut into tokens. It knows where strings and comments end exactly as the server does.
+// source is a text cut into tokens. It knows where strings and comments end exactly as the server
+// does.
 type source struct {
 	text     string
 	mode     Mode
@@ -11,7 +12,8 @@ type source struct {
 	meaning  int // the place behind which there are only semicolons and blanks
 }
 
-// lex cuts a whole packet into tokens. It never fails: an unfinished string or comment reaches to the end.
+// lex cuts a whole packet into tokens. It never fails: an unfinished string or comment reaches to
+// the end.
 func lex(text string, mode Mode) *source {
 	s := &source{text: text, mode: mode, tokens: make([]token, 0, len(text)/5+8)}
 	s.meaning = len(strings.TrimRight(text, "; \t\r\n\v\f"))
@@ -19,8 +21,8 @@ func lex(text string, mode Mode) *source {
 	return s
 }
 
-// scan reads tokens from i up to limit, all of them inside the given executable comment (0 is none).
-// It returns the place behind the */ that ended the comment, or limit if nothing did.
+// scan reads tokens from i up to limit, all of them inside the given executable comment (0 is
+// none). It returns the place behind the */ that ended the comment, or limit if nothing did.
 func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) {
 	for i < limit {
 		c := s.text[i]
@@ -34,7 +36,9 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 		case c == '/' && i+1 < limit && s.text[i+1] == '*':
 			end, ran := s.comment(i, limit, inside, hidden)
 			if i = end; ran && inside > 0 {
-				return i, true // the server knows no depth: the end of a comment that it runs is also that of the one around it
+				// the server knows no depth: the end of a comment that it runs is also that of the
+				// one around it
+				return i, true
 			}
 		case c == '*' && inside > 0 && i+1 < limit && s.text[i+1] == '/':
 			return i + 2, true
@@ -48,7 +52,8 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 	return i, false
 }
 
-// dashes reports whether "--" at i begins a comment: only before a blank, a control character or the end.
+// dashes reports whether "--" at i begins a comment: only before a blank, a control character or
+// the end.
 func (s *source) dashes(i, limit int) bool {
 	return i+1 < limit && s.text[i+1] == '-' && (i+2 >= limit || s.text[i+2] <= ' ')
 }
@@ -80,7 +85,8 @@ func (s *source) token(i, limit int) token {
 	return token{kind: symbol, start: i, end: i + 1}
 }
 
-// afterDot reports whether the token at i follows a dot directly, so that it is a name even if it looks like a number.
+// afterDot reports whether the token at i follows a dot directly, so that it is a name even if it
+// looks like a number.
 func (s *source) afterDot(i int) bool {
 	n := len(s.tokens)
 	return n >= 2 && s.is(s.tokens[n-1], '.') && s.tokens[n-1].end == i && s.named(s.tokens[n-2])
@@ -94,7 +100,8 @@ func (s *source) afterName(i int) bool {
 
 func (s *source) named(t token) bool { return t.kind == word || t.kind == quoted }
 
-// closing returns the place behind the quote that ends what begins at i. A doubled quote does not end it.
+// closing returns the place behind the quote that ends what begins at i. A doubled quote does not
+// end it.
 func (s *source) closing(i, limit int, escapes bool) int {
 	quote := s.text[i]
 	for i++; i < limit; {
@@ -109,6 +116,7 @@ func (s *source) closing(i, limit int, escapes bool) int {
 			i += s.mode.wide(s.text, i)
 		}
 	}
+
 	return limit
 }
 
@@ -132,13 +140,14 @@ func (s *source) identifier(i, limit int) int {
 	return min(i, limit)
 }
 
-// number reads digits with a fraction and an exponent, or a 0x or 0b literal. Digits that run on into letters are a
-// name, as in CREATE TABLE 1a.
+// number reads digits with a fraction and an exponent, or a 0x or 0b literal. Digits that run on
+// into letters are a name, as in CREATE TABLE 1a.
 func (s *source) number(i, limit int) token {
 	end := i
 	for end < limit && isDigit(s.text[end]) {
 		end++
 	}
+
 	if end < limit && end > i && s.identifies(end) && !s.exponent(end, limit) {
 		name := s.identifier(i, limit)
 		kind := word
@@ -147,16 +156,19 @@ func (s *source) number(i, limit int) token {
 		}
 		return token{kind: kind, start: i, end: name}
 	}
+
 	if end < limit && s.text[end] == '.' {
 		for end++; end < limit && isDigit(s.text[end]); {
 			end++
 		}
 	}
+
 	if s.exponent(end, limit) {
 		for end += 2; end < limit && isDigit(s.text[end]); {
 			end++
 		}
 	}
+
 	return token{kind: number, start: i, end: end}
 }
 

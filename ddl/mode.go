@@ -9,24 +9,29 @@ type Mode struct {
 	Charset            string // character_set_client; empty means one that extends ASCII bytewise, such as utf8mb4
 }
 
-// wide reports the length of the character that begins at text[i], when it has a second byte that could be taken
-// for a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\' or '`'. Otherwise it is 1.
+// wide reports the length of the character that begins at text[i], when it has a second byte that
+// could be taken for a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\'
+// or '`'. Otherwise it is 1.
 func (m Mode) wide(text string, i int) int {
 	if text[i] < 0x80 || i+1 >= len(text) {
 		return 1
 	}
+
 	lead, trail := text[i], text[i+1]
 	var pair bool
 	switch m.Charset {
 	case "gbk", "gb18030":
 		pair = lead >= 0x81 && lead <= 0xFE && trail >= 0x40 && trail != 0x7F && trail != 0xFF
 	case "sjis", "cp932":
-		pair = (lead >= 0x81 && lead <= 0x9F || lead >= 0xE0 && lead <= 0xFC) && trail >= 0x40 && trail != 0x7F && trail <= 0xFC
+		pair = (lead >= 0x81 && lead <= 0x9F || lead >= 0xE0 && lead <= 0xFC) && trail >= 0x40 && trail != 0x7F &&
+			trail <= 0xFC
 	case "big5":
 		pair = lead >= 0xA1 && lead <= 0xF9 && (trail >= 0x40 && trail <= 0x7E || trail >= 0xA1 && trail <= 0xFE)
 	}
+
 	if pair {
 		return 2
 	}
+
 	return 1
 }

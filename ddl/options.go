@@ -1,6 +1,7 @@
 package ddl
 
-// optionList gathers the options of a CREATE TABLE, or the specs of an ALTER TABLE, while they are read.
+// optionList gathers the options of a CREATE TABLE, or the specs of an ALTER TABLE, while they are
+// read.
 type optionList struct {
 	*reader // over the visible tokens and those of comments that hold our options
 	clause  Clause
@@ -26,6 +27,7 @@ func (r *reader) newOptions() *optionList {
 			z.tokens = append(z.tokens, t)
 		}
 	}
+
 	return &optionList{reader: z}
 }
 
@@ -67,7 +69,8 @@ func (l *optionList) native() {
 	l.pieces.add(token{start: first.start, end: last.end}, false)
 }
 
-// finish checks the clause as a whole, records the cuts and returns the clause, or nil when there was none.
+// finish checks the clause as a whole, records the cuts and returns the clause, or nil when there
+// was none.
 func (l *optionList) finish() *Clause {
 	if !l.found {
 		return nil
@@ -94,13 +97,16 @@ func (r *reader) tableOptions() *Clause {
 			l.native()
 		}
 	}
+
 	for stop := l.current().start; r.at < len(r.tokens) && r.tokens[r.at].start < stop; {
 		r.at++
 	}
+
 	for ; !l.done(); l.at++ { // old TiDB printed its comments behind the partitions
 		for l.current().hidden && l.atOption() {
 			l.one()
 		}
 	}
+
 	return l.finish()
 }

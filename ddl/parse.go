@@ -1,8 +1,9 @@
 package ddl
 
-// Parse splits a packet at its semicolons and reads every statement. Empty ones at the end are left out.
-// The body of a stored program holds semicolons of its own, so what begins with one is left in one piece to its end. So is
-// all from the place on where the server refuses the packet: its error is the last thing that comes of it.
+// Parse splits a packet at its semicolons and reads every statement. Empty ones at the end are left
+// out. The body of a stored program holds semicolons of its own, so what begins with one is left in
+// one piece to its end. So is all from the place on where the server refuses the packet: its error
+// is the last thing that comes of it.
 func Parse(text string, mode Mode) []*Statement {
 	src := lex(text, mode)
 	var statements []*Statement
@@ -14,13 +15,16 @@ func Parse(text string, mode Mode) []*Statement {
 		if src.visible(first) < last {
 			statements = append(statements, src.statement(first, last))
 		}
+
 		first = last + 1
 	}
+
 	return statements
 }
 
-// refused reports whether the server takes nothing from the statement at first on: when the semicolon behind it stands in a comment
-// whose body is run, or when it is empty and something follows.
+// refused reports whether the server takes nothing from the statement at first on: when the
+// semicolon behind it stands in a comment whose body is run, or when it is empty and something
+// follows.
 func (s *source) refused(first, last int) bool {
 	if last == len(s.tokens) {
 		return false
@@ -29,7 +33,8 @@ func (s *source) refused(first, last int) bool {
 	return semicolon.comment > 0 || s.visible(first) == last && semicolon.end < s.meaning
 }
 
-// visible returns the index of the first token from n on that the server sees, or the number of tokens.
+// visible returns the index of the first token from n on that the server sees, or the number of
+// tokens.
 func (s *source) visible(n int) int {
 	for n < len(s.tokens) && s.tokens[n].hidden {
 		n++
@@ -37,7 +42,8 @@ func (s *source) visible(n int) int {
 	return n
 }
 
-// statementEnd returns the index of the semicolon that ends the statement at first, or the number of tokens.
+// statementEnd returns the index of the semicolon that ends the statement at first, or the number
+// of tokens.
 func (s *source) statementEnd(first int) int {
 	if s.hasBody(s.visible(first)) {
 		return len(s.tokens)
@@ -50,7 +56,8 @@ func (s *source) statementEnd(first int) int {
 	return len(s.tokens)
 }
 
-// hasBody reports whether the statement at first creates or changes a stored program, or is a block of one.
+// hasBody reports whether the statement at first creates or changes a stored program, or is a block
+// of one.
 func (s *source) hasBody(first int) bool {
 	if first == len(s.tokens) {
 		return false
@@ -58,6 +65,7 @@ func (s *source) hasBody(first int) bool {
 	if !s.oneOf(s.tokens[first], "CREATE", "ALTER") {
 		return s.isBlock(first)
 	}
+
 	before := s.tokens[first]
 	for n := s.visible(first + 1); n < len(s.tokens) && !s.is(s.tokens[n], ';'); n = s.visible(n + 1) {
 		t := s.tokens[n]
@@ -71,13 +79,16 @@ func (s *source) hasBody(first int) bool {
 		case s.is(t, '(') && !s.oneOf(before, "CURRENT_USER", "CURRENT_ROLE"): // DEFINER=CURRENT_USER()
 			return false
 		}
+
 		before = t
 	}
+
 	return false
 }
 
-// isBlock reports whether a block of a stored program begins at first. MariaDB takes them outside a program, too; with sql_mode ORACLE
-// also without NOT ATOMIC, with declarations in front and with labels. No other statement begins like one of these.
+// isBlock reports whether a block of a stored program begins at first. MariaDB takes them outside a
+// program, too; with sql_mode ORACLE also without NOT ATOMIC, with declarations in front and with
+// labels. No other statement begins like one of these.
 func (s *source) isBlock(first int) bool {
 	t, next := s.tokens[first], token{}
 	if n := s.visible(first + 1); n < len(s.tokens) {
@@ -86,7 +97,8 @@ func (s *source) isBlock(first int) bool {
 	if s.keyword(t, "BEGIN") {
 		return next.end > 0 && !s.is(next, ';') && !s.keyword(next, "WORK")
 	}
-	return s.oneOf(t, "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE", "DECLARE") || s.is(t, '<') || s.named(t) && s.is(next, ':')
+	return s.oneOf(t, "FOR", "IF", "WHILE", "LOOP", "REPEAT", "CASE", "DECLARE") || s.is(t, '<') ||
+		s.named(t) && s.is(next, ':')
 }
 
 // statement reads the tokens from first up to last as one statement.
@@ -95,20 +107,24 @@ func (s *source) statement(first, last int) *Statement {
 	if last < len(s.tokens) {
 		st.next = s.tokens[last].end
 	}
+
 	r := &reader{source: s, all: s.tokens[first:last], st: st}
 	for _, t := range r.all {
 		if !t.hidden {
 			r.tokens = append(r.tokens, t)
 		}
 	}
+
 	r.read()
 	if st.Err != nil {
 		st.cuts = nil
 	}
+
 	return st
 }
 
-// start returns the place of the token at n, or of the outermost comment around it: what stands in a comment stays there.
+// start returns the place of the token at n, or of the outermost comment around it: what stands in
+// a comment stays there.
 func (s *source) start(n int) int {
 	if c := s.outermost(s.tokens[n]); c != nil {
 		return c.start

@@ -27,8 +27,9 @@ type Immediate struct{ Dynamic }
 // Dynamic is a statement inside a statement. It is read like one of its own.
 type Dynamic struct {
 	Inner *Statement // nil when it does not concern us, or is not known yet
-	// Expression computes the text: a user variable, or on MariaDB an expression that changes nothing. It is empty when the text is a
-	// literal, or computed in a way that must not happen twice. Ask the session for its value, and give that to Resolve.
+	// Expression computes the text: a user variable, or on MariaDB an expression that changes
+	// nothing. It is empty when the text is a literal, or computed in a way that must not happen
+	// twice. Ask the session for its value, and give that to Resolve.
 	Expression string
 
 	start, end int // of the literal or the expression
@@ -69,7 +70,8 @@ func (r *reader) deallocate() {
 	}
 }
 
-// dynamic reads the text of a statement up to USING or the end. When something is cut from a literal, it is replaced.
+// dynamic reads the text of a statement up to USING or the end. When something is cut from a
+// literal, it is replaced.
 func (r *reader) dynamic() Dynamic {
 	d := Dynamic{start: r.current().start}
 	var literal strings.Builder
@@ -78,13 +80,16 @@ func (r *reader) dynamic() Dynamic {
 		literal.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}
+
 	constant := r.at > from && (r.done() || r.peek(0, "USING"))
 	for !r.done() && !r.peek(0, "USING") {
 		r.skip()
 	}
+
 	if r.at == from {
 		return d
 	}
+
 	d.end = r.tokens[r.at-1].end
 	if !constant {
 		if r.harmless(from, r.at) {
@@ -92,6 +97,7 @@ func (r *reader) dynamic() Dynamic {
 		}
 		return d
 	}
+
 	d.Inner = r.st.dynamic(d, literal.String(), r.mode)
 	return d
 }
@@ -99,8 +105,9 @@ func (r *reader) dynamic() Dynamic {
 // harmlessMarks put texts and variables together, or compare them.
 const harmlessMarks = "@.,|()=<>!+-*/%"
 
-// harmless reports whether evaluating an expression changes nothing, so that it may be done once more than the client asks for: it only
-// puts texts and variables together. A function could do anything, and some that are built in do.
+// harmless reports whether evaluating an expression changes nothing, so that it may be done once
+// more than the client asks for: it only puts texts and variables together. A function could do
+// anything, and some that are built in do.
 func (r *reader) harmless(from, to int) bool {
 	for n := from; n < to; n++ {
 		switch t := r.tokens[n]; t.kind {
@@ -126,9 +133,10 @@ func (r *reader) harmless(from, to int) bool {
 
 // textFunctions put texts together and do nothing else.
 var textFunctions = []string{
-	"CONCAT", "CONCAT_WS", "REPLACE", "QUOTE", "IF", "IFNULL", "NULLIF", "COALESCE", "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM",
-	"LEFT", "RIGHT", "LPAD", "RPAD", "REPEAT", "SUBSTR", "SUBSTRING", "CHAR", "HEX", "UNHEX", "DATABASE", "SCHEMA", "NOW", "CURDATE",
-	"DATE_FORMAT",
+	"CONCAT", "CONCAT_WS", "REPLACE", "QUOTE", "IF", "IFNULL", "NULLIF", "COALESCE", "LOWER", "UPPER", "TRIM", "LTRIM",
+	"RTRIM",
+	"LEFT", "RIGHT", "LPAD", "RPAD", "REPEAT", "SUBSTR", "SUBSTRING", "CHAR", "HEX", "UNHEX", "DATABASE", "SCHEMA",
+	"NOW", "CURDATE", "DATE_FORMAT",
 }
 
 // literalWord reports whether a word is a literal, or names the character set of one.
@@ -136,8 +144,9 @@ func (r *reader) literalWord(t token) bool {
 	return r.text[t.start] == '_' || r.oneOf(t, "NULL", "TRUE", "FALSE", "N", "X")
 }
 
-// Resolve reads the text that the expression of a PREPARE or EXECUTE IMMEDIATE stands for, in UTF-8. It returns nil if that
-// does not concern us. If something is cut from it, Forward has the rest in place of the expression.
+// Resolve reads the text that the expression of a PREPARE or EXECUTE IMMEDIATE stands for, in
+// UTF-8. It returns nil if that does not concern us. If something is cut from it, Forward has the
+// rest in place of the expression.
 func (s *Statement) Resolve(d Dynamic, text string) *Statement {
 	mode := s.source.mode
 	return s.dynamic(d, Encode(text, mode.Charset), mode)
@@ -162,6 +171,7 @@ func (s *Statement) dynamic(d Dynamic, text string, mode Mode) *Statement {
 func (m Mode) Literal(value string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
+
 	for i := 0; i < len(value); {
 		n := m.wide(value, i)
 		switch {
@@ -174,8 +184,10 @@ func (m Mode) Literal(value string) string {
 		default:
 			b.WriteByte(value[i])
 		}
+
 		i += n
 	}
+
 	b.WriteByte('\'')
 	return b.String()
 }

@@ -2,7 +2,8 @@ package ddl
 
 import "strings"
 
-// Quote writes an identifier for a statement, in back quotes, which every SQL mode reads as an identifier.
+// Quote writes an identifier for a statement, in back quotes, which every SQL mode reads as an
+// identifier.
 func Quote(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }

@@ -2,8 +2,8 @@ package ddl
 
 import "strings"
 
-// reader walks over the tokens of one statement. A method that takes something answers whether it was there, and
-// stays where it was when it was not.
+// reader walks over the tokens of one statement. A method that takes something answers whether it
+// was there, and stays where it was when it was not.
 type reader struct {
 	*source
 	st     *Statement
@@ -42,7 +42,8 @@ func (r *reader) read() {
 		r.show()
 	case r.take("EXPLAIN"), r.take("DESCRIBE"), r.take("DESC"):
 		r.explain()
-	case r.peek(0, "RUN"), r.peek(0, "CANCEL"), r.peek(0, "PAUSE"), r.peek(0, "RESUME"), r.peek(0, "APPROVE"), r.peek(0, "TRUST"):
+	case r.peek(0, "RUN"), r.peek(0, "CANCEL"), r.peek(0, "PAUSE"), r.peek(0, "RESUME"), r.peek(0, "APPROVE"),
+		r.peek(0, "TRUST"):
 		r.admin()
 	case r.take("SET"):
 		r.set()
@@ -65,7 +66,8 @@ func (r *reader) skipTo(name string) bool {
 // done reports whether all tokens have been read.
 func (r *reader) done() bool { return r.at >= len(r.tokens) }
 
-// current returns the token to be read next; behind the last it is an empty symbol at the statement's end.
+// current returns the token to be read next; behind the last it is an empty symbol at the
+// statement's end.
 func (r *reader) current() token { return r.ahead(0) }
 
 func (r *reader) ahead(n int) token {
@@ -116,6 +118,7 @@ func (r *reader) skip() {
 		case r.is(t, ')'):
 			depth--
 		}
+
 		r.at++
 		if depth == 0 {
 			return
@@ -156,16 +159,19 @@ func (r *reader) name() (Name, bool) {
 	if r.is(r.current(), '.') && r.named(r.ahead(1)) { // MySQL reads .t as t
 		r.at++
 	}
+
 	table, ok := r.ident()
 	if !ok {
 		return Name{}, false
 	}
+
 	name := Name{Table: table}
 	if r.is(r.current(), '.') && r.named(r.ahead(1)) {
 		r.at++
 		name.Schema = name.Table
 		name.Table, _ = r.ident()
 	}
+
 	return name, true
 }
 
@@ -194,11 +200,13 @@ func (r *reader) stringValue() (string, bool) {
 		r.at = at
 		return "", false
 	}
+
 	var value strings.Builder
 	for r.current().kind == text { // adjacent literals are one
 		value.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}
+
 	return r.decode(value.String()), true
 }
 
@@ -207,6 +215,7 @@ func (r *reader) unquote(literal string) string {
 	if len(literal) < 2 || literal[len(literal)-1] != literal[0] {
 		return strings.TrimLeft(literal, `'"`)
 	}
+
 	quote := literal[0]
 	body := literal[1 : len(literal)-1]
 	var value strings.Builder
@@ -224,6 +233,7 @@ func (r *reader) unquote(literal string) string {
 			i += n
 		}
 	}
+
 	return value.String()
 }
 
@@ -253,19 +263,23 @@ func (r *reader) columnList() []string {
 	if !r.takeMark('(') {
 		return nil
 	}
+
 	var columns []string
 	for !r.done() {
 		if column, ok := r.ident(); ok {
 			columns = append(columns, column)
 		}
+
 		for !r.done() && !r.is(r.current(), ',') && !r.is(r.current(), ')') {
 			r.skip()
 		}
+
 		if !r.takeMark(',') {
 			r.takeMark(')')
 			break
 		}
 	}
+
 	return columns
 }
 

@@ -22,7 +22,8 @@ type Reference struct {
 	Qualified bool
 	// Aliased is set when the statement gives the table another name.
 	Aliased bool
-	// Prefix is set when it is not the table that stands here but a column of it: mysql.table.column.
+	// Prefix is set when it is not the table that stands here but a column of it:
+	// mysql.table.column.
 	Prefix bool
 
 	start, end int // in the packet
@@ -35,8 +36,8 @@ func TiDBTables() []string {
 	return []string{"tidb_ttl_table_status", "tidb_ttl_task", "tidb_ttl_job_history"}
 }
 
-// Substitute returns the statement with references replaced by what with returns for them and their text. An empty
-// replacement leaves a reference as it is.
+// Substitute returns the statement with references replaced by what with returns for them and their
+// text. An empty replacement leaves a reference as it is.
 func (s *Statement) Substitute(references []Reference, with func(ref Reference, text string) string) string {
 	var out strings.Builder
 	at := s.start
@@ -88,6 +89,7 @@ func (w *referenceWalk) step() {
 		w.table()
 		return
 	}
+
 	w.at++
 }
 
@@ -112,7 +114,8 @@ func (w *referenceWalk) variable() {
 	})
 }
 
-// item reports whether what was just read stands alone between before and the current token as a column of a result.
+// item reports whether what was just read stands alone between before and the current token as a
+// column of a result.
 func (w *referenceWalk) item(before token) bool {
 	if !w.levels[len(w.levels)-1] {
 		return false
@@ -121,7 +124,8 @@ func (w *referenceWalk) item(before token) bool {
 		return false
 	}
 	next := w.current()
-	return w.done() || w.is(next, ',') || w.is(next, ')') || w.oneOf(next, "FROM", "INTO", "WHERE", "LIMIT", "UNION", "ORDER")
+	return w.done() || w.is(next, ',') || w.is(next, ')') ||
+		w.oneOf(next, "FROM", "INTO", "WHERE", "LIMIT", "UNION", "ORDER")
 }
 
 // table reads [mysql.]table[.column].
@@ -134,16 +138,20 @@ func (w *referenceWalk) table() {
 		name, _ = w.ident()
 		ref.Table, ref.Qualified, ref.end = strings.ToLower(name), true, w.behind().end
 	}
+
 	if !slices.Contains(TiDBTables(), ref.Table) {
 		return
 	}
+
 	if w.is(w.current(), '.') {
 		if ref.Prefix = ref.Qualified; !ref.Prefix {
 			return // table.column means the alias, and stays
 		}
-	} else if !ref.Qualified && !w.is(before, ',') && !w.is(before, '(') && !w.oneOf(before, "FROM", "JOIN", "STRAIGHT_JOIN") {
+	} else if !ref.Qualified && !w.is(before, ',') && !w.is(before, '(') &&
+		!w.oneOf(before, "FROM", "JOIN", "STRAIGHT_JOIN") {
 		return
 	}
+
 	ref.Aliased = w.aliased()
 	w.found = append(w.found, ref)
 }
@@ -156,7 +164,8 @@ func (w *referenceWalk) aliased() bool {
 
 // behindTable are the words that may follow a table which has no other name.
 var behindTable = []string{
-	"WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "CROSS", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "GROUP", "ORDER", "HAVING",
-	"LIMIT", "UNION", "EXCEPT", "INTERSECT", "MINUS", "FOR", "LOCK", "INTO", "WINDOW", "PROCEDURE", "FORCE", "USE", "IGNORE", "PARTITION",
-	"FETCH", "OFFSET", "SET", "ROWS", "QUALIFY",
+	"WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "CROSS", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "GROUP", "ORDER",
+	"HAVING",
+	"LIMIT", "UNION", "EXCEPT", "INTERSECT", "MINUS", "FOR", "LOCK", "INTO", "WINDOW", "PROCEDURE", "FORCE", "USE",
+	"IGNORE", "PARTITION", "FETCH", "OFFSET", "SET", "ROWS", "QUALIFY",
 }

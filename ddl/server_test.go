@@ -15,16 +15,21 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestServersAgreeOnStrings writes random string literals in every mode and character set that changes how they are
-// read, and compares where they end, and what they say, with the server's answer.
+// TestServersAgreeOnStrings writes random string literals in every mode and character set that
+// changes how they are read, and compares where they end, and what they say, with the server's
+// answer.
 func TestServersAgreeOnStrings(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		for _, charset := range []string{"utf8mb4", "latin1", "gbk", "sjis", "big5", "cp932", "gb18030", "gb2312", "euckr", "ujis", "eucjpms", "cp1251", "tis620"} {
+		for _, charset := range []string{
+			"utf8mb4", "latin1", "gbk", "sjis", "big5", "cp932", "gb18030", "gb2312", "euckr",
+			"ujis", "eucjpms", "cp1251", "tis620",
+		} {
 			for _, sqlMode := range []string{"", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"} {
 				if s.MariaDB() && charset == "gb18030" {
 					continue
 				}
+
 				mode := Mode{
 					Charset: charset, MariaDB: s.MariaDB(),
 					NoBackslashEscapes: sqlMode == "NO_BACKSLASH_ESCAPES", ANSIQuotes: sqlMode == "ANSI_QUOTES",
@@ -39,9 +44,12 @@ func TestServersAgreeOnStrings(t *testing.T) {
 	})
 }
 
-// stringPieces are what a reader of strings may stumble over; the last ones are characters whose second byte is a
-// backslash or a back quote in GBK, Shift-JIS or Big5.
-var stringPieces = []string{"a", "'", "''", `\`, `\\`, `\'`, `"`, "`", "n", "%", "\n", " ", "/*", "-- ", "\xd5\x5c", "\x95\x5c", "\xa5\x5c", "\x81\x60", "\xb1", "\x95"}
+// stringPieces are what a reader of strings may stumble over; the last ones are characters whose
+// second byte is a backslash or a back quote in GBK, Shift-JIS or Big5.
+var stringPieces = []string{
+	"a", "'", "''", `\`, `\\`, `\'`, `"`, "`", "n", "%", "\n", " ", "/*", "-- ", "\xd5\x5c",
+	"\x95\x5c", "\xa5\x5c", "\x81\x60", "\xb1", "\x95",
+}
 
 func soup(random *rand.Rand, pieces []string, n int) string {
 	var b strings.Builder
@@ -51,20 +59,24 @@ func soup(random *rand.Rand, pieces []string, n int) string {
 	return b.String()
 }
 
-// sameString compares one literal. Bytes that are no characters of the set at all are the server's own affair.
+// sameString compares one literal. Bytes that are no characters of the set at all are the server's
+// own affair.
 func sameString(t *testing.T, c *sql.Conn, mode Mode, literal string) {
 	t.Helper()
 	query := "SELECT HEX(" + literal + ")"
 	src := lex(query, mode)
-	ours := len(src.tokens) == 5 && src.tokens[3].kind == text && src.is(src.tokens[4], ')') && closed(src.spelling(src.tokens[3]))
+	ours := len(src.tokens) == 5 && src.tokens[3].kind == text && src.is(src.tokens[4], ')') &&
+		closed(src.spelling(src.tokens[3]))
 	var got string
 	err := c.QueryRowContext(t.Context(), query).Scan(&got)
 	var refused *mysql.MySQLError
+
 	switch {
 	case errors.As(err, &refused) && refused.Number != 1064:
 		return // invalid characters
 	case (err == nil) != ours:
-		t.Errorf("%s %+v: the server says %v, we read %d tokens", hex.EncodeToString([]byte(literal)), mode, err, len(src.tokens))
+		t.Errorf("%s %+v: the server says %v, we read %d tokens", hex.EncodeToString([]byte(literal)), mode, err,
+			len(src.tokens))
 	case ours:
 		r := &reader{source: src}
 		if want := strings.ToUpper(hex.EncodeToString([]byte(r.unquote(src.spelling(src.tokens[3]))))); got != want {
@@ -82,7 +94,8 @@ func closed(literal string) bool {
 func TestServersAgreeOnComments(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
-		" ", "\n", "/*", "*/", "/*!", "/*!50000", "/*!50701", "/*!80000", "/*!100000", "/*!999999", "/*!99999", "/*M!", "/*M!100000", "/*T!",
+		" ", "\n", "/*", "*/", "/*!", "/*!50000", "/*!50701", "/*!80000", "/*!100000", "/*!999999", "/*!99999", "/*M!",
+		"/*M!100000", "/*T!",
 		"/*T![ttl]", "-- ", "--", "#", "+1", "+2", "'", "*", "/", "/**/",
 	}
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
@@ -91,6 +104,7 @@ func TestServersAgreeOnComments(t *testing.T) {
 		if err := c.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&version); err != nil {
 			t.Fatal(err)
 		}
+
 		mode := Mode{MariaDB: s.MariaDB(), Version: versionOf(version), Charset: "utf8mb4"}
 		random := rand.New(rand.NewPCG(3, 4))
 		agreed := 0
@@ -101,10 +115,13 @@ func TestServersAgreeOnComments(t *testing.T) {
 				continue // unfinished, or no expression
 			}
 			if want, err := answer(t, c, visible(query, mode)); err != nil || want != got {
-				t.Errorf("%q: the server answers %q, and to what we see of it, %q, %q, %v", query, got, visible(query, mode), want, err)
+				t.Errorf("%q: the server answers %q, and to what we see of it, %q, %q, %v", query, got,
+					visible(query, mode), want, err)
 			}
+
 			agreed++
 		}
+
 		if agreed < 300 {
 			t.Errorf("only %d texts were expressions: the test tests nothing", agreed)
 		}
@@ -136,8 +153,8 @@ func visible(query string, mode Mode) string {
 	return strings.Join(words, " ")
 }
 
-// TestServersAcceptWhatIsLeft puts clauses at random places into statements and sends what is left of them to the
-// server: it must say what it says of the same statement without a clause.
+// TestServersAcceptWhatIsLeft puts clauses at random places into statements and sends what is left
+// of them to the server: it must say what it says of the same statement without a clause.
 func TestServersAcceptWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
@@ -145,14 +162,17 @@ func TestServersAcceptWhatIsLeft(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 6))
 		mode := Mode{MariaDB: s.MariaDB(), Charset: "utf8mb4"}
 		accepted := 0
+
 		for n := range 50 {
 			table := fmt.Sprintf("t%d", n)
-			accepted += sameOutcome(t, c, mode, random, "CREATE TABLE "+table+" (id INT PRIMARY KEY, c DATETIME) ", createOptions, table)
+			accepted += sameOutcome(t, c, mode, random, "CREATE TABLE "+table+" (id INT PRIMARY KEY, c DATETIME) ",
+				createOptions, table)
 			for range 3 {
 				accepted += sameOutcome(t, c, mode, random, "ALTER TABLE "+table+" ", alterSpecs, table)
 			}
 			attempt(t, c, "DROP TABLE IF EXISTS "+table)
 		}
+
 		if accepted < 60 {
 			t.Errorf("the server accepted only %d statements: the test tests nothing", accepted)
 		}
@@ -160,19 +180,28 @@ func TestServersAcceptWhatIsLeft(t *testing.T) {
 }
 
 var (
-	createOptions = []string{"ENGINE=InnoDB", "COMMENT='TTL=x + INTERVAL 1 DAY'", "DEFAULT CHARSET utf8mb4", "ROW_FORMAT=DYNAMIC", "AVG_ROW_LENGTH 10"}
-	alterSpecs    = []string{
-		"COMMENT 'a, b'", "ADD COLUMN ttl INT", "DROP COLUMN ttl", "ADD INDEX ttl_enable (c)", "DROP INDEX ttl_enable", "ENGINE=InnoDB",
+	createOptions = []string{
+		"ENGINE=InnoDB", "COMMENT='TTL=x + INTERVAL 1 DAY'", "DEFAULT CHARSET utf8mb4",
+		"ROW_FORMAT=DYNAMIC", "AVG_ROW_LENGTH 10",
+	}
+	alterSpecs = []string{
+		"COMMENT 'a, b'", "ADD COLUMN ttl INT", "DROP COLUMN ttl", "ADD INDEX ttl_enable (c)", "DROP INDEX ttl_enable",
+		"ENGINE=InnoDB",
 		"ALTER COLUMN c SET DEFAULT NULL", "MODIFY c DATETIME(3)", "FORCE", "COMMENT='x' ROW_FORMAT=DYNAMIC",
 	}
 	clauses = []string{
-		"TTL = c + INTERVAL 1 DAY", "ttl=`c`+interval '1:30' hour_minute", "TTL_ENABLE='OFF'", "TTL_JOB_INTERVAL '1h'", "TTL_TIME_ZONE='UTC'",
-		"/*T![ttl] TTL=c + INTERVAL 3 MONTH */", "/*! TTL_ENABLE = 'on' */", "/*T! TTL_JOB_INTERVAL='1h' TTL_ENABLE='ON' */",
+		"TTL = c + INTERVAL 1 DAY", "ttl=`c`+interval '1:30' hour_minute", "TTL_ENABLE='OFF'", "TTL_JOB_INTERVAL '1h'",
+		"TTL_TIME_ZONE='UTC'",
+		"/*T![ttl] TTL=c + INTERVAL 3 MONTH */", "/*! TTL_ENABLE = 'on' */",
+		"/*T! TTL_JOB_INTERVAL='1h' TTL_ENABLE='ON' */",
 	}
 )
 
-// sameOutcome runs a random statement with clauses and the same one without, and returns 1 if the server took it.
-func sameOutcome(t *testing.T, c *sql.Conn, mode Mode, random *rand.Rand, head string, native []string, table string) int {
+// sameOutcome runs a random statement with clauses and the same one without, and returns 1 if the
+// server took it.
+func sameOutcome(t *testing.T, c *sql.Conn, mode Mode, random *rand.Rand, head string, native []string,
+	table string,
+) int {
 	t.Helper()
 	create := strings.HasPrefix(head, "CREATE")
 	var with, without []string
@@ -180,25 +209,30 @@ func sameOutcome(t *testing.T, c *sql.Conn, mode Mode, random *rand.Rand, head s
 		piece := native[random.IntN(len(native))]
 		with, without = append(with, piece), append(without, piece)
 	}
+
 	for range 1 + random.IntN(2) {
 		at := random.IntN(len(with) + 1)
 		with = append(with[:at:at], append([]string{clauses[random.IntN(len(clauses))]}, with[at:]...)...)
 	}
+
 	separator := ", "
 	if create && random.IntN(2) == 0 {
 		separator = " "
 	}
+
 	text := head + join(with, separator)
 	parts := Parse(text, mode)
 	if len(parts) != 1 || parts[0].Err != nil || parts[0].Clause() == nil {
 		t.Fatalf("%s: got %d statements, %v", text, len(parts), parts[0].Err)
 	}
+
 	left := parts[0].Forward()
 	if create {
 		first := attempt(t, c, left)
 		attempt(t, c, "DROP TABLE IF EXISTS "+table)
 		return compare(t, text, left, first, attempt(t, c, head+strings.Join(without, separator)))
 	}
+
 	attempt(t, c, "CREATE TABLE copy LIKE "+table)
 	want := attempt(t, c, strings.Replace(head, table, "copy", 1)+strings.Join(without, separator))
 	attempt(t, c, "DROP TABLE IF EXISTS copy")
@@ -216,9 +250,11 @@ func join(pieces []string, separator string) string {
 		} else {
 			b.WriteByte(' ')
 		}
+
 		b.WriteString(piece)
 		seen = seen || !hidden
 	}
+
 	return b.String()
 }
 

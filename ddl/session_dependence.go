@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// SessionDependence says why the date in a column may be another one for somebody else's session; "" when it cannot be. A VIRTUAL column
-// is computed by whoever reads it, in the reader's time zone and sql_mode. What is let through is a closed list: dates made of DATETIME
-// and DATE columns, literals, intervals of whole numbers, and choices between them. find looks a column up.
+// SessionDependence says why the date in a column may be another one for somebody else's session;
+// "" when it cannot be. A VIRTUAL column is computed by whoever reads it, in the reader's time zone
+// and sql_mode. What is let through is a closed list: dates made of DATETIME and DATE columns,
+// literals, intervals of whole numbers, and choices between them. find looks a column up.
 //
-// The rest is refused whether it depends on the session or not: text may carry an offset, a number is a date only under some
-// sql_mode, and what FROM_UNIXTIME, NOW, CONVERT_TZ and a TIMESTAMP say depends on the zone.
+// The rest is refused whether it depends on the session or not: text may carry an offset, a number
+// is a date only under some sql_mode, and what FROM_UNIXTIME, NOW, CONVERT_TZ and a TIMESTAMP say
+// depends on the zone.
 func SessionDependence(c Column, find func(name string) (Column, bool)) string {
 	if !c.Virtual {
 		return ""
@@ -32,7 +34,8 @@ const (
 	numberValue
 )
 
-// expression reads a generation expression. The first thing that is not on the list is remembered as why, and ends the reading.
+// expression reads a generation expression. The first thing that is not on the list is remembered
+// as why, and ends the reading.
 type expression struct {
 	*source
 	find  func(name string) (Column, bool)
@@ -47,7 +50,8 @@ func (c Column) kindOf() value {
 	switch c.Type {
 	case "DATE", "DATETIME":
 		return dateValue
-	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT", "BOOL", "BOOLEAN", "DECIMAL", "NUMERIC", "DEC", "FIXED":
+	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT", "BOOL", "BOOLEAN", "DECIMAL", "NUMERIC", "DEC",
+		"FIXED":
 		return numberValue
 	}
 	return anyValue
@@ -66,6 +70,7 @@ func (e *expression) column(c Column) value {
 	case slices.Contains(e.inner, c.Name):
 		return e.refuse("column " + Quote(c.Name) + " itself")
 	}
+
 	of := &expression{source: lex(c.Expression, Mode{}), find: e.find, inner: append(slices.Clone(e.inner), c.Name)}
 	got := of.whole()
 	if of.why == "" && got != kind && got != anyValue {
@@ -74,6 +79,7 @@ func (e *expression) column(c Column) value {
 	if e.why == "" {
 		e.why = of.why
 	}
+
 	return kind
 }
 
@@ -177,6 +183,7 @@ func (e *expression) condition() value {
 		e.alike(left, e.sum())
 		return numberValue
 	}
+
 	return left
 }
 
@@ -200,6 +207,7 @@ func (e *expression) sum() value {
 		e.need("+")
 		return e.alike(dateValue, e.product())
 	}
+
 	got := e.product()
 	for e.mark("+") || e.mark("-") {
 		if e.word("INTERVAL") {
@@ -209,10 +217,12 @@ func (e *expression) sum() value {
 			got = e.alike(e.alike(numberValue, got), e.product())
 		}
 	}
+
 	return got
 }
 
-// product reads numbers joined by * and whole division. The digits that / gives depend on div_precision_increment.
+// product reads numbers joined by * and whole division. The digits that / gives depend on
+// div_precision_increment.
 func (e *expression) product() value {
 	got := e.primary()
 	for e.mark("*") || e.mark("%") || e.word("DIV") || e.word("MOD") {
@@ -222,7 +232,8 @@ func (e *expression) product() value {
 }
 
 // units of an interval.
-var units = regexp.MustCompile(`(?i)^(MICROSECOND|SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|QUARTER|YEAR)(_(MICROSECOND|SECOND|MINUTE|HOUR|MONTH))?$`)
+var units = regexp.MustCompile(`(?i)^(MICROSECOND|SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|QUARTER|YEAR)` +
+	`(_(MICROSECOND|SECOND|MINUTE|HOUR|MONTH))?$`)
 
 // interval reads the number and the unit behind INTERVAL.
 func (e *expression) interval() {
@@ -233,6 +244,7 @@ func (e *expression) interval() {
 	} else {
 		e.alike(numberValue, e.sum())
 	}
+
 	if e.why != "" {
 		return
 	}
@@ -240,6 +252,7 @@ func (e *expression) interval() {
 		e.refuse(e.spelled())
 		return
 	}
+
 	e.at++
 }
 
@@ -272,23 +285,27 @@ const deepest = 100
 func (e *expression) primary() value {
 	e.depth++
 	defer func() { e.depth-- }()
+
 	if e.at >= len(e.tokens) || e.depth > deepest {
 		return e.refuse(e.spelled())
 	}
 	if got, ok := e.function(); ok {
 		return got
 	}
+
 	if e.word("DATE") || e.word("TIMESTAMP") {
 		if e.at >= len(e.tokens) || e.tokens[e.at].kind != text {
 			return e.refuse(e.spelled())
 		}
 	}
+
 	if literal, ok := e.literal(); ok {
 		if !plainDate(literal) {
 			return e.refuse("the text '" + literal + "'")
 		}
 		return dateValue
 	}
+
 	switch t := e.tokens[e.at]; {
 	case e.mark("("):
 		got := e.choice()
@@ -304,6 +321,7 @@ func (e *expression) primary() value {
 	case e.named(t) && !e.followed('(') && !e.followed('.'):
 		return e.reference(t)
 	}
+
 	return e.refuse(e.spelled())
 }
 
@@ -376,7 +394,8 @@ func (e *expression) moved() value {
 	return got
 }
 
-// cast reads CAST(date AS DATE) and AS DATETIME. Dropped fractions round as sql_mode says: the engine's rounds up, which is never early.
+// cast reads CAST(date AS DATE) and AS DATETIME. Dropped fractions round as sql_mode says: the
+// engine's rounds up, which is never early.
 func (e *expression) cast() value {
 	got := e.alike(dateValue, e.choice())
 	if !e.word("AS") || !e.word("DATE") && !e.word("DATETIME") {
@@ -400,18 +419,23 @@ func (e *expression) cases() value {
 		}
 		got = e.alike(got, e.choice())
 	}
+
 	if e.word("ELSE") {
 		got = e.alike(got, e.choice())
 	}
 	if !e.word("END") {
 		return e.refuse(e.spelled())
 	}
+
 	return got
 }
 
-// ReaderDependent is raised when the date in the TTL column may be another one for the engine than for people.
+// ReaderDependent is raised when the date in the TTL column may be another one for the engine than
+// for people.
 func ReaderDependent(column, why string) *Error {
 	return &Error{CodeUnsupportedColumn, stateGeneral, fmt.Sprintf(
-		"TTL column '%s' is VIRTUAL and made of %s: the engine, which reads in UTC, could see another date than you. Make it STORED, "+
-			"let the application or a DEFAULT fill a DATETIME column, or declare the TTL on the TIMESTAMP column itself", column, why)}
+		"TTL column '%s' is VIRTUAL and made of %s: the engine, which reads in UTC, could see another date than you. "+
+			"Make it STORED, let the application or a DEFAULT fill a DATETIME column, or declare the TTL on the "+
+			"TIMESTAMP column itself",
+		column, why)}
 }

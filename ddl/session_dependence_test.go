@@ -5,23 +5,27 @@ import (
 	"testing"
 )
 
-// TestSessionDependence: what the servers make of expressions (MariaDB without, MySQL with parentheses and introducers), and what people write.
+// TestSessionDependence: what the servers make of expressions (MariaDB without, MySQL with
+// parentheses and introducers), and what people write.
 func TestSessionDependence(t *testing.T) {
 	t.Parallel()
 	columns := map[string]Column{
-		"n": {Type: "BIGINT"}, "dt": {Type: "DATETIME"}, "da": {Type: "DATE"}, "ts": {Type: "TIMESTAMP"}, "s": {Type: "VARCHAR"},
-		"we`ird x": {Type: "DATETIME"}, "r": {Type: "DOUBLE"},
-		"v":    {Type: "DATETIME", Virtual: true, Expression: "`dt` + interval 1 day"},
-		"vts":  {Type: "DATETIME", Virtual: true, Expression: "`ts`"},
-		"vnum": {Type: "DATETIME", Virtual: true, Expression: "`n`"},
-		"loop": {Type: "DATETIME", Virtual: true, Expression: "`loop2`"}, "loop2": {Type: "DATETIME", Virtual: true, Expression: "`loop`"},
-		"kept": {Type: "DATETIME", Expression: "from_unixtime(`n`)"}, // STORED
+		"n": {Type: "BIGINT"}, "dt": {Type: "DATETIME"}, "da": {Type: "DATE"}, "ts": {Type: "TIMESTAMP"},
+		"s": {Type: "VARCHAR"}, "we`ird x": {Type: "DATETIME"}, "r": {Type: "DOUBLE"},
+		"v":     {Type: "DATETIME", Virtual: true, Expression: "`dt` + interval 1 day"},
+		"vts":   {Type: "DATETIME", Virtual: true, Expression: "`ts`"},
+		"vnum":  {Type: "DATETIME", Virtual: true, Expression: "`n`"},
+		"loop":  {Type: "DATETIME", Virtual: true, Expression: "`loop2`"},
+		"loop2": {Type: "DATETIME", Virtual: true, Expression: "`loop`"},
+		"kept":  {Type: "DATETIME", Expression: "from_unixtime(`n`)"}, // STORED
 	}
+
 	find := func(name string) (Column, bool) {
 		c, found := columns[strings.ToLower(name)]
 		c.Name = name
 		return c, found
 	}
+
 	for _, c := range []struct{ expression, why string }{
 		{"`dt`", ""},
 		{"`v`", ""},
@@ -93,7 +97,9 @@ func TestSessionDependence(t *testing.T) {
 			t.Errorf("%.80s: got %q, want %q", c.expression, got, c.why)
 		}
 	}
-	if got := SessionDependence(Column{Name: "t", Type: "TIMESTAMP", Virtual: true, Expression: "`dt`"}, find); !strings.Contains(got, "own zone") {
+
+	if got := SessionDependence(Column{Name: "t", Type: "TIMESTAMP", Virtual: true, Expression: "`dt`"},
+		find); !strings.Contains(got, "own zone") {
 		t.Errorf("a virtual TIMESTAMP: got %q", got)
 	}
 	if got := SessionDependence(columns["kept"], find); got != "" {

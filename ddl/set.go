@@ -5,7 +5,8 @@ import "strings"
 // Scope is where a variable is set or read.
 type Scope string
 
-// The scopes. A bare name in SET means the session, a bare @@name the session or else the global value.
+// The scopes. A bare name in SET means the session, a bare @@name the session or else the global
+// value.
 const (
 	ScopeNone    Scope = ""
 	ScopeGlobal  Scope = "GLOBAL"
@@ -42,13 +43,14 @@ type scoped struct {
 	word  string
 }
 
-// set reads what follows SET. A scope word holds for what comes after it until the next one, so it is written out again in
-// front of what stays for the server.
+// set reads what follows SET. A scope word holds for what comes after it until the next one, so it
+// is written out again in front of what stays for the server.
 func (r *reader) set() {
 	start := r.at
 	a := &SetVariables{}
 	var rest []string
 	var in scoped
+
 	for first := true; first || r.takeMark(','); first = false {
 		v, text, ok := r.assignment(&in)
 		switch {
@@ -62,49 +64,60 @@ func (r *reader) set() {
 			rest = append(rest, text)
 		}
 	}
+
 	if len(a.Ours) == 0 {
 		r.at = start
 		r.references()
 		return
 	}
+
 	if len(rest) > 0 {
 		a.Rest = "SET " + strings.Join(rest, ", ")
 	}
+
 	r.st.Action = a
 }
 
-// assignment reads [scope] name = value or @@[scope.]name = value, and returns it with its text for the server.
+// assignment reads [scope] name = value or @@[scope.]name = value, and returns it with its text for
+// the server.
 func (r *reader) assignment(in *scoped) (v Assignment, text string, ok bool) {
 	if s, ok := r.scopeWord(); ok {
 		*in = s
 	}
+
 	start := r.current().start
 	if r.charsets() {
 		return v, r.text[start:r.tokens[r.at-1].end], true
 	}
+
 	v.Scope = in.scope
 	prefix, system := in.word, true
 	if r.is(r.current(), '@') { // a user variable, or one that says its scope itself
 		prefix, system = "", r.is(r.ahead(1), '@')
 		v.Scope = r.atAt()
 	}
+
 	for !r.done() && !r.is(r.current(), '=') && !r.is(r.current(), ',') {
 		if system && v.Name == "" && r.named(r.current()) {
 			v.Name = strings.ToLower(r.identValue(r.current()))
 		}
 		r.skip()
 	}
+
 	if !r.takeMark('=') {
 		return v, "", false
 	}
+
 	v.Value, v.Word = r.value()
 	if v.Value == "" {
 		return v, "", false
 	}
+
 	text = r.text[start:r.tokens[r.at-1].end]
 	if prefix != "" {
 		text = prefix + " " + text
 	}
+
 	return v, text, true
 }
 
@@ -153,6 +166,7 @@ func (r *reader) atAt() Scope {
 	if !r.takeMark('@') || !r.is(r.ahead(1), '.') {
 		return ScopeNone
 	}
+
 	var scope Scope
 	switch {
 	case r.take("GLOBAL"), r.take("PERSIST"), r.take("PERSIST_ONLY"):
@@ -162,6 +176,7 @@ func (r *reader) atAt() Scope {
 	default:
 		return ScopeNone // @@component.variable
 	}
+
 	r.takeMark('.')
 	return scope
 }

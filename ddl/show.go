@@ -9,6 +9,7 @@ func (r *reader) show() {
 		r.showTTL()
 		return
 	}
+
 	if r.take("CREATE", "TABLE") {
 		at := r.at
 		if name, ok := r.tidbTable(); ok && r.describe(at, &DescribeTiDB{Table: name, Form: FormCreate}) {

@@ -17,8 +17,8 @@ type Statement struct {
 	spellings  []string // see Spellings
 }
 
-// Spellings returns the names and texts of the statement which a character set gives their meaning, in the client's set. They have been
-// read by Decode; only the server knows whether rightly.
+// Spellings returns the names and texts of the statement which a character set gives their meaning,
+// in the client's set. They have been read by Decode; only the server knows whether rightly.
 func (s *Statement) Spellings() []string { return s.spellings }
 
 // Text returns the statement as it was sent.
@@ -54,12 +54,13 @@ func (s *Statement) Clause() *Clause {
 }
 
 // Action is what a statement asks for, as one of the pointers to the structs of this package:
-// CreateTable, AlterTable, DropTables, RenameTables, TruncateTable, ChangeTables, DropDatabase, ShowCreateTable,
-// SetVariables, ReadNames, ShowVariables, Prepare, Execute, Immediate, Deallocate, and the admin statements.
+// CreateTable, AlterTable, DropTables, RenameTables, TruncateTable, ChangeTables, DropDatabase,
+// ShowCreateTable, SetVariables, ReadNames, ShowVariables, Prepare, Execute, Immediate, Deallocate,
+// and the admin statements.
 type Action interface{ action() }
 
-// Name is a table's name in UTF-8. How the statement has spelled it is not kept: whoever asks about the table writes it
-// anew, with its schema, so that the question is about that table and no other.
+// Name is a table's name in UTF-8. How the statement has spelled it is not kept: whoever asks about
+// the table writes it anew, with its schema, so that the question is about that table and no other.
 type Name struct {
 	Schema string // empty: the session's current schema
 	Table  string
@@ -137,15 +138,17 @@ const (
 	DropPartition
 	TruncatePartition
 	MaintainPartition // OPTIMIZE and REPAIR
-	HarmlessChange    // never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=, CHECK and ANALYZE PARTITION
+	// never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=, CHECK and
+	// ANALYZE PARTITION
+	HarmlessChange
 )
 
 // String names the change in goldens and logs.
 func (c Change) String() string {
 	return [...]string{
 		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
-		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "drop partition",
-		"truncate partition", "maintain partition", "harmless",
+		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace",
+		"drop partition", "truncate partition", "maintain partition", "harmless",
 	}[c]
 }
 

@@ -33,10 +33,12 @@ func (r *reader) rename() {
 		if !ok1 || !r.take("TO") {
 			return
 		}
+
 		to, ok2 := r.name()
 		if !ok2 {
 			return
 		}
+
 		a.Pairs = append(a.Pairs, Rename{from, to})
 		if !r.takeMark(',') {
 			r.st.Action = a

@@ -5,7 +5,8 @@ import "strings"
 // Unit is the unit of an INTERVAL, in upper case as SHOW CREATE TABLE prints it.
 type Unit string
 
-// The units of MySQL. A composite unit reads its amount from several numbers, as in '1:30' HOUR_MINUTE.
+// The units of MySQL. A composite unit reads its amount from several numbers, as in '1:30'
+// HOUR_MINUTE.
 const (
 	Microsecond       Unit = "MICROSECOND"
 	Second            Unit = "SECOND"

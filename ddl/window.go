@@ -10,7 +10,8 @@ import (
 // ErrWindow is wrapped by every refusal of a window.
 var ErrWindow = errors.New("not a valid window")
 
-// Window is a part of the day, inclusive at both ends to the minute. One whose end is before its start crosses midnight.
+// Window is a part of the day, inclusive at both ends to the minute. One whose end is before its
+// start crosses midnight.
 type Window struct {
 	start, end int // minutes of the day
 }
@@ -54,7 +55,8 @@ func (w Window) Opens(t time.Time) time.Time {
 	return t
 }
 
-// Closes is the first moment after t, which is in the window, that is not; zero for a window of the whole day.
+// Closes is the first moment after t, which is in the window, that is not; zero for a window of the
+// whole day.
 func (w Window) Closes(t time.Time) time.Time {
 	if (w.end+1)%minutesOfDay == w.start {
 		return time.Time{}

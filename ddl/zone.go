@@ -13,20 +13,23 @@ var ErrZone = errors.New("time zone")
 
 var offsetZone = regexp.MustCompile(`^([+-])(\d{1,2}):(\d{2})$`)
 
-// Zone resolves the zone a policy stores: a name of the tz database ("Europe/Prague", "UTC") or an offset as the
-// servers write it ("+02:00"). "SYSTEM", "Local" and the empty string are refused: they mean another zone on
-// another machine.
+// Zone resolves the zone a policy stores: a name of the tz database ("Europe/Prague", "UTC") or an
+// offset as the servers write it ("+02:00"). "SYSTEM", "Local" and the empty string are refused:
+// they mean another zone on another machine.
 func Zone(name string) (*time.Location, error) {
 	if m := offsetZone.FindStringSubmatch(name); m != nil {
 		return offset(name, m)
 	}
 	switch name {
 	case "", "SYSTEM", "Local":
-		return nil, fmt.Errorf("%w %q does not name a zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, name)
+		return nil,
+			fmt.Errorf("%w %q does not name a zone; set TTL_TIME_ZONE to a name such as 'Europe/Prague' or an offset "+
+				"such as '+02:00'", ErrZone, name)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w %q is unknown; use a name such as 'Europe/Prague' or an offset such as '+02:00'", ErrZone, name)
+		return nil, fmt.Errorf("%w %q is unknown; use a name such as 'Europe/Prague' or an offset such as '+02:00'",
+			ErrZone, name)
 	}
 	return zone, nil
 }
@@ -45,5 +48,6 @@ func offset(name string, m []string) (*time.Location, error) {
 	if seconds == 0 {
 		return time.UTC, nil
 	}
+
 	return time.FixedZone(name, seconds), nil
 }

@@ -21,16 +21,19 @@ func pages(t *testing.T) map[string]string {
 		if d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && path != "..") {
 			return filepath.SkipDir
 		}
+
 		if filepath.Ext(path) == ".md" {
 			text, err := os.ReadFile(path)
 			found[path] = string(text)
 			return err
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
@@ -60,6 +63,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
+
 			target := page
 			if m[1] != "" {
 				target = filepath.Join(filepath.Dir(page), m[1])
@@ -96,10 +100,12 @@ func TestNamedTargetsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	workflows, err := filepath.Glob("../.github/workflows/*.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	texts := pages(t)
 	for _, path := range workflows {
 		text, err := os.ReadFile(path)
@@ -108,8 +114,10 @@ func TestNamedTargetsExist(t *testing.T) {
 		}
 		texts[path] = string(text)
 	}
+
 	for page, text := range texts {
-		for _, m := range regexp.MustCompile("(?m)(?:`|^|run: |[;|] )make ([a-z][a-z0-9-]+)").FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile("(?m)(?:`|^|run: |[;|] )make ([a-z][a-z0-9-]+)").FindAllStringSubmatch(text,
+			-1) {
 			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).Match(makefile) {
 				t.Errorf("%s says make %s, which is no target", page, m[1])
 			}
@@ -143,15 +151,18 @@ func TestNamedTestsExist(t *testing.T) {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
+
 		text, err := os.ReadFile(path)
 		for _, m := range testFunc.FindAllSubmatch(text, -1) {
 			tests[string(m[1])] = true
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for page, text := range pages(t) {
 		for _, m := range testName.FindAllStringSubmatch(text, -1) {
 			if !tests[m[1]] {

@@ -24,15 +24,16 @@ func targets(t *testing.T, path, pattern string) []string {
 	return out
 }
 
-// TestSameChecksEverywhere: what the hosted workflow runs on every change also runs before a change is handed in, except for
-// what needs Docker or a network of its own.
+// TestSameChecksEverywhere: what the hosted workflow runs on every change also runs before a change
+// is handed in, except for what needs Docker or a network of its own.
 func TestSameChecksEverywhere(t *testing.T) {
 	t.Parallel()
 
 	elsewhere := []string{"vuln", "up", "down"}
-	hosted := slices.DeleteFunc(targets(t, "../.github/workflows/ci.yml", `(?m)run: make ([a-z-]+)`), func(target string) bool {
-		return slices.Contains(elsewhere, target)
-	})
+	hosted := slices.DeleteFunc(targets(t, "../.github/workflows/ci.yml", `(?m)run: make ([a-z-]+)`),
+		func(target string) bool {
+			return slices.Contains(elsewhere, target)
+		})
 	local := targets(t, "../.ci/run", `(?m)^[^#\n]*\bmake (?:--[a-z-]+ )*([a-z]+)\b`)
 
 	if !slices.Equal(hosted, local) || len(local) == 0 {
@@ -40,8 +41,8 @@ func TestSameChecksEverywhere(t *testing.T) {
 	}
 }
 
-// TestContainersTrustTheirCheckout: in a container git refuses a checkout that belongs to another user, and the build, which
-// asks git for the revision, fails.
+// TestContainersTrustTheirCheckout: in a container git refuses a checkout that belongs to another
+// user, and the build, which asks git for the revision, fails.
 func TestContainersTrustTheirCheckout(t *testing.T) {
 	t.Parallel()
 

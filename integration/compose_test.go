@@ -17,25 +17,30 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// TestCompose does what docker-compose.yml does, without Docker: a new MySQL takes accounts.sql, two proxies start with the
-// environment of the file, are found ready by its health check, and let the application in as its first lines say.
+// TestCompose does what docker-compose.yml does, without Docker: a new MySQL takes accounts.sql,
+// two proxies start with the environment of the file, are found ready by its health check, and let
+// the application in as its first lines say.
 func TestCompose(t *testing.T) {
 	shared := mysqltest.Shared(t, sandbox.MySQL)
 	if shared.Sandbox == nil {
 		t.Skip("this needs a server of its own, and this machine has none installed")
 	}
+
 	t.Parallel()
 	server, err := sandbox.Start(t.Context(), sandbox.Config{Flavour: sandbox.MySQL})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = server.Close() })
-	statements := []string{"CREATE DATABASE app", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON app.* TO app"} // as the image does
+	// as the image does
+	statements := []string{"CREATE DATABASE app", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON app.* TO app"}
 	for line := range strings.Lines(read(t, "../deploy/compose/accounts.sql")) {
 		if !strings.HasPrefix(line, "--") {
 			statements = append(statements, strings.TrimRight(line, ";\n"))
 		}
 	}
+
 	if err := execute(context.Background(), server.Config(""), statements...); err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +49,11 @@ func TestCompose(t *testing.T) {
 		page := freeAddress(t)
 		elsewhere := strings.NewReplacer("mysql:3306", server.Addr(), "0.0.0.0:4080", page)
 		var env []string
-		for _, m := range regexp.MustCompile(`(?m)^ +(TTLPROXY_[A-Z_]+): "?([^"\n]*)"?$`).FindAllStringSubmatch(read(t, "../docker-compose.yml"), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^ +(TTLPROXY_[A-Z_]+): "?([^"\n]*)"?$`).FindAllStringSubmatch(read(t,
+			"../docker-compose.yml"), -1) {
 			env = append(env, m[1]+"="+elsewhere.Replace(m[2]))
 		}
+
 		p := program.Start(t, program.Config{Env: env})
 
 		ask := exec.CommandContext(t.Context(), program.Build(t), "ready")
@@ -54,10 +61,13 @@ func TestCompose(t *testing.T) {
 		if out, err := ask.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("ok")) {
 			t.Errorf("ttlproxy ready: %v, %s", err, out)
 		}
+
 		c := mysql.NewConfig()
 		c.User, c.Passwd, c.Net, c.Addr, c.DBName = "app", "app", "tcp", p.Addr, "app"
 		c.TLS = &tls.Config{InsecureSkipVerify: true} // as a command-line client does on the same machine
-		if err := execute(context.Background(), c, "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY", "SHOW TTL NODES"); err != nil {
+		if err := execute(context.Background(), c,
+			"CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY",
+			"SHOW TTL NODES"); err != nil {
 			t.Error(err)
 		}
 	}

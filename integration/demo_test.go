@@ -18,19 +18,22 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
-// TestDemo does what a newcomer does: starts the demo, connects as it says, runs the statements that it suggests, sees rows
-// go, and ends it with Ctrl-C, after which nothing is left.
+// TestDemo does what a newcomer does: starts the demo, connects as it says, runs the statements
+// that it suggests, sees rows go, and ends it with Ctrl-C, after which nothing is left.
 func TestDemo(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		if s.Sandbox == nil {
 			t.Skip("the demo starts a server of its own, and this machine has none installed")
 		}
-		cmd := exec.Command(program.Build(t), "demo", "--server="+string(s.Flavour), "--listen=127.0.0.1:0", "--status=127.0.0.1:0")
+
+		cmd := exec.Command(program.Build(t), "demo", "--server="+string(s.Flavour), "--listen=127.0.0.1:0",
+			"--status=127.0.0.1:0")
 		cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
@@ -43,25 +46,30 @@ func TestDemo(t *testing.T) {
 			_ = cmd.Wait()
 			t.Fatalf("the demo ended after:\n%s\n%s", told, stderr.String())
 		}
+
 		config := connection(t, told)
 		statements := regexp.MustCompile(`(?m)^  \d\.  ((?s:.*?));\s+-- `).FindAllStringSubmatch(told, -1)
 		if len(statements) != 5 {
 			t.Errorf("the demo suggests %d statements, want 5:\n%s", len(statements), told)
 		}
+
 		for _, m := range statements {
 			if err := execute(context.Background(), config, m[1]); err != nil {
 				t.Error(err)
 			}
 		}
+
 		awaitGone(t, config)
 
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
+
 		go func() { _, _ = bufio.NewReader(out).WriteTo(&strings.Builder{}) }()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("after Ctrl-C: %v, %s", err, stderr.String())
 		}
+
 		left, err := os.ReadDir(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "TMPDIR="))
 		if err != nil || len(left) > 0 {
 			t.Errorf("the demo leaves %v, %v", left, err)
@@ -99,7 +107,8 @@ func connection(t *testing.T, told string) *mysql.Config {
 func awaitGone(t *testing.T, config *mysql.Config) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); ; {
-		results, err := query(context.Background(), config, []string{"SELECT COUNT(*) FROM audit WHERE at < NOW() - INTERVAL 31 DAY"})
+		results, err := query(context.Background(), config,
+			[]string{"SELECT COUNT(*) FROM audit WHERE at < NOW() - INTERVAL 31 DAY"})
 		if err == nil && results[0].rows[0][0] == "0" {
 			return
 		}

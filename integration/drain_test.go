@@ -48,12 +48,14 @@ func (p *pair) restart(t *testing.T, i int) {
 	old := p.processes[i]
 	p.processes[i] = fresh
 	p.mu.Unlock()
+
 	if err := old.Stop(); err != nil {
 		t.Error(err)
 	}
 	if strings.Contains(old.Log(), "cutting off") {
 		t.Error("a session was cut off although its transaction was short")
 	}
+
 	for _, line := range []string{"ttlproxy starts", "stopping", "stopped"} {
 		if !strings.Contains(old.Log(), `"msg":"`+line) {
 			t.Errorf("the log does not say %q:\n%s", line, old.Log())
@@ -61,8 +63,8 @@ func (p *pair) restart(t *testing.T, i int) {
 	}
 }
 
-// Both proxies are restarted again and again, under load. No committed row is lost, and no session loses its transaction: what
-// was begun is committed.
+// Both proxies are restarted again and again, under load. No committed row is lost, and no session
+// loses its transaction: what was begun is committed.
 func TestRestartUnderLoadLosesNothing(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.DB(t)
@@ -71,10 +73,12 @@ func TestRestartUnderLoadLosesNothing(t *testing.T) {
 		if err := db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&schema); err != nil {
 			t.Fatal(err)
 		}
+
 		p := &pair{args: proxyArgs(s)}
 		for i := range p.processes {
 			p.processes[i] = program.Start(t, program.Config{Args: p.args})
 		}
+
 		c := s.Config(schema)
 		c.DialFunc, c.Logger = p.dial, &mysql.NopLogger{}
 		clients := mysqltest.Open(t, c)
@@ -83,6 +87,7 @@ func TestRestartUnderLoadLosesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var load sync.WaitGroup
 		var committed, refused atomic.Int64
+
 		for worker := range int64(8) {
 			load.Go(func() {
 				for n := int64(0); ctx.Err() == nil; n++ {
@@ -97,12 +102,14 @@ func TestRestartUnderLoadLosesNothing(t *testing.T) {
 				}
 			})
 		}
+
 		for round := range 6 {
 			for before := committed.Load(); committed.Load() < before+100 && !t.Failed(); {
 				<-time.After(time.Millisecond)
 			}
 			p.restart(t, round%2)
 		}
+
 		cancel()
 		load.Wait()
 		var rows int64
@@ -112,6 +119,7 @@ func TestRestartUnderLoadLosesNothing(t *testing.T) {
 		if rows != committed.Load() {
 			t.Errorf("%d rows are there, %d were committed", rows, committed.Load())
 		}
+
 		t.Logf("%d committed, %d could not begin", committed.Load(), refused.Load())
 	})
 }
@@ -136,7 +144,10 @@ func commitOne(db *sql.DB, id int64) error {
 // proxyArgs are what a proxy needs to serve a shared server, with a catalog of the test's own.
 func proxyArgs(s *mysqltest.Server) []string {
 	c := s.Config("")
-	return []string{"--backend=" + c.Addr, "--engine-user=" + c.User, "--engine=off", fmt.Sprintf("--catalog-schema=ttlproxy_t%d", number.Add(1))}
+	return []string{
+		"--backend=" + c.Addr, "--engine-user=" + c.User, "--engine=off",
+		fmt.Sprintf("--catalog-schema=ttlproxy_t%d", number.Add(1)),
+	}
 }
 
 func execAll(t *testing.T, db *sql.DB, statements ...string) {
@@ -154,10 +165,12 @@ func TestDrainHasADeadline(t *testing.T) {
 		p := program.Start(t, program.Config{Args: append(proxyArgs(s), "--drain-timeout=300ms")})
 		c := s.Config("")
 		c.Addr = p.Addr
+
 		tx, err := mysqltest.Open(t, c).BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		began := time.Now()
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)

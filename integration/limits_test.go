@@ -14,39 +14,46 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
-// An account may hold so many connections, all accounts together so many more. Who is turned away reads the server's own
-// error, and is let in when somebody leaves.
+// An account may hold so many connections, all accounts together so many more. Who is turned away
+// reads the server's own error, and is let in when somebody leaves.
 func TestConnectionLimits(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		ann, bob := s.Account(t, "limits_ann"), s.Account(t, "limits_bob")
-		p := program.Start(t, program.Config{Args: append(proxyArgs(s), "--max-connections=3", "--max-user-connections=2")})
+		p := program.Start(t, program.Config{Args: append(proxyArgs(s), "--max-connections=3",
+			"--max-user-connections=2")})
 		first := enter(t, ann, p.Addr, 0)
 		enter(t, ann, p.Addr, 0)
 		enter(t, ann, p.Addr, 1203)
 		enter(t, bob, p.Addr, 0)
 		enter(t, bob, p.Addr, 1040)
+
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
+
 		enter(t, bob, p.Addr, 0)
 	})
 }
 
-// enter logs in for the rest of the test, and expects an error, or 0 for none. Who was turned away, or has left, may hold its
-// place for a moment longer.
+// enter logs in for the rest of the test, and expects an error, or 0 for none. Who was turned away,
+// or has left, may hold its place for a moment longer.
 func enter(t *testing.T, account *mysql.Config, at string, want uint16) *sql.DB {
 	t.Helper()
 	c := account.Clone()
 	c.Addr = at
 	db := mysqltest.Open(t, c)
 	db.SetMaxOpenConns(1)
+
 	err := db.PingContext(t.Context())
-	for deadline := time.Now().Add(program.Patience); want == 0 && errorNumber(err) == 1040 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(program.Patience); want == 0 && errorNumber(err) == 1040 &&
+		time.Now().Before(deadline); {
 		err = db.PingContext(t.Context())
 	}
+
 	if errorNumber(err) != want || want == 0 && err != nil {
 		t.Fatalf("%s: got %v, want error %d", account.User, err, want)
 	}
+
 	return db
 }
 
@@ -67,10 +74,13 @@ func TestLoginDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
+
 		if err := c.SetReadDeadline(time.Now().Add(program.Patience)); err != nil {
 			t.Fatal(err)
 		}
-		// The greeting comes, then perhaps an error, then the end: what matters is that it ends by itself.
+
+		// The greeting comes, then perhaps an error, then the end: what matters is that it ends by
+		// itself.
 		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, net.ErrClosed) {
 			var timeout net.Error
 			if errors.As(err, &timeout) && timeout.Timeout() {

@@ -20,11 +20,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// proxy is the command `proxy`: start, stop, crash, freeze, thaw, hangup, log. Names tell several proxies apart.
+// proxy is the command `proxy`: start, stop, crash, freeze, thaw, hangup, log. Names tell several
+// proxies apart.
 func (s *story) proxy(ts *testscript.TestScript, args []string) error {
 	if len(args) == 0 {
 		return errors.New("proxy what?")
 	}
+
 	verb, name, rest := args[0], "proxy", args[1:]
 	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 		name, rest = rest[0], rest[1:]
@@ -32,10 +34,12 @@ func (s *story) proxy(ts *testscript.TestScript, args []string) error {
 	if verb == "start" {
 		return s.startProxy(ts, name, rest)
 	}
+
 	p := s.proxies[name]
 	if p == nil {
 		return fmt.Errorf("proxy %s was not started", name)
 	}
+
 	switch verb {
 	case "stop":
 		return p.Stop()
@@ -51,6 +55,7 @@ func (s *story) proxy(ts *testscript.TestScript, args []string) error {
 	case "log":
 		return awaitLog(p, strings.Join(rest, " "))
 	}
+
 	return fmt.Errorf("proxy cannot %s", verb)
 }
 
@@ -70,7 +75,10 @@ func awaitLog(p *program.Process, text string) error {
 }
 
 // engineVariables tell ttlproxy where the server is and which account is the engine's.
-var engineVariables = []string{"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD", "TTLPROXY_CATALOG_SCHEMA"}
+var engineVariables = []string{
+	"TTLPROXY_BACKEND", "TTLPROXY_ENGINE_USER", "TTLPROXY_ENGINE_PASSWORD",
+	"TTLPROXY_CATALOG_SCHEMA",
+}
 
 func engineEnv(getenv func(string) string) []string {
 	env := make([]string, len(engineVariables))
@@ -80,7 +88,8 @@ func engineEnv(getenv func(string) string) []string {
 	return env
 }
 
-// startStory is the set-up of a story for a test that is written in Go: its names and accounts, and a proxy that uses them.
+// startStory is the set-up of a story for a test that is written in Go: its names and accounts, and
+// a proxy that uses them.
 func startStory(t *testing.T, server *mysqltest.Server) (*story, map[string]string, *program.Process) {
 	t.Helper()
 	s, vars := &story{server: server, binary: program.Build(t)}, names()
@@ -111,6 +120,7 @@ func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
 	if s.own == nil {
 		return errors.New("the server is shared: begin the story with `server own`")
 	}
+
 	switch args[0] {
 	case "replica":
 		return s.startReplica(ts, args[1:])
@@ -124,6 +134,7 @@ func (s *story) serverCommand(ts *testscript.TestScript, args []string) error {
 	case "thaw":
 		return s.own.Signal(syscall.SIGCONT)
 	}
+
 	return fmt.Errorf("server cannot %s", args[0])
 }
 
@@ -148,18 +159,24 @@ func (s *story) startReplica(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	s.replica = replica
 	host, port, err := net.SplitHostPort(s.server.Addr())
 	if err != nil {
 		return err
 	}
-	if err := execute(ctx, s.server.Config(""), "CREATE USER replica IDENTIFIED BY 'replica'", "GRANT REPLICATION SLAVE ON *.* TO replica"); err != nil {
+	if err := execute(ctx, s.server.Config(""), "CREATE USER replica IDENTIFIED BY 'replica'",
+		"GRANT REPLICATION SLAVE ON *.* TO replica"); err != nil {
 		return err
 	}
-	follow := []string{"CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='replica', SOURCE_PASSWORD='replica', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", "START REPLICA"}
+
+	follow := []string{"CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='replica', " +
+		"SOURCE_PASSWORD='replica', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", "START REPLICA"}
 	if s.server.MariaDB() {
-		follow = []string{"CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='replica', MASTER_PASSWORD='replica', MASTER_USE_GTID=slave_pos", "START REPLICA"}
+		follow = []string{"CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='replica', " +
+			"MASTER_PASSWORD='replica', MASTER_USE_GTID=slave_pos", "START REPLICA"}
 	}
+
 	follow[0] = fmt.Sprintf(follow[0], host, port)
 	ts.Setenv("REPLICA", replica.Config("").Addr)
 	return execute(ctx, replica.Config(""), append(follow, "SET GLOBAL read_only=1")...)

@@ -27,14 +27,17 @@ func (s *story) openSession(ts *testscript.TestScript, f flags) (*session, error
 	} else {
 		config = s.client(f)
 	}
+
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
 	}
+
 	o := &session{db: sql.OpenDB(connector)}
 	if o.conn, err = o.db.Conn(context.Background()); err != nil {
 		return nil, errors.Join(err, o.close())
 	}
+
 	return o, nil
 }
 
@@ -62,7 +65,8 @@ func (o *session) run(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// session is the command `session NAME [-direct] statement…`: a session that stays open until `leave NAME`.
+// session is the command `session NAME [-direct] statement…`: a session that stays open until
+// `leave NAME`.
 func (s *story) session(ts *testscript.TestScript, args []string) error {
 	name, o, f, err := s.named(ts, args)
 	if err != nil {
@@ -76,7 +80,8 @@ func (s *story) session(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// start is the command `start NAME statement…`: the same without waiting for the answer, which `finish NAME` does.
+// start is the command `start NAME statement…`: the same without waiting for the answer, which
+// `finish NAME` does.
 func (s *story) start(ts *testscript.TestScript, args []string) error {
 	name, o, f, err := s.named(ts, args)
 	if err != nil {

@@ -36,7 +36,8 @@ var brakeTrials = map[string]func(*trial){
 		restore := func() {
 			s.rows(10, "TRUE", byID)
 			for _, q := range []string{
-				"SET foreign_key_checks = 0", "ALTER TABLE " + s.table + " /*T![ttl] TTL = at + INTERVAL 1 DAY */", "SET foreign_key_checks = 1",
+				"SET foreign_key_checks = 0", "ALTER TABLE " + s.table + " /*T![ttl] TTL = at + INTERVAL 1 DAY */",
+				"SET foreign_key_checks = 1",
 			} {
 				if _, err := conn.ExecContext(s.Context(), q); err != nil {
 					s.Fatal(err)
@@ -56,10 +57,12 @@ var brakeTrials = map[string]func(*trial){
 		s.rows(10, "FALSE", byID)
 		s.declare("TTL_JOB_INTERVAL = '1s'")
 		name := s.schema + "." + s.table
-		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN x INT", "INSERT INTO "+name+" (id, at) VALUES (11, '2020-01-01')")
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN x INT",
+			"INSERT INTO "+name+" (id, at) VALUES (11, '2020-01-01')")
 		s.wait("the row to go", func() bool { return s.gone("") == 1 })
 		s.sql("SET GLOBAL ttl_around = 'disarm'")
-		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN y INT", "INSERT INTO "+name+" (id, at) VALUES (12, '2020-01-01')")
+		execAll(s.T, s.direct, "ALTER TABLE "+name+" ADD COLUMN y INT",
+			"INSERT INTO "+name+" (id, at) VALUES (12, '2020-01-01')")
 		s.wait("the policy to be disarmed", func() bool { return strings.HasPrefix(s.verdict(), "DISARMED") })
 		if n := s.gone(""); n > 1 {
 			s.Errorf("%d rows went", n)
@@ -67,10 +70,14 @@ var brakeTrials = map[string]func(*trial){
 	},
 	setting.AllowReplica: func(s *trial) {
 		replica := [3]string{
-			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD", "STOP REPLICA",
+			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'",
+			"START REPLICA SQL_THREAD", "STOP REPLICA",
 		}
 		if s.flavour == sandbox.MariaDB {
-			replica = [3]string{"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD", "STOP SLAVE"}
+			replica = [3]string{
+				"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'",
+				"START SLAVE SQL_THREAD", "STOP SLAVE",
+			}
 		}
 		s.sql("SET GLOBAL ttl_allow_replica = ON")
 		execAll(s.T, s.direct, replica[0], replica[1])
@@ -78,8 +85,8 @@ var brakeTrials = map[string]func(*trial){
 		s.running(slowly)
 		s.stopsAndGoes("SET GLOBAL ttl_allow_replica = OFF", "SET GLOBAL ttl_allow_replica = ON")
 	},
-	// The proxy that looks after the catalog remembers it and is excepted. TestStaleCatalogIsHeldByAProxyWithoutMemory has one that
-	// does not.
+	// The proxy that looks after the catalog remembers it and is excepted.
+	// TestStaleCatalogIsHeldByAProxyWithoutMemory has one that does not.
 	setting.StaleHold: func(s *trial) {
 		s.sql("SET GLOBAL ttl_stale_hold = '1s'")
 		s.running(slowly)
@@ -88,7 +95,8 @@ var brakeTrials = map[string]func(*trial){
 		s.rows(10, "TRUE", byID)
 		s.declare("TTL_CRON = '0 3 29 2 *'")
 		post := func() int {
-			request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://proxy/test/ttl/trigger/"+s.schema+"/"+s.table, nil)
+			request, err := http.NewRequestWithContext(s.Context(), http.MethodPost,
+				"http://proxy/test/ttl/trigger/"+s.schema+"/"+s.table, nil)
 			if err != nil {
 				s.Fatal(err)
 			}
@@ -114,13 +122,15 @@ var brakeTrials = map[string]func(*trial){
 	},
 }
 
-// held demands that a new policy on 600 due rows of 900 waits for approval once settings were set, and deletes nothing.
+// held demands that a new policy on 600 due rows of 900 waits for approval once settings were set,
+// and deletes nothing.
 func (s *trial) held(settings string) {
 	s.Helper()
 	for _, set := range []string{"ttl_brake_percent = 99", settings} {
 		s.rows(900, "id <= 600", byID)
 		s.sql("SET GLOBAL " + set)
 		s.declare("")
+
 		if set == settings {
 			s.wait("the brake", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
 			if n := s.gone(""); n > 0 {
@@ -128,6 +138,7 @@ func (s *trial) held(settings string) {
 			}
 			return
 		}
+
 		s.wait("all to go without", func() bool { return s.gone("") == 600 })
 	}
 }
@@ -146,6 +157,7 @@ func (s *trial) unusual(factor string) {
 	s.sql(strings.ReplaceAll(factor, "{t}", s.table))
 	s.refused("RUN TTL JOB FOR " + s.table)
 	s.wait("the brake", func() bool { return strings.HasPrefix(s.verdict(), "NEEDS APPROVAL") })
+
 	if n := s.gone(""); n != 20 {
 		s.Errorf("%d rows went", n)
 	}

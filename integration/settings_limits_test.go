@@ -21,7 +21,8 @@ var limitTrials = map[string]func(*trial){
 		before := s.logged(blockEnd, "")
 		since := s.after("SET GLOBAL ttl_scan_batch_size = 50")
 		s.wait("a DELETE by it", func() bool { return s.gone(since) > 0 })
-		since = s.after("DO 0") // who was looking for rows when the statement answered learns of it with the next DELETE
+		// who was looking for rows when the statement answered learns of it with the next DELETE
+		since = s.after("DO 0")
 		where := strings.ReplaceAll(since, "at >", "event_time >")
 		s.wait("smaller blocks", func() bool { return len(s.logged(blockEnd, where)) > 3 })
 		if first, then := slices.Max(before), slices.Max(s.logged(blockEnd, where)); then > 49 || first < 100 {
@@ -41,10 +42,14 @@ var limitTrials = map[string]func(*trial){
 		}
 
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 0, ttl_delete_batch_size = 7")
-		for keys, due := range map[string]string{byID + ", KEY by_at (at)": "id % 50 = 1", "": "id % 2 = 1", byID: "id % 3 = 1"} {
+		for keys, due := range map[string]string{
+			byID + ", KEY by_at (at)": "id % 50 = 1", "": "id % 2 = 1",
+			byID: "id % 3 = 1",
+		} {
 			s.rows(600, due, keys)
 			s.declare("")
-			s.wait("all to go", func() bool { return s.number("SELECT COUNT(*) FROM %s.%s WHERE at < NOW()", s.schema, s.table) == 0 })
+			s.wait("all to go",
+				func() bool { return s.number("SELECT COUNT(*) FROM %s.%s WHERE at < NOW()", s.schema, s.table) == 0 })
 			if n := s.largest(""); n > 7 {
 				s.Errorf("with the keys %q a DELETE has deleted %d rows", keys, n)
 			}
@@ -83,7 +88,8 @@ var limitTrials = map[string]func(*trial){
 		defer tx.Rollback()
 		s.running(slowly)
 		// What waits for a lock is sent again, and counts again.
-		if _, err := tx.ExecContext(s.Context(), "SELECT * FROM "+s.schema+"."+s.table+" WHERE id IN (30000, 32000) FOR UPDATE"); err != nil {
+		if _, err := tx.ExecContext(s.Context(),
+			"SELECT * FROM "+s.schema+"."+s.table+" WHERE id IN (30000, 32000) FOR UPDATE"); err != nil {
 			s.Fatal(err)
 		}
 		since := s.after("SET GLOBAL ttl_delete_rate_limit = 5")
@@ -95,7 +101,8 @@ var limitTrials = map[string]func(*trial){
 		s.sql("SET GLOBAL ttl_delete_rate_limit = 1")
 		s.declare("")
 		s.wait("a job that has nothing to delete", func() bool {
-			return s.text("SELECT COALESCE(MAX(examined), 0) FROM ttlproxy.job_history WHERE table_name = '%s'", s.table) == "20000"
+			return s.text("SELECT COALESCE(MAX(examined), 0) FROM ttlproxy.job_history WHERE table_name = '%s'",
+				s.table) == "20000"
 		})
 	},
 	setting.DeleteRowsLimit:   func(s *trial) { s.slowed("SET GLOBAL ttl_delete_rows_limit = 200", 200, 40) },
@@ -112,7 +119,8 @@ var limitTrials = map[string]func(*trial){
 		s.wait("several workers", func() bool { return s.connections("") > 1 })
 		since := s.after("SET GLOBAL ttl_running_tasks = 1")
 		all := func() []string {
-			return s.column(s.direct, "SELECT name FROM "+s.schema+".gone WHERE 1 "+since+" GROUP BY name, connection, at ORDER BY at")
+			return s.column(s.direct, "SELECT name FROM "+s.schema+".gone WHERE 1 "+since+
+				" GROUP BY name, connection, at ORDER BY at")
 		}
 		s.wait("one task after the other", func() bool { return len(all()) > 15 })
 		changes, order := 0, all()
@@ -188,7 +196,8 @@ func (s *trial) deletes() (sum int) {
 	for _, counter := range []string{"Com_delete", "Com_delete_multi"} {
 		var name string
 		var n int
-		if err := s.direct.QueryRowContext(s.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name, &n); err != nil {
+		if err := s.direct.QueryRowContext(s.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name,
+			&n); err != nil {
 			s.Fatal(err)
 		}
 		sum += n
@@ -200,7 +209,8 @@ func (s *trial) deletes() (sum int) {
 func (s *trial) logged(pattern, where string) (found []int) {
 	s.Helper()
 	re := regexp.MustCompile(pattern)
-	query := "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE argument LIKE '%`" + s.table + "`%' " + where
+	query := "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE argument LIKE '%`" + s.table +
+		"`%' " + where
 	for _, text := range s.column(s.direct, query) {
 		if m := re.FindStringSubmatch(text); m != nil {
 			n, err := strconv.Atoi(m[1])
@@ -210,6 +220,7 @@ func (s *trial) logged(pattern, where string) (found []int) {
 			found = append(found, n)
 		}
 	}
+
 	return found
 }
 

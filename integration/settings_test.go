@@ -10,9 +10,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestEverySettingDoesWhatItSays turns every setting and every table option on a real server and looks from outside, at what
-// the server counts, logs and keeps, whether it does what its description says: for a job that is running, where there can be
-// one, from the moment that the statement has answered.
+// TestEverySettingDoesWhatItSays turns every setting and every table option on a real server and
+// looks from outside, at what the server counts, logs and keeps, whether it does what its
+// description says: for a job that is running, where there can be one, from the moment that the
+// statement has answered.
 func TestEverySettingDoesWhatItSays(t *testing.T) {
 	t.Parallel()
 	kinds := []map[string]func(*trial){limitTrials, timeTrials, brakeTrials}
@@ -20,6 +21,7 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 	for _, s := range setting.All() {
 		names = append(names, s.Name)
 	}
+
 	for _, name := range names {
 		if !slices.ContainsFunc(kinds, func(trials map[string]func(*trial)) bool { return trials[name] != nil }) {
 			t.Errorf("nothing shows that %s does what it says", name)

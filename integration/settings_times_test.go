@@ -32,7 +32,8 @@ var timeTrials = map[string]func(*trial){
 	},
 	ddl.OptionWindow: func(s *trial) {
 		s.running(slowly)
-		s.stopsAndGoes(fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("2 HOUR"), s.clock("3 HOUR")),
+		s.stopsAndGoes(fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("2 HOUR"),
+			s.clock("3 HOUR")),
 			fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("-2 MINUTE"), s.clock("3 HOUR")))
 	},
 	setting.DefaultJobInterval: func(s *trial) {
@@ -57,7 +58,8 @@ var timeTrials = map[string]func(*trial){
 		execAll(s.T, s.direct, "UPDATE ttlproxy.job SET state_at = state_at - INTERVAL 5 MINUTE")
 		s.sql("SET GLOBAL ttl_job_timeout = '2m'")
 		s.wait("the end", func() bool {
-			return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'timed out'", s.table) == 1
+			return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'timed out'",
+				s.table) == 1
 		})
 	},
 	setting.HistoryDays: func(s *trial) {
@@ -88,7 +90,8 @@ var timeTrials = map[string]func(*trial){
 			s.sql("SET GLOBAL ttl_default_time_zone = '" + zone + "'")
 			s.sql("ALTER TABLE " + s.table + " TTL = at + INTERVAL 1 DAY")
 			s.wait("the first run", func() bool {
-				return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'finished'", s.table) > 0
+				return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = "+
+					"'finished'", s.table) > 0
 			})
 			if n := s.gone(""); n != want {
 				s.Errorf("in %s %d rows went, want %d", zone, n, want)
@@ -145,7 +148,8 @@ func (s *trial) clock(offset string) string {
 // closed is a window of two hours from now.
 func (s *trial) closed() string {
 	s.Helper()
-	return fmt.Sprintf("SET GLOBAL ttl_job_schedule_window_start_time = '%s +0000', ttl_job_schedule_window_end_time = '%s +0000'",
+	return fmt.Sprintf("SET GLOBAL ttl_job_schedule_window_start_time = '%s +0000', ttl_job_schedule_window_end_time "+
+		"= '%s +0000'",
 		s.clock("2 HOUR"), s.clock("3 HOUR"))
 }
 

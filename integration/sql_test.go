@@ -40,9 +40,11 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	set.StringVar(&f.from, "from", "", "")
 	set.BoolVar(&f.vertical, "v", false, "")
 	set.DurationVar(&f.patience, "t", 30*time.Second, "")
+
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
+
 	for _, statement := range set.Args() {
 		if strings.HasSuffix(statement, ".sql") {
 			for part := range strings.SplitSeq(ts.ReadFile(statement), ";\n") {
@@ -54,6 +56,7 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 		}
 		f.rest = append(f.rest, statement)
 	}
+
 	return f, nil
 }
 
@@ -72,6 +75,7 @@ func (s *story) client(f flags) *mysql.Config {
 	if f.user != "root" {
 		c.User, c.Passwd = f.user, f.user
 	}
+
 	c.Net, c.Addr = "tcp", f.at
 	if path, ok := strings.CutPrefix(f.at, "unix:"); ok {
 		c.Net, c.Addr = "unix", path
@@ -79,6 +83,7 @@ func (s *story) client(f flags) *mysql.Config {
 	if f.encrypt {
 		c.TLS = &tls.Config{InsecureSkipVerify: true}
 	}
+
 	if f.from != "" {
 		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			var d net.Dialer
@@ -89,6 +94,7 @@ func (s *story) client(f flags) *mysql.Config {
 			return conn, err
 		}
 	}
+
 	return c
 }
 
@@ -109,7 +115,8 @@ func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags) error
 	return err
 }
 
-// await is the command `await`: a query through the proxy, or with -direct on the server itself, until what it prints matches.
+// await is the command `await`: a query through the proxy, or with -direct on the server itself,
+// until what it prints matches.
 func (s *story) await(ts *testscript.TestScript, args []string) error {
 	f, err := parse(ts, args)
 	if err != nil {
@@ -118,20 +125,24 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 	if len(f.rest) != 2 {
 		return errors.New("await needs a query and a pattern")
 	}
+
 	pattern, err := regexp.Compile("(?m)" + f.rest[1])
 	if err != nil {
 		return err
 	}
+
 	c := s.client(f)
 	if f.direct {
 		c = s.server.Config(f.db)
 	}
+
 	for deadline := time.Now().Add(f.patience); ; {
 		var b strings.Builder
 		results, err := query(context.Background(), c, f.rest[:1])
 		for _, r := range results {
 			r.print(&b, f.vertical)
 		}
+
 		if err == nil && pattern.MatchString(b.String()) {
 			fmt.Fprint(ts.Stdout(), b.String())
 			return nil
@@ -139,6 +150,7 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("after %v the query still prints (%v):\n%s", f.patience, err, b.String())
 		}
+
 		<-time.After(100 * time.Millisecond)
 	}
 }
@@ -161,21 +173,26 @@ func (r result) print(w io.Writer, vertical bool) {
 	}
 }
 
-// query runs statements one after the other in one session and returns the rows of those that have any.
+// query runs statements one after the other in one session and returns the rows of those that have
+// any.
 func query(ctx context.Context, c *mysql.Config, statements []string) ([]result, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+
 	var results []result
 	for _, statement := range statements {
 		r, err := one(ctx, conn, statement)
@@ -184,6 +201,7 @@ func query(ctx context.Context, c *mysql.Config, statements []string) ([]result,
 		}
 		results = append(results, r)
 	}
+
 	return results, nil
 }
 
@@ -193,18 +211,22 @@ func one(ctx context.Context, conn *sql.Conn, statement string) (r result, err e
 		return r, err
 	}
 	defer rows.Close()
+
 	if r.columns, err = rows.Columns(); err != nil {
 		return r, err
 	}
+
 	for rows.Next() {
 		values := make([]sql.NullString, len(r.columns))
 		into := make([]any, len(values))
 		for i := range values {
 			into[i] = &values[i]
 		}
+
 		if err := rows.Scan(into...); err != nil {
 			return r, err
 		}
+
 		row := make([]string, len(values))
 		for i, v := range values {
 			row[i] = v.String
@@ -212,7 +234,9 @@ func one(ctx context.Context, conn *sql.Conn, statement string) (r result, err e
 				row[i] = "NULL"
 			}
 		}
+
 		r.rows = append(r.rows, row)
 	}
+
 	return r, rows.Err()
 }

@@ -27,7 +27,10 @@ func TestStories(t *testing.T) {
 			Deadline: time.Now().Add(15 * time.Minute), // a command that hangs is then named, with all its goroutines
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
-				return setup(env, &story{server: s, binary: binary, proxies: map[string]*program.Process{}, sessions: map[string]*session{}})
+				return setup(env, &story{
+					server: s, binary: binary, proxies: map[string]*program.Process{},
+					sessions: map[string]*session{},
+				})
 			},
 			Condition: func(name string) (bool, error) {
 				switch name {
@@ -74,7 +77,8 @@ func names() map[string]string {
 	}
 }
 
-// setup gives a story its names and accounts. The engine's account has exactly the rights that `ttlproxy init` grants.
+// setup gives a story its names and accounts. The engine's account has exactly the rights that
+// `ttlproxy init` grants.
 func setup(env *testscript.Env, s *story) error {
 	s.work = env.WorkDir
 	env.Values[storyKey{}] = s
@@ -86,20 +90,24 @@ func setup(env *testscript.Env, s *story) error {
 	return s.populate(env.Getenv, env.Setenv)
 }
 
-// populate creates the database and the accounts on the story's server, and sets what the options of ttlproxy need.
+// populate creates the database and the accounts on the story's server, and sets what the options
+// of ttlproxy need.
 func (s *story) populate(getenv func(string) string, setenv func(string, string)) error {
 	config := s.server.Config("")
 	setenv("SERVER", config.Addr)
 	if s.server.Sandbox != nil {
 		setenv("SOCKET", s.server.Sandbox.Socket())
 	}
+
 	setenv("TTLPROXY_BACKEND", config.Addr)
 	setenv("TTLPROXY_ENGINE_USER", getenv("ENGINE"))
 	setenv("TTLPROXY_ENGINE_PASSWORD", getenv("ENGINE"))
 	setenv("TTLPROXY_CATALOG_SCHEMA", getenv("CATALOG"))
+
 	if err := s.initialise(getenv); err != nil {
 		return err
 	}
+
 	db, app := getenv("DB"), getenv("APP")
 	return execute(context.Background(), config,
 		"CREATE DATABASE "+db,

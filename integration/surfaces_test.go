@@ -23,8 +23,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
-// What SHOW TTL says of a table, the page says, the metrics and ttlproxy status say, word for word: whatever the verdict is, and
-// whatever keeps everything from being deleted.
+// What SHOW TTL says of a table, the page says, the metrics and ttlproxy status say, word for word:
+// whatever the verdict is, and whatever keeps everything from being deleted.
 func TestEverySurfaceSaysTheSame(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
@@ -37,6 +37,7 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 		const rebuilt = "NEEDS APPROVAL (the table was rebuilt or replaced outside ttlproxy"
 		now := time.Now().UTC()
 		elsewhere := func(hours int) string { return now.Add(time.Duration(hours) * time.Hour).Format("15:04 +0000") }
+
 		for _, c := range []struct {
 			what string
 			do   func()
@@ -44,17 +45,21 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 			want map[string]string // what the verdicts begin with; "" for all tables that are not named
 		}{
 			{"as they are", func() {}, "", map[string]string{
-				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)", "fresh": "WAITING (the first job",
-				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@", "windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
-				"braked": "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
+				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)",
+				"fresh":  "WAITING (the first job",
+				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@",
+				"windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
+				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
 			}},
 			{"outside the window of all", func() {
 				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
 				s.sql("SET GLOBAL ttl_job_schedule_window_end_time = '" + elsewhere(3) + "'")
 			}, "", map[string]string{
-				"keeps": "KEEPING UP", "fresh": "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time", "gone": "DISARMED (another table)",
-				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING FOR WINDOW (outside ttl_job_schedule",
+				"keeps": "KEEPING UP", "fresh": "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time",
+				"gone":   "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+				"grown": "WAITING FOR WINDOW (outside ttl_job_schedule",
 			}},
 			{"paused", func() { s.sql("PAUSE TTL") }, report.HaltPaused, map[string]string{
 				"": "PAUSED (everything, PAUSE TTL by root@", "silent": "OFF (", "gone": "DISARMED (another table)",
@@ -62,18 +67,28 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
 			// Switching off ends the open jobs, and what a job asked for with them.
-			{"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") }, report.HaltSwitch, map[string]string{
-				"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
-				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
-			}},
-			{"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop() }, report.HaltStopped, map[string]string{
-				"": "PAUSED (the stop file /stop exists (on idle))", "silent": "OFF (", "gone": "DISARMED (another table)",
-				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
-			}},
-			{"without an engine", func() { s.must(s.store.Leave(t.Context(), s.node)) }, report.HaltNoEngine, map[string]string{
-				"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
-				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
-			}},
+			{
+				"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") },
+				report.HaltSwitch,
+				map[string]string{
+					"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
+					"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+				},
+			},
+			{
+				"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop() }, report.HaltStopped,
+				map[string]string{
+					"": "PAUSED (the stop file /stop exists (on idle))", "silent": "OFF (",
+					"gone": "DISARMED (another table)", "remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+				},
+			},
+			{
+				"without an engine", func() { s.must(s.store.Leave(t.Context(), s.node)) }, report.HaltNoEngine,
+				map[string]string{
+					"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
+					"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+				},
+			},
 		} {
 			c.do()
 			s.agree(c.what, c.halt, c.want)
@@ -93,7 +108,8 @@ type surfaces struct {
 	table  string // schema of the tables
 }
 
-// newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for ever and does nothing.
+// newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for
+// ever and does nothing.
 func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "status")
@@ -115,6 +131,7 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.direct = sql.OpenDB(connector)
 	t.Cleanup(func() { s.direct.Close() })
 	if s.store, err = catalog.OpenExisting(t.Context(), s.direct, catalog.Config{Schema: schema}); err != nil {
@@ -123,33 +140,42 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	if s.node, err = s.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
 		t.Fatal(err)
 	}
+
 	execAll(t, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", schema, s.node))
 	return s
 }
 
 // optionsInFull are options that say when and how fast.
-const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DELETE_RATE = 500 TTL_DELETE_BATCH_SIZE = 50"
+const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DELETE_RATE = 500 " +
+	"TTL_DELETE_BATCH_SIZE = 50"
 
 // inFull demands that every surface shows the whole policy.
 func (s *surfaces) inFull() {
 	s.Helper()
-	want := map[string]string{"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500", "Batch_size": "50"}
+	want := map[string]string{
+		"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500",
+		"Batch_size": "50",
+	}
 	row := s.list("SHOW TTL TABLES FOR silent")[0]
 	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.silent'", s.store.Schema(), s.table))[0]
 	explained := map[string]string{}
+
 	for _, line := range s.list("EXPLAIN TTL silent") {
 		explained[line["Property"]] = line["Value"]
 	}
+
 	for name, value := range want {
 		friendly := strings.ToLower(strings.ReplaceAll(name, "_", " "))
 		if row[name] != value || view[friendly] != value || explained[friendly] != value {
-			s.Errorf("%s: SHOW TTL TABLES has %q, the view %q, EXPLAIN TTL %q, want %q", name, row[name], view[friendly], explained[friendly], value)
+			s.Errorf("%s: SHOW TTL TABLES has %q, the view %q, EXPLAIN TTL %q, want %q", name, row[name],
+				view[friendly], explained[friendly], value)
 		}
 	}
 
 	page := s.get("/api/v1/tables/" + s.table + "/silent")
 	for _, part := range []string{
-		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`, `"TTL_DELETE_BATCH_SIZE":"50"`,
+		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
+		`"TTL_DELETE_BATCH_SIZE":"50"`,
 	} {
 		if !strings.Contains(page, part) {
 			s.Errorf("the page's JSON has no %s: %s", part, page)
@@ -162,10 +188,12 @@ func (s *surfaces) inZone() {
 	s.Helper()
 	s.sql("SET time_zone = '+05:30'")
 	s.sql("PAUSE TTL FOR fresh UNTIL '2037-01-02 03:04:05'")
+
 	verdict := s.list("SHOW TTL TABLES FOR fresh")[0]["Verdict"]
 	if !strings.HasSuffix(verdict, " until 2037-01-02 03:04:05+05:30)") {
 		s.Errorf("in a session of +05:30 the verdict is %s", verdict)
 	}
+
 	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.fresh'", s.store.Schema(), s.table))[0]
 	if view["state"] != "paused" || !strings.Contains(view["reason"], "until 2037-01-01 21:34:05+00:00") {
 		s.Errorf("the view says %v", view)
@@ -176,6 +204,7 @@ func (s *surfaces) inZone() {
 	if view["state"] != "armed" {
 		s.Errorf("when the pause is over, the view says %v", view)
 	}
+
 	s.sql("PAUSE TTL FOR paused")
 	s.sql("SET time_zone = DEFAULT")
 }
@@ -184,11 +213,14 @@ func (s *surfaces) inZone() {
 func (s *surfaces) populate() {
 	s.Helper()
 	now := time.Now().UTC()
-	window := fmt.Sprintf("TTL_WINDOW = '%s-%s'", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
+	window := fmt.Sprintf("TTL_WINDOW = '%s-%s'", now.Add(2*time.Hour).Format("15:04"),
+		now.Add(3*time.Hour).Format("15:04"))
 	for name, options := range map[string]string{
-		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF' " + optionsInFull, "paused": "", "windowed": window, "braked": "", "gone": "",
+		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF' " + optionsInFull, "paused": "",
+		"windowed": window, "braked": "", "gone": "",
 	} {
-		s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' " + options)
+		s.sql("CREATE TABLE " + name +
+			" (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' " + options)
 	}
 
 	s.ended("keeps", catalog.JobFinished, "")
@@ -202,8 +234,12 @@ func (s *surfaces) populate() {
 // around changes tables around the proxy, and looks at them as an engine would.
 func (s *surfaces) around() {
 	s.Helper()
-	for name, statement := range map[string]string{"grown": "ADD COLUMN x INT", "remade": "ENGINE = InnoDB", "dropped": "DROP COLUMN n"} {
-		s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME, n INT) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+	for name, statement := range map[string]string{
+		"grown": "ADD COLUMN x INT", "remade": "ENGINE = InnoDB",
+		"dropped": "DROP COLUMN n",
+	} {
+		s.sql("CREATE TABLE " + name +
+			" (id INT PRIMARY KEY, at DATETIME, n INT) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
 		s.sql("INSERT INTO " + name + " VALUES (1, '2020-01-01', 1)")
 		execAll(s.T, s.direct, "ALTER TABLE "+s.table+"."+name+" "+statement)
 		_, _, err := s.store.Recognize(s.Context(), "test", s.policy(name))
@@ -224,8 +260,8 @@ func (s *surfaces) job(table string, state catalog.JobState, reason string) cata
 	due, rows := uint64(4), uint64(5)
 	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
 		Policy: s.policy(table), State: state, Reason: reason, Owner: s.node, Cutoff: time.Now().AddDate(0, 0, -1),
-		CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due, TableRows: &rows},
-		Tasks: []catalog.TaskRange{{}},
+		CutoffLiteral: "'2026-01-01 00:00:00'",
+		Facts:         catalog.JobFacts{Plan: "range", EstimatedRows: &due, TableRows: &rows}, Tasks: []catalog.TaskRange{{}},
 	})
 	s.must(err)
 	return job
@@ -242,7 +278,8 @@ func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
 func (s *surfaces) stop() {
 	s.Helper()
 	s.must(s.store.Beat(s.Context(), s.node, 1, catalog.StopFile, "the stop file /stop exists"))
-	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", s.store.Schema(), s.node))
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", s.store.Schema(),
+		s.node))
 }
 
 func (s *surfaces) sql(statement string) {
@@ -257,7 +294,8 @@ func (s *surfaces) must(err error) {
 	}
 }
 
-// agree waits until all surfaces say what is wanted: each of them looks at the catalog anew every second.
+// agree waits until all surfaces say what is wanted: each of them looks at the catalog anew every
+// second.
 func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]string) {
 	s.Helper()
 	var wrong string
@@ -272,8 +310,10 @@ func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]stri
 		if wrong == "" {
 			return
 		}
+
 		<-time.After(100 * time.Millisecond)
 	}
+
 	s.Fatalf("%s: %s", what, wrong)
 }
 
@@ -297,6 +337,7 @@ func (s *surfaces) differs(said map[string]string) string {
 	for table, verdict := range said {
 		words[table], _, _ = strings.Cut(verdict, " (")
 	}
+
 	for name, other := range map[string]struct{ got, want map[string]string }{
 		"SHOW TTL JOBS":   {s.inSQL("SHOW TTL JOBS"), said},
 		"the page's JSON": {s.onPage(), said},
@@ -307,6 +348,7 @@ func (s *surfaces) differs(said map[string]string) string {
 			return fmt.Sprintf("%s: got %v, want %v", name, other.got, other.want)
 		}
 	}
+
 	return ""
 }
 
@@ -318,9 +360,11 @@ func (s *surfaces) halted(code report.HaltCode) string {
 	}
 	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
 	inSQL := map[string]string{}
+
 	for _, row := range s.list("SHOW TTL STATUS") {
 		inSQL[row["Variable_name"]] = row["Value"]
 	}
+
 	said, deleting := page.Halted, "OFF"
 	if said == nil {
 		said, deleting = &struct{ Code, Why string }{}, "ON"
@@ -336,15 +380,18 @@ func (s *surfaces) halted(code report.HaltCode) string {
 	if code == report.HaltStopped {
 		metrics = append(metrics, `ttlproxy_node_stopped{node="idle",reason="stop file"} 1`)
 	}
+
 	for _, m := range metrics {
 		if !strings.Contains(s.get("/metrics"), m) {
 			return "there is no metric " + m
 		}
 	}
+
 	_, err := s.db.ExecContext(s.Context(), "RUN TTL JOB FOR fresh")
 	if err == nil || !strings.Contains(err.Error(), "cannot run now: PAUSED ("+said.Why) {
 		return fmt.Sprintf("RUN TTL JOB is answered with %v", err)
 	}
+
 	return ""
 }
 
@@ -364,21 +411,26 @@ func (s *surfaces) list(query string) (all []map[string]string) {
 	rows, err := s.db.QueryContext(s.Context(), query)
 	s.must(err)
 	defer rows.Close()
+
 	names, err := rows.Columns()
 	s.must(err)
+
 	for rows.Next() {
 		values := make([]sql.NullString, len(names))
 		into := make([]any, len(names))
 		for i := range values {
 			into[i] = &values[i]
 		}
+
 		s.must(rows.Scan(into...))
 		row := map[string]string{}
 		for i, name := range names {
 			row[name] = values[i].String
 		}
+
 		all = append(all, row)
 	}
+
 	s.must(rows.Err())
 	return all
 }
@@ -404,6 +456,7 @@ func (s *surfaces) onPage() map[string]string {
 			Verdict struct{ Word, Detail string }
 		}
 	}
+
 	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
 	said := map[string]string{}
 	for _, t := range page.Tables {
@@ -412,6 +465,7 @@ func (s *surfaces) onPage() map[string]string {
 			said[t.Table] += " (" + t.Verdict.Detail + ")"
 		}
 	}
+
 	return said
 }
 
@@ -436,8 +490,10 @@ func (s *surfaces) onTerminal() map[string]string {
 	var rows []map[string]any
 	s.must(json.Unmarshal(out, &rows))
 	said := map[string]string{}
+
 	for _, row := range rows {
 		said[fmt.Sprint(row["table_name"])] = fmt.Sprint(row["verdict"])
 	}
+
 	return said
 }

@@ -51,12 +51,15 @@ func newTrial(t *testing.T, flavour sandbox.Flavour) *trial {
 		},
 	}}
 
-	// A trigger tells of each row who has deleted it, and when the statement began: that is the same for all rows of one DELETE.
-	execAll(t, s.direct, "CREATE TABLE "+s.schema+".gone (name VARCHAR(20), id INT, connection BIGINT, at DATETIME(6), KEY (name, at))",
+	// A trigger tells of each row who has deleted it, and when the statement began: that is the
+	// same for all rows of one DELETE.
+	execAll(t, s.direct, "CREATE TABLE "+s.schema+
+		".gone (name VARCHAR(20), id INT, connection BIGINT, at DATETIME(6), KEY (name, at))",
 		"CREATE TABLE "+s.schema+".seed (id INT PRIMARY KEY)", "INSERT INTO "+s.schema+".seed VALUES (1)")
 	for have := 1; have < seedRows; have *= 2 {
 		execAll(t, s.direct, fmt.Sprintf("INSERT INTO %[1]s.seed SELECT id + %[2]d FROM %[1]s.seed", s.schema, have))
 	}
+
 	return s
 }
 
@@ -65,19 +68,25 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 	whole := s.T
 	s.T = t
 	defer func() { s.T = whole }()
+
 	s.sql("SET GLOBAL ttl_brake_percent = 100")
 	defer func() {
 		var defaults []string
 		for _, each := range setting.All() {
 			defaults = append(defaults, each.Name+" = DEFAULT")
 		}
+
 		s.sql("SET GLOBAL " + strings.Join(defaults, ", "))
-		rows := s.column(s.direct, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+s.schema+"' AND table_name LIKE 't%'")
+		rows := s.column(s.direct, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+s.schema+
+			"' AND table_name LIKE 't%'")
 		for _, name := range rows {
 			s.sql("DROP TABLE " + name)
 		}
-		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF", "TRUNCATE TABLE mysql.general_log", "DELETE FROM "+s.schema+".gone")
+
+		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF", "TRUNCATE TABLE mysql.general_log",
+			"DELETE FROM "+s.schema+".gone")
 	}()
+
 	run(s)
 }
 
@@ -101,6 +110,7 @@ func (s *trial) column(db *sql.DB, query string) (all []string) {
 		s.Fatalf("%s: %v", query, err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var one string
 		if err := rows.Scan(&one); err != nil {
@@ -108,9 +118,11 @@ func (s *trial) column(db *sql.DB, query string) (all []string) {
 		}
 		all = append(all, one)
 	}
+
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)
 	}
+
 	return all
 }
 
@@ -137,7 +149,8 @@ func (s *trial) wait(what string, until func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(program.Patience); !until(); {
 		if time.Now().After(deadline) {
-			s.Fatalf("%s did not happen: %v", what, s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"))
+			s.Fatalf("%s did not happen: %v", what,
+				s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"))
 		}
 		select {
 		case <-s.Context().Done():
@@ -154,7 +167,8 @@ func (s *trial) rows(n int, due, keys string) {
 	name := s.schema + "." + s.table
 	execAll(s.T, s.direct,
 		"CREATE TABLE "+name+" (id INT NOT NULL, at DATETIME, pad CHAR(20)"+keys+")",
-		fmt.Sprintf("INSERT INTO %s SELECT id, IF(%s, '2020-01-01', '2037-01-01'), 'x' FROM %s.seed WHERE id <= %d", name, due, s.schema, n),
+		fmt.Sprintf("INSERT INTO %s SELECT id, IF(%s, '2020-01-01', '2037-01-01'), 'x' FROM %s.seed WHERE id <= %d",
+			name, due, s.schema, n),
 		fmt.Sprintf("CREATE TRIGGER %s.%s_gone AFTER DELETE ON %[1]s.%[2]s FOR EACH ROW"+
 			" INSERT INTO %[1]s.gone VALUES ('%[2]s', OLD.id, CONNECTION_ID(), NOW(6))", s.schema, s.table))
 }
@@ -196,7 +210,8 @@ func (s *trial) largest(where string) int {
 // perDelete is a table of the rows that each DELETE has deleted.
 const perDelete = "(SELECT COUNT(*) AS n FROM %s.gone WHERE name = '%s' %s GROUP BY connection, at) x"
 
-// after is the condition on rows that are gone by statements that began after something had answered.
+// after is the condition on rows that are gone by statements that began after something had
+// answered.
 func (s *trial) after(statement string) string {
 	s.Helper()
 	s.sql(statement)
@@ -210,14 +225,17 @@ func (s *trial) verdict() string {
 		s.Fatal(err)
 	}
 	defer rows.Close()
+
 	names, err := rows.Columns()
 	if err != nil {
 		s.Fatal(err)
 	}
+
 	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	verdict := ""
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
@@ -229,8 +247,10 @@ func (s *trial) verdict() string {
 			}
 		}
 	}
+
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)
 	}
+
 	return verdict
 }

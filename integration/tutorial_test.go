@@ -22,29 +22,35 @@ import (
 
 const tutorialPage = "../docs/tutorial.md"
 
-// TestTutorial does every step of the tutorial, commands in one shell and statements in one client, on a server of its own.
+// TestTutorial does every step of the tutorial, commands in one shell and statements in one client,
+// on a server of its own.
 func TestTutorial(t *testing.T) {
 	text, err := os.ReadFile(tutorialPage)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mysqltest.Both(t, func(t *testing.T, shared *mysqltest.Server) {
 		if shared.Sandbox == nil {
 			t.Skip("the tutorial wants a server whose root has no password, and this machine has none installed")
 		}
+
 		server, err := sandbox.Start(t.Context(), sandbox.Config{Flavour: shared.Flavour})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { _ = server.Close() })
 		proxy, page := freeAddress(t), freeAddress(t)
 		actual := strings.NewReplacer(
-			"127.0.0.1:3306", server.Addr(), "--port=3306", fmt.Sprintf("--port=%d", server.Port()), "127.0.0.1:4000", proxy, "127.0.0.1:4080", page)
+			"127.0.0.1:3306", server.Addr(), "--port=3306", fmt.Sprintf("--port=%d", server.Port()), "127.0.0.1:4000",
+			proxy, "127.0.0.1:4080", page)
 
 		shell := startShell(t, clientFolder(t, server))
 		c := mysql.NewConfig()
 		c.User, c.Passwd, c.Net, c.Addr, c.DBName = "app", "app", "tcp", proxy, "shop"
 		c.Logger = &mysql.NopLogger{}
+
 		for _, b := range transcript.Blocks(string(text)) {
 			switch b.Language {
 			case "sh":
@@ -57,7 +63,8 @@ func TestTutorial(t *testing.T) {
 	})
 }
 
-// clientFolder is a folder in which the command-line client of the server's family is called mysql, as the tutorial calls it.
+// clientFolder is a folder in which the command-line client of the server's family is called mysql,
+// as the tutorial calls it.
 func clientFolder(t *testing.T, server *sandbox.Server) string {
 	t.Helper()
 	for _, candidate := range []string{filepath.Join(filepath.Dir(server.Path), "mysql"), "mariadb", "mysql"} {
@@ -65,12 +72,16 @@ func clientFolder(t *testing.T, server *sandbox.Server) string {
 		if err != nil {
 			continue
 		}
+
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "mysql"), []byte("#!/bin/sh\nexec '"+client+"' --no-defaults \"$@\"\n"), 0o755); err != nil { //nolint:gosec // a program
+		// a program
+		if err := os.WriteFile(filepath.Join(dir, "mysql"), []byte("#!/bin/sh\nexec '"+client+"' --no-defaults \"$@\"\n"), 0o755); err != nil { //nolint:gosec // see above
 			t.Fatal(err)
 		}
+
 		return dir
 	}
+
 	t.Skip("there is no command-line client")
 	return ""
 }
@@ -111,24 +122,31 @@ func startShell(t *testing.T, clients string) *shell {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "PATH="+strings.Join([]string{clients, filepath.Dir(program.Build(t)), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	cmd.Env = append(os.Environ(), "PATH="+
+		strings.Join([]string{clients, filepath.Dir(program.Build(t)), os.Getenv("PATH")},
+			string(os.PathListSeparator)))
+
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd.Stderr = cmd.Stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_, _ = io.WriteString(in, "\nkill %1; wait\n")
 		_ = in.Close()
 		_ = cmd.Wait()
 	})
+
 	return &shell{in, bufio.NewScanner(out)}
 }
 
@@ -139,6 +157,7 @@ func (s *shell) run(t *testing.T, commands string) {
 	if _, err := io.WriteString(s.in, commands+"\necho '"+done+"'\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	var said strings.Builder
 	for s.out.Scan() {
 		if s.out.Text() == done {
@@ -146,5 +165,6 @@ func (s *shell) run(t *testing.T, commands string) {
 		}
 		said.WriteString(s.out.Text() + "\n")
 	}
+
 	t.Fatalf("%s\nfails, and says\n%s", commands, said.String())
 }

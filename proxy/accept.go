@@ -12,13 +12,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// accept lets clients in until its listener is closed. When descriptors run out it neither spins nor gives up: it tells the clients at the
-// door that there are too many, with a descriptor that was kept for this, and waits.
+// accept lets clients in until its listener is closed. When descriptors run out it neither spins
+// nor gives up: it tells the clients at the door that there are too many, with a descriptor that
+// was kept for this, and waits.
 func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.WaitGroup) {
 	const firstPause, longestPause = 5 * time.Millisecond, time.Second
 	pause := firstPause
 	spare := openSpare()
 	defer func() { spare.Close() }()
+
 	for {
 		c, err := l.Accept()
 		switch {
@@ -31,12 +33,15 @@ func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.Wait
 				s.turnAway(l)
 				spare = openSpare()
 			}
+
 			if !rest(ctx, pause) {
 				return
 			}
+
 			pause = min(2*pause, longestPause)
 			continue
 		}
+
 		pause = firstPause
 		tune(c)
 		sessions.Go(func() { s.serve(ctx, c) })

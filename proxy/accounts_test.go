@@ -12,9 +12,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestAccountsAndStatements gives one account each right that the server knows, at each level at which it can be had, and asks with
-// each statement of ours, and each that a policy follows: our answer is the server's own to what the statement stands for, asked directly
-// by the same account of a table without a policy. What is refused has changed nothing in the catalog, and written nothing there.
+// TestAccountsAndStatements gives one account each right that the server knows, at each level at
+// which it can be had, and asks with each statement of ours, and each that a policy follows: our
+// answer is the server's own to what the statement stands for, asked directly by the same account
+// of a table without a policy. What is refused has changed nothing in the catalog, and written
+// nothing there.
 func TestAccountsAndStatements(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		a := &trial{theatre: t, twin: t.server.Database(t.T)}
@@ -27,8 +29,8 @@ func TestAccountsAndStatements(t *testing.T) {
 	})
 }
 
-// trial is the account under test and the two places at which it tries: a schema whose table has a policy, through the proxy, and a
-// twin of it, directly.
+// trial is the account under test and the two places at which it tries: a schema whose table has a
+// policy, through the proxy, and a twin of it, directly.
 type trial struct {
 	*theatre
 	twin   string
@@ -104,26 +106,32 @@ func (a *trial) grants() (list [][]string) {
 		a.Fatal(err)
 	}
 	defer rows.Close()
+
 	list = append(list, nil)
 	for rows.Next() {
 		var name, context, comment string
 		if err := rows.Scan(&name, &context, &comment); err != nil {
 			a.Fatal(err)
 		}
+
 		name = strings.ToUpper(name)
 		for _, level := range []string{"$.t", "$.*", "*.*"} {
 			list = append(list, []string{name + " ON " + level})
 		}
 	}
+
 	if err := rows.Err(); err != nil {
 		a.Fatal(err)
 	}
+
 	for _, rights := range []string{
-		"ALTER, DROP", "ALTER, INSERT, CREATE", "ALTER, DROP, INSERT, CREATE", "SELECT, INSERT", "CREATE, DROP", "CREATE, DELETE", "SELECT, DELETE",
+		"ALTER, DROP", "ALTER, INSERT, CREATE", "ALTER, DROP, INSERT, CREATE", "SELECT, INSERT", "CREATE, DROP",
+		"CREATE, DELETE", "SELECT, DELETE",
 		"ALTER, DELETE", "ALTER, SELECT, DELETE", "ALTER, SELECT, DELETE, CREATE, DROP, INSERT, INDEX", "ALL",
 	} {
 		list = append(list, []string{rights + " ON $.*"})
 	}
+
 	return append(list,
 		[]string{"DELETE, ALTER ON $.t", "SELECT (created) ON $.t"},
 		[]string{"DELETE, ALTER ON $.t", "SELECT (id) ON $.t"},
@@ -142,17 +150,21 @@ func (a *trial) try(grants []string) {
 	user := "'" + a.config.User + "'@'%'"
 	a.must("DROP USER "+user, "CREATE USER "+user+" IDENTIFIED BY '"+a.config.Passwd+"'")
 	grantee := user
+
 	if len(grants) > 0 && grants[0] == byRole {
 		grantee = a.role(user)
 		grants = grants[1:]
 	}
+
 	for _, g := range grants {
 		for _, schema := range []string{a.schema, a.twin} {
-			if _, err := a.direct.ExecContext(a.Context(), "GRANT "+strings.ReplaceAll(g, "$", schema)+" TO "+grantee); err != nil {
+			if _, err := a.direct.ExecContext(a.Context(),
+				"GRANT "+strings.ReplaceAll(g, "$", schema)+" TO "+grantee); err != nil {
 				return // not at this level
 			}
 		}
 	}
+
 	through := a.config.Clone()
 	through.Addr = a.addr
 	proxied, direct := mysqltest.Open(a.T, through), mysqltest.Open(a.T, a.config)
@@ -168,7 +180,8 @@ func (a *trial) try(grants []string) {
 		if after := a.traces(); got != 0 && after != before {
 			a.Errorf("%v: %s was refused, and the catalog is %s, want %s", grants, d.ours, after, before)
 		}
-		if changes := d.stand == nil || d.stand[0] == newTable || strings.Contains(d.ours, "REMOVE"); changes && (got == 0 || want == 0) {
+		if changes := d.stand == nil || d.stand[0] == newTable ||
+			strings.Contains(d.ours, "REMOVE"); changes && (got == 0 || want == 0) {
 			a.makeAnew()
 		}
 	}
@@ -185,12 +198,13 @@ func (a *trial) role(user string) string {
 	if a.server.MariaDB() {
 		to = " FOR "
 	}
-	a.must("DROP ROLE IF EXISTS "+role, "CREATE ROLE "+role, "GRANT "+role+" TO "+user, "SET DEFAULT ROLE "+role+to+user)
+	a.must("DROP ROLE IF EXISTS "+role, "CREATE ROLE "+role, "GRANT "+role+" TO "+user,
+		"SET DEFAULT ROLE "+role+to+user)
 	return role
 }
 
-// deedsFor are those that may depend on the rights: all of them on those that are about this table, and of those that hold for more,
-// or are about something else, a selection.
+// deedsFor are those that may depend on the rights: all of them on those that are about this table,
+// and of those that hold for more, or are about something else, a selection.
 func (a *trial) deedsFor(grants []string) []deed {
 	list := slices.Concat(deeds, general)
 	if a.server.MariaDB() {
@@ -200,7 +214,8 @@ func (a *trial) deedsFor(grants []string) []deed {
 		return list
 	}
 	name, level, _ := strings.Cut(grants[0], " ON ")
-	if level == "$.t" && slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX"}, name) {
+	if level == "$.t" &&
+		slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX"}, name) {
 		return list
 	}
 	return general
@@ -215,14 +230,17 @@ func (a *trial) standsFor(direct *sql.DB, d deed) uint16 {
 	if stand == nil {
 		stand = []string{d.ours}
 	}
+
 	for _, s := range stand {
 		if want == 0 {
 			want = a.ask(direct, s, a.twin)
 		}
 	}
+
 	if want != 0 && d.or != "" && a.ask(direct, d.or, a.twin) == 0 {
 		return 0
 	}
+
 	return want
 }
 
@@ -244,8 +262,10 @@ func (a *trial) ask(db *sql.DB, statement, schema string) uint16 {
 // traces is what a statement could leave behind in the catalog.
 func (a *trial) traces() (s string) {
 	a.Helper()
-	err := a.direct.QueryRowContext(a.Context(), "SELECT CONCAT((SELECT COALESCE(GROUP_CONCAT(table_name, ' ', version, ' ', state ORDER BY table_name), 'empty') FROM "+
-		a.store.Name("policy")+"), ', events up to ', (SELECT MAX(id) FROM "+a.store.Name("event")+"))").Scan(&s)
+	err := a.direct.QueryRowContext(a.Context(),
+		"SELECT CONCAT((SELECT COALESCE(GROUP_CONCAT(table_name, ' ', version, ' ', state ORDER BY table_name), "+
+			"'empty') FROM "+
+			a.store.Name("policy")+"), ', events up to ', (SELECT MAX(id) FROM "+a.store.Name("event")+"))").Scan(&s)
 	if err != nil {
 		a.Fatal(err)
 	}
@@ -257,9 +277,13 @@ func (a *trial) makeAnew() {
 	a.Helper()
 	const columns = " (id INT PRIMARY KEY, created DATETIME, KEY k (created))"
 	const table, partitioned = "CREATE TABLE $.t" + columns, "CREATE TABLE $.p" + columns
-	const partitions = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
+	const partitions = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS " +
+		"THAN (20))"
 	const ttl = " TTL = created + INTERVAL 10 HOUR"
-	for _, s := range []string{"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", table + ttl, partitioned + ttl + partitions} {
+	for _, s := range []string{
+		"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", table + ttl,
+		partitioned + ttl + partitions,
+	} {
 		a.exec(strings.ReplaceAll(s, "$", a.schema))
 	}
 	for _, s := range []string{"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", table, partitioned + partitions} {

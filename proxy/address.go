@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// address is where to listen, or where a backend is: HOST:PORT or unix:PATH. Behind a backend's a question mark may begin what is
-// particular about it.
+// address is where to listen, or where a backend is: HOST:PORT or unix:PATH. Behind a backend's a
+// question mark may begin what is particular about it.
 type address struct {
 	network, address string
 	header           headerVersion // of the PROXY protocol, for a backend
@@ -37,17 +37,20 @@ func parseListen(s string) (address, error) {
 	return address{network: "tcp", address: s}, nil
 }
 
-// parseBackend reads a backend's address, such as db1:3306, unix:/run/mysqld/mysqld.sock or db1:3306?proxy-protocol=v2.
+// parseBackend reads a backend's address, such as db1:3306, unix:/run/mysqld/mysqld.sock or
+// db1:3306?proxy-protocol=v2.
 func parseBackend(s string) (address, error) {
 	s, query, _ := strings.Cut(s, "?")
 	a, err := parseListen(s)
 	if err != nil {
 		return address{}, err
 	}
+
 	options, err := url.ParseQuery(query)
 	if err != nil {
 		return address{}, fmt.Errorf("backend %q: %w", s, err)
 	}
+
 	for name, values := range options {
 		if name != "proxy-protocol" {
 			return address{}, fmt.Errorf("backend %q: unknown option %q: there is proxy-protocol", s, name)
@@ -56,5 +59,6 @@ func parseBackend(s string) (address, error) {
 			return address{}, fmt.Errorf("backend %q: %w", s, err)
 		}
 	}
+
 	return a, nil
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// admin answers the statements that no server knows: SHOW TTL …, RUN TTL JOB …, and the reads and writes of our settings.
+// admin answers the statements that no server knows: SHOW TTL …, RUN TTL JOB …, and the reads and
+// writes of our settings.
 //
 //	           ┌ Query ───► run ─► reply ─► a SELECT over the rows as JSON, which the client's own server answers
 //	statement ─┤ Prepare ─► the same SELECT over a user variable, or DO 0
 //	           └ Execute ─► run ─► reply ─► the variable is set, the prepared SELECT runs
 //
-// Letting the server make the result set gives LIKE and WHERE, types, character sets, both protocols and cursors for the price of
-// one small statement, and exactly as the client knows them.
+// Letting the server make the result set gives LIKE and WHERE, types, character sets, both
+// protocols and cursors for the price of one small statement, and exactly as the client knows them.
 type admin struct{ *turn }
 
 // adminWait bounds how long a client waits for the catalog.
@@ -48,12 +49,14 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 			return false, err
 		}
 	}
+
 	if d, ok := st.Action.(*ddl.DescribeTiDB); ok && d.Table.Schema == "" && a.schema != "mysql" {
 		return a.describeOther(ctx, x, d)
 	}
 	if handled, err := a.answerForServer(ctx, x, st); handled {
 		return true, err
 	}
+
 	shape, ok := shapeOf(st.Action)
 	if !ok {
 		return false, nil
@@ -65,6 +68,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 	if err := checkCondition(x, st.Action); err != nil {
 		return true, err
 	}
+
 	r, err := a.run(ctx, x, st.Action)
 	if err != nil {
 		return true, err
@@ -75,6 +79,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 	if sent, err := a.sendList(x, r); sent || err != nil {
 		return true, err
 	}
+
 	_, err = x.Forward(r.query(literalRows(r.list)))
 	return true, err
 }
@@ -103,6 +108,7 @@ func (a *admin) answerForServer(ctx context.Context, x *exchange, st *ddl.Statem
 		}
 		return true, showWarnings(x, st.Text())
 	}
+
 	return false, nil
 }
 
@@ -128,6 +134,7 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 	case *ddl.ShowWarnings:
 		return showWarnings(x, m.statement.Text())
 	}
+
 	r, err := a.run(ctx, x, m.statement.Action)
 	if err != nil {
 		return err
@@ -138,10 +145,12 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 	if _, err := x.Ask("SET " + rowsVariable + " = " + literalRows(r.list)); err != nil {
 		return err
 	}
+
 	return a.pass()
 }
 
-// run does what a statement asks for, and tells it in the session's time zone, without the names of tables that the client may not see.
+// run does what a statement asks for, and tells it in the session's time zone, without the names of
+// tables that the client may not see.
 func (a *admin) run(ctx context.Context, x *exchange, action ddl.Action) (*reply, error) {
 	x.Ours()
 	r, err := a.act(ctx, x, action)

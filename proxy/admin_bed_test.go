@@ -39,21 +39,29 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.db = sql.OpenDB(connector)
 	t.Cleanup(func() { b.db.Close() })
 	if b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: b.schema + "_catalog"}); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { b.db.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+b.store.Schema()) })
 	backends, err := NewBackends(BackendsConfig{Addresses: []string{s.Addr()}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &statements{Statements: Statements{Catalog: func() *catalog.Store { return b.store }, DB: b.db}, log: slog.New(slog.DiscardHandler)}
-	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h, slog.New(slog.DiscardHandler), NewMetrics(nil))
+
+	h := &statements{
+		Statements: Statements{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
+		log:        slog.New(slog.DiscardHandler),
+	}
+	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h,
+		slog.New(slog.DiscardHandler), NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.addr = p.Addr().String()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(t.Context()) }()
@@ -62,10 +70,12 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 			t.Error(err)
 		}
 	})
+
 	return b
 }
 
-// client opens connections through the proxy, of the account with all rights (nil) or of another one.
+// client opens connections through the proxy, of the account with all rights (nil) or of another
+// one.
 func (b *adminBed) client(t *testing.T, account *mysql.Config) *sql.DB {
 	t.Helper()
 	if account == nil {
@@ -82,17 +92,25 @@ func (b *adminBed) client(t *testing.T, account *mysql.Config) *sql.DB {
 // declare creates a table and gives it a policy.
 func (b *adminBed) declare(t *testing.T, name string, change ...func(*catalog.Rule)) catalog.Policy {
 	t.Helper()
-	if _, err := b.db.ExecContext(t.Context(), "CREATE TABLE "+b.schema+"."+name+" (id INT PRIMARY KEY, at DATETIME, note TEXT)"); err != nil {
+	if _, err := b.db.ExecContext(t.Context(),
+		"CREATE TABLE "+b.schema+"."+name+" (id INT PRIMARY KEY, at DATETIME, note TEXT)"); err != nil {
 		t.Fatal(err)
 	}
-	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "24h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable}
+
+	rule := catalog.Rule{
+		Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
+		ZoneSource: catalog.ZoneFromTable,
+	}
 	for _, c := range change {
 		c(&rule)
 	}
-	p, err := b.store.Declare(t.Context(), b.someone(), catalog.Declaration{Table: catalog.Table{Schema: b.schema, Name: name}, Rule: rule})
+
+	p, err := b.store.Declare(t.Context(), b.someone(),
+		catalog.Declaration{Table: catalog.Table{Schema: b.schema, Name: name}, Rule: rule})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
@@ -148,10 +166,12 @@ func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	defer r.Close()
+
 	names, err := r.Columns()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []string
 	for r.Next() {
 		values := make([]sql.NullString, len(names))
@@ -159,19 +179,24 @@ func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 		for i := range values {
 			into[i] = &values[i]
 		}
+
 		if err := r.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
+
 		line := make([]string, len(names))
 		for i, v := range values {
 			if line[i] = "NULL"; v.Valid {
 				line[i] = v.String
 			}
 		}
+
 		all = append(all, strings.Join(line, "|"))
 	}
+
 	if err := r.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
+
 	return all
 }

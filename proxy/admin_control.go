@@ -10,18 +10,20 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// stopWait bounds the transaction that stops a policy: it waits for the batches that are being committed, which the catalog ends
-// by force when they take too long.
+// stopWait bounds the transaction that stops a policy: it waits for the batches that are being
+// committed, which the catalog ends by force when they take too long.
 const stopWait = 15 * time.Second
 
 // pause answers PAUSE TTL. When it has answered, nothing more is deleted.
 func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+
 	until, err := a.until(ctx, x, s.Until)
 	if err != nil {
 		return nil, err
 	}
+
 	id, err := a.stopping(ctx, x, s.Table)
 	if err != nil {
 		return nil, err
@@ -29,6 +31,7 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 	if err := a.Store.Pause(ctx, a.account, id, "", until); err != nil {
 		return nil, err
 	}
+
 	what, end := "everything", "RESUME TTL"
 	if s.Table != nil {
 		table, _ := a.table(*s.Table)
@@ -37,6 +40,7 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 	if !until.IsZero() {
 		end = catalog.Moment(until)
 	}
+
 	return &reply{info: "Paused: " + what + ", until " + end}, nil
 }
 
@@ -44,6 +48,7 @@ func (a *admin) pause(ctx context.Context, x *exchange, s *ddl.PauseTTL) (*reply
 func (a *admin) resume(ctx context.Context, x *exchange, s *ddl.ResumeTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+
 	id := catalog.PauseAll
 	if s.Table != nil {
 		p, err := a.allowed(ctx, *s.Table)
@@ -54,17 +59,21 @@ func (a *admin) resume(ctx context.Context, x *exchange, s *ddl.ResumeTTL) (*rep
 	} else if err := a.maySet(x); err != nil {
 		return nil, err
 	}
+
 	if err := a.Store.Resume(ctx, a.account, id); err != nil {
 		return nil, err
 	}
+
 	why, err := a.stillHeld(ctx, id)
 	if why != "" {
 		return &reply{info: "Resumed, but still " + why}, err
 	}
+
 	return &reply{info: "Resumed"}, err
 }
 
-// stillHeld says why nothing is deleted for a policy, or for all, although it is not paused any more; empty when it is.
+// stillHeld says why nothing is deleted for a policy, or for all, although it is not paused any
+// more; empty when it is.
 func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 	s, err := report.Read(ctx, a.Store)
 	if err != nil {
@@ -83,10 +92,12 @@ func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+
 	id, err := a.stopping(ctx, x, &s.Table)
 	if err != nil {
 		return nil, err
 	}
+
 	jobs, err := a.Store.Cancel(ctx, a.account, id)
 	if err != nil {
 		return nil, err
@@ -94,10 +105,12 @@ func (a *admin) cancel(ctx context.Context, x *exchange, s *ddl.CancelJob) (*rep
 	if len(jobs) == 0 {
 		return &reply{info: "No job was running"}, nil
 	}
+
 	return &reply{affected: uint64(len(jobs)), info: fmt.Sprintf("Jobs cancelled: %d", len(jobs))}, nil
 }
 
-// stopping finds what is to be stopped, everything for no name, and makes sure that the client may stop it.
+// stopping finds what is to be stopped, everything for no name, and makes sure that the client may
+// stop it.
 func (a *admin) stopping(ctx context.Context, x *exchange, name *ddl.Name) (policy uint64, err error) {
 	if name == nil {
 		return catalog.PauseAll, a.maySet(x)

@@ -10,13 +10,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// previewWait bounds the reading behind EXPLAIN TTL, noteWait that behind the note of an ALTER TABLE.
+// previewWait bounds the reading behind EXPLAIN TTL, noteWait that behind the note of an ALTER
+// TABLE.
 const (
 	previewWait = 20 * time.Second
 	noteWait    = 2 * time.Second
 )
 
-// describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both servers read it.
+// describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both
+// servers read it.
 func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
 	if s.Alter != nil || s.JSON || s.Table.Schema != "" || a.schema == "" {
 		return false, nil
@@ -25,14 +27,17 @@ func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
 	return what != absent && what != unseen, err
 }
 
-// explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes nothing.
+// explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes
+// nothing.
 func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewWait)
 	defer cancel()
+
 	table, err := a.resolveTable(s.Table)
 	if err != nil {
 		return nil, err
 	}
+
 	rule, err := a.ruleToExplain(ctx, s, table)
 	if err != nil {
 		return nil, err
@@ -40,6 +45,7 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.mayDelete(s.Table, rule.Column); err != nil {
 		return nil, err
 	}
+
 	p, err := a.preview(ctx, s, table, rule)
 	if err != nil {
 		return nil, err
@@ -56,15 +62,19 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := localizePreview(a.x, p); err != nil {
 		return nil, err
 	}
+
 	l := explainList(p)
 	if s.JSON {
 		l = explainJSON(p)
 	}
+
 	return &reply{list: &l}, nil
 }
 
 // preview asks about the policy there is, or about the rule that the ALTER TABLE would make.
-func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table, rule catalog.Rule) (*plan.Preview, error) {
+func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table,
+	rule catalog.Rule,
+) (*plan.Preview, error) {
 	if s.Alter != nil {
 		return plan.Ask(ctx, a.DB, a.Store, table, rule)
 	}
@@ -97,10 +107,12 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	for _, k := range p.Seen.KeyColumns {
 		columns = append(columns, ddl.Quote(k))
 	}
+
 	of, err := a.spelledName(table)
 	if err != nil {
 		return err
 	}
+
 	listed, err := a.spelled(strings.Join(columns, ", "))
 	if err != nil {
 		return err
@@ -108,10 +120,12 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	if _, err = a.x.Ask("EXPLAIN SELECT " + listed + " FROM " + of); err != nil {
 		p.Seen = nil
 	}
+
 	return nilIfRefused(err)
 }
 
-// veilPreview takes the names of tables out that the client may not see: children, as the service account sees them.
+// veilPreview takes the names of tables out that the client may not see: children, as the service
+// account sees them.
 func (a *admin) veilPreview(p *plan.Preview) error {
 	var sentences []*string
 	for i := range p.Children {
@@ -123,10 +137,13 @@ func (a *admin) veilPreview(p *plan.Preview) error {
 	return a.veil(sentences...)
 }
 
-// showTriggers asks the server, as the client, for triggers that it may not show to the service account.
+// showTriggers asks the server, as the client, for triggers that it may not show to the service
+// account.
 func (a *admin) showTriggers(p *plan.Preview, t catalog.Table) error {
-	r, err := askAll(a.x, "SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' AND EVENT_OBJECT_SCHEMA = "+
-		literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))
+	r, err := askAll(a.x,
+		"SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' "+
+			"AND EVENT_OBJECT_SCHEMA = "+
+			literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,13 @@ func emptyExplain(asJSON bool) report.List {
 	if asJSON {
 		return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "EXPLAIN", Type: report.LongText}}}
 	}
-	return report.List{Name: "ttl_preview", Columns: []report.Column{{Name: "Property", Type: report.Name}, {Name: "Value", Type: report.LongText, Secret: true, Raw: true}}}
+	return report.List{
+		Name: "ttl_preview",
+		Columns: []report.Column{
+			{Name: "Property", Type: report.Name},
+			{Name: "Value", Type: report.LongText, Secret: true, Raw: true},
+		},
+	}
 }
 
 func explainJSON(p *plan.Preview) report.List {
@@ -39,6 +45,7 @@ func explainList(p *plan.Preview) report.List {
 			l.Rows = append(l.Rows, report.Row{Values: []any{property, value}})
 		}
 	}
+
 	say("table", p.Table)
 	say("ttl", p.TTL)
 	if p.Version != 0 {
@@ -47,6 +54,7 @@ func explainList(p *plan.Preview) report.List {
 	if p.TimeZone != "" {
 		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
 	}
+
 	say("schedule", p.Schedule)
 	say("window", p.Window)
 	say("max lag", p.MaxLag)
@@ -56,35 +64,44 @@ func explainList(p *plan.Preview) report.List {
 	say("cutoff", p.Cutoff)
 	say("rows", number(p.Rows, p.RowsExact))
 	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
+
 	if p.Usual != nil {
 		say("usually due", fmt.Sprintf("about %.0f rows per hour", *p.Usual))
 	}
+
 	seen := p.Seen
 	if seen == nil {
 		seen = &plan.Seen{}
 	}
+
 	say("oldest due", dueDate(seen.OldestDue, seen.Sampled))
 	say("newest due", dueDate(seen.NewestDue, seen.Sampled))
 	for _, d := range p.Next {
 		say("due until "+d.Until, number(d.Rows, d.Exact))
 	}
+
 	say("plan", string(p.Plan))
 	say("plan reason", p.PlanReason)
 	say("key", p.KeyIndex)
 	say("index on time", p.TimeIndex)
+
 	for _, s := range seen.Statements {
 		say("statement", s)
 	}
+
 	say("estimated duration", fmt.Sprintf("%s (%s)", duration(p.Seconds), p.SpeedFrom))
 	say("estimated end", p.End)
 	say("foreign keys", strings.Join(p.Children, ", "))
 	say("triggers", strings.Join(p.Triggers, ", "))
+
 	if len(seen.Keys) > 0 {
 		say("sample keys", sampleKeys(seen))
 	}
+
 	for _, w := range p.Warnings {
 		say("warning", w)
 	}
+
 	return l
 }
 

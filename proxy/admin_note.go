@@ -16,19 +16,22 @@ func (t *turn) noteState(p catalog.Policy) {
 		t.warn("the TTL policy of " + p.Table.String() + " is dormant: " + p.Reason)
 	}
 	if p.State == catalog.PolicyDisarmed {
-		t.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason + "; ALTER TABLE … TTL_ENABLE='ON' arms it again")
+		t.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason +
+			"; ALTER TABLE … TTL_ENABLE='ON' arms it again")
 	}
 }
 
-// noteDeclared tells the client what its declaration does to the rows that are there. The policy is in force already, so trouble
-// here is logged, and the client is told how to ask again.
+// noteDeclared tells the client what its declaration does to the rows that are there. The policy is
+// in force already, so trouble here is logged, and the client is told how to ask again.
 func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	p, err := plan.Glance(ctx, t.DB, t.Store, table, rule)
 	if err != nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated", slog.Any("err", err))
-		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL shows them", table)
+		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated",
+			slog.Any("err", err))
+		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL "+
+			"shows them", table)
 		t.notes = append(t.notes, Note{Level: "Note", Code: ddl.CodeNote, Message: unknown})
 		t.notes = append(t.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
 		return
@@ -36,18 +39,21 @@ func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catal
 	t.notes = append(t.notes, previewNotes(p)...)
 }
 
-// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new table, which has no rows, it tells
-// the zone, and whether rows can be deleted from a table of its kind.
+// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new
+// table, which has no rows, it tells the zone, and whether rows can be deleted from a table of its
+// kind.
 func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	for _, i := range intents {
 		if i.Rule == nil {
 			continue
 		}
+
 		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
 			t.notes = append(t.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
 			t.noteUnfit(ctx, i.Table)
 			continue
 		}
+
 		table := i.Table
 		if i.To != nil {
 			table = *i.To
@@ -55,12 +61,13 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		if p, err := t.Store.Policy(ctx, table); err == nil {
 			t.noteState(p)
 		}
+
 		t.noteDeclared(ctx, table, *i.Rule)
 	}
 }
 
-// noteUnfit tells the client that its policy will delete nothing, because of what the table is. It is said again by SHOW TTL JOBS, so that
-// trouble in finding out is of no consequence.
+// noteUnfit tells the client that its policy will delete nothing, because of what the table is. It
+// is said again by SHOW TTL JOBS, so that trouble in finding out is of no consequence.
 func (t *turn) noteUnfit(ctx context.Context, table catalog.Table) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
@@ -71,7 +78,8 @@ func (t *turn) noteUnfit(ctx context.Context, table catalog.Table) {
 
 // previewNotes are the rows due first, then the zone, then what speaks against it.
 func previewNotes(p *plan.Preview) []Note {
-	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact), number(p.Rows, p.RowsExact), p.Percent)
+	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact),
+		number(p.Rows, p.RowsExact), p.Percent)
 	if p.Seen != nil && p.Seen.NewestDue != "" && p.Due > 0 {
 		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}
@@ -88,5 +96,8 @@ func zoneNotes(zone, from string) []Note {
 	if zone == "" {
 		return nil
 	}
-	return []Note{{Level: "Note", Code: ddl.CodeNote, Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from)}}
+	return []Note{{
+		Level: "Note", Code: ddl.CodeNote,
+		Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from),
+	}}
 }

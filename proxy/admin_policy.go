@@ -18,8 +18,8 @@ func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, er
 	return a.declared(ctx, t)
 }
 
-// policyToStop does the same for statements that only stop something. They do not wait for a table that is locked,
-// nor for one that is gone, and those who may stop everything need not see it.
+// policyToStop does the same for statements that only stop something. They do not wait for a table
+// that is locked, nor for one that is gone, and those who may stop everything need not see it.
 func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
 	err = briefly(x, func() error {
@@ -27,12 +27,14 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 		return err
 	})
 	var unseen *wire.Error
-	if !errors.As(err, &unseen) || unseen.Code != ddl.CodeLockWait && unseen.Code != ddl.CodeNoTable && unseen.Code != ddl.CodeTableDenied {
+	if !errors.As(err, &unseen) || unseen.Code != ddl.CodeLockWait && unseen.Code != ddl.CodeNoTable &&
+		unseen.Code != ddl.CodeTableDenied {
 		if err != nil {
 			return p, err
 		}
 		return a.declared(ctx, t)
 	}
+
 	t, _ = a.table(name)
 	if p, err = a.Store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
 		return p, unseen
@@ -40,6 +42,7 @@ func (a *admin) policyToStop(ctx context.Context, x *exchange, name ddl.Name) (p
 	if err == nil && unseen.Code == ddl.CodeTableDenied && a.account != p.Owner && a.maySet(x) != nil {
 		return p, unseen // as for a table without a policy
 	}
+
 	return p, err
 }
 

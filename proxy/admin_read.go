@@ -13,13 +13,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// readNames answers a statement that reads our settings or TiDB's tables: they are replaced in place, by their values and by
-// derived tables over the rows that this client may see, and the server does the rest.
+// readNames answers a statement that reads our settings or TiDB's tables: they are replaced in
+// place, by their values and by derived tables over the rows that this client may see, and the
+// server does the rest.
 func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s *ddl.ReadNames) error {
 	refs, err := ourReferences(s, a.schema)
 	if err != nil {
 		return err
 	}
+
 	prepare := x.Preparing()
 	switch {
 	case len(refs) == 0 && prepare:
@@ -29,10 +31,12 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 		_, err := x.Forward(st.Text())
 		return err
 	}
+
 	values, err := a.valuesOf(ctx, x, refs)
 	if err != nil {
 		return err
 	}
+
 	if prepare {
 		if err := setVariables(x, values); err != nil {
 			return err
@@ -41,6 +45,7 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 			values[name] = readVariable(name)
 		}
 	}
+
 	text := st.Substitute(refs, func(ref ddl.Reference, spelled string) string {
 		return substitute(ref, spelled, values[ref.Variable+ref.Table])
 	})
@@ -49,6 +54,7 @@ func (a *admin) readNames(ctx context.Context, x *exchange, st *ddl.Statement, s
 	} else {
 		_, err = x.Forward(text)
 	}
+
 	return err
 }
 
@@ -81,7 +87,8 @@ func setVariables(x *exchange, values map[string]string) error {
 
 func readVariable(name string) string { return "@`ttlproxy " + name + "`" }
 
-// ourReferences leaves out what the server has to answer for: variables that nobody knows, and tables of other schemas.
+// ourReferences leaves out what the server has to answer for: variables that nobody knows, and
+// tables of other schemas.
 func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 	var refs []ddl.Reference
 	for _, ref := range s.References {
@@ -95,17 +102,24 @@ func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 			continue
 		}
 		if ref.Scope == ddl.ScopeSession {
-			return nil, &wire.Error{Code: ddl.CodeNotSession, State: "HY000", Message: "Variable '" + ref.Variable + "' is a GLOBAL variable"}
+			return nil, &wire.Error{
+				Code: ddl.CodeNotSession, State: "HY000",
+				Message: "Variable '" + ref.Variable + "' is a GLOBAL variable",
+			}
 		}
+
 		refs = append(refs, ref)
 	}
+
 	return refs, nil
 }
 
-// valuesOf reads everything that is referred to: a setting as a literal, a table as its rows in JSON.
+// valuesOf reads everything that is referred to: a setting as a literal, a table as its rows in
+// JSON.
 func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+
 	values := map[string]string{}
 	var settings setting.Values
 	for _, ref := range refs {
@@ -113,6 +127,7 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 		if _, done := values[name]; done {
 			continue
 		}
+
 		if ref.Table != "" {
 			l, err := a.tidbTable(ctx, x, ref.Table)
 			if err != nil {
@@ -121,14 +136,17 @@ func (a *admin) valuesOf(ctx context.Context, x *exchange, refs []ddl.Reference)
 			values[name] = literalRows(&l)
 			continue
 		}
+
 		if settings == nil {
 			var err error
 			if settings, err = a.Store.Values(ctx); err != nil {
 				return nil, err
 			}
 		}
+
 		values[name] = settingLiteral(ref.Variable, settings)
 	}
+
 	return values, nil
 }
 
@@ -154,6 +172,7 @@ func (a *admin) tidbTable(ctx context.Context, x *exchange, name string) (l repo
 	if err != nil {
 		return l, err
 	}
+
 	switch name {
 	case "tidb_ttl_table_status":
 		l = report.TiDBTableStatus(s)
@@ -170,6 +189,7 @@ func (a *admin) tidbTable(ctx context.Context, x *exchange, name string) (l repo
 		}
 		l = report.TiDBHistory(s, ended)
 	}
+
 	return l, a.censor(ctx, x, &l)
 }
 
@@ -183,9 +203,11 @@ func substitute(ref ddl.Reference, spelled, value string) string {
 	case ref.Prefix:
 		return ddl.Quote(ref.Table)
 	}
+
 	table := "(" + selectRows(report.TiDBColumns(ref.Table), value) + ")"
 	if !ref.Aliased {
 		table += " AS " + ddl.Quote(ref.Table)
 	}
+
 	return table
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// readsAll asks the server whether the client may read every table, so that nothing has to be asked about each. It is
-// asked once for each statement and remembered no longer. Both must say so: the accounts, which tell of a right that
-// has just been taken away, and the session, which does not have one that has just been granted. Whoever is refused is
-// asked about table by table.
+// readsAll asks the server whether the client may read every table, so that nothing has to be asked
+// about each. It is asked once for each statement and remembered no longer. Both must say so: the
+// accounts, which tell of a right that has just been taken away, and the session, which does not
+// have one that has just been granted. Whoever is refused is asked about table by table.
 func (t *turn) readsAll() (bool, error) {
 	if t.reads != nil {
 		return *t.reads, nil
@@ -30,6 +30,7 @@ func (t *turn) mayReadAll() (bool, error) {
 	if at < 0 || strings.Count(t.account, "@") > 1 || strings.Contains(t.account, "'") {
 		return false, nil // the names of accounts are not quoted where the server lists them
 	}
+
 	// The refusal first: the question behind it leaves nothing for SHOW WARNINGS.
 	_, err := t.x.Ask("EXPLAIN SELECT 1 FROM " + nowhere)
 	if !refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase) {
@@ -42,9 +43,11 @@ func (t *turn) mayReadAll() (bool, error) {
 	if !t.mode.MariaDB {
 		question += " * (1 - @@GLOBAL.partial_revokes)"
 	}
+
 	granted, err := t.x.AskValues(selectValues(question))
 	if err != nil {
 		return false, nilIfRefused(err)
 	}
+
 	return granted[0] != "" && granted[0] != "0", nil
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A table that is
-// locked for long must not keep anybody from stopping its policy, so the server is asked for a second at most.
+// mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A
+// table that is locked for long must not keep anybody from stopping its policy, so the server is
+// asked for a second at most.
 func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy) error {
 	if a.account == p.Owner {
 		return nil
@@ -26,7 +27,8 @@ func (a *admin) mayStop(x *exchange, name ddl.Name, p catalog.Policy) error {
 
 // briefly runs questions that give up after a second when a table is locked.
 func briefly(x *exchange, ask func() error) error {
-	if _, err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
+	if _,
+		err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
 		return err
 	}
 	err := ask()
@@ -36,13 +38,15 @@ func briefly(x *exchange, ask func() error) error {
 	return err
 }
 
-// maySet is nil when the client may change global settings. The server is asked by setting a variable, which does no harm, to
-// its own value. Where clouds give that right to nobody, the right to change the catalog's settings by hand counts as well.
+// maySet is nil when the client may change global settings. The server is asked by setting a
+// variable, which does no harm, to its own value. Where clouds give that right to nobody, the right
+// to change the catalog's settings by hand counts as well.
 func (a *admin) maySet(x *exchange) error {
 	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
 	if !refusedWith(err, ddl.CodeRightNeeded) {
 		return err
 	}
+
 	setting := ddl.Name{Schema: a.Store.Schema(), Table: "setting"}
 	what, asked := a.resolve(setting)
 	if asked != nil {
@@ -51,6 +55,7 @@ func (a *admin) maySet(x *exchange) error {
 	if what != baseTable {
 		return err // somebody's own table may bear the name
 	}
+
 	name, asked := a.spelledName(setting)
 	if asked != nil {
 		return asked
@@ -58,5 +63,6 @@ func (a *admin) maySet(x *exchange) error {
 	if _, asked = x.Ask("EXPLAIN UPDATE " + name + " SET value = '' WHERE name = ''"); asked == nil {
 		return nil
 	}
+
 	return err
 }

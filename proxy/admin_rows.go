@@ -12,15 +12,18 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// The server makes a row of JSON in some 30 µs. So a list as text, which most clients ask for, has from the server what
-// only the server knows (the definitions of the columns, the rows that a condition leaves, the zone of the session), and
-// its rows from here. What would not come out as the server writes it is left to the server.
+// The server makes a row of JSON in some 30 µs. So a list as text, which most clients ask for, has
+// from the server what only the server knows (the definitions of the columns, the rows that a
+// condition leaves, the zone of the session), and its rows from here. What would not come out as
+// the server writes it is left to the server.
 
-// sendList answers with a list. It returns false, and has answered nothing, when the server has to do it.
+// sendList answers with a list. It returns false, and has answered nothing, when the server has to
+// do it.
 func (a *admin) sendList(x *exchange, r *reply) (bool, error) {
 	if x.Command != wire.Query || !a.asStored(r.list) {
 		return false, nil
 	}
+
 	kept, plain, err := a.matching(x, r)
 	if err != nil || !plain {
 		return false, err
@@ -28,6 +31,7 @@ func (a *admin) sendList(x *exchange, r *reply) (bool, error) {
 	if kept == nil {
 		return true, nil // the condition fails, which has been answered
 	}
+
 	zone, known, err := a.offsets(x, kept)
 	if err != nil || !known {
 		return false, err
@@ -43,10 +47,12 @@ func (a *admin) sendList(x *exchange, r *reply) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	return true, x.SendWith(h, rows)
 }
 
-// asStored reports whether the client gets the texts of a list as they are: it wants UTF-8, or all of them are ASCII.
+// asStored reports whether the client gets the texts of a list as they are: it wants UTF-8, or all
+// of them are ASCII.
 func (a *admin) asStored(l *report.List) bool {
 	switch a.results {
 	case "", "binary", "utf8mb4":
@@ -71,9 +77,9 @@ func isASCII(s string) bool {
 // rowNumber is a column that no condition names.
 const rowNumber = "ttlproxy row"
 
-// matching returns the list with the rows that the client has asked for. The server judges conditions by the columns
-// that they name. It returns no list when the server has refused the condition, and false when it had something to say
-// about it.
+// matching returns the list with the rows that the client has asked for. The server judges
+// conditions by the columns that they name. It returns no list when the server has refused the
+// condition, and false when it had something to say about it.
 func (a *admin) matching(x *exchange, r *reply) (*report.List, bool, error) {
 	l := *r.list
 	if r.filter.Like == "" && r.filter.Where == "" {
@@ -91,6 +97,7 @@ func (a *admin) matching(x *exchange, r *reply) (*report.List, bool, error) {
 	if h.Failed() {
 		return nil, true, x.Send(h)
 	}
+
 	found, err := h.Result()
 	if err != nil || found.OK.Warnings > 0 {
 		return nil, false, err
@@ -104,12 +111,13 @@ func (a *admin) matching(x *exchange, r *reply) (*report.List, bool, error) {
 		}
 		l.Rows = append(l.Rows, r.list.Rows[at])
 	}
+
 	return &l, true, nil
 }
 
-// narrow is a list with the columns that a filter can mean, behind the numbers of the rows. A name that is no part of
-// the condition's text is not in it: names cannot be escaped, and where letters beyond ASCII could stand for others, all
-// columns are there.
+// narrow is a list with the columns that a filter can mean, behind the numbers of the rows. A name
+// that is no part of the condition's text is not in it: names cannot be escaped, and where letters
+// beyond ASCII could stand for others, all columns are there.
 func narrow(l *report.List, f ddl.Filter) *report.List {
 	text := strings.ToLower(f.Where)
 	n := &report.List{Name: l.Name, Like: l.Like, Columns: []report.Column{{Name: rowNumber, Type: report.Unsigned}}}
@@ -129,12 +137,13 @@ func narrow(l *report.List, f ddl.Filter) *report.List {
 		}
 		n.Rows[i].Values = values
 	}
+
 	return n
 }
 
 const (
-	// spell is how many seconds a zone keeps its offset, as far as anybody knows: clocks are changed at the full
-	// quarter of an hour. Where that is not so, the two ends of one differ.
+	// spell is how many seconds a zone keeps its offset, as far as anybody knows: clocks are
+	// changed at the full quarter of an hour. Where that is not so, the two ends of one differ.
 	spell = 15 * 60
 	// mostSpells is how many are asked for.
 	mostSpells = 1000
@@ -145,7 +154,8 @@ const (
 // spells are the offsets of the session's zone in seconds, by the spells' numbers since 1970.
 type spells map[int64]int64
 
-// offsets asks the server for the session's zone at the times of a list. It returns false when that does not tell all.
+// offsets asks the server for the session's zone at the times of a list. It returns false when that
+// does not tell all.
 func (a *admin) offsets(x *exchange, l *report.List) (spells, bool, error) {
 	known := spells{}
 	for _, row := range l.Rows {
@@ -155,6 +165,7 @@ func (a *admin) offsets(x *exchange, l *report.List) (spells, bool, error) {
 			}
 		}
 	}
+
 	if len(known) == 0 || len(known) > mostSpells {
 		return known, len(known) == 0, nil
 	}
@@ -164,11 +175,14 @@ func (a *admin) offsets(x *exchange, l *report.List) (spells, bool, error) {
 		begin, end := endsOf(n)
 		ends.Rows = append(ends.Rows, report.Row{Values: []any{begin}}, report.Row{Values: []any{end}})
 	}
+
 	r, err := askAll(x, "SELECT CAST(at AS CHAR),"+
-		" TIMESTAMPDIFF(SECOND, at, CONVERT_TZ(at, '+00:00', @@session.time_zone)) FROM JSON_TABLE("+literalRows(ends)+", _utf8mb4'$[*]' COLUMNS (at DATETIME PATH _utf8mb4'$[0]')) AS r")
+		" TIMESTAMPDIFF(SECOND, at, CONVERT_TZ(at, '+00:00', @@session.time_zone)) FROM JSON_TABLE("+literalRows(ends)+
+		", _utf8mb4'$[*]' COLUMNS (at DATETIME PATH _utf8mb4'$[0]')) AS r")
 	if err != nil {
 		return nil, false, err
 	}
+
 	offsets := map[string]string{}
 	for _, row := range r.Rows {
 		offsets[string(row[0])] = string(row[1])
@@ -183,6 +197,7 @@ func (a *admin) offsets(x *exchange, l *report.List) (spells, bool, error) {
 		}
 		known[n] = seconds
 	}
+
 	return known, true, nil
 }
 
@@ -200,7 +215,8 @@ func endsOf(n int64) (begin, end time.Time) {
 	return time.Unix(n*spell, 0).UTC(), time.Unix(n*spell+spell-1, 0).UTC()
 }
 
-// rows writes a list as the server would, and returns false when that would write something in another way.
+// rows writes a list as the server would, and returns false when that would write something in
+// another way.
 func (s spells) rows(l *report.List) (packets []byte, plain bool) {
 	var payload, value []byte
 	for _, row := range l.Rows {
@@ -213,10 +229,13 @@ func (s spells) rows(l *report.List) (packets []byte, plain bool) {
 			if value, plain = s.append(value[:0], l.Columns[i].Type, v); !plain {
 				return nil, false
 			}
+
 			payload = wire.AppendString(payload, value)
 		}
+
 		packets, _ = wire.AppendPacket(packets, 0, payload)
 	}
+
 	return packets, true
 }
 

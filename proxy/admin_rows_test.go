@@ -24,21 +24,22 @@ func (b *adminBed) ended(t *testing.T, p catalog.Policy, n int, reason string, a
  failed, skipped, oldest_expiry, note, created_at, finished_at)
  SELECT 1 + COALESCE(MAX(job_id), 0), ?, 1, ?, ?, 'p', 'failed', ?, ?, 'schedule', 'index', '', 1, 1, NULL, 7, 123456789012, 0, 0, 0, ?, '', ?, ? FROM `+
 			b.store.Schema()+".job_history",
-			p.ID, p.Table.Schema, p.Table.Name, reason, at, at, at.Add(time.Duration(i)*time.Microsecond), at.Add(time.Duration(1+i%5)*time.Second)); err != nil {
+			p.ID, p.Table.Schema, p.Table.Name, reason, at, at, at.Add(time.Duration(i)*time.Microsecond),
+			at.Add(time.Duration(1+i%5)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestRowsAreAsTheServerWritesThem compares lists as text with those that the server makes for EXECUTE, by value and by type, in many
-// sessions.
+// TestRowsAreAsTheServerWritesThem compares lists as text with those that the server makes for
+// EXECUTE, by value and by type, in many sessions.
 func TestRowsAreAsTheServerWritesThem(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		var times []time.Time
 		for _, at := range []string{
-			"2026-03-01T12:59:59.999999Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:01Z", "2038-01-19T03:14:07Z", "2038-01-19T03:14:09Z",
-			"1000-01-01T00:00:00Z", "9999-12-31T23:00:00Z",
+			"2026-03-01T12:59:59.999999Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:01Z", "2038-01-19T03:14:07Z",
+			"2038-01-19T03:14:09Z", "1000-01-01T00:00:00Z", "9999-12-31T23:00:00Z",
 		} {
 			moment, err := time.Parse(time.RFC3339Nano, at)
 			if err != nil {
@@ -46,6 +47,7 @@ func TestRowsAreAsTheServerWritesThem(t *testing.T) {
 			}
 			times = append(times, moment)
 		}
+
 		for i, at := range times {
 			b.ended(t, b.declare(t, fmt.Sprintf("t%d", i)), 3, []string{"plain", "it's \\ \"so\"", ""}[i%3], at)
 		}
@@ -56,6 +58,7 @@ func TestRowsAreAsTheServerWritesThem(t *testing.T) {
 				for _, names := range []string{"utf8mb4", "utf8mb3", "latin1", "binary", "cp1250"} {
 					run(t, db, "SET NAMES "+names)
 					run(t, db, "SET time_zone = '"+zone+"'")
+
 					for _, query := range queries {
 						got, want := b.told(t, db, query), b.toldByServer(t, db, query)
 						if diff := cmp.Diff(want, got); diff != "" || len(got) < 2 {
@@ -65,18 +68,26 @@ func TestRowsAreAsTheServerWritesThem(t *testing.T) {
 				}
 			}
 		}
+
 		lists := []string{
-			"SHOW TTL TABLES", "SHOW TTL JOBS", "SHOW TTL HISTORY", "SHOW TTL HISTORY LIMIT 4", "SHOW TTL EVENTS", "SHOW TTL VARIABLES",
-			"SHOW TTL TABLES LIKE 't_'", "SHOW TTL HISTORY FOR t3 LIMIT 1", "SHOW TTL HISTORY WHERE rows_DELETED > 5 AND `Started` < '2030-01-01' LIMIT 7",
-			"SHOW TTL HISTORY WHERE @n := 1 /* Reason */ AND table_name LIKE 't2' -- ", "SHOW TTL TABLES WHERE Table_name = 'T1'",
-			"SHOW TTL TABLES WHERE 'table_name' = 't1' OR Ttl IS NOT NULL", "SHOW TTL TABLES FOR t0", "SHOW TTL JOBS FOR t0",
-			"SHOW TTL HISTORY FOR t0", "SHOW TTL HISTORY FOR t0 WHERE Seconds > 1", "SHOW TTL HISTORY FOR t0 WHERE Started >= '2000-01-01'",
+			"SHOW TTL TABLES", "SHOW TTL JOBS", "SHOW TTL HISTORY", "SHOW TTL HISTORY LIMIT 4", "SHOW TTL EVENTS",
+			"SHOW TTL VARIABLES",
+			"SHOW TTL TABLES LIKE 't_'", "SHOW TTL HISTORY FOR t3 LIMIT 1",
+			"SHOW TTL HISTORY WHERE rows_DELETED > 5 AND `Started` < '2030-01-01' LIMIT 7",
+			"SHOW TTL HISTORY WHERE @n := 1 /* Reason */ AND table_name LIKE 't2' -- ",
+			"SHOW TTL TABLES WHERE Table_name = 'T1'",
+			"SHOW TTL TABLES WHERE 'table_name' = 't1' OR Ttl IS NOT NULL", "SHOW TTL TABLES FOR t0",
+			"SHOW TTL JOBS FOR t0",
+			"SHOW TTL HISTORY FOR t0", "SHOW TTL HISTORY FOR t0 WHERE Seconds > 1",
+			"SHOW TTL HISTORY FOR t0 WHERE Started >= '2000-01-01'",
 		}
+
 		compare(lists...)
 
 		long := strings.Repeat("ž", 300)
 		b.ended(t, b.declare(t, "ž"), 2, long, times[0])
-		compare("SHOW TTL HISTORY", "SHOW TTL TABLES", "SHOW TTL HISTORY WHERE Table_name = 'ž'", "SHOW TTL HISTORY WHERE Tablé_name LIKE 't1'")
+		compare("SHOW TTL HISTORY", "SHOW TTL TABLES", "SHOW TTL HISTORY WHERE Table_name = 'ž'",
+			"SHOW TTL HISTORY WHERE Tablé_name LIKE 't1'")
 	})
 }
 
@@ -127,7 +138,8 @@ func TestLongListsAreNotSentToTheServer(t *testing.T) {
 		b.ended(t, b.declare(t, "a"), 400, strings.Repeat("because ", 30), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		sent := func() (n int) {
 			t.Helper()
-			if _, err := fmt.Sscan(strings.TrimPrefix(rows(t, db, "SHOW SESSION STATUS LIKE 'Bytes_received'")[0], "Bytes_received|"), &n); err != nil {
+			if _, err := fmt.Sscan(strings.TrimPrefix(rows(t, db, "SHOW SESSION STATUS LIKE 'Bytes_received'")[0],
+				"Bytes_received|"), &n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -159,7 +171,8 @@ func (b *adminBed) readers(t *testing.T, account *mysql.Config) func() *sql.DB {
 	}
 }
 
-// seesAsShown tells whether a session is told of the policies of a schema, which it must be where the server shows it their tables.
+// seesAsShown tells whether a session is told of the policies of a schema, which it must be where
+// the server shows it their tables.
 func (b *adminBed) seesAsShown(t *testing.T, db *sql.DB, when string) bool {
 	t.Helper()
 	shown := rows(t, db, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+b.schema+"'")
@@ -170,7 +183,8 @@ func (b *adminBed) seesAsShown(t *testing.T, db *sql.DB, when string) bool {
 	return len(sees) > 0
 }
 
-// TestWhoMayReadAll: who has SELECT on everything is asked about no table, and nobody else is taken for one.
+// TestWhoMayReadAll: who has SELECT on everything is asked about no table, and nobody else is taken
+// for one.
 func TestWhoMayReadAll(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
@@ -183,17 +197,20 @@ func TestWhoMayReadAll(t *testing.T) {
 		if b.seesAsShown(t, was, "without rights") {
 			t.Error("an account without rights sees a table")
 		}
+
 		run(t, b.db, "GRANT SELECT ON *.* TO 'readsall'@'%'")
 		b.seesAsShown(t, was, "since before the GRANT")
 		is := session()
 		if !b.seesAsShown(t, is, "with the right") {
 			t.Error("who may read all sees nothing")
 		}
+
 		run(t, b.db, "REVOKE SELECT ON *.* FROM 'readsall'@'%'")
 		b.seesAsShown(t, is, "since before the REVOKE")
 		if b.seesAsShown(t, session(), "after the REVOKE") {
 			t.Error("the right was taken away, and the tables are still seen")
 		}
+
 		run(t, b.db, "GRANT INSERT ON *.* TO 'readsall'@'%'")
 		if !b.seesAsShown(t, session(), "with another right") {
 			t.Error("who may write all sees nothing")

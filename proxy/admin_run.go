@@ -11,32 +11,36 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends the wait, and asked what has come
-// into the job's way.
+// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends
+// the wait, and asked what has come into the job's way.
 const pingEvery = 5 * time.Second
 
-// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on by itself is an error, which says
-// what it waits for.
+// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on
+// by itself is an error, which says what it waits for.
 func (a *admin) runJob(ctx context.Context, x *exchange, s *ddl.RunJob) (*reply, error) {
 	p, err := a.allowed(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
+
 	w := &jobWait{admin: a, x: x, policy: p, began: time.Now(), pingAt: time.Now()}
 	jobs, err := w.join(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	if s.Wait {
 		if jobs, err = w.ended(ctx, jobs); err != nil {
 			return nil, err
 		}
 	}
+
 	if stands(jobs) { // behind our back
 		if err := a.mayRun(ctx, p); err != nil {
 			return nil, err
 		}
 	}
+
 	l := report.Runs(jobs)
 	return &reply{list: &l}, nil
 }
@@ -52,8 +56,9 @@ func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	return a.mayGoOn(ctx, s, p)
 }
 
-// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. That the server became read-only is seen by its
-// engine within seconds; nobody is to be told until then that the job runs.
+// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. That the
+// server became read-only is seen by its engine within seconds; nobody is to be told until then
+// that the job runs.
 func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Policy) error {
 	if err := s.MayRun(&p); err != nil {
 		return refusedRun(err)
@@ -61,7 +66,10 @@ func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Polic
 
 	readOnly, err := a.Store.ReadOnly(ctx)
 	if err == nil && readOnly {
-		err = refusedRun(&report.Refusal{Table: p.Table, Why: report.Verdict{Word: report.Paused, Detail: "the server is read-only"}.String()})
+		err = refusedRun(&report.Refusal{
+			Table: p.Table,
+			Why:   report.Verdict{Word: report.Paused, Detail: "the server is read-only"}.String(),
+		})
 	}
 	return err
 }
@@ -83,8 +91,8 @@ type jobWait struct {
 	pingAt time.Time // when the session was last tried on the server
 }
 
-// join returns the open jobs of the policy, if they may run. When there are none it asks for them and waits until they are there,
-// or were: some are very short.
+// join returns the open jobs of the policy, if they may run. When there are none it asks for them
+// and waits until they are there, or were: some are very short.
 func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	s, err := report.Read(ctx, w.Store)
 	if err != nil {
@@ -100,6 +108,7 @@ func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	if err := w.Store.RequestRun(ctx, w.account, w.policy.ID); err != nil {
 		return nil, err
 	}
+
 	jobs, err := report.Await(ctx, w.Store, &w.policy, s.LastJob(w.policy.ID), w.pause)
 	return jobs, refusedRun(err)
 }
@@ -113,6 +122,7 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 				return nil, err
 			}
 		}
+
 		if !anyRunning(jobs) {
 			return jobs, nil
 		}
@@ -123,6 +133,7 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 			}
 			asked = time.Now()
 		}
+
 		if err := w.pause(ctx); err != nil {
 			return nil, err
 		}
@@ -152,10 +163,12 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 	return err
 }
 
-// pause lasts until it is worth looking again, or until the client or its session on the server is gone.
+// pause lasts until it is worth looking again, or until the client or its session on the server is
+// gone.
 func (w *jobWait) pause(ctx context.Context) error {
 	timer := time.NewTimer(report.Pause(time.Since(w.began)))
 	defer timer.Stop()
+
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -168,6 +181,7 @@ func (w *jobWait) pause(ctx context.Context) error {
 	if time.Since(w.pingAt) < pingEvery {
 		return nil
 	}
+
 	w.pingAt = time.Now()
 	_, err := w.x.Ask("DO 0")
 	return err

@@ -22,16 +22,19 @@ const (
 func (r *reply) query(rows string) string {
 	var q strings.Builder
 	q.WriteString("SELECT * FROM (" + selectRows(r.list.Columns, rows) + ") AS " + ddl.Quote(r.list.Name))
+
 	switch {
 	case r.filter.Like != "":
 		q.WriteString(" WHERE " + ddl.Quote(r.list.Like) + " LIKE " + r.filter.Like)
 	case r.filter.Where != "":
 		q.WriteString(" WHERE " + r.filter.Where + "\n") // the condition may end in a comment
 	}
+
 	limit := r.limit
 	if limit == 0 {
 		limit = everyRow
 	}
+
 	q.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))
 	return q.String()
 }
@@ -44,8 +47,9 @@ func (r *reply) prepared() string {
 	return r.query(rowsVariable)
 }
 
-// selectRows turns rows as JSON into a table with the right types. Times are shown in the session's zone, as TIMESTAMPs are.
-// The paths say their character set because MySQL takes none from a client that has said SET NAMES binary.
+// selectRows turns rows as JSON into a table with the right types. Times are shown in the session's
+// zone, as TIMESTAMPs are. The paths say their character set because MySQL takes none from a client
+// that has said SET NAMES binary.
 func selectRows(columns []report.Column, rows string) string {
 	var names, definitions strings.Builder
 	for i, c := range columns {
@@ -53,18 +57,23 @@ func selectRows(columns []report.Column, rows string) string {
 			names.WriteString(", ")
 			definitions.WriteString(", ")
 		}
+
 		name := ddl.Quote(c.Name)
 		if c.Type == report.Time {
 			names.WriteString("CONVERT_TZ(" + name + ", '+00:00', @@session.time_zone) AS ")
 		}
+
 		names.WriteString(name)
 		definitions.WriteString(name + " " + string(c.Type))
 		if c.Type.IsText() {
 			definitions.WriteString(" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
 		}
+
 		definitions.WriteString(" PATH _utf8mb4'$[" + strconv.Itoa(i) + "]'")
 	}
-	return "SELECT " + names.String() + " FROM JSON_TABLE(" + rows + ", _utf8mb4'$[*]' COLUMNS (" + definitions.String() + ")) AS r"
+
+	return "SELECT " + names.String() + " FROM JSON_TABLE(" + rows + ", _utf8mb4'$[*]' COLUMNS (" +
+		definitions.String() + ")) AS r"
 }
 
 // literalRows writes the rows of a list as a JSON literal.
@@ -83,8 +92,8 @@ func literalRows(l *report.List) string {
 	return literal(string(document))
 }
 
-// jsonValue writes a value such that the server reads it into its column without a warning. One server would round a
-// part of a second, the other one cuts it.
+// jsonValue writes a value such that the server reads it into its column without a warning. One
+// server would round a part of a second, the other one cuts it.
 func jsonValue(t report.Type, v any) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -11,40 +11,48 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are judged first, then the server
-// sets its own, then ours are stored, all or none.
+// set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are
+// judged first, then the server sets its own, then ours are stored, all or none.
 func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+
 	if err := a.maySetAll(x, s); err != nil {
 		return err
 	}
+
 	question, err := a.withOurs(ctx, x, selectValues(expressions(s.Ours)...))
 	if err != nil {
 		return err
 	}
+
 	c, err := checkValues(x, s.Ours, question)
 	if err != nil {
 		return err
 	}
+
 	if s.Rest == "" {
 		if err := a.storeSettings(ctx, c); err != nil {
 			return err
 		}
 		return x.ok(&reply{notes: c.notes})
 	}
+
 	rest, err := a.withOurs(ctx, x, s.Rest)
 	if err != nil {
 		return err
 	}
+
 	h, err := x.Hold(rest)
 	if err != nil {
 		return err
 	}
+
 	return a.setBehind(ctx, x, h, c)
 }
 
-// setBehind stores our settings when the server has set its own, and passes its answer on with our warnings.
+// setBehind stores our settings when the server has set its own, and passes its answer on with our
+// warnings.
 func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked) error {
 	if h.Failed() {
 		return x.Send(h)
@@ -60,17 +68,23 @@ func (a *admin) setBehind(ctx context.Context, x *exchange, h *held, c *checked)
 func (a *admin) maySetAll(x *exchange, s *ddl.SetVariables) error {
 	for _, v := range s.Ours {
 		if _, known := setting.Find(v.Name); !known {
-			return &wire.Error{Code: ddl.CodeUnknownVariable, State: "HY000", Message: "Unknown system variable '" + v.Name + "'"}
+			return &wire.Error{
+				Code: ddl.CodeUnknownVariable, State: "HY000",
+				Message: "Unknown system variable '" + v.Name + "'",
+			}
 		}
 		if v.Scope != ddl.ScopeGlobal {
-			return &wire.Error{Code: ddl.CodeGlobalVariable, State: "HY000", Message: "Variable '" + v.Name + "' is a GLOBAL variable and should be set with SET GLOBAL"}
+			return &wire.Error{
+				Code: ddl.CodeGlobalVariable, State: "HY000",
+				Message: "Variable '" + v.Name + "' is a GLOBAL variable and should be set with SET GLOBAL",
+			}
 		}
 	}
 	return a.maySet(x)
 }
 
-// expressions are what the server is asked to evaluate: the session's distance from UTC, and every value that is not a
-// word such as ON, which stands for itself.
+// expressions are what the server is asked to evaluate: the session's distance from UTC, and every
+// value that is not a word such as ON, which stands for itself.
 func expressions(ours []ddl.Assignment) []string {
 	list := []string{"TIME_TO_SEC(TIMEDIFF(NOW(), UTC_TIMESTAMP()))"}
 	for _, v := range ours {
@@ -95,10 +109,12 @@ func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked,
 	if err != nil {
 		return nil, err
 	}
+
 	seconds, err := strconv.Atoi(values[0])
 	if err != nil {
 		return nil, refuse("the server's distance from UTC is not a number: %s", values[0])
 	}
+
 	zone := time.FixedZone("", seconds)
 	c := &checked{values: map[string]string{}}
 	for i, v := range ours {
@@ -106,6 +122,7 @@ func checkValues(x *exchange, ours []ddl.Assignment, question string) (*checked,
 			return nil, err
 		}
 	}
+
 	return c, nil
 }
 
@@ -115,6 +132,7 @@ func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) err
 		c.values[s.Name] = setting.Unset
 		return nil
 	}
+
 	stored, warning, refused := s.Check(value, zone)
 	if refused != nil {
 		return refusal(refused)
@@ -122,6 +140,7 @@ func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) err
 	if warning != nil {
 		c.notes = append(c.notes, Note{Level: "Warning", Code: warning.Code, Message: warning.Message})
 	}
+
 	c.values[s.Name] = stored
 	return nil
 }

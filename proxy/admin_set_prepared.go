@@ -8,8 +8,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// preparedSet is what the server prepares in place of a SET with our variables: each value goes to a user variable,
-// so that parameters work, and the server's own variables are set as they would be.
+// preparedSet is what the server prepares in place of a SET with our variables: each value goes to
+// a user variable, so that parameters work, and the server's own variables are set as they would
+// be.
 func preparedSet(s *ddl.SetVariables) string {
 	var assignments []string
 	for i, e := range expressions(s.Ours) {
@@ -21,7 +22,8 @@ func preparedSet(s *ddl.SetVariables) string {
 	return "SET " + strings.Join(assignments, ", ")
 }
 
-// prepareSet prepares a SET. Where it reads our settings it reads user variables, which every EXECUTE sets.
+// prepareSet prepares a SET. Where it reads our settings it reads user variables, which every
+// EXECUTE sets.
 func (a *admin) prepareSet(x *exchange, s *ddl.SetVariables, memo any) error {
 	text := preparedSet(s)
 	r, err := a.readingOf(text)
@@ -41,13 +43,16 @@ func valueVariable(i int) string { return "@`ttlproxy value " + strconv.Itoa(i) 
 func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+
 	if err := a.maySetAll(x, s); err != nil {
 		return err
 	}
+
 	r, err := a.readingOf(preparedSet(s))
 	if err != nil {
 		return err
 	}
+
 	if len(r.refs) > 0 {
 		values, err := a.valuesOf(ctx, x, r.refs)
 		if err != nil {
@@ -57,6 +62,7 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 			return err
 		}
 	}
+
 	h, err := a.hold()
 	if err != nil {
 		return err
@@ -64,13 +70,16 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 	if h.Failed() {
 		return x.Send(h)
 	}
+
 	variables := make([]string, len(s.Ours)+1)
 	for i := range variables {
 		variables[i] = valueVariable(i)
 	}
+
 	c, err := checkValues(x, s.Ours, selectValues(variables...))
 	if err != nil {
 		return err
 	}
+
 	return a.setBehind(ctx, x, h, c)
 }

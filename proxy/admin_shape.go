@@ -11,8 +11,8 @@ import (
 // errNotOurs is not reached: whoever runs a statement has looked at its shape before.
 var errNotOurs = errors.New("not a statement of ours")
 
-// shapeOf says what a statement will be answered with, before it runs: which columns, or an OK. It is false for a statement
-// that is not ours.
+// shapeOf says what a statement will be answered with, before it runs: which columns, or an OK. It
+// is false for a statement that is not ours.
 func shapeOf(action ddl.Action) (*reply, bool) {
 	switch s := action.(type) {
 	case *ddl.ShowTTL:

@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// longList bounds lists that grow with time. LIMIT may ask for more, up to what fits in a packet of the server.
+// longList bounds lists that grow with time. LIMIT may ask for more, up to what fits in a packet of
+// the server.
 const (
 	longList = 1000
 	maxList  = 20_000
@@ -20,6 +21,7 @@ const (
 func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
 		t, err := a.shownTable(x, *s.Table)
@@ -28,6 +30,7 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 		}
 		of = t
 	}
+
 	limit := longList
 	switch {
 	case s.Filter.Like != "" || s.Filter.Where != "":
@@ -35,6 +38,7 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	case s.Limit > 0:
 		limit = int(min(s.Limit, maxList))
 	}
+
 	l, err := report.Load(ctx, a.Store, s.List, catalog.Filter{Table: of, Limit: limit})
 	if err != nil {
 		return nil, err
@@ -42,10 +46,12 @@ func (a *admin) show(ctx context.Context, x *exchange, s *ddl.ShowTTL) (*reply, 
 	if err := a.censor(ctx, x, &l); err != nil {
 		return nil, err
 	}
+
 	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
 	if r.limit == 0 && limit == maxList && grows(s.List) {
 		r.limit = longList
 	}
+
 	return r, nil
 }
 
@@ -54,7 +60,8 @@ func grows(l ddl.List) bool {
 	return l == ddl.ListHistory || l == ddl.ListErrors || l == ddl.ListEvents
 }
 
-// shownTable finds the table that a name means to the client, who may see it without the rights for SHOW CREATE TABLE.
+// shownTable finds the table that a name means to the client, who may see it without the rights for
+// SHOW CREATE TABLE.
 func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
 	t, err := a.resolveTable(name)
 	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != ddl.CodeTableDenied {
@@ -69,8 +76,8 @@ func (a *admin) shownTable(x *exchange, name ddl.Name) (catalog.Table, error) {
 	return t, asked
 }
 
-// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong with it is not told about the
-// statement around it.
+// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong
+// with it is not told about the statement around it.
 func checkCondition(x *exchange, action ddl.Action) error {
 	s, ok := action.(*ddl.ShowTTL)
 	if !ok || s.Filter.Where == "" {

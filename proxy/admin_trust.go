@@ -9,14 +9,17 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// trust answers TRUST TTL SERVER with what was found, and with a name by trusting it before. A person has to look first, and what
-// was looked at must still be what is trusted: a fail-over may come in between.
+// trust answers TRUST TTL SERVER with what was found, and with a name by trusting it before. A
+// person has to look first, and what was looked at must still be what is trusted: a fail-over may
+// come in between.
 func (a *admin) trust(ctx context.Context, x *exchange, s *ddl.TrustServer) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+
 	if err := a.maySet(x); err != nil {
 		return nil, err
 	}
+
 	if s.Server != "" {
 		err := a.Store.Trust(ctx, a.account, s.Server)
 		if errors.Is(err, catalog.ErrOtherServer) {
@@ -26,14 +29,17 @@ func (a *admin) trust(ctx context.Context, x *exchange, s *ddl.TrustServer) (*re
 			return nil, err
 		}
 	}
+
 	found, err := a.Store.Lineage(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	hold, err := a.Store.GlobalPause(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	l := report.Lineage(found, hold)
 	return &reply{list: &l}, nil
 }

@@ -19,7 +19,8 @@ const settingsWait = time.Second
 // variableColumns are those of SHOW VARIABLES.
 var variableColumns = []report.Column{{Name: "Variable_name", Type: report.Name}, {Name: "Value", Type: report.Text}}
 
-// showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog it is the server's alone.
+// showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog it
+// is the server's alone.
 func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *ddl.ShowVariables) error {
 	ours, err := a.matchingSettings(ctx, x, s.Filter)
 	if err != nil {
@@ -28,14 +29,17 @@ func (a *admin) showVariables(ctx context.Context, x *exchange, text string, s *
 	if len(ours) == 0 {
 		return a.pass()
 	}
+
 	r, err := x.Ask(text)
 	if err != nil {
 		return err
 	}
+
 	all := make([][]any, 0, len(r.Rows)+len(ours))
 	for _, row := range r.Rows {
 		all = append(all, values(row))
 	}
+
 	all = append(all, ours...)
 	slices.SortStableFunc(all, func(a, b []any) int {
 		return strings.Compare(strings.ToLower(a[0].(string)), strings.ToLower(b[0].(string)))
@@ -51,21 +55,26 @@ func (a *admin) matchingSettings(ctx context.Context, x *exchange, f ddl.Filter)
 	if !namesSettings(f) {
 		return nil, nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, settingsWait)
 	defer cancel()
+
 	settings, err := a.Store.Values(ctx)
 	if err != nil {
 		return nil, nil // the server's variables are what was asked for
 	}
+
 	r := &reply{list: settingList(settings), filter: f}
 	found, err := x.Ask(r.query(literalRows(r.list)))
 	if err != nil {
 		return nil, err
 	}
+
 	var rows [][]any
 	for _, row := range found.Rows {
 		rows = append(rows, values(row))
 	}
+
 	return rows, nil
 }
 

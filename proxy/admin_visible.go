@@ -14,21 +14,24 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// censor takes out of a list what the client may not see: rows about tables that it does not see on the server, the names of such
-// tables, and keys and dates of rows that it may not read.
+// censor takes out of a list what the client may not see: rows about tables that it does not see on
+// the server, the names of such tables, and keys and dates of rows that it may not read.
 func (a *admin) censor(ctx context.Context, x *exchange, l *report.List) error {
 	visible, err := a.visibleTables(tablesOf(l))
 	if err != nil {
 		return err
 	}
+
 	l.Keep(func(r report.Row) bool { return r.Table.Name == "" || visible[r.Table] })
 	if err := a.veilList(l, visible); err != nil {
 		return err
 	}
+
 	readable, err := a.readableTables(ctx, x, secretsOf(l))
 	if err != nil {
 		return err
 	}
+
 	l.Hide(func(r report.Row) bool { return !readable[r.Table] })
 	return nil
 }
@@ -89,7 +92,8 @@ func (t *turn) veil(sentences ...*string) error {
 	return nil
 }
 
-// veilNotes does it to what is left for SHOW WARNINGS, which is nothing where the server does not say what the client may see.
+// veilNotes does it to what is left for SHOW WARNINGS, which is nothing where the server does not
+// say what the client may see.
 func (t *turn) veilNotes() error {
 	sentences := make([]*string, len(t.notes))
 	for i := range t.notes {
@@ -115,17 +119,19 @@ func (t *turn) veilError(err error) error {
 	return &veiled
 }
 
-// kept is what information_schema says of tables that outlive the session: MariaDB lists its temporary tables and sequences, too, since
-// 11.2, as TEMPORARY and TEMPORARY SEQUENCE, and one of them says nothing about the right to see the table that it hides.
+// kept is what information_schema says of tables that outlive the session: MariaDB lists its
+// temporary tables and sequences, too, since 11.2, as TEMPORARY and TEMPORARY SEQUENCE, and one of
+// them says nothing about the right to see the table that it hides.
 const kept = "TABLE_TYPE NOT LIKE 'TEMPORARY%'"
 
-// visibleTables asks the server, as the client, which of the tables there are. One that is gone is visible to those
-// who had rights on its name.
+// visibleTables asks the server, as the client, which of the tables there are. One that is gone is
+// visible to those who had rights on its name.
 func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, error) {
 	visible := map[catalog.Table]bool{}
 	if len(tables) == 0 {
 		return visible, nil
 	}
+
 	all, err := t.readsAll()
 	if err != nil {
 		return nil, err
@@ -139,9 +145,11 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 	if err != nil {
 		return nil, err
 	}
+
 	for _, row := range r.Rows {
 		visible[catalog.Table{Schema: string(row[0]), Name: string(row[1])}] = true
 	}
+
 	for _, table := range tables {
 		if _, asked := visible[table]; asked {
 			continue
@@ -150,6 +158,7 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 			return nil, err
 		}
 	}
+
 	return visible, nil
 }
 
@@ -162,7 +171,8 @@ func set(tables []catalog.Table) map[catalog.Table]bool {
 	return in
 }
 
-// mightRead asks for a table that is not there: who may not read it is told so before its absence is.
+// mightRead asks for a table that is not there: who may not read it is told so before its absence
+// is.
 func (t *turn) mightRead(table catalog.Table) (bool, error) {
 	name, err := t.spelledTable(table)
 	if err != nil {
@@ -187,6 +197,7 @@ func (a *admin) readableTables(
 	if len(tables) == 0 {
 		return nil, nil
 	}
+
 	all, err := a.readsAll()
 	if err != nil {
 		return nil, err
@@ -199,25 +210,32 @@ func (a *admin) readableTables(
 	if err != nil {
 		return nil, err
 	}
-	r, err := askAll(x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM information_schema.COLUMNS WHERE ("+anyOf(tables)+
-		") AND FIND_IN_SET("+literal("select")+", PRIVILEGES)")
+
+	r, err := askAll(x,
+		"SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM "+
+			"information_schema.COLUMNS WHERE ("+anyOf(tables)+
+			") AND FIND_IN_SET("+literal("select")+", PRIVILEGES)")
 	if err != nil {
 		return nil, err
 	}
+
 	columns := map[catalog.Table][]string{}
 	for _, row := range r.Rows {
 		t := catalog.Table{Schema: string(row[0]), Name: string(row[1])}
 		columns[t] = append(columns[t], string(row[2]))
 	}
+
 	readable := map[catalog.Table]bool{}
 	for i := range policies {
 		p := &policies[i]
 		readable[p.Table] = mayReadKeys(p, columns[p.Table])
 	}
+
 	return readable, nil
 }
 
-// mayReadKeys reports whether these columns show everything that a key or a date of a row could give away.
+// mayReadKeys reports whether these columns show everything that a key or a date of a row could
+// give away.
 func mayReadKeys(p *catalog.Policy, columns []string) bool {
 	if !slices.Contains(columns, p.Rule.Column) {
 		return false
@@ -225,12 +243,14 @@ func mayReadKeys(p *catalog.Policy, columns []string) bool {
 	if p.Shape.PrimaryKey == "" { // another key may do in its place
 		return len(columns) > strings.Count(p.Shape.Columns, "\n")
 	}
+
 	parts := 0
 	for _, c := range columns {
 		if strings.Contains(p.Shape.PrimaryKey+",", ddl.Quote(c)+",") {
 			parts++
 		}
 	}
+
 	return parts > strings.Count(p.Shape.PrimaryKey, ",")
 }
 
@@ -242,7 +262,8 @@ func anyOf(tables []catalog.Table) string {
 	}
 	var conditions []string
 	for schema, names := range bySchema {
-		conditions = append(conditions, fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(schema), strings.Join(names, ", ")))
+		conditions = append(conditions, fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(schema),
+			strings.Join(names, ", ")))
 	}
 	if len(conditions) == 0 {
 		return "FALSE"
@@ -250,8 +271,9 @@ func anyOf(tables []catalog.Table) string {
 	return strings.Join(conditions, " OR ")
 }
 
-// askAll asks for rows without the limit that the client may have set for its own SELECTs. Names are asked for as binary strings, which
-// come in UTF-8 whatever character set it wants its results in.
+// askAll asks for rows without the limit that the client may have set for its own SELECTs. Names
+// are asked for as binary strings, which come in UTF-8 whatever character set it wants its results
+// in.
 func askAll(x *exchange, query string) (*wire.Result, error) {
 	return x.Ask(query + " LIMIT " + strconv.FormatUint(everyRow, 10))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// asksForWarnings reports whether a packet is SHOW WARNINGS alone. The session must not be asked anything in front of it: the
-// answer would be about that question.
+// asksForWarnings reports whether a packet is SHOW WARNINGS alone. The session must not be asked
+// anything in front of it: the answer would be about that question.
 func asksForWarnings(text string) bool {
 	parts := ddl.Parse(text, ddl.Mode{})
 	if len(parts) != 1 {
@@ -34,13 +34,15 @@ func warnings(x *exchange, text string) error {
 // warningsMemo is a prepared SHOW WARNINGS.
 type warningsMemo string
 
-// showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The server's own come first.
+// showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The
+// server's own come first.
 func showWarnings(x *exchange, text string) error {
 	notes := x.Notes()
 	if len(notes) == 0 && !x.alone {
 		_, err := x.Pass()
 		return err
 	}
+
 	x.keepNotes()
 	r, err := x.Ask(text)
 	if err != nil {
@@ -49,6 +51,7 @@ func showWarnings(x *exchange, text string) error {
 	if x.alone {
 		r.Rows = nil
 	}
+
 	return sendWithRows(x, r, noteRows(notes))
 }
 

@@ -11,14 +11,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// Times are told in the zone of the session: those in columns of their own by the server, those in sentences here. The zone is
-// asked for only when a sentence has one.
+// Times are told in the zone of the session: those in columns of their own by the server, those in
+// sentences here. The zone is asked for only when a sentence has one.
 
 // localize writes the times in a reply's sentences in the session's zone.
 func (r *reply) localize(x *exchange) error {
 	if !catalog.HasMoment(r.info) && (r.list == nil || !r.list.HasMoment()) {
 		return nil
 	}
+
 	zone, err := sessionZone(x)
 	if err != nil {
 		return err
@@ -28,6 +29,7 @@ func (r *reply) localize(x *exchange) error {
 	if r.list != nil {
 		r.list.Localize(zone)
 	}
+
 	return nil
 }
 
@@ -47,7 +49,8 @@ func localizeError(x *exchange, err error) error {
 	return &local
 }
 
-// localizePreview does it to what is not told about rows: what is told about them, as their keys, is as it is.
+// localizePreview does it to what is not told about rows: what is told about them, as their keys,
+// is as it is.
 func localizePreview(x *exchange, p *plan.Preview) error {
 	zone, err := sessionZone(x)
 	if err != nil {
@@ -61,8 +64,8 @@ func localizePreview(x *exchange, p *plan.Preview) error {
 	return nil
 }
 
-// sessionZone is the zone of the session. One that this machine does not know, as SYSTEM, is taken for the offset that it has now:
-// every time bears its offset, so it is the right one all the same.
+// sessionZone is the zone of the session. One that this machine does not know, as SYSTEM, is taken
+// for the offset that it has now: every time bears its offset, so it is the right one all the same.
 func sessionZone(x *exchange) (*time.Location, error) {
 	values, err := x.AskValues(selectValues("@@session.time_zone", "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"))
 	if err != nil {

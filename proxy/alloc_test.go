@@ -18,18 +18,22 @@ func echo(t testing.TB, request int, answer []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
 		defer close(ended)
+
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
 		defer c.Close()
+
 		if wiretest.ServeLogin(wiretest.Capabilities).Play(c) != nil {
 			return
 		}
+
 		buf := make([]byte, request)
 		for {
 			if _, err := io.ReadFull(c, buf); err != nil {
@@ -40,6 +44,7 @@ func echo(t testing.TB, request int, answer []byte) string {
 			}
 		}
 	}()
+
 	return l.Addr().String()
 }
 
@@ -48,6 +53,7 @@ func TestRelayAllocatesNothing(t *testing.T) {
 	if raceDetector() {
 		t.Skip("under the race detector a sync.Pool forgets on purpose")
 	}
+
 	request, _ := wire.AppendPacket(nil, 0, command(wire.Query, "SELECT c FROM sbtest1 WHERE id = 50031"))
 	answer := rowsOf(t, 1, wire.TextRows, auto, "a value of some length")
 	address, _ := proxyFor(t, echo(t, len(request), answer), Config{}, pass)
@@ -61,6 +67,7 @@ func TestRelayAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	query()
 	if n := testing.AllocsPerRun(2000, query); n >= 1 {
 		t.Errorf("got %v allocations per query, want 0", n)
@@ -77,16 +84,20 @@ func BenchmarkRelayQuery(b *testing.B) {
 	answer := okPacket(auto)
 	answer, _ = wire.AppendPacket(nil, 1, answer)
 	address, _ := proxyFor(b, echo(b, len(request), answer), Config{}, pass)
+
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer c.Close()
+
 	if err := wiretest.LogIn(wiretest.Capabilities).Play(c); err != nil {
 		b.Fatal(err)
 	}
+
 	buf := make([]byte, len(answer))
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if _, err := c.Write(request); err != nil {
 			b.Fatal(err)

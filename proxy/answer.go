@@ -31,9 +31,11 @@ func (x *exchange) Rows(r *wire.ResultSet, warnings int) error {
 	return x.answer(b)
 }
 
-// ourStatus is what an answer of ours says about the session: what the server said last, and whether more follows.
+// ourStatus is what an answer of ours says about the session: what the server said last, and
+// whether more follows.
 func (x *exchange) ourStatus() wire.Status {
-	s := x.s.status() &^ (wire.MoreResults | wire.CursorExists | wire.LastRowSent | wire.OutParameters | wire.SessionStateChanged)
+	s := x.s.status() &^ (wire.MoreResults | wire.CursorExists | wire.LastRowSent | wire.OutParameters |
+		wire.SessionStateChanged)
 	if x.more {
 		s |= wire.MoreResults
 	}
@@ -63,8 +65,10 @@ func (x *exchange) takeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.rema
 // keepNotes lets the notes be asked for again.
 func (x *exchange) keepNotes() { x.s.memory.remarks = x.remarks }
 
-// Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back, or is not given them again.
+// Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back,
+// or is not given them again.
 func (x *exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
 
-// LeaveOnly is Leave behind an answer in which the server had no part: what it would say is about an earlier statement.
+// LeaveOnly is Leave behind an answer in which the server had no part: what it would say is about
+// an earlier statement.
 func (x *exchange) LeaveOnly(notes ...Note) { x.s.memory.remarks = remarks{notes, true} }

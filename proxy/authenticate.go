@@ -10,9 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// authenticate passes questions and answers on until the server says OK or no. Whose turn it is depends on the plugin, so both
-// sides are read at once. The server's last word is passed on when nobody reads from the client any more: what the client sends
-// then is its first command.
+// authenticate passes questions and answers on until the server says OK or no. Whose turn it is
+// depends on the plugin, so both sides are read at once. The server's last word is passed on when
+// nobody reads from the client any more: what the client sends then is its first command.
 func (h *handshake) authenticate() error {
 	s := h.s
 	answers := make(chan error, 1)
@@ -23,6 +23,7 @@ func (h *handshake) authenticate() error {
 		}
 		answers <- err
 	}()
+
 	payload, seq, err := h.passQuestions()
 	s.client.SetReadDeadline(past) //nolint:errcheck // wakes passAnswers
 	if answerErr := <-answers; answerErr != nil {
@@ -31,6 +32,7 @@ func (h *handshake) authenticate() error {
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
+
 	var ok wire.OK
 	if payload[0] == wire.AuthOK && ok.Decode(payload, 0) == nil {
 		s.login.status = ok.Status
@@ -45,6 +47,7 @@ func (h *handshake) authenticate() error {
 	if payload[0] == wire.AuthError {
 		return errRefused
 	}
+
 	return nil
 }
 
@@ -79,18 +82,21 @@ func (h *handshake) passQuestions() ([]byte, byte, error) {
 		if len(payload) == 0 {
 			return nil, 0, io.ErrUnexpectedEOF
 		}
+
 		if payload[0] == wire.AuthOK || payload[0] == wire.AuthError {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return payload, seq - h.shift, nil
 		}
+
 		if err := h.question(payload, seq); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// question takes one step with a packet of the server. Where the bridge answers it, the server's numbers are two further from then on.
+// question takes one step with a packet of the server. Where the bridge answers it, the server's
+// numbers are two further from then on.
 func (h *handshake) question(payload []byte, seq byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

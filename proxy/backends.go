@@ -17,8 +17,8 @@ import (
 
 // BackendsConfig says where the servers are and how to reach them.
 type BackendsConfig struct {
-	// Addresses are the servers, in order of preference: HOST:PORT or unix:PATH, with ?proxy-protocol=v1 or v2
-	// behind it for one that is to be told the clients' addresses.
+	// Addresses are the servers, in order of preference: HOST:PORT or unix:PATH, with
+	// ?proxy-protocol=v1 or v2 behind it for one that is to be told the clients' addresses.
 	Addresses []string
 	// TLS is for the leg to the backends.
 	TLS BackendTLS
@@ -26,17 +26,18 @@ type BackendsConfig struct {
 	DialTimeout time.Duration
 	// CheckInterval is how often backends are looked at when there are several; 0 means 2 seconds.
 	CheckInterval time.Duration
-	// CheckUser and CheckPassword are an account that asks each backend whether it can be written to. Without it a backend is
-	// well when it greets, and counts as writable.
+	// CheckUser and CheckPassword are an account that asks each backend whether it can be written
+	// to. Without it a backend is well when it greets, and counts as writable.
 	CheckUser     string
 	CheckPassword func() (string, error) // asked at each login; nil: none
 }
 
-// Backends knows the servers, which of them are well, and which one takes new sessions: the first that is well and can be written to,
-// else the first that is well, else whichever answers.
+// Backends knows the servers, which of them are well, and which one takes new sessions: the first
+// that is well and can be written to, else the first that is well, else whichever answers.
 //
-// Sessions stay where they are: a connection to a server cannot be moved to another. Connections of our own, which Configure made, follow
-// the writer: they are cut when it changes, and are made again by their pool.
+// Sessions stay where they are: a connection to a server cannot be moved to another. Connections of
+// our own, which Configure made, follow the writer: they are cut when it changes, and are made
+// again by their pool.
 type Backends struct {
 	log *slog.Logger
 
@@ -61,7 +62,8 @@ func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
 	return b, b.Reload(c)
 }
 
-// Reload takes over another configuration. A backend that is still in the list keeps what is known about it.
+// Reload takes over another configuration. A backend that is still in the list keeps what is known
+// about it.
 func (b *Backends) Reload(c BackendsConfig) error {
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.CheckInterval = cmp.Or(c.CheckInterval, 2*time.Second)
@@ -71,13 +73,16 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	if err := c.TLS.validate(); err != nil {
 		return err
 	}
+
 	config, err := c.TLS.load()
 	if err != nil {
 		return err
 	}
+
 	var list []*backend
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	for _, s := range c.Addresses {
 		a, err := parseBackend(s)
 		if err != nil {
@@ -86,15 +91,18 @@ func (b *Backends) Reload(c BackendsConfig) error {
 		if slices.ContainsFunc(list, func(o *backend) bool { return o.String() == a.String() }) {
 			return fmt.Errorf("backend %s is listed twice", a)
 		}
+
 		list = append(list, b.keep(a))
 	}
+
 	b.config, b.tls, b.list = c, config, list
 	b.follow()
 	return nil
 }
 
-// keep finds what is known about a backend, or begins with nothing. Sessions read an address without the lock, so it never
-// changes: one that is to be reached in another way is another backend, in the same health.
+// keep finds what is known about a backend, or begins with nothing. Sessions read an address
+// without the lock, so it never changes: one that is to be reached in another way is another
+// backend, in the same health.
 func (b *Backends) keep(a address) *backend {
 	k := &backend{address: a, owned: make(map[net.Conn]struct{})}
 	for _, old := range b.list {
@@ -108,11 +116,12 @@ func (b *Backends) keep(a address) *backend {
 	return k
 }
 
-// order is the list as sessions should try it: writable ones first, then those that are well, then the rest.
-// What is not known yet counts as good.
+// order is the list as sessions should try it: writable ones first, then those that are well, then
+// the rest. What is not known yet counts as good.
 func (b *Backends) order() []*backend {
 	list := slices.Clone(b.list)
-	slices.SortStableFunc(list, func(x, y *backend) int { return cmp.Compare(x.health.State.rank(), y.health.State.rank()) })
+	slices.SortStableFunc(list,
+		func(x, y *backend) int { return cmp.Compare(x.health.State.rank(), y.health.State.rank()) })
 	return list
 }
 
@@ -123,7 +132,8 @@ func (b *Backends) follow() {
 		return
 	}
 	if old := b.current; old != nil {
-		b.log.Warn("new sessions go to another backend", slog.String("from", old.String()), slog.String("to", chosen.String()), slog.String("reason", old.health.Reason))
+		b.log.Warn("new sessions go to another backend", slog.String("from", old.String()),
+			slog.String("to", chosen.String()), slog.String("reason", old.health.Reason))
 		for c := range old.owned {
 			c.Close() // its pool makes another one, to the new writer
 		}
@@ -136,7 +146,8 @@ func (b *Backends) set(k *backend, h Health) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.health.State != h.State {
-		b.log.Info("backend", slog.String("backend", k.String()), slog.String("state", h.State.String()), slog.String("reason", h.Reason))
+		b.log.Info("backend", slog.String("backend", k.String()), slog.String("state", h.State.String()),
+			slog.String("reason", h.Reason))
 	}
 	k.health = h
 	b.follow()
@@ -200,8 +211,9 @@ type link struct {
 	seq      byte
 }
 
-// dial connects to the best backend that answers, in the name of a client who came to listener, and reads its greeting: one that accepts
-// connections and says nothing is as dead as one that does not.
+// dial connects to the best backend that answers, in the name of a client who came to listener, and
+// reads its greeting: one that accepts connections and says nothing is as dead as one that does
+// not.
 func (b *Backends) dial(ctx context.Context, client, listener net.Addr) (link, error) {
 	return b.first(ctx, func(ctx context.Context, l *link) (err error) {
 		if l.conn, err = connect(ctx, l.address, client, listener); err != nil {
@@ -220,11 +232,13 @@ func (b *Backends) first(ctx context.Context, reach func(context.Context, *link)
 	list, config, t := b.order(), b.config, b.tls
 	b.mu.Unlock()
 	var errs []error
+
 	for _, k := range list {
 		l := link{backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address)}
 		limited, cancel := context.WithTimeout(ctx, config.DialTimeout)
 		err := reach(limited, &l)
 		cancel()
+
 		if err == nil {
 			b.answered(k)
 			return l, nil
@@ -232,9 +246,11 @@ func (b *Backends) first(ctx context.Context, reach func(context.Context, *link)
 		if ctx.Err() != nil {
 			return link{}, ctx.Err()
 		}
+
 		b.set(k, Health{State: Down, Reason: err.Error()})
 		errs = append(errs, err)
 	}
+
 	return link{}, unreachable(list, errs)
 }
 
@@ -246,13 +262,15 @@ func unreachable(list []*backend, errs []error) error {
 	return fmt.Errorf("cannot connect to MySQL server, none of %d answers: %w", len(list), errors.Join(errs...))
 }
 
-// connect reaches one backend and sends the PROXY header, if it wants one: the server greets only behind that.
+// connect reaches one backend and sends the PROXY header, if it wants one: the server greets only
+// behind that.
 func connect(ctx context.Context, a address, client, listener net.Addr) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: keepAlive}
 	c, err := d.DialContext(ctx, a.network, a.address)
 	if err != nil {
 		return nil, err
 	}
+
 	tune(c)
 	if a.header == 0 {
 		return c, nil
@@ -261,10 +279,12 @@ func connect(ctx context.Context, a address, client, listener net.Addr) (net.Con
 		c.Close()
 		return nil, fmt.Errorf("send the PROXY header to %s: %w", a, err)
 	}
+
 	return c, nil
 }
 
-// readGreeting reads the first packet, which may also be an error. Nothing was agreed on yet, so whatever else comes is not a server's.
+// readGreeting reads the first packet, which may also be an error. Nothing was agreed on yet, so
+// whatever else comes is not a server's.
 func readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) }) //nolint:errcheck // the read fails then
 	payload, seq, err = wire.ReadPacket(c, nil, loginLimit)

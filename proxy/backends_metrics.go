@@ -4,7 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	descState = prometheus.NewDesc("ttlproxy_backend_state",
-		"1 for the state that a backend is in: unknown, writable, read-only or down.", []string{"backend", "state"}, nil)
+		"1 for the state that a backend is in: unknown, writable, read-only or down.", []string{"backend", "state"},
+		nil)
 	descCurrent = prometheus.NewDesc("ttlproxy_backend_current",
 		"1 for the backend that takes new sessions.", []string{"backend"}, nil)
 )

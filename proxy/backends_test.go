@@ -17,22 +17,25 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// deadAddress is one where nobody listens, and nobody else can as long as the test runs: a port that was only closed would soon be
-// another test's.
+// deadAddress is one where nobody listens, and nobody else can as long as the test runs: a port
+// that was only closed would soon be another test's.
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { syscall.Close(fd) })
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
+
 	name, err := syscall.Getsockname(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
@@ -47,13 +50,21 @@ func wellAddress(t *testing.T) string {
 
 func TestNextBackendTakesOver(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string]string{"refuses": deadAddress(t), "says nothing": silentAddress(t), "is no server": wiretest.Serve(t, wiretest.Script{wiretest.SendBytes([]byte("HTTP/1.1 400\r\n")), wiretest.ExpectClose()})} {
-		p := startEdge(t, BackendsConfig{Addresses: []string{first, wellAddress(t)}, DialTimeout: 300 * time.Millisecond, CheckInterval: time.Hour}, Config{})
+	for name, first := range map[string]string{
+		"refuses": deadAddress(t), "says nothing": silentAddress(t),
+		"is no server": wiretest.Serve(t,
+			wiretest.Script{wiretest.SendBytes([]byte("HTTP/1.1 400\r\n")), wiretest.ExpectClose()}),
+	} {
+		p := startEdge(t, BackendsConfig{
+			Addresses:   []string{first, wellAddress(t)},
+			DialTimeout: 300 * time.Millisecond, CheckInterval: time.Hour,
+		}, Config{})
 		play(t, p.address, wiretest.LogIn(wiretest.Capabilities))
 		h := p.backends.Health()
 		if h[0].State != Down || h[0].Reason == "" || h[1].State == Down || !h[1].Current {
 			t.Errorf("%s: health is %+v", name, h)
 		}
+
 		metrics := make(chan prometheus.Metric, 100)
 		p.backends.Collect(metrics)
 		if n := len(metrics); n != 2*(4+1) {
@@ -73,7 +84,8 @@ func TestServersOwnRefusalIsPassedOn(t *testing.T) {
 
 func TestAllBackendsDead(t *testing.T) {
 	t.Parallel()
-	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t), deadAddress(t)}, CheckInterval: time.Hour}, Config{})
+	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t), deadAddress(t)}, CheckInterval: time.Hour},
+		Config{})
 	play(t, p.address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
 	if err := p.Ready(); err == nil {
 		t.Error("ready without a backend")
@@ -106,7 +118,8 @@ func await(t *testing.T, holds func() bool) {
 	}
 }
 
-// New sessions and the engine's connections go to the writer; sessions that are there stay where they are.
+// New sessions and the engine's connections go to the writer; sessions that are there stay where
+// they are.
 func TestSessionsFollowTheWriter(t *testing.T) {
 	one, two := mysqltest.Start(t, sandbox.MariaDB), mysqltest.Start(t, sandbox.MySQL)
 	for _, s := range []*mysqltest.Server{one, two} {
@@ -117,8 +130,10 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 			}
 		}
 	}
+
 	p := startEdge(t, BackendsConfig{
-		Addresses: []string{one.Addr(), two.Addr()}, CheckInterval: 20 * time.Millisecond, CheckUser: "edge", CheckPassword: func() (string, error) { return "edge", nil },
+		Addresses: []string{one.Addr(), two.Addr()}, CheckInterval: 20 * time.Millisecond, CheckUser: "edge",
+		CheckPassword: func() (string, error) { return "edge", nil },
 	}, Config{})
 	config := one.Config("")
 	config.User, config.Passwd = "edge", "edge"
@@ -131,39 +146,48 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 		if err := engine.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&e); err != nil {
 			return err.Error(), ""
 		}
+
 		conn, err := client.Conn(t.Context())
 		if err != nil {
 			return e, err.Error()
 		}
 		defer conn.Raw(func(any) error { return errClientGone }) // closes it: the next is a new session
+
 		if err := conn.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&c); err != nil {
 			return e, err.Error()
 		}
+
 		return e, c
 	}
+
 	both := func(s *mysqltest.Server) func() bool {
 		return func() bool {
 			e, c := version()
 			return strings.HasPrefix(e, s.Version[:4]) && strings.HasPrefix(c, s.Version[:4])
 		}
 	}
+
 	await(t, both(one))
 	stays, err := client.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	first := one.Open(t, "")
 	if _, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = 1"); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, both(two))
 	var v string
-	if err := stays.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&v); err != nil || !strings.HasPrefix(v, one.Version[:4]) {
+	if err := stays.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&v); err != nil ||
+		!strings.HasPrefix(v, one.Version[:4]) {
 		t.Errorf("the session from before is on %q, %v", v, err)
 	}
 	if _, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = 0"); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, both(one))
 	one.Sandbox.Kill()
 	await(t, both(two))
@@ -171,13 +195,23 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 
 func TestAddressesAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]string{{}, {"db"}, {"db:"}, {"unix:"}, {"db:65536"}, {"db:3306", "db:3306"}, {"db:3306?proxy-protocol=v3"}, {"db:3306?weight=2"}} {
+	for _, list := range [][]string{
+		{},
+		{"db"},
+		{"db:"},
+		{"unix:"},
+		{"db:65536"},
+		{"db:3306", "db:3306"},
+		{"db:3306?proxy-protocol=v3"},
+		{"db:3306?weight=2"},
+	} {
 		if _, err := NewBackends(BackendsConfig{Addresses: list}, testLog()); err == nil {
 			t.Errorf("%q was accepted", list)
 		}
 	}
 	a, err := parseBackend("unix:/run/mysqld/mysqld.sock?proxy-protocol=v1")
-	if err != nil || a != (address{network: "unix", address: "/run/mysqld/mysqld.sock", header: 1}) || a.String() != "unix:/run/mysqld/mysqld.sock" {
+	if err != nil || a != (address{network: "unix", address: "/run/mysqld/mysqld.sock", header: 1}) ||
+		a.String() != "unix:/run/mysqld/mysqld.sock" {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Account plugins that send the password itself. The first two do so only where a stranger cannot read it, and encrypt it by RSA elsewhere.
-// The others leave that to who sets them up.
+// Account plugins that send the password itself. The first two do so only where a stranger cannot
+// read it, and encrypt it by RSA elsewhere. The others leave that to who sets them up.
 const (
 	pluginCachingSHA2 = "caching_sha2_password"
 	pluginSHA256      = "sha256_password"
@@ -31,11 +31,13 @@ type leg struct{ tls, unix bool }
 // private reports whether strangers cannot read what is sent.
 func (l leg) private() bool { return l.tls || l.unix }
 
-// keeps reports whether a plugin sends the password as it is over this leg. The older one does not trust sockets.
+// keeps reports whether a plugin sends the password as it is over this leg. The older one does not
+// trust sockets.
 func (l leg) keeps(plugin string) bool { return l.tls || l.unix && plugin != pluginSHA256 }
 
-// bridge carries passwords of the two SHA-256 plugins across where the legs differ: where one side sends the password itself,
-// because strangers cannot read it there, and the other expects it encrypted by RSA, because they can.
+// bridge carries passwords of the two SHA-256 plugins across where the legs differ: where one side
+// sends the password itself, because strangers cannot read it there, and the other expects it
+// encrypted by RSA, because they can.
 //
 //	private client, open server                   open client, private server
 //	client      bridge       server               client      bridge       server
@@ -45,8 +47,9 @@ func (l leg) keeps(plugin string) bool { return l.tls || l.unix && plugin != plu
 //	   │            │ encrypted►│                    │            │ password ►│
 //	   │◄─────── OK or error ───│                    │◄─────── OK or error ───│
 //
-// The password is known here for these few packets, and never kept. It is never sent over a leg that strangers can read.
-// Where the legs are alike, and for all other plugins, everything passes as it came.
+// The password is known here for these few packets, and never kept. It is never sent over a leg
+// that strangers can read. Where the legs are alike, and for all other plugins, everything passes
+// as it came.
 type bridge struct {
 	client, server leg
 	ownKey         func() (*rsaPair, error)
@@ -78,17 +81,20 @@ func (b *bridge) begin(plugin string, salt []byte) {
 
 // differs reports whether the password must be carried over.
 func (b *bridge) differs() bool {
-	return (b.plugin == pluginCachingSHA2 || b.plugin == pluginSHA256) && b.client.keeps(b.plugin) != b.server.keeps(b.plugin)
+	return (b.plugin == pluginCachingSHA2 || b.plugin == pluginSHA256) &&
+		b.client.keeps(b.plugin) != b.server.keeps(b.plugin)
 }
 
 // uneven reports whether there is a plugin that the bridge has something to do for.
 func (b *bridge) uneven() bool {
-	return b.client.keeps(pluginCachingSHA2) != b.server.keeps(pluginCachingSHA2) || b.client.keeps(pluginSHA256) != b.server.keeps(pluginSHA256)
+	return b.client.keeps(pluginCachingSHA2) != b.server.keeps(pluginCachingSHA2) ||
+		b.client.keeps(pluginSHA256) != b.server.keeps(pluginSHA256)
 }
 
 // noAnswer reports whether the client has nothing to say to a packet of the server.
 func (b *bridge) noAnswer(payload []byte) bool {
-	return b.plugin == pluginCachingSHA2 && len(payload) == 2 && payload[0] == wire.AuthMore && payload[1] == cachingFastDone
+	return b.plugin == pluginCachingSHA2 && len(payload) == 2 && payload[0] == wire.AuthMore &&
+		payload[1] == cachingFastDone
 }
 
 // fromServer decides about a packet of the server which is not its last word.
@@ -103,14 +109,15 @@ func (b *bridge) fromServer(payload []byte) (move, error) {
 		clear(b.password)
 		b.password = nil
 		return move{toServer: encrypted}, err
-	case payload[0] == wire.AuthMore && len(payload) == 2 && payload[1] == cachingFullLogin && b.plugin == pluginCachingSHA2 && b.differs():
+	case payload[0] == wire.AuthMore && len(payload) == 2 && payload[1] == cachingFullLogin &&
+		b.plugin == pluginCachingSHA2 && b.differs():
 		b.expects = passwordNext
 	}
 	return move{toClient: payload}, nil
 }
 
-// switched takes note of another plugin. One that would send the password over a leg that is less private than the client
-// believes is refused.
+// switched takes note of another plugin. One that would send the password over a leg that is less
+// private than the client believes is refused.
 func (b *bridge) switched(payload []byte) error {
 	b.plugin = wire.AuthSwitchPlugin(payload)
 	b.salt = bytes.Clone(bytes.TrimSuffix(payload[min(len(payload), 1+len(b.plugin)+1):], []byte{0}))
@@ -120,7 +127,8 @@ func (b *bridge) switched(payload []byte) error {
 		b.expects = passwordNext
 	case (b.plugin == pluginClear || b.plugin == pluginDialog) && b.client.private() && !b.server.private():
 		return &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: fmt.Sprintf(
-			"ttlproxy: the account's plugin (%s) would send the password in the clear to the backend: set backend-tls to as-client or always", b.plugin)}
+			"ttlproxy: the account's plugin (%s) would send the password in the clear to the backend: set "+
+				"backend-tls to as-client or always", b.plugin)}
 	}
 	return nil
 }
@@ -171,7 +179,8 @@ func (b *bridge) requestKey() byte {
 	return cachingRequestKey
 }
 
-// decrypted takes a password that was encrypted by our key and passes it on over a leg that strangers cannot read.
+// decrypted takes a password that was encrypted by our key and passes it on over a leg that
+// strangers cannot read.
 func (b *bridge) decrypted(payload []byte) (move, error) {
 	b.expects = nothing
 	key, err := b.ownKey()
@@ -180,8 +189,12 @@ func (b *bridge) decrypted(payload []byte) (move, error) {
 	}
 	password, err := key.decryptPassword(payload, b.salt)
 	if err != nil {
-		return move{}, &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
-			"A client that keeps the server's public key needs the proxy's instead, or the proxy the server's private key (rsa-key), or use TLS"}
+		return move{}, &wire.Error{
+			Code: ddl.CodeAccessDenied, State: "28000",
+			Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
+				"A client that keeps the server's public key needs the proxy's instead, or the proxy the server's " +
+				"private key (rsa-key), or use TLS",
+		}
 	}
 	return move{toServer: password}, nil
 }
@@ -192,9 +205,10 @@ const (
 	insteadOfClear  = "ttlproxy_auth_switch"
 )
 
-// response changes a client's response, or COM_CHANGE_USER, in place, if it begins with a plugin that speaks differently on both legs or
-// would give the password away: the password is taken out and the plugin's name changed to one that nobody has, as long as
-// it. The server then asks for the account's plugin, with a salt, and all goes on from there.
+// response changes a client's response, or COM_CHANGE_USER, in place, if it begins with a plugin
+// that speaks differently on both legs or would give the password away: the password is taken out
+// and the plugin's name changed to one that nobody has, as long as it. The server then asks for the
+// account's plugin, with a salt, and all goes on from there.
 func (b *bridge) response(plugin, auth []byte) {
 	b.plugin = string(plugin)
 	switch {

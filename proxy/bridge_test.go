@@ -40,7 +40,8 @@ func newBridge(client, server leg) *bridge {
 	return b
 }
 
-// serverSays and clientSays take one step, and fail if something else comes out than wanted: "" for a packet that passes as it is.
+// serverSays and clientSays take one step, and fail if something else comes out than wanted: "" for
+// a packet that passes as it is.
 func (b *bridge) serverSays(t *testing.T, payload string) move {
 	t.Helper()
 	m, err := b.fromServer([]byte(payload))
@@ -79,10 +80,13 @@ func TestBridgeEncryptsForTheServer(t *testing.T) {
 		if m := b.serverSays(t, c.ask); string(m.toClient) != c.ask {
 			t.Errorf("%s: the client was told %q", c.name, m.toClient)
 		}
+
 		m := b.clientSays(t, secret)
 		if string(m.toServer) != c.key || m.toClient != nil {
-			t.Errorf("%s: for the password got %q, %q, want the server to be asked for its key", c.name, m.toServer, m.toClient)
+			t.Errorf("%s: for the password got %q, %q, want the server to be asked for its key", c.name, m.toServer,
+				m.toClient)
 		}
+
 		m = b.serverSays(t, "\x01"+string(testKey().public))
 		if m.toClient != nil || bytes.Contains(m.toServer, []byte("sesame")) {
 			t.Errorf("%s: got %q, %q, want an encrypted password for the server", c.name, m.toServer, m.toClient)
@@ -106,6 +110,7 @@ func TestBridgeDecryptsForTheServer(t *testing.T) {
 		}
 		return string(b)
 	}
+
 	for _, c := range []struct {
 		name           string
 		client, server leg
@@ -133,7 +138,8 @@ func TestBridgeDecryptsForTheServer(t *testing.T) {
 
 		b = newBridge(c.client, c.server)
 		b.serverSays(t, c.ask)
-		if _, err := b.fromClient(bytes.Repeat([]byte{7}, 256)); err == nil || !strings.Contains(err.Error(), "rsa-key") {
+		if _, err := b.fromClient(bytes.Repeat([]byte{7}, 256)); err == nil ||
+			!strings.Contains(err.Error(), "rsa-key") {
 			t.Errorf("%s, another key: got %v, want an error that says what to do", c.name, err)
 		}
 	}
@@ -176,7 +182,8 @@ func TestBridgeRefusesToGiveThePasswordAway(t *testing.T) {
 	for _, plugin := range []string{pluginClear, pluginDialog} {
 		for _, client := range []leg{encrypted, socket} {
 			b := newBridge(client, open)
-			if _, err := b.fromServer([]byte(switchTo(plugin))); err == nil || !strings.Contains(err.Error(), "backend-tls") {
+			if _, err := b.fromServer([]byte(switchTo(plugin))); err == nil ||
+				!strings.Contains(err.Error(), "backend-tls") {
 				t.Errorf("%s, %+v: got %v, want an error that says what to do", plugin, client, err)
 			}
 			if _, err := b.fromServer([]byte("\x02" + switchTo(plugin)[1:])); err == nil {
@@ -210,8 +217,8 @@ func TestBridgeTakesThePasswordOutOfTheResponse(t *testing.T) {
 	}
 }
 
-// Whatever both sides say, in whatever order, nothing panics, and what a private client answers to a question for its password
-// is not sent to an open server.
+// Whatever both sides say, in whatever order, nothing panics, and what a private client answers to
+// a question for its password is not sent to an open server.
 func FuzzBridge(f *testing.F) {
 	f.Add([]byte("s\x02\x01\x04c\x0copen sesame\x00s\x02\x01x"), uint8(1))
 	f.Add([]byte("s\x10\xFEsha256_password\x00c\x01\x01"), uint8(2))
@@ -222,6 +229,7 @@ func FuzzBridge(f *testing.F) {
 			payload := script[2 : 2+n]
 			script = script[2+n:]
 			var err error
+
 			if from == 's' {
 				_, err = b.fromServer(payload)
 			} else {
@@ -232,6 +240,7 @@ func FuzzBridge(f *testing.F) {
 					t.Fatalf("%q was sent on", payload)
 				}
 			}
+
 			if err != nil {
 				return
 			}
@@ -253,10 +262,13 @@ func TestResponseIsChangedInPlace(t *testing.T) {
 	caps := wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | wire.ConnectAttrs
 	payload := append([]byte{byte(caps), byte(caps >> 8), byte(caps >> 16), 0}, make([]byte, 28)...)
 	payload = append(payload, "user\x00\x0copen sesame\x00mysql_clear_password\x00\x16\x14mysql_clear_password\x00"...)
-	want := bytes.Replace(payload, []byte(secret+pluginClear), []byte(strings.Repeat("\x00", len(secret))+insteadOfClear), 1)
+	want := bytes.Replace(payload, []byte(secret+pluginClear),
+		[]byte(strings.Repeat("\x00", len(secret))+insteadOfClear), 1)
+
 	if err := r.Decode(payload); err != nil {
 		t.Fatal(err)
 	}
+
 	newBridge(encrypted, open).response(r.RawPlugin, r.Auth)
 	if !bytes.Equal(payload, want) {
 		t.Errorf("got %q, want %q", payload, want)

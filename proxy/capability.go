@@ -2,13 +2,15 @@ package proxy
 
 import "github.com/ttlproxy/ttlproxy/proxy/wire"
 
-// masked are the capabilities that are taken out of the server's greeting, and out of the answer of a client
-// which asks for them all the same. docs/reference/wire.md tells users why:
+// masked are the capabilities that are taken out of the server's greeting, and out of the answer of
+// a client which asks for them all the same. docs/reference/wire.md tells users why:
 //
 //   - compression (zlib, zstd): packets would be hidden inside other packets;
-//   - several commands in one packet (MariaDB): no server has it any more, and it would hide commands from us;
-//   - names without schemas: the server would drop the shop of shop.orders and take orders of the current schema, whereas rights
-//     and policies are judged for the table that the statement names.
+//   - several commands in one packet (MariaDB): no server has it any more, and it would hide
+//     commands from us;
+//   - names without schemas: the server would drop the shop of shop.orders and take orders of the
+//     current schema, whereas rights and policies are judged for the table that the statement
+//     names.
 const masked = wire.Compress | wire.CompressZstd | wire.ComMulti | wire.NoSchema
 
 // offered is what a client is offered of what the server has. TLS is a matter of each leg.

@@ -8,9 +8,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// changesUser reports whether COM_CHANGE_USER needs somebody to look after it: where the legs differ it may bring another password to
-// carry over, where accounts are bounded it moves the session to another one, and on a socket that may be one which the server lends. Elsewhere it passes like everything else, and only the
-// name is taken down: a session whose change is refused ends.
+// changesUser reports whether COM_CHANGE_USER needs somebody to look after it: where the legs
+// differ it may bring another password to carry over, where accounts are bounded it moves the
+// session to another one, and on a socket that may be one which the server lends. Elsewhere it
+// passes like everything else, and only the name is taken down: a session whose change is refused
+// ends.
 func (s *session) changesUser(payload []byte) bool {
 	user, _, _, _ := wire.DecodeChangeUser(payload, s.login.capabilities)
 	if s.bridge.uneven() || s.looksAtAccount() {
@@ -20,7 +22,8 @@ func (s *session) changesUser(payload []byte) bool {
 	return false
 }
 
-// refuseLong ends a session whose COM_CHANGE_USER is longer than any login: passed on unseen it would get past those who look after it.
+// refuseLong ends a session whose COM_CHANGE_USER is longer than any login: passed on unseen it
+// would get past those who look after it.
 func (s *session) refuseLong(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -43,14 +46,17 @@ func (s *session) changeUser(payload []byte) error {
 	if ok {
 		s.bridge.response(plugin, auth)
 	}
+
 	c := &conversation{s: s}
 	s.setRoute(c)
 	defer s.setRoute(nil)
+
 	s.begin(wire.ChangeUser, payload)
 	b, _ := wire.AppendPacket(nil, 0, payload)
 	if err := s.write(s.backend, b); err != nil {
 		return err
 	}
+
 	for {
 		payload, seq, err := c.next()
 		if err != nil {
@@ -85,23 +91,28 @@ func (c *conversation) next() (payload []byte, seq byte, err error) {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.waiting = true
 	defer func() { s.waiting = false }()
+
 	for {
 		if len(c.b) >= wire.HeaderSize {
 			n, seq := wire.Header(c.b)
 			if n > loginLimit {
 				return nil, 0, wire.ErrTooLong
 			}
+
 			if end := wire.HeaderSize + n; len(c.b) >= end && !s.writing {
 				payload = append([]byte(nil), c.b[wire.HeaderSize:end]...)
 				c.b = c.b[end:]
 				return payload, seq, nil
 			}
 		}
+
 		if s.gone {
 			return nil, 0, errBackendGone
 		}
+
 		s.changed.Wait()
 	}
 }
@@ -117,9 +128,11 @@ func (c *conversation) question(payload []byte, seq byte) error {
 		c.shift += 2
 		return s.send(s.backend, seq+1, m.toServer)
 	}
+
 	if err := s.send(s.client, seq-c.shift, m.toClient); err != nil || s.bridge.noAnswer(payload) {
 		return err
 	}
+
 	return c.fromClient()
 }
 
@@ -131,6 +144,7 @@ func (c *conversation) fromClient() error {
 		if err != nil {
 			return err
 		}
+
 		m, err := s.bridge.fromClient(payload)
 		switch {
 		case err != nil:
@@ -138,6 +152,7 @@ func (c *conversation) fromClient() error {
 		case m.toClient == nil:
 			return s.send(s.backend, seq+c.shift, m.toServer)
 		}
+
 		c.shift -= 2
 		if err := s.send(s.client, seq+1, m.toClient); err != nil {
 			return err
@@ -150,6 +165,7 @@ func (c *conversation) end(user string, payload []byte, seq byte) error {
 	s := c.s
 	defer s.client.SetDeadline(time.Time{})  //nolint:errcheck // the next read fails
 	defer s.backend.SetDeadline(time.Time{}) //nolint:errcheck // the same
+
 	if payload[0] == wire.AuthOK {
 		s.setRoute(nil)
 		if err := s.refuseLent(); err != nil {
@@ -158,8 +174,10 @@ func (c *conversation) end(user string, payload []byte, seq byte) error {
 		if err := s.admitAccount(user); err != nil {
 			return errors.Join(errRefused, s.giveUp(seq-c.shift, err))
 		}
+
 		s.setUser(user)
 	}
+
 	return s.send(s.client, seq-c.shift, payload)
 }
 
@@ -169,6 +187,7 @@ func (s *session) nextFromClient() (payload []byte, seq byte, err error) {
 	if _, err := s.gather(0, wire.HeaderSize); err != nil {
 		return nil, 0, err
 	}
+
 	n, seq := wire.Header(s.fromClient.pending())
 	if n > loginLimit {
 		return nil, 0, wire.ErrTooLong
@@ -176,6 +195,7 @@ func (s *session) nextFromClient() (payload []byte, seq byte, err error) {
 	if _, err := s.gather(0, wire.HeaderSize+n); err != nil {
 		return nil, 0, err
 	}
+
 	s.scan(wire.HeaderSize + n)
 	payload = append([]byte(nil), s.fromClient.pending()[wire.HeaderSize:wire.HeaderSize+n]...)
 	s.fromClient.use(wire.HeaderSize + n)

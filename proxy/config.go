@@ -8,32 +8,37 @@ import (
 	"time"
 )
 
-// Config says where the proxy listens and what it demands of clients. All of it but Listen and RSAKeyFile can be changed while it runs.
+// Config says where the proxy listens and what it demands of clients. All of it but Listen and
+// RSAKeyFile can be changed while it runs.
 type Config struct {
 	// Statements decides about TTL. Without it everything passes.
 	Statements Statements
 	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
 	Listen []string
-	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such as 10.0.0.0/8, or the
-	// word unix. Connections from there begin with a PROXY header. Nobody else's is believed.
+	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such
+	// as 10.0.0.0/8, or the word unix. Connections from there begin with a PROXY header. Nobody
+	// else's is believed.
 	ProxyNetworks []string
 	// TLS is for the clients' leg.
 	TLS ClientTLS
-	// RSAKeyFile is the key, in PEM, by which clients without TLS send passwords to a backend with TLS; see bridge.go.
-	// Without it a key is made when it is first needed.
+	// RSAKeyFile is the key, in PEM, by which clients without TLS send passwords to a backend with
+	// TLS; see bridge.go. Without it a key is made when it is first needed.
 	RSAKeyFile string
-	// MaxConnections bounds the clients that are connected; 0 means as many as there are file descriptors for.
+	// MaxConnections bounds the clients that are connected; 0 means as many as there are file
+	// descriptors for.
 	MaxConnections int
 	// MaxUserConnections bounds the clients that are logged in to one account; 0 means no bound.
 	MaxUserConnections int
 	// LoginTimeout bounds the time between two packets of a login; 0 means 30 seconds.
 	LoginTimeout time.Duration
-	// IdleTimeout closes sessions that have been silent for so long outside a transaction, IdleTransactionTimeout those inside one;
-	// 0 leaves both to the server's own wait_timeout.
+	// IdleTimeout closes sessions that have been silent for so long outside a transaction,
+	// IdleTransactionTimeout those inside one; 0 leaves both to the server's own wait_timeout.
 	IdleTimeout, IdleTransactionTimeout time.Duration
-	// DrainDelay is how long clients are still let in after Ready has begun to say no, so that a load balancer can notice.
+	// DrainDelay is how long clients are still let in after Ready has begun to say no, so that a
+	// load balancer can notice.
 	DrainDelay time.Duration
-	// DrainTimeout is how long sessions in the middle of something may go on after that; 0 means 10 seconds.
+	// DrainTimeout is how long sessions in the middle of something may go on after that; 0 means 10
+	// seconds.
 	DrainTimeout time.Duration
 	// SlowLog is how long a command must take to be logged; 0 logs none.
 	SlowLog time.Duration
@@ -47,7 +52,8 @@ type settings struct {
 	tls      *tls.Config // for clients; nil if they are not offered TLS
 }
 
-// Validate reports what is wrong with the configuration or the files it names, before anything is opened.
+// Validate reports what is wrong with the configuration or the files it names, before anything is
+// opened.
 func (c Config) Validate() error {
 	_, err := c.load(nil)
 	return err
@@ -58,6 +64,7 @@ func (c Config) load(old *settings) (*settings, error) {
 	if len(c.Listen) == 0 {
 		return nil, errors.New("no address to listen on: name one, HOST:PORT or unix:PATH")
 	}
+
 	s := &settings{Config: c}
 	s.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
 	s.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
@@ -68,10 +75,12 @@ func (c Config) load(old *settings) (*settings, error) {
 		}
 		s.listen = append(s.listen, a)
 	}
+
 	var err error
 	if s.networks, err = parseNetworks(c.ProxyNetworks); err != nil {
 		return nil, fmt.Errorf("networks of PROXY headers: %w", err)
 	}
+
 	var oldTLS *tls.Config
 	if old != nil {
 		oldTLS = old.tls
@@ -82,5 +91,6 @@ func (c Config) load(old *settings) (*settings, error) {
 	if s.MaxConnections, err = fitConnections(c.MaxConnections); err != nil {
 		return nil, err
 	}
+
 	return s, nil
 }

@@ -7,12 +7,14 @@ import (
 	"syscall"
 )
 
-// descriptors raises the limit of open files as far as it goes without asking anybody, and returns it.
+// descriptors raises the limit of open files as far as it goes without asking anybody, and returns
+// it.
 func descriptors() (int, bool) {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
 		return 0, false
 	}
+
 	if r.Cur < r.Max {
 		raised := r
 		raised.Cur = raised.Max
@@ -20,11 +22,13 @@ func descriptors() (int, bool) {
 			r = raised
 		}
 	}
+
 	const enough = 1 << 30 // an unlimited number is more than an int can always hold
 	return int(min(r.Cur, enough)), true
 }
 
-// outOfDescriptors reports whether accepting failed because there are too many open files, here or on the whole machine.
+// outOfDescriptors reports whether accepting failed because there are too many open files, here or
+// on the whole machine.
 func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

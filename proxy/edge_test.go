@@ -23,16 +23,19 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 	if len(c.Listen) == 0 {
 		c.Listen = []string{"127.0.0.1:0"}
 	}
+
 	w, logged := &logWriter{t: t}, &lines{}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(w, logged), nil))
 	backends, err := NewBackends(b, log)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := newServer(t.Context(), c, backends, handlerFunc(pass), log, NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
 	go func() { s.Run(ctx); ended <- struct{}{} }()
@@ -49,6 +52,7 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 			}
 		}
 	})
+
 	t.Cleanup(func() {
 		e.stop()
 		w.end()

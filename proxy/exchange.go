@@ -8,11 +8,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// exchange is a command that was held back, and what can be done about it. Nothing else is going on in its session meanwhile.
+// exchange is a command that was held back, and what can be done about it. Nothing else is going on
+// in its session meanwhile.
 //
-// A handler answers the client exactly once, or once per part of a multi-statement packet: with Pass or Forward (the server's
-// answer), Hold and Send (the server's answer, looked at before), or OK, Err or Rows (ours). Before every part but the last it calls More.
-// An error of the server is not a Go error of these methods: it is in the Report, and has been passed on. A Go error means
+// A handler answers the client exactly once, or once per part of a multi-statement packet: with
+// Pass or Forward (the server's answer), Hold and Send (the server's answer, looked at before), or
+// OK, Err or Rows (ours). Before every part but the last it calls More. An error of the server is
+// not a Go error of these methods: it is in the Report, and has been passed on. A Go error means
 // that the session is over; the handler returns it.
 type exchange struct {
 	// Command is Query, Prepare, Execute or BulkExecute.
@@ -53,7 +55,8 @@ func (x *exchange) ConnectionID() uint32 { return x.s.login.connectionID }
 // MariaDB reports whether the server said at login that it is one.
 func (x *exchange) MariaDB() bool { return x.s.login.mariaDB }
 
-// MultiStatements reports whether the server takes several statements in one packet from this client.
+// MultiStatements reports whether the server takes several statements in one packet from this
+// client.
 func (x *exchange) MultiStatements() bool { return x.s.memory.multi }
 
 // Status is the session's status as the server said last.
@@ -71,8 +74,8 @@ func (x *exchange) rewrite(text string) []byte {
 	return append(append(make([]byte, 0, at+len(text)), x.payload[:at]...), text...)
 }
 
-// Ask runs a statement of ours in the client's own session and returns its answer, of which the client sees nothing.
-// An error of the server is returned as *wire.Error.
+// Ask runs a statement of ours in the client's own session and returns its answer, of which the
+// client sees nothing. An error of the server is returned as *wire.Error.
 func (x *exchange) Ask(sql string) (*wire.Result, error) {
 	b, _, err := x.collect(x.query(sql), &toBuffer{})
 	if err != nil {
@@ -81,8 +84,9 @@ func (x *exchange) Ask(sql string) (*wire.Result, error) {
 	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
 }
 
-// selectValues is the question for values that AskValues asks. They come in UTF-8 whatever character set the client wants its results in,
-// because the server does not convert binary strings, and whatever limit it has set for its own SELECTs.
+// selectValues is the question for values that AskValues asks. They come in UTF-8 whatever
+// character set the client wants its results in, because the server does not convert binary
+// strings, and whatever limit it has set for its own SELECTs.
 func selectValues(expressions ...string) string {
 	items := make([]string, len(expressions))
 	for i, e := range expressions {
@@ -122,9 +126,11 @@ func (x *exchange) Pass() (wire.Report, error) { return x.stream(x.payload) }
 // Forward sends the held command with another text and lets the answer through.
 func (x *exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.rewrite(sql)) }
 
-// stream sends a command; the answer goes to the client as it comes, which may bring a wish for files.
+// stream sends a command; the answer goes to the client as it comes, which may bring a wish for
+// files.
 func (x *exchange) stream(payload []byte) (wire.Report, error) {
 	defer x.serverTakes(x.s.now())
+
 	to := &toClient{}
 	if x.more || x.seq != 1 {
 		to.splice = &wire.Splice{Tracker: &x.s.tracker, Shift: x.seq - 1, More: x.more}
@@ -132,6 +138,7 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 	if err := x.send(payload, to); err != nil {
 		return wire.Report{}, err
 	}
+
 	for {
 		wanted, err := x.s.await()
 		if err != nil {
@@ -144,10 +151,12 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 			return wire.Report{}, x.fail(err)
 		}
 	}
+
 	x.s.setRoute(nil)
 	if to.splice != nil {
 		x.seq = to.splice.Last() + 1
 	}
+
 	x.code = to.report.Code
 	x.open = x.more && !to.report.Failed()
 	return to.report, nil
@@ -158,6 +167,7 @@ func (x *exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, e
 	if err := x.send(payload, to); err != nil {
 		return nil, wire.Report{}, err
 	}
+
 	for {
 		wanted, err := x.s.await()
 		if err != nil {
@@ -170,16 +180,19 @@ func (x *exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, e
 			return nil, wire.Report{}, x.fail(err)
 		}
 	}
+
 	x.s.setRoute(nil)
 	if to.overflow {
 		return nil, to.report, errAnswerTooLong
 	}
+
 	return to.b, to.report, nil
 }
 
 var errAnswerTooLong = errors.New("the server's answer is too long to be looked at")
 
-// Watch looks whether the client is still there while an answer takes long. Its error ends the session.
+// Watch looks whether the client is still there while an answer takes long. Its error ends the
+// session.
 func (x *exchange) Watch() error {
 	if err := x.s.fromClient.look(); err != nil {
 		return x.fail(errClientGone)
@@ -204,7 +217,8 @@ func (x *exchange) send(payload []byte, to route) error {
 // serverTakes counts the time since then as the server's.
 func (x *exchange) serverTakes(since int64) { x.servers += x.s.now() - since }
 
-// Ours says that the command is a statement of ours, so that the time it takes delays nothing of the server's.
+// Ours says that the command is a statement of ours, so that the time it takes delays nothing of
+// the server's.
 func (x *exchange) Ours() { x.ours = true }
 
 // count counts the command, which has been answered: once, whatever was asked of the server for it.

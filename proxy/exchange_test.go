@@ -21,6 +21,7 @@ func TestHandlerAsksAndForwards(t *testing.T) {
 		if x.ConnectionID() != 7 || string(x.Text()) != "ours 1" {
 			return fmt.Errorf("got connection %d, text %q", x.ConnectionID(), x.Text())
 		}
+
 		r, err := x.Ask("SELECT 'schema'")
 		if err != nil {
 			return err
@@ -28,10 +29,12 @@ func TestHandlerAsksAndForwards(t *testing.T) {
 		if _, err := x.Ask("refused"); err == nil {
 			return errors.New("want the server's error")
 		}
+
 		report, err := x.Forward("theirs " + string(r.Rows[0][0]))
 		if err == nil && (report.Failed() || report.Status != auto|wire.InTransaction) {
 			return fmt.Errorf("got report %+v", report)
 		}
+
 		return err
 	}, 0, wiretest.Script{
 		query("ours 1"), wiretest.Expect(1, okPacket(auto|wire.InTransaction)),
@@ -69,7 +72,8 @@ func TestHandlerAnswersItself(t *testing.T) {
 		query("ours"), wiretest.Expect(1, errPacket(1105, "ttlproxy: the statement was left without an answer")),
 		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{
-		// The server's status is what our answers repeat; here it has said nothing but its OK at login.
+		// The server's status is what our answers repeat; here it has said nothing but its OK at
+		// login.
 		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
 	})
 }
@@ -82,6 +86,7 @@ func TestHandlerAmendsAnswers(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		n++
 		switch n {
 		case 1:
@@ -121,9 +126,11 @@ func TestMultiStatementPacketIsAnsweredAsOne(t *testing.T) {
 		if err := x.OK(wire.OK{Affected: 9}); err != nil {
 			return err
 		}
-		if err := x.Rows(&wire.ResultSet{Columns: []wire.Column{wire.Text("c", 100)}, Rows: [][]any{{"ours"}}}, 0); err != nil {
+		if err := x.Rows(&wire.ResultSet{Columns: []wire.Column{wire.Text("c", 100)}, Rows: [][]any{{"ours"}}},
+			0); err != nil {
 			return err
 		}
+
 		h, err := x.Hold("held")
 		if err != nil {
 			return err
@@ -131,6 +138,7 @@ func TestMultiStatementPacketIsAnsweredAsOne(t *testing.T) {
 		if err := x.Send(h); err != nil {
 			return err
 		}
+
 		x.More(false)
 		_, err = x.Forward("INSERT")
 		return err
@@ -158,10 +166,12 @@ func TestErrorEndsMultiStatementPacket(t *testing.T) {
 		if _, err := x.Forward("first"); err != nil {
 			return err
 		}
+
 		r, err := x.Forward("second")
 		if err == nil && !r.Failed() {
 			return errors.New("want a failure")
 		}
+
 		return err
 	}, 0, wiretest.Script{
 		query("ours"), wiretest.Expect(1, okPacket(more)), wiretest.Expect(2, errPacket(1064, "syntax")),
@@ -217,18 +227,21 @@ func TestPreparedStatementsOfOurs(t *testing.T) {
 		if x.Memo() != "memo" {
 			return fmt.Errorf("got memo %v", x.Memo())
 		}
+
 		return x.Rows(&wire.ResultSet{Columns: []wire.Column{wire.Text("c", 100)}, Rows: [][]any{{"ours"}}}, 0)
 	}, 0, wiretest.Script{
 		// Pipelined: the answers come in order.
-		wiretest.Send(0, command(wire.Prepare, "ours")), wiretest.Send(0, command(wire.Execute, last+"\x00\x01\x00\x00\x00")),
+		wiretest.Send(0, command(wire.Prepare, "ours")),
+		wiretest.Send(0, command(wire.Execute, last+"\x00\x01\x00\x00\x00")),
 		wiretest.Expect(1, prepared), wiretest.ExpectBytes(rowsOf(t, 1, wire.BinaryRows, auto, "ours")),
-		wiretest.Send(0, command(wire.Execute, id+"\x00\x01\x00\x00\x00")), wiretest.ExpectBytes(rowsOf(t, 1, wire.BinaryRows, auto, "ours")),
+		wiretest.Send(0, command(wire.Execute, id+"\x00\x01\x00\x00\x00")),
+		wiretest.ExpectBytes(rowsOf(t, 1, wire.BinaryRows, auto, "ours")),
 		// Another statement prepared last takes the name.
 		wiretest.Send(0, command(wire.Prepare, "SELECT 1")), wiretest.Expect(1, errPacket(1064, "no")),
 		wiretest.Send(0, command(wire.Execute, last)), wiretest.Expect(1, errPacket(1243, "unknown")),
 		// A closed statement is forgotten, and its id free.
-		wiretest.Send(0, command(wire.CloseStatement, id)), wiretest.Send(0, command(wire.Execute, id)), wiretest.Expect(1, okPacket(auto)),
-		// So is everything after a reset (pitfall 24).
+		wiretest.Send(0, command(wire.CloseStatement, id)), wiretest.Send(0, command(wire.Execute, id)),
+		wiretest.Expect(1, okPacket(auto)), // So is everything after a reset (pitfall 24).
 		wiretest.Send(0, command(wire.Prepare, "ours")), wiretest.Expect(1, prepared),
 		wiretest.Send(0, command(wire.ResetConnection, "")), wiretest.Expect(1, okPacket(auto)),
 		wiretest.Send(0, command(wire.Execute, id)), wiretest.Expect(1, errPacket(1243, "unknown")),
@@ -280,6 +293,7 @@ func TestNotesLastForOneStatement(t *testing.T) {
 	}, wiretest.Script{
 		expectQuery("theirs"), wiretest.Send(1, okPacket(auto)),
 	})
+
 	if got := fmt.Sprint(seen); got != "[0 1 0 0]" {
 		t.Errorf("got %s notes, want [0 1 0 0]", got)
 	}
@@ -302,6 +316,7 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 		wiretest.Expect(0, command(wire.SetOption, "\x01\x00")), wiretest.Send(1, eof),
 		wiretest.Expect(0, command(wire.SetOption, "\x00\x00")), wiretest.Send(1, eof),
 	})
+
 	if got := fmt.Sprint(seen); got != "[true false true]" {
 		t.Errorf("got %s, want [true false true]", got)
 	}
@@ -324,8 +339,8 @@ func TestRowsBehindANoteStayAsTheyAre(t *testing.T) {
 	})
 }
 
-// Pitfall 2: what MariaDB says about the progress of a statement that is held comes at once, and the answer behind it
-// goes on counting.
+// Pitfall 2: what MariaDB says about the progress of a statement that is held comes at once, and
+// the answer behind it goes on counting.
 func TestProgressOfAHeldStatement(t *testing.T) {
 	t.Parallel()
 	report := func(percent byte) []byte {
@@ -336,10 +351,12 @@ func TestProgressOfAHeldStatement(t *testing.T) {
 		if _, err := x.Ask("question"); err != nil {
 			return err
 		}
+
 		h, err := x.HoldSame()
 		if err != nil {
 			return err
 		}
+
 		return x.SendOK(h, func(o *wire.OK) { o.Warnings = 2 })
 	}, wire.Progress, wiretest.Script{
 		query("ours"), wiretest.Expect(1, report(10)), wiretest.Expect(2, report(50)),

@@ -2,8 +2,8 @@ package proxy
 
 import "github.com/ttlproxy/ttlproxy/proxy/wire"
 
-// sendFile carries the file that the server wants from the client to the server, packet by packet up to the empty one.
-// The client's numbers are shift ahead of the server's.
+// sendFile carries the file that the server wants from the client to the server, packet by packet
+// up to the empty one. The client's numbers are shift ahead of the server's.
 func (s *session) sendFile(shift byte) error {
 	in := s.fromClient
 	continues := false
@@ -11,9 +11,11 @@ func (s *session) sendFile(shift byte) error {
 		if _, err := s.gather(0, wire.HeaderSize); err != nil {
 			return err
 		}
+
 		length, seq := wire.Header(in.pending())
 		s.scan(wire.HeaderSize)
 		in.pending()[wire.HeaderSize-1] = seq - shift
+
 		last := length == 0 && !continues
 		if last {
 			s.forgetFile()
@@ -27,6 +29,7 @@ func (s *session) sendFile(shift byte) error {
 		if last {
 			return nil
 		}
+
 		continues = length == wire.MaxPayload
 	}
 }
@@ -50,7 +53,8 @@ func (s *session) sendPayload(left int) error {
 // scan shows the scanner n bytes in which no command can start.
 func (s *session) scan(n int) { s.scanner.Scan(s.fromClient.pending()[:n]) }
 
-// refuseFile sends an empty file: the server asked in the middle of something that the client does not know about.
+// refuseFile sends an empty file: the server asked in the middle of something that the client does
+// not know about.
 func (s *session) refuseFile() error {
 	s.forgetFile()
 	return s.write(s.backend, wire.AppendHeader(nil, 0, 2))

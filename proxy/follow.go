@@ -13,8 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Configure makes connections of the engine and the catalog go where new sessions go, and follow when that changes: an open one is cut
-// then, and its pool makes another.
+// Configure makes connections of the engine and the catalog go where new sessions go, and follow
+// when that changes: an open one is cut then, and its pool makes another.
 func (b *Backends) Configure(c *mysql.Config) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,8 @@ func (b *Backends) Members(account *mysql.Config) []Member {
 	return members
 }
 
-// describe tells the driver what it needs to know about connections to these backends: whether passwords are safe on them.
+// describe tells the driver what it needs to know about connections to these backends: whether
+// passwords are safe on them.
 func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, list []address) {
 	c.Net, c.Addr = "unix", list[0].address
 	for _, a := range list {
@@ -68,6 +69,7 @@ func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, lis
 			c.Net, c.Addr = "tcp", a.address
 		}
 	}
+
 	switch {
 	case mode.Mode == TLSNever, mode.Mode == TLSAsClient && c.Net == "unix":
 		return
@@ -76,6 +78,7 @@ func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, lis
 	default:
 		c.TLS = t.Clone()
 	}
+
 	c.AllowFallbackToPlaintext = mode.Mode == TLSAsClient && mode.Verify == VerifyNone
 }
 
@@ -88,6 +91,7 @@ func (b *Backends) dialOwned(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b.mu.Lock()
 	l.backend.owned[l.conn] = struct{}{}
 	b.mu.Unlock()
@@ -98,7 +102,8 @@ func (b *Backends) dialOwned(ctx context.Context) (net.Conn, error) {
 	}}, nil
 }
 
-// owned is a connection of our own. Closed from outside it fails its next use, and the pool drops it.
+// owned is a connection of our own. Closed from outside it fails its next use, and the pool drops
+// it.
 type owned struct {
 	net.Conn
 	forget func()
@@ -127,12 +132,15 @@ func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) H
 	b.mu.Lock()
 	b.describe(c, b.tls, config.TLS, []address{k.address})
 	b.mu.Unlock()
+
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return Health{State: Down, Reason: err.Error()}
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	readOnly := false
 	switch err := db.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&readOnly); {
 	case err == nil && readOnly:
@@ -146,8 +154,9 @@ func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) H
 	}
 }
 
-// wellDespite reports whether an error says more about the account that asks than about the server: one without a right, or for which there
-// is no room, must not make a good server look dead. But a node that is not in its cluster, shuts down or does not let us in is of no use.
+// wellDespite reports whether an error says more about the account that asks than about the server:
+// one without a right, or for which there is no room, must not make a good server look dead. But a
+// node that is not in its cluster, shuts down or does not let us in is of no use.
 func wellDespite(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {

@@ -11,15 +11,17 @@ import (
 )
 
 const (
-	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one is looked at whole, and so is a longer one
-	// that seems to be several.
+	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one
+	// is looked at whole, and so is a longer one that seems to be several.
 	glance = 64 << 10
-	// heldLimit is the longest statement that is held back. The server refuses our clauses in a longer one.
+	// heldLimit is the longest statement that is held back. The server refuses our clauses in a
+	// longer one.
 	heldLimit = 1 << 20
 )
 
 // hold decides whether the command that starts at offset at of what is pending must be held back.
-// If it must, the whole packet is pending when it returns, but for a COM_CHANGE_USER that is too long to be looked after.
+// If it must, the whole packet is pending when it returns, but for a COM_CHANGE_USER that is too
+// long to be looked after.
 func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if !s.interesting(c) {
 		return false, nil
@@ -27,6 +29,7 @@ func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if ok, err := s.gather(at, wire.HeaderSize+min(c.Size, glance)); !ok || err != nil {
 		return false, err
 	}
+
 	ours := s.ours(s.payload(c, at))
 	if c.Command == wire.ChangeUser && c.Size > loginLimit {
 		return ours, nil // as much as is there: intercept refuses it
@@ -37,6 +40,7 @@ func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if ok, err := s.gather(at, wire.HeaderSize+c.Size); !ok || err != nil {
 		return false, err
 	}
+
 	return ours || s.ours(s.payload(c, at)), nil
 }
 
@@ -46,7 +50,8 @@ func (s *session) payload(c wire.Start, at int) []byte {
 	return b[:min(len(b), c.Size)]
 }
 
-// goesOn reports whether there may be another statement in a packet beyond what is there of it, such as a script of migrations.
+// goesOn reports whether there may be another statement in a packet beyond what is there of it,
+// such as a script of migrations.
 func (s *session) goesOn(c wire.Start, at int) bool {
 	b := s.payload(c, at)
 	return c.Command == wire.Query && s.memory.multi && len(b) < c.Size && bytes.IndexByte(b, ';') >= 0
@@ -107,35 +112,44 @@ func (s *session) ours(payload []byte) bool {
 type handler interface {
 	// candidate reports whether a statement may be ours, by a glance at its text.
 	candidate(text []byte) bool
-	// handle decides about a statement that was held back. It must answer the client through the exchange,
-	// or return an error, which then is the answer.
+	// handle decides about a statement that was held back. It must answer the client through the
+	// exchange, or return an error, which then is the answer.
 	handle(ctx context.Context, x *exchange) error
-	// asleep reports whether the server says that it has had nothing to do for a session for a while.
+	// asleep reports whether the server says that it has had nothing to do for a session for a
+	// while.
 	asleep(ctx context.Context, connectionID uint32) bool
 }
 
-// intercept hands the command that is pending to the handler, once everything before it is answered.
+// intercept hands the command that is pending to the handler, once everything before it is
+// answered.
 func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	if c.Command == wire.ChangeUser && c.Size > loginLimit {
 		return s.refuseLong(ctx)
 	}
+
 	size := wire.HeaderSize + c.Size
 	packet := append([]byte(nil), s.fromClient.pending()[:size]...)
 	s.fromClient.use(size)
 	s.scanner.Scan(packet[startSize(c):])
+
 	if err := s.settle(ctx); err != nil {
 		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
-			s.log.WarnContext(ctx, "a statement that may be about TTL passes as it is, because this session is not understood any more", slog.String("command", c.Command.String()))
+			s.log.WarnContext(ctx,
+				"a statement that may be about TTL passes as it is, because this session is not understood any more",
+				slog.String("command", c.Command.String()))
 			s.begin(c.Command, packet[wire.HeaderSize:])
 			return s.write(s.backend, packet)
 		}
 		return err
 	}
+
 	s.exchange(true)
 	defer s.exchange(false)
+
 	if c.Command == wire.ChangeUser {
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
+
 	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true, begun: s.now()}
 	defer func() {
 		if p := recover(); p != nil {
@@ -143,6 +157,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 			panic(p)
 		}
 	}()
+
 	x.takeNotes()
 	if c.Command == wire.Prepare {
 		s.memory.last = nil
@@ -150,6 +165,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	if err := s.finish(x, s.server.handler.handle(ctx, x)); err != nil {
 		return err
 	}
+
 	x.count()
 	return nil
 }
@@ -167,7 +183,8 @@ func (s *session) finish(x *exchange, err error) error {
 	return nil
 }
 
-// exchange says that an exchange begins or ends. If the server has gone meanwhile, the session ends with it.
+// exchange says that an exchange begins or ends. If the server has gone meanwhile, the session ends
+// with it.
 func (s *session) exchange(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

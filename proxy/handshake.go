@@ -32,16 +32,19 @@ var errRefused = errors.New("refused")
 //	   │ ◄────────── questions and answers, until ─────────►│
 //	   │ ◄────────────────── OK or error ───────────────────│
 //
-// A request for TLS takes a sequence number. Where only one leg has it, the other's numbers are one off until the OK.
+// A request for TLS takes a sequence number. Where only one leg has it, the other's numbers are one
+// off until the OK.
 func (s *session) handshake(ctx context.Context) error {
 	if err := s.learnPeer(); err != nil {
 		return err
 	}
+
 	l, err := s.server.backends.dial(ctx, s.peer, s.client.LocalAddr())
 	if err != nil {
 		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
 		return err
 	}
+
 	s.setBackend(l.conn)
 	h := handshake{s: s, link: l}
 	h.bridge = bridge{client: legOf(s.client), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
@@ -54,6 +57,7 @@ func (s *session) handshake(ctx context.Context) error {
 	if err := h.authenticate(); err != nil {
 		return err
 	}
+
 	s.bridge = h.bridge
 	return errors.Join(s.client.SetDeadline(time.Time{}), s.backend.SetDeadline(time.Time{}))
 }
@@ -92,7 +96,8 @@ func legOf(c net.Conn) leg {
 	return leg{unix: ok}
 }
 
-// refuse tells the client why it cannot log in. Before the greeting nothing is agreed on, so there is no SQLSTATE.
+// refuse tells the client why it cannot log in. Before the greeting nothing is agreed on, so there
+// is no SQLSTATE.
 func (s *session) refuse(seq byte, e *wire.Error) {
 	s.server.metrics.refuse(e)
 	payload := e.Append(nil)
@@ -129,9 +134,13 @@ func (h *handshake) greet() error {
 		return errors.Join(errRefused, s.send(s.client, h.link.seq, payload))
 	}
 	if err := h.greeting.Decode(payload); err != nil {
-		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, Message: "ttlproxy: the server's greeting: " + err.Error()})
+		s.refuse(0, &wire.Error{
+			Code:    ddl.CodeCannotConnect,
+			Message: "ttlproxy: the server's greeting: " + err.Error(),
+		})
 		return fmt.Errorf("the server's greeting: %w", err)
 	}
+
 	h.server = h.greeting.Capabilities
 	h.bridge.begin(h.greeting.AuthPlugin, h.greeting.Salt)
 	able := h.server.Has(wire.SSL)
@@ -140,19 +149,22 @@ func (h *handshake) greet() error {
 		s.refuse(0, &wire.Error{Code: ddl.CodeTLS, Message: "ttlproxy: " + err.Error()})
 		return err
 	}
+
 	// The client's leg can have TLS where the backend's has none, unless both are to be alike.
 	tls := s.settings.tls != nil && (able || h.link.mode == TLSNever || h.bridge.server.unix)
 	h.greeting.Patch(payload, offered(h.server, tls))
 	return s.send(s.client, h.link.seq, payload)
 }
 
-// respond passes the client's response on. TLS begins behind its first part, if the client asks for it.
+// respond passes the client's response on. TLS begins behind its first part, if the client asks for
+// it.
 func (h *handshake) respond(ctx context.Context) error {
 	s := h.s
 	payload, seq, err := s.read(s.client)
 	if err != nil {
 		return fmt.Errorf("read the client's response: %w", h.explain(err))
 	}
+
 	if wire.IsSSLRequest(payload) && h.greeting.Capabilities.Has(wire.SSL) {
 		if err := h.encryptClient(ctx); err != nil {
 			return err
@@ -161,19 +173,26 @@ func (h *handshake) respond(ctx context.Context) error {
 			return fmt.Errorf("read the client's response: %w", err)
 		}
 	}
+
 	var r wire.HandshakeResponse
 	if err := r.Decode(payload); err != nil {
 		if errors.Is(err, wire.ErrOldProtocol) {
-			s.refuse(seq+1, &wire.Error{Code: ddl.CodeOldClient, State: "08004", Message: "Client does not support authentication protocol requested by server; consider upgrading MySQL client"})
+			s.refuse(seq+1, &wire.Error{
+				Code: ddl.CodeOldClient, State: "08004",
+				Message: "Client does not support authentication protocol requested by server; consider upgrading " +
+					"MySQL client",
+			})
 			return errors.Join(errRefused, err)
 		}
 		s.refuse(seq+1, badHandshake())
 		return err
 	}
+
 	if s.settings.TLS.required() && !h.bridge.client.private() {
 		s.refuse(seq+1, secureRequired())
 		return errors.Join(errRefused, errors.New("the client does not use TLS"))
 	}
+
 	wire.Mask(payload, masked|wire.SSL)
 	if h.wantsTLS() {
 		wire.SetSSL(payload)
@@ -182,6 +201,7 @@ func (h *handshake) respond(ctx context.Context) error {
 			return err
 		}
 	}
+
 	s.login = login{
 		connectionID: h.greeting.ConnectionID,
 		capabilities: wire.Effective(r.Capabilities&^masked, h.server),
@@ -189,6 +209,7 @@ func (h *handshake) respond(ctx context.Context) error {
 		schema:       r.Schema,
 		mariaDB:      !h.server.Has(wire.LongPassword),
 	}
+
 	h.bridge.response(r.RawPlugin, r.Auth)
 	return s.send(s.backend, seq+h.shift, payload)
 }
@@ -210,7 +231,8 @@ func (h *handshake) wantsTLS() bool {
 	}
 }
 
-// explain says what a client does wrong that begins with a PROXY header and comes from where none is believed.
+// explain says what a client does wrong that begins with a PROXY header and comes from where none
+// is believed.
 func (h *handshake) explain(err error) error {
 	if errors.Is(err, wire.ErrTooLong) {
 		return fmt.Errorf("%w (a PROXY header? %s is not listed in proxy-networks)", err, h.s.peer)

@@ -18,7 +18,8 @@ func expectGreeting(want wire.Capability) wiretest.Step {
 		if err := g.Decode(payload); err != nil {
 			return err
 		}
-		if g.Capabilities != want || g.ConnectionID != 7 || g.Version != "8.0.0-scripted" || string(g.Salt) != "abcdefghijklmnopqrst" {
+		if g.Capabilities != want || g.ConnectionID != 7 || g.Version != "8.0.0-scripted" ||
+			string(g.Salt) != "abcdefghijklmnopqrst" {
 			return fmt.Errorf("got %+v, want capabilities %#x", g, uint64(want))
 		}
 		return nil
@@ -34,6 +35,7 @@ func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
 		wiretest.Expect(1, wiretest.Response(wiretest.Capabilities|wire.CacheMetadata)),
 		wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
 	})
+
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address,
 		expectGreeting(wiretest.Capabilities|wire.CacheMetadata),
@@ -42,7 +44,8 @@ func TestGreetingIsTheServersOwnButMasked(t *testing.T) {
 		wiretest.Expect(2, okPacket(auto)))
 }
 
-// Pitfall 3 and section 2: questions of any number and kind pass, and nobody has to know whose turn it is.
+// Pitfall 3 and section 2: questions of any number and kind pass, and nobody has to know whose turn
+// it is.
 func TestLoginWithQuestions(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{
@@ -53,6 +56,7 @@ func TestLoginWithQuestions(t *testing.T) {
 		wiretest.Send(8, okPacket(auto)),
 		expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
 	})
+
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address,
 		expectGreeting(wiretest.Capabilities), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
@@ -77,7 +81,10 @@ func TestLoginRefusedByTheServer(t *testing.T) {
 // Pitfall 12: an old client is told so, politely.
 func TestOldClientIsRefused(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)),
+		wiretest.ExpectClose(),
+	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, []byte{5, 0, 0, 0, 1, 'u', 0}),
 		wiretest.Receive(func(payload []byte, seq byte) error {
@@ -125,7 +132,10 @@ func expectError(code uint16) func([]byte, byte) error {
 // A client that says nothing does not hold a connection of the server for ever.
 func TestSilentClient(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)),
+		wiretest.ExpectClose(),
+	})
 	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.ExpectClose())
 }
@@ -133,18 +143,24 @@ func TestSilentClient(t *testing.T) {
 // Before a client is logged in it cannot make us keep more than a login needs.
 func TestResponseIsBounded(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)),
+		wiretest.ExpectClose(),
+	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
-	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes(wire.AppendHeader(nil, loginLimit+1, 1)), wiretest.ExpectClose())
+	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes(wire.AppendHeader(nil, loginLimit+1, 1)),
+		wiretest.ExpectClose())
 }
 
-// Pitfall 13: attributes longer than 64 KiB pass like the rest of the response, which is never built anew.
+// Pitfall 13: attributes longer than 64 KiB pass like the rest of the response, which is never
+// built anew.
 func TestLongAttributesPass(t *testing.T) {
 	t.Parallel()
 	caps := wiretest.Capabilities | wire.ConnectAttrs
 	response := wire.AppendString(wiretest.Response(caps), bytes.Repeat([]byte("attribute"), 10000))
 	backend := wiretest.Serve(t, wiretest.Script{
-		wiretest.Send(0, greeting(caps)), wiretest.Expect(1, response), wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
+		wiretest.Send(0, greeting(caps)), wiretest.Expect(1, response), wiretest.Send(2, okPacket(auto)),
+		wiretest.ExpectClose(),
 	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(caps), wiretest.Send(1, response), wiretest.Expect(2, okPacket(auto)))

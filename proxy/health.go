@@ -34,8 +34,8 @@ type Health struct {
 	Current bool   // it takes the new sessions
 }
 
-// failuresToDown is how many looks in a row must fail before a backend counts as down: one may have met a busy moment.
-// A session that cannot reach it needs no second opinion.
+// failuresToDown is how many looks in a row must fail before a backend counts as down: one may have
+// met a busy moment. A session that cannot reach it needs no second opinion.
 const failuresToDown = 2
 
 // Run looks at the backends at intervals until ctx ends.
@@ -46,8 +46,10 @@ const failuresToDown = 2
 //	            │                                  │               │
 //	            └─────── @@read_only ────► read-only ◄── it answers ┘
 //
-// A single backend is looked at like several: there is nothing to choose, but readiness and metrics tell of it. Without an account only those that are down are looked at: a look
-// that ends at the greeting is a failed login to the server, which blocks hosts that have too many in a row (max_connect_errors).
+// A single backend is looked at like several: there is nothing to choose, but readiness and metrics
+// tell of it. Without an account only those that are down are looked at: a look that ends at the
+// greeting is a failed login to the server, which blocks hosts that have too many in a row
+// (max_connect_errors).
 func (b *Backends) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -71,6 +73,7 @@ func (b *Backends) check(ctx context.Context) time.Duration {
 			due = append(due, k)
 		}
 	}
+
 	b.mu.Unlock()
 	var g errgroup.Group
 	for _, k := range due {
@@ -82,6 +85,7 @@ func (b *Backends) check(ctx context.Context) time.Duration {
 			return nil
 		})
 	}
+
 	g.Wait() //nolint:errcheck // what went wrong is the health
 	return config.CheckInterval
 }
@@ -120,10 +124,12 @@ func greets(ctx context.Context, a address) error {
 		return err
 	}
 	defer c.Close()
+
 	payload, _, err := readGreeting(ctx, c, a)
 	if err != nil {
 		return err
 	}
+
 	if payload[0] == wire.AuthError {
 		var e wire.Error
 		if err := e.Decode(payload); err != nil {
@@ -131,5 +137,6 @@ func greets(ctx context.Context, a address) error {
 		}
 		return &e
 	}
+
 	return nil
 }

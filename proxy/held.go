@@ -51,8 +51,8 @@ func (x *exchange) Send(h *held) error {
 	return x.renumber(h.packets, func(payload []byte) []byte { return payload })
 }
 
-// SendRows answers with a held result set in which every row was given to change, which returns the row to send.
-// The definitions and the end stay the server's.
+// SendRows answers with a held result set in which every row was given to change, which returns the
+// row to send. The definitions and the end stay the server's.
 func (x *exchange) SendRows(h *held, change func(row [][]byte) [][]byte) error {
 	form := wire.TextRows
 	if x.Command == wire.Execute {
@@ -77,7 +77,8 @@ func (x *exchange) SendWith(h *held, rows []byte) error {
 	return x.renumber(b, func(payload []byte) []byte { return payload })
 }
 
-// SendOK answers with a held OK which change may have changed. What the server says about its session stays.
+// SendOK answers with a held OK which change may have changed. What the server says about its
+// session stays.
 func (x *exchange) SendOK(h *held, change func(*wire.OK)) error {
 	if h.Failed() {
 		return x.Send(h)
@@ -100,13 +101,16 @@ func (x *exchange) renumber(packets []byte, change func([]byte) []byte) error {
 		if err != nil {
 			return err
 		}
+
 		packets = rest
 		payload = change(payload)
 		if x.more && (len(rest) == 0 || wire.IsEOF(payload)) {
 			payload = wire.PromiseMore(payload)
 		}
+
 		out, x.seq = wire.AppendPacket(out, x.seq, payload)
 	}
+
 	return x.answer(out)
 }
 
@@ -116,29 +120,33 @@ type naming struct {
 	mode ddl.Mode
 }
 
-// Preparing reports whether the held command prepares a statement: COM_STMT_PREPARE, or PREPARE name FROM.
+// Preparing reports whether the held command prepares a statement: COM_STMT_PREPARE, or PREPARE
+// name FROM.
 func (x *exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
 
-// Prepare prepares another text in place of the held one. When the server has accepted it, memo is what Memo
-// returns at each EXECUTE until the client closes the statement.
+// Prepare prepares another text in place of the held one. When the server has accepted it, memo is
+// what Memo returns at each EXECUTE until the client closes the statement.
 func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
 	if x.naming != nil {
 		return x.prepareName(sql, memo)
 	}
+
 	h, err := x.Hold(sql)
 	if err != nil {
 		return wire.Report{}, err
 	}
+
 	if payload, _, err := wire.NextPacket(h.packets); err == nil {
 		if id, ok := wire.PreparedID(payload); ok {
 			x.s.memory.prepared(id, memo)
 		}
 	}
+
 	return h.Report, x.Send(h)
 }
 
-// prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What is prepared last is the text itself, so
-// that warnings and errors are those of the text.
+// prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What
+// is prepared last is the text itself, so that warnings and errors are those of the text.
 func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 	m := &x.s.memory.named
 	m.last++
@@ -146,6 +154,7 @@ func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 	if _, ours := memo.(*deferred); !ours {
 		return x.prepareOwn(n, sql)
 	}
+
 	h, err := x.Hold(x.naming.prepare(n.name, "'"+n.mark(0)+"'"))
 	if err != nil {
 		return wire.Report{}, err
@@ -153,6 +162,7 @@ func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 	if h.Failed() {
 		return h.Report, x.Send(h)
 	}
+
 	p, err := x.prepareText(sql)
 	if _, refused := errors.AsType[*wire.Error](err); refused || err == nil && p.Parameters > 0 {
 		return x.prepareInstead(n, sql, p)
@@ -160,12 +170,14 @@ func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 	if err != nil {
 		return wire.Report{}, err
 	}
+
 	n.held = p.ID
 	x.remember(n)
 	return h.Report, x.SendOK(h, func(o *wire.OK) { o.Warnings = p.Warnings })
 }
 
-// prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the parameters that the mark needs, too.
+// prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the
+// parameters that the mark needs, too.
 func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error) {
 	p, err := x.prepareText(sql)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
@@ -183,6 +195,7 @@ func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error
 	if err != nil {
 		return wire.Report{}, err
 	}
+
 	h, err := x.Hold(x.naming.prepare(n.name, "'"+n.mark(p.Parameters)+"'"))
 	if err != nil {
 		return wire.Report{}, err
@@ -190,40 +203,49 @@ func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error
 	if !h.Failed() {
 		x.remember(n)
 	}
+
 	return h.Report, x.Send(h)
 }
 
-// prepareInstead prepares the text under the client's name: the server refuses it and says why, or it has parameters. Then it is the
-// server's alone, and a policy that it would declare is refused.
+// prepareInstead prepares the text under the client's name: the server refuses it and says why, or
+// it has parameters. Then it is the server's alone, and a policy that it would declare is refused.
 func (x *exchange) prepareInstead(n *namedStatement, sql string, p wire.Prepared) (wire.Report, error) {
 	if p.ID != 0 {
 		if err := x.closePrepared(p.ID); err != nil {
 			return wire.Report{}, err
 		}
 	}
+
 	if d, ok := n.memo.(*deferred); ok && p.Parameters > 0 && d.st.Clause() != nil {
 		if err := x.unname(n.name); err != nil {
 			return wire.Report{}, err
 		}
-		return wire.Report{}, refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, or prepare it by the driver")
+		return wire.Report{},
+			refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, " +
+				"or prepare it by the driver")
 	}
+
 	if err := x.setText(sql); err != nil {
 		return wire.Report{}, err
 	}
+
 	h, err := x.Hold(x.naming.prepare(n.name, textVariable))
 	if err != nil {
 		return wire.Report{}, err
 	}
+
 	if !h.Failed() && p.Parameters == 0 {
 		if err := x.unname(n.name); err != nil {
 			return wire.Report{}, err
 		}
 		return wire.Report{}, refuse("the server took the statement only when it was asked again: prepare it once more")
 	}
+
 	return h.Report, x.Send(h)
 }
 
-// textVariable carries a text to PREPARE: MySQL reads a literal in another character set than the client's.
+// textVariable carries a text to PREPARE: MySQL reads a literal in another character set than the
+// client's.
 const textVariable = "@`ttlproxy text`"
 
 func (x *exchange) setText(sql string) error {

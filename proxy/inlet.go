@@ -25,9 +25,9 @@ func newBuffers() *buffers {
 	return &buffers{up: pool(upSize), down: pool(downSize)}
 }
 
-// inlet reads from a connection. It takes its buffer from a pool only when there is something to read and gives it back
-// when all of it was used, so that waiting costs no memory. Under TLS, where it cannot see whether there is something,
-// it waits with a small buffer.
+// inlet reads from a connection. It takes its buffer from a pool only when there is something to
+// read and gives it back when all of it was used, so that waiting costs no memory. Under TLS, where
+// it cannot see whether there is something, it waits with a small buffer.
 //
 // Bytes r to w are what was read and not used yet.
 type inlet struct {
@@ -124,15 +124,18 @@ func (in *inlet) makeRoom() {
 	}
 }
 
-// look takes in what has come, without waiting for more. Its error says that the connection is gone.
+// look takes in what has come, without waiting for more. Its error says that the connection is
+// gone.
 func (in *inlet) look() error {
 	if len(in.pending()) >= upSize {
 		return nil // enough until it is used
 	}
+
 	in.makeRoom()
 	if in.raw == nil {
 		return in.lookTLS()
 	}
+
 	came := false
 	if err := in.raw.Read(func(fd uintptr) bool { came = in.tryRead(fd); return true }); err != nil {
 		return err
@@ -140,11 +143,13 @@ func (in *inlet) look() error {
 	if !came {
 		return nil
 	}
+
 	in.w += in.n
 	return in.err
 }
 
-// lookTLS is look under TLS, which can only wait shortly: whoever reads from such a connection decrypts.
+// lookTLS is look under TLS, which can only wait shortly: whoever reads from such a connection
+// decrypts.
 func (in *inlet) lookTLS() error {
 	const shortly = time.Millisecond
 	if err := in.conn.SetReadDeadline(time.Now().Add(shortly)); err != nil {
@@ -173,6 +178,7 @@ func (in *inlet) tryRead(fd uintptr) bool {
 		case n == 0 && err == nil:
 			err = io.EOF
 		}
+
 		in.n, in.err = max(n, 0), err
 		return true
 	}
@@ -186,8 +192,8 @@ func (in *inlet) take() {
 	}
 }
 
-// fillTLS reads into the small buffer while nothing is pending, and into a big one as long as the small one was filled:
-// then there is more to come.
+// fillTLS reads into the small buffer while nothing is pending, and into a big one as long as the
+// small one was filled: then there is more to come.
 func (in *inlet) fillTLS() error {
 	if in.w == 0 && in.n < tlsSize {
 		in.drop()
@@ -196,11 +202,13 @@ func (in *inlet) fillTLS() error {
 		in.buf = nil
 		in.take()
 	}
+
 	n, err := in.conn.Read(in.buf[in.w:])
 	in.n = n
 	in.w += n
 	if n > 0 {
 		return nil
 	}
+
 	return err
 }

@@ -19,7 +19,11 @@ type account struct{ name, plugin, password string }
 
 func accounts(s *mysqltest.Server) []account {
 	if s.MariaDB() {
-		return []account{{"legs_native", "mysql_native_password", "open sesame"}, {"legs_empty", "mysql_native_password", ""}, {"legs_ed", "ed25519", "open sesame"}}
+		return []account{
+			{"legs_native", "mysql_native_password", "open sesame"},
+			{"legs_empty", "mysql_native_password", ""},
+			{"legs_ed", "ed25519", "open sesame"},
+		}
 	}
 	return []account{
 		{"legs_caching", pluginCachingSHA2, "open sesame"},
@@ -29,17 +33,20 @@ func accounts(s *mysqltest.Server) []account {
 	}
 }
 
-// create makes the account, unless the server was installed without its plugin (Debian's mariadb-server-core has no ed25519).
+// create makes the account, unless the server was installed without its plugin (Debian's
+// mariadb-server-core has no ed25519).
 func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) bool {
 	t.Helper()
 	how := "IDENTIFIED WITH " + a.plugin + " BY '" + a.password + "'"
 	if mariaDB {
 		how = "IDENTIFIED VIA " + a.plugin + " USING PASSWORD('" + a.password + "')"
 	}
+
 	if a.plugin == "ed25519" {
 		db.ExecContext(t.Context(), "INSTALL SONAME 'auth_ed25519'") // an error says that it is there, or no file
 		var plugins int
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'ed25519'").Scan(&plugins); err != nil {
+		if err := db.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'ed25519'").Scan(&plugins); err != nil {
 			t.Fatal(err)
 		}
 		if plugins == 0 {
@@ -47,6 +54,7 @@ func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) bool {
 			return false
 		}
 	}
+
 	for _, q := range []string{
 		"DROP USER IF EXISTS " + a.name + "@'%'", "CREATE USER " + a.name + "@'%' " + how,
 	} {
@@ -54,11 +62,13 @@ func (a account) create(t *testing.T, db *sql.DB, mariaDB bool) bool {
 			t.Fatalf("%s: %v", q, err)
 		}
 	}
+
 	t.Cleanup(func() { db.ExecContext(context.Background(), "DROP USER "+a.name+"@'%'") })
 	return true
 }
 
-// Every combination of TLS on the legs works with every plugin, with the server's cache of passwords cold and warm, over sockets too.
+// Every combination of TLS on the legs works with every plugin, with the server's cache of
+// passwords cold and warm, over sockets too.
 func TestEveryCombinationOfLegsLogsIn(t *testing.T) {
 	bothWithTLS(t, nil, func(t *testing.T, s *mysqltest.Server, _ *authority) {
 		db := s.DB(t)
@@ -66,31 +76,38 @@ func TestEveryCombinationOfLegsLogsIn(t *testing.T) {
 		if s.Sandbox != nil {
 			backends["socket"] = "unix:" + s.Sandbox.Socket()
 		}
+
 		for _, a := range accounts(s) {
 			if !a.create(t, db, s.MariaDB()) {
 				continue
 			}
 			for over, backend := range backends {
 				for _, mode := range []TLSMode{TLSAsClient, TLSAlways, TLSNever} {
-					p := startEdge(t, BackendsConfig{Addresses: []string{backend}, TLS: BackendTLS{Mode: mode}}, Config{TLS: ClientTLS{SelfSigned: true}})
+					p := startEdge(t, BackendsConfig{Addresses: []string{backend}, TLS: BackendTLS{Mode: mode}},
+						Config{TLS: ClientTLS{SelfSigned: true}})
 					for _, clientTLS := range []bool{false, true} {
 						name := fmt.Sprintf("%s, %s, backend %s, client TLS %v", a.name, over, mode, clientTLS)
 						if !s.MariaDB() {
-							if _, err := db.ExecContext(t.Context(), "FLUSH PRIVILEGES"); err != nil { // empties the cache
+							// empties the cache
+							if _, err := db.ExecContext(t.Context(), "FLUSH PRIVILEGES"); err != nil {
 								t.Fatal(err)
 							}
 						}
+
 						for _, cache := range []string{"cold", "warm"} {
 							if cipher, err := logInTo(t, p.address, a, clientTLS); err != nil {
 								t.Errorf("%s, %s cache: %v", name, cache, err)
-							} else if want := mode == TLSAlways || mode == TLSAsClient && clientTLS; (cipher != "") != want {
+							} else if want := mode == TLSAlways ||
+								mode == TLSAsClient && clientTLS; (cipher != "") != want {
 								t.Errorf("%s: cipher of the backend's leg is %q", name, cipher)
 							}
 						}
+
 						if a.password != "" {
 							wrong := a
 							wrong.password = "open barley"
-							if _, err := logInTo(t, p.address, wrong, clientTLS); err == nil || !strings.Contains(err.Error(), "1045") {
+							if _, err := logInTo(t, p.address, wrong, clientTLS); err == nil ||
+								!strings.Contains(err.Error(), "1045") {
 								t.Errorf("%s, wrong password: got %v, want 1045", name, err)
 							}
 						}
@@ -107,25 +124,34 @@ func logInTo(t *testing.T, address string, a account, encrypted bool) (cipher st
 	c.User, c.Passwd, c.Net, c.Addr = a.name, a.password, "tcp", address
 	c.AllowNativePasswords = true
 	c.Logger = &mysql.NopLogger{}
+
 	if encrypted {
 		c.TLS = &tls.Config{InsecureSkipVerify: true}
 	}
+
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return "", err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	var name, user string
 	tries := 1
 	if a.plugin == "ed25519" {
-		tries = 4 // the driver cuts off the last byte of the salt when it happens to be 0, one time in 256, and misses it then
+		// the driver cuts off the last byte of the salt when it happens to be 0, one time in 256,
+		// and misses it then
+		tries = 4
 	}
+
 	for ; tries > 0; tries-- {
-		if err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher); !errors.Is(err, mysql.ErrMalformPkt) {
+		if err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher); !errors.Is(err,
+			mysql.ErrMalformPkt) {
 			break
 		}
 	}
+
 	if err != nil {
 		return "", err
 	}
@@ -135,5 +161,6 @@ func logInTo(t *testing.T, address string, a account, encrypted bool) (cipher st
 	if user != a.name+"@%" {
 		return "", fmt.Errorf("logged in as %s", user)
 	}
+
 	return cipher, nil
 }

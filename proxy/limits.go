@@ -13,13 +13,14 @@ const (
 	apartFromSessions = 64 // file descriptors: listeners, the engine, the catalog, the status page, logs
 )
 
-// fitConnections bounds the number of connections by what there are file descriptors for. A bound that was asked for and does not fit
-// is an error at start, not a surprise at the busiest hour.
+// fitConnections bounds the number of connections by what there are file descriptors for. A bound
+// that was asked for and does not fit is an error at start, not a surprise at the busiest hour.
 func fitConnections(wanted int) (int, error) {
 	limit, known := descriptors()
 	if !known {
 		limit = math.MaxInt
 	}
+
 	room := max(1, (limit-apartFromSessions)/perSession)
 	switch {
 	case wanted < 0:
@@ -27,8 +28,10 @@ func fitConnections(wanted int) (int, error) {
 	case wanted == 0:
 		return room, nil
 	case wanted > room:
-		return 0, fmt.Errorf("max-connections is %d, which needs %d file descriptors, and the limit is %d: lower it to %d, or raise the limit (ulimit -n, or LimitNOFILE= of the service)",
-			wanted, wanted*perSession+apartFromSessions, limit, room)
+		return 0,
+			fmt.Errorf("max-connections is %d, which needs %d file descriptors, and the limit is %d: lower it to %d, "+
+				"or raise the limit (ulimit -n, or LimitNOFILE= of the service)",
+				wanted, wanted*perSession+apartFromSessions, limit, room)
 	default:
 		return wanted, nil
 	}
@@ -67,12 +70,14 @@ func (s *Server) admitUser(e *session, account string) bool {
 	return true
 }
 
-// admitAccount does so for the account that the server says it is. By the name that the client sends nobody can tell: servers take
-// quotes off it, cut it to its length, read it in the client's character set, or let anybody in to an account without a name.
+// admitAccount does so for the account that the server says it is. By the name that the client
+// sends nobody can tell: servers take quotes off it, cut it to its length, read it in the client's
+// character set, or let anybody in to an account without a name.
 func (s *session) admitAccount(user string) error {
 	if s.settings.MaxUserConnections == 0 {
 		return nil
 	}
+
 	values, err := (&exchange{s: s}).AskValues(askAccount)
 	switch {
 	case refusedWith(err, ddl.CodeMustChange):
@@ -80,9 +85,11 @@ func (s *session) admitAccount(user string) error {
 	case err != nil:
 		return err
 	}
+
 	if !s.server.admitUser(s, values[0]) {
 		return tooManyOf(values[0])
 	}
+
 	return nil
 }
 
@@ -104,9 +111,15 @@ func tooMany() *wire.Error {
 }
 
 func tooManyOf(user string) *wire.Error {
-	return &wire.Error{Code: ddl.CodeTooManyOfUser, State: "42000", Message: fmt.Sprintf("User %s already has more than 'max_user_connections' active connections", user)}
+	return &wire.Error{
+		Code: ddl.CodeTooManyOfUser, State: "42000",
+		Message: fmt.Sprintf("User %s already has more than 'max_user_connections' active connections", user),
+	}
 }
 
 func secureRequired() *wire.Error {
-	return &wire.Error{Code: ddl.CodeTLSRequired, State: "HY000", Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: require-tls)"}
+	return &wire.Error{
+		Code: ddl.CodeTLSRequired, State: "HY000",
+		Message: "Connections using insecure transport are prohibited: connect with TLS (ttlproxy: require-tls)",
+	}
 }

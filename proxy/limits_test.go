@@ -36,6 +36,7 @@ func silentServer(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -43,6 +44,7 @@ func silentServer(t *testing.T) string {
 			if err != nil {
 				return
 			}
+
 			go func() {
 				defer c.Close()
 				wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities)}.Play(c)
@@ -53,6 +55,7 @@ func silentServer(t *testing.T) string {
 			}()
 		}
 	}()
+
 	return l.Addr().String()
 }
 
@@ -80,17 +83,21 @@ func TestConnectionsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
 	p := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}}, Config{MaxUserConnections: 1})
 	waiting := dialed(t, p.address) // not logged in, so it does not count
+
 	first := dialed(t, p.address)
 	if err := (wiretest.Script{wiretest.LogIn(wiretest.Capabilities)}).Play(first); err != nil {
 		t.Fatal(err)
 	}
+
 	refused := wiretest.Script{
-		wiretest.Receive(func([]byte, byte) error { return nil }), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+		wiretest.Receive(func([]byte, byte) error { return nil }),
+		wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
 		wiretest.Receive(expectError(ddl.CodeTooManyOfUser)), wiretest.ExpectClose(),
 	}
 	if err := refused.Play(waiting); err != nil {
 		t.Error(err)
 	}
+
 	first.Close()
 	await(t, func() bool { return p.count() == 0 })
 	play(t, p.address, wiretest.LogIn(wiretest.Capabilities))
@@ -127,7 +134,8 @@ func (l *tightListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// Without descriptors the client at the door is told so, and the next is served when there are some again.
+// Without descriptors the client at the door is told so, and the next is served when there are some
+// again.
 func TestOutOfDescriptors(t *testing.T) {
 	t.Parallel()
 	p := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}}, Config{})
@@ -135,6 +143,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	first := dialed(t, l.Addr().String())
 	var sessions sync.WaitGroup
 	ended := make(chan struct{})
@@ -142,9 +151,11 @@ func TestOutOfDescriptors(t *testing.T) {
 		p.accept(t.Context(), &tightListener{Listener: l}, &sessions)
 		close(ended)
 	}()
+
 	if err := (wiretest.Script{wiretest.Receive(expectError(ddl.CodeTooManyConnections)), wiretest.ExpectClose()}).Play(first); err != nil {
 		t.Error(err)
 	}
+
 	play(t, l.Addr().String(), wiretest.LogIn(wiretest.Capabilities))
 	l.Close()
 	<-ended
@@ -161,6 +172,7 @@ func TestClientAddressIsHandedOn(t *testing.T) {
 			if socket {
 				listen = "unix:" + filepath.Join(t.TempDir(), "s")
 			}
+
 			got := make(chan string, 1)
 			backend := wiretest.Serve(t, wiretest.Script{
 				readsHeader(got), wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose(),
@@ -168,10 +180,12 @@ func TestClientAddressIsHandedOn(t *testing.T) {
 			p := startEdge(t, BackendsConfig{Addresses: []string{backend + "?proxy-protocol=v" + string(rune('0'+v))}},
 				Config{Listen: []string{listen}, ProxyNetworks: []string{"127.0.0.0/8", "unix"}})
 			c := dialed(t, p.address)
+
 			header := v.header(client, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 3306})
 			if err := (wiretest.Script{wiretest.SendBytes(header), wiretest.LogIn(wiretest.Capabilities)}).Play(c); err != nil {
 				t.Errorf("v%d: %v", v, err)
 			}
+
 			want := client.String()
 			if socket {
 				want = "nobody" // the listener has no address to put beside the client's
@@ -206,9 +220,12 @@ func readsHeader(got chan<- string) wiretest.Step {
 // A header from a stranger is not believed, and one that must come and does not ends the session.
 func TestHeaderWhereNoneBelongs(t *testing.T) {
 	t.Parallel()
-	p := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}}, Config{ProxyNetworks: []string{"10.0.0.0/8"}})
-	play(t, p.address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes([]byte("PROXY TCP4 192.0.2.7 192.0.2.1 41000 3306\r\n")), wiretest.ExpectClose())
-	q := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}}, Config{ProxyNetworks: []string{"127.0.0.0/8"}, LoginTimeout: 100 * time.Millisecond})
+	p := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}},
+		Config{ProxyNetworks: []string{"10.0.0.0/8"}})
+	play(t, p.address, expectGreeting(wiretest.Capabilities),
+		wiretest.SendBytes([]byte("PROXY TCP4 192.0.2.7 192.0.2.1 41000 3306\r\n")), wiretest.ExpectClose())
+	q := startEdge(t, BackendsConfig{Addresses: []string{silentServer(t)}},
+		Config{ProxyNetworks: []string{"127.0.0.0/8"}, LoginTimeout: 100 * time.Millisecond})
 	play(t, q.address, wiretest.ExpectClose())
 	play(t, q.address, wiretest.SendBytes([]byte("GET / HTTP/1.1\r\n\r\n")), wiretest.ExpectClose())
 }
@@ -218,9 +235,11 @@ func TestSilentSessionsAreClosed(t *testing.T) {
 	inTransaction := wire.Autocommit | wire.InTransaction
 	backend := func(status wire.Status) string {
 		return wiretest.Serve(t, wiretest.Script{
-			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("x"), wiretest.Send(1, okPacket(status)), wiretest.ExpectClose(),
+			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("x"), wiretest.Send(1, okPacket(status)),
+			wiretest.ExpectClose(),
 		})
 	}
+
 	for _, c := range []struct {
 		name    string
 		config  Config
@@ -237,9 +256,11 @@ func TestSilentSessionsAreClosed(t *testing.T) {
 		if err := (wiretest.Script{wiretest.LogIn(wiretest.Capabilities), query("x"), wiretest.Expect(1, okPacket(c.status))}).Play(conn); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
+
 		rest(t.Context(), 20*time.Millisecond)
 		p.each(func(e *session) { e.closeIfSilent(p.settings.Load()) })
 		conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+
 		_, err := conn.Read(make([]byte, 1))
 		if timeout, ok := err.(net.Error); c.expires == (ok && timeout.Timeout()) {
 			t.Errorf("%s: got %v, want the end: %v", c.name, err, c.expires)

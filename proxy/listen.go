@@ -8,23 +8,27 @@ import (
 	"syscall"
 )
 
-// listen opens an address. A socket file that was left behind by a process which is gone is removed; one that somebody
-// listens on is not. Every account of the machine may connect, as to a server's socket: it is the login that decides.
+// listen opens an address. A socket file that was left behind by a process which is gone is
+// removed; one that somebody listens on is not. Every account of the machine may connect, as to a
+// server's socket: it is the login that decides.
 func listen(ctx context.Context, a address) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAliveConfig: keepAlive}
 	l, err := lc.Listen(ctx, a.network, a.address)
 	if a.network != "unix" {
 		return l, err
 	}
+
 	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, a.address) {
 		if err := os.Remove(a.address); err != nil {
 			return nil, err
 		}
 		l, err = lc.Listen(ctx, a.network, a.address)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return l, os.Chmod(a.address, 0o777) //nolint:gosec // see above
 }
 

@@ -7,15 +7,18 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// memory is what a session remembers between commands: nothing, unless it has to do with us. It belongs to up.
+// memory is what a session remembers between commands: nothing, unless it has to do with us. It
+// belongs to up.
 type memory struct {
 	statements map[uint32]any // prepared statements of ours, by id
-	last       any            // the one prepared last, if it is ours: a client that does not wait for the id names it by LastStatement
-	named      named          // those of PREPARE name FROM
-	multi      bool           // several statements in one packet are allowed
-	held       int64          // how many bytes the statements take
-	heldByAll  *atomic.Int64  // and those of all sessions
-	remarks                   // about the last statement
+	// the one prepared last, if it is ours: a client that does not wait for the id names it by
+	// LastStatement
+	last      any
+	named     named         // those of PREPARE name FROM
+	multi     bool          // several statements in one packet are allowed
+	held      int64         // how many bytes the statements take
+	heldByAll *atomic.Int64 // and those of all sessions
+	remarks                 // about the last statement
 }
 
 // remarks are what SHOW WARNINGS shows of ours.
@@ -46,7 +49,8 @@ func (m *memory) pass(c wire.Command) {
 	}
 }
 
-// option takes note of COM_SET_OPTION, which allows (0) or forbids (1) several statements in one packet.
+// option takes note of COM_SET_OPTION, which allows (0) or forbids (1) several statements in one
+// packet.
 func (m *memory) option(payload []byte) {
 	if len(payload) >= 3 {
 		m.multi = payload[1] == 0 && payload[2] == 0
@@ -64,8 +68,8 @@ func (m *memory) prepared(id uint32, memo any) {
 	m.hold(memo, 1)
 }
 
-// refusedPrepare stands for a statement that we have refused to prepare: a client that did not wait for our answer
-// executes it by LastStatement, and must not get the one before.
+// refusedPrepare stands for a statement that we have refused to prepare: a client that did not wait
+// for our answer executes it by LastStatement, and must not get the one before.
 type refusedPrepare struct{}
 
 // refused takes note of a PREPARE that the server has not seen.
@@ -88,8 +92,8 @@ func (m *memory) forget() {
 	*m = memory{multi: m.multi, heldByAll: m.heldByAll}
 }
 
-// What statements that are prepared may take: a long one takes many times its length, and servers let an account without any right
-// prepare thousands.
+// What statements that are prepared may take: a long one takes many times its length, and servers
+// let an account without any right prepare thousands.
 const (
 	heldBySession  = 32 << 20
 	heldBySessions = 256 << 20
@@ -102,7 +106,8 @@ func (m *memory) room(size int64) error {
 	}
 	return &wire.Error{
 		Code: ddl.CodeTooManyPrepared, State: "42000",
-		Message: "ttlproxy: too much is prepared: close the statements on tables and TTL that are not needed, or send this one as text",
+		Message: "ttlproxy: too much is prepared: close the statements on tables and TTL that are not needed, or " +
+			"send this one as text",
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Metrics are what the data plane counts. All sessions share them, so that nothing is looked up for a statement.
+// Metrics are what the data plane counts. All sessions share them, so that nothing is looked up for
+// a statement.
 type Metrics struct {
 	sessions prometheus.Gauge
 	panics   prometheus.Counter
@@ -33,7 +34,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_session_panics_total", Help: "Sessions that ended because of a mistake in the proxy.",
 		}),
 		idle: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ttlproxy_sessions_idle_closed_total", Help: "Sessions that were closed because they were silent for too long.",
+			Name: "ttlproxy_sessions_idle_closed_total",
+			Help: "Sessions that were closed because they were silent for too long.",
 		}),
 		draining: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ttlproxy_draining", Help: "1 while the proxy is about to stop and lets its sessions end.",
@@ -42,7 +44,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_refused_total", Help: "Clients that the proxy itself has turned away.",
 		}, []string{"reason"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ttlproxy_logins_total", Help: "Logins by how they ended: ok, refused by the server or by the proxy, or broken off.",
+			Name: "ttlproxy_logins_total",
+			Help: "Logins by how they ended: ok, refused by the server or by the proxy, or broken off.",
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
@@ -51,11 +54,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}),
 		added: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ttlproxy_added_seconds",
-			Help: "Time by which statements of clients took longer because the proxy looked at them: from when they could have gone to the server " +
-				"to their answer, without the server's part. Statements that are not held back are not in it, nor those that the proxy answers itself.",
+			Help: "Time by which statements of clients took longer because the proxy looked at them: from when they " +
+				"could have gone to the server " +
+				"to their answer, without the server's part. Statements that are not held back are not in it, nor " +
+				"those that the proxy answers itself.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10),
 		}),
 	}
+
 	commands := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "ttlproxy_commands_total", Help: "Commands of clients that have been answered, by the server or here.",
 	}, []string{"command", "outcome"})
@@ -63,12 +69,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for c := range m.outcomes {
 		m.outcomes[c] = other
 		if name := wire.Command(c).String(); name[:2] != "0x" {
-			m.outcomes[c] = [2]prometheus.Counter{commands.WithLabelValues(name, "ok"), commands.WithLabelValues(name, "error")}
+			m.outcomes[c] = [2]prometheus.Counter{
+				commands.WithLabelValues(name, "ok"),
+				commands.WithLabelValues(name, "error"),
+			}
 		}
 	}
+
 	if r != nil {
 		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.logins, m.seconds, m.added, commands)
 	}
+
 	return m
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
 
-// A command counts once, whatever we ask the server for it, and with the outcome that the client has seen.
+// A command counts once, whatever we ask the server for it, and with the outcome that the client
+// has seen.
 func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 	t.Parallel()
 	ok := wiretest.Send(1, okPacket(auto))
@@ -24,6 +25,7 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 		expectQuery("SELECT 2"), ok,
 		wiretest.ExpectClose(),
 	})
+
 	registry := prometheus.NewRegistry()
 	address, stop := proxyCounting(t, backend, Config{}, handlerFunc(func(_ context.Context, x *exchange) error {
 		var err error
@@ -43,8 +45,10 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 		default:
 			err = &wire.Error{Code: 8148, State: "42000", Message: "no"}
 		}
+
 		return err
 	}), NewMetrics(registry))
+
 	play(
 		t, address, wiretest.LogIn(wiretest.Capabilities),
 		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
@@ -55,6 +59,7 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 		query("ours refused"), wiretest.Expect(1, (&wire.Error{Code: 8148, State: "42000", Message: "no"}).Append(nil)),
 		query("SELECT 2"), wiretest.Expect(1, okPacket(auto)),
 	)
+
 	stop()
 	got := counted(t, registry)
 	want := map[string]uint64{"ok": 4, "error": 3, "timed": 7, "added": 3}
@@ -63,13 +68,15 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 	}
 }
 
-// counted is how many queries went well or failed, how many commands were timed, and how many of them for what we added.
+// counted is how many queries went well or failed, how many commands were timed, and how many of
+// them for what we added.
 func counted(t *testing.T, from prometheus.Gatherer) map[string]uint64 {
 	t.Helper()
 	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := make(map[string]uint64)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -85,5 +92,6 @@ func counted(t *testing.T, from prometheus.Gatherer) map[string]uint64 {
 			}
 		}
 	}
+
 	return got
 }

@@ -14,10 +14,11 @@ import (
 
 // named are the statements of ours that a session has prepared under names, by number.
 //
-// A name alone proves nothing: a program that runs on the server may prepare another statement by it, and the server decides which
-// spellings are one name. So under the client's name the server is given a mark, a SELECT that fails with our number in its
-// message. EXECUTE goes to the server first: only if it answers with the mark is the statement behind it ours, and whatever
-// else it answers is the answer.
+// A name alone proves nothing: a program that runs on the server may prepare another statement by
+// it, and the server decides which spellings are one name. So under the client's name the server is
+// given a mark, a SELECT that fails with our number in its message. EXECUTE goes to the server
+// first: only if it answers with the mark is the statement behind it ours, and whatever else it
+// answers is the answer.
 //
 //	PREPARE s FROM 'ours' ──► s: the mark n           the cut text: by an id that only this session's protocol knows
 //	EXECUTE s ──► the mark n? ─yes─► what n stands for
@@ -35,17 +36,20 @@ type namedStatement struct {
 	held   uint32 // the id of the cut text on the server, of a deferred one
 }
 
-// own is the name under which the server has what an admin statement is answered with. Who overwrites that changes rows that
-// he is shown, and nothing that we do.
+// own is the name under which the server has what an admin statement is answered with. Who
+// overwrites that changes rows that he is shown, and nothing that we do.
 func (n *namedStatement) own() string { return "ttlproxy " + strconv.Itoa(n.number) }
 
-// mark is the text that the server has under the client's name, with as many parameters as the statement behind it.
+// mark is the text that the server has under the client's name, with as many parameters as the
+// statement behind it.
 func (n *namedStatement) mark(parameters int) string {
 	label := ddl.Quote(n.label())
-	return "SELECT x." + label + " + 18446744073709551615" + strings.Repeat(", ?", parameters) + " FROM (SELECT 1 AS " + label + ") x LIMIT 1"
+	return "SELECT x." + label + " + 18446744073709551615" + strings.Repeat(", ?", parameters) + " FROM (SELECT 1 AS " +
+		label + ") x LIMIT 1"
 }
 
-// label stands in the error that the mark ends with; who sees it has executed the name from within a program.
+// label stands in the error that the mark ends with; who sees it has executed the name from within
+// a program.
 func (n *namedStatement) label() string {
 	return fmt.Sprintf("ttlproxy %d: only a plain EXECUTE runs this", n.number)
 }
@@ -55,24 +59,29 @@ func (t *turn) marked(h *held, meant []*namedStatement) (*namedStatement, error)
 	if !h.Failed() || h.Code != ddl.CodeOutOfRange {
 		return nil, nil //nolint:nilnil // it is the server's own answer
 	}
+
 	_, err := h.Result()
 	if ddl.Wide(t.results) {
 		err = t.legibly() // in these character sets the servers end a message at its first zero byte
 	}
+
 	e, ok := errors.AsType[*wire.Error](err)
 	if !ok {
 		return nil, err
 	}
+
 	message := ddl.Decode(e.Message, t.results)
 	for _, n := range meant {
 		if strings.Contains(message, n.label()) || strings.Contains(e.Message, n.label()) {
 			return n, nil
 		}
 	}
+
 	return nil, nil //nolint:nilnil // the same
 }
 
-// legibly executes once more what has failed, for its message in a character set that has no zero bytes.
+// legibly executes once more what has failed, for its message in a character set that has no zero
+// bytes.
 func (t *turn) legibly() error {
 	if _, err := t.x.Ask("SET character_set_results = utf8mb4"); err != nil {
 		return err
@@ -93,8 +102,8 @@ func (x *exchange) remember(n *namedStatement) {
 	m.hold(n.memo, 1)
 }
 
-// meant lists the statements that a name could mean to the server. Beyond ASCII it takes letters for the same that differ in their accents,
-// or more, so that any such name could be any other.
+// meant lists the statements that a name could mean to the server. Beyond ASCII it takes letters
+// for the same that differ in their accents, or more, so that any such name could be any other.
 func (m *named) meant(name string) []*namedStatement {
 	var list []*namedStatement
 	for _, n := range m.all {
@@ -146,13 +155,14 @@ func (x *exchange) release(n *namedStatement) error {
 	return err
 }
 
-// prepareText has the server prepare a text in the binary protocol, where nothing but its id means it. An error of the server is
-// returned as *wire.Error.
+// prepareText has the server prepare a text in the binary protocol, where nothing but its id means
+// it. An error of the server is returned as *wire.Error.
 func (x *exchange) prepareText(sql string) (wire.Prepared, error) {
 	b, _, err := x.collect(append([]byte{byte(wire.Prepare)}, sql...), &toBuffer{})
 	if err != nil {
 		return wire.Prepared{}, err
 	}
+
 	payload, _, err := wire.NextPacket(b)
 	if err != nil {
 		return wire.Prepared{}, err
@@ -161,10 +171,12 @@ func (x *exchange) prepareText(sql string) (wire.Prepared, error) {
 		x.s.memory.prepared(p.ID, refusedPrepare{}) // a client that guesses the id must not run it
 		return p, nil
 	}
+
 	e := new(wire.Error)
 	if err := e.Decode(payload); err != nil {
 		return wire.Prepared{}, err
 	}
+
 	return wire.Prepared{}, e
 }
 
@@ -175,7 +187,8 @@ func (x *exchange) closePrepared(id uint32) error {
 	return err
 }
 
-// HoldPrepared executes a text that prepareText has prepared, which has no parameters and is answered without rows.
+// HoldPrepared executes a text that prepareText has prepared, which has no parameters and is
+// answered without rows.
 func (x *exchange) HoldPrepared(id uint32) (*held, error) {
 	payload := binary.LittleEndian.AppendUint32([]byte{byte(wire.Execute)}, id)
 	return x.hold(append(payload, 0, 1, 0, 0, 0)) // no cursor, once

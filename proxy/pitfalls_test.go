@@ -17,6 +17,7 @@ func TestEachPitfallHasATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| ([^|]+) \|$`).FindAllStringSubmatch(string(page), -1)
 	for i, row := range rows {
 		if n, _ := strconv.Atoi(row[1]); n != i+1 {
@@ -28,6 +29,7 @@ func TestEachPitfallHasATest(t *testing.T) {
 			}
 		}
 	}
+
 	if len(rows) != 35 {
 		t.Errorf("got %d pitfalls, want 35", len(rows))
 	}
@@ -38,18 +40,22 @@ func testsIn(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	tests := make(map[string]bool)
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
+
 		b, err := fs.ReadFile(os.DirFS(dir), path)
 		for _, m := range function.FindAllSubmatch(b, -1) {
 			tests[string(m[1])] = true
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return tests
 }

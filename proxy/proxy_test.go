@@ -46,14 +46,17 @@ func proxyCounting(t testing.TB, backend string, c Config, h handler, m *Metrics
 	c.Listen = []string{"127.0.0.1:0"}
 	log := &logWriter{t: t}
 	logger := slog.New(slog.NewTextHandler(log, nil))
+
 	backends, err := NewBackends(BackendsConfig{Addresses: []string{backend}, DialTimeout: c.LoginTimeout}, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := newServer(t.Context(), c, backends, h, logger, m)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -69,6 +72,7 @@ func proxyCounting(t testing.TB, backend string, c Config, h handler, m *Metrics
 		}
 		log.end()
 	}
+
 	t.Cleanup(stop)
 	return s.Addr().String(), stop
 }

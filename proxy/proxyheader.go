@@ -23,8 +23,9 @@ func parseHeaderVersion(s string) (headerVersion, error) {
 	}
 }
 
-// header is the header which says that a connection is the client's. Both addresses must be IP addresses;
-// if they are not, as on a unix socket or for a connection of our own, it says that the connection is ours.
+// header is the header which says that a connection is the client's. Both addresses must be IP
+// addresses; if they are not, as on a unix socket or for a connection of our own, it says that the
+// connection is ours.
 func (v headerVersion) header(client, listener net.Addr) []byte {
 	source, ok1 := addrPort(client)
 	destination, ok2 := addrPort(listener)
@@ -32,6 +33,7 @@ func (v headerVersion) header(client, listener net.Addr) []byte {
 	if known && source.Addr().Is4() != destination.Addr().Is4() {
 		source, destination = widen(source), widen(destination)
 	}
+
 	switch {
 	case v == 1 && !known:
 		return []byte(headerLine + "UNKNOWN\r\n")
@@ -40,7 +42,8 @@ func (v headerVersion) header(client, listener net.Addr) []byte {
 		if source.Addr().Is4() {
 			family = "TCP4"
 		}
-		return fmt.Appendf(nil, headerLine+"%s %s %s %d %d\r\n", family, source.Addr(), destination.Addr(), source.Port(), destination.Port())
+		return fmt.Appendf(nil, headerLine+"%s %s %s %d %d\r\n", family, source.Addr(), destination.Addr(),
+			source.Port(), destination.Port())
 	case v == 2 && !known:
 		return []byte(headerSignature + "\x20\x00\x00\x00")
 	case v == 2:
@@ -73,7 +76,8 @@ func addrPort(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port()), p.Addr().IsValid()
 }
 
-// widen writes an IPv4 address as an IPv6 one, so that both addresses of a header are of one family.
+// widen writes an IPv4 address as an IPv6 one, so that both addresses of a header are of one
+// family.
 func widen(p netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16(p.Addr().As16()), p.Port())
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// The PROXY protocol (https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt) tells the receiver of a connection
-// whose it really is. Version 1 is a line of text, version 2 a binary block. Both are read by exact length: what follows
-// belongs to the login, perhaps to TLS.
+// The PROXY protocol (https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt) tells the
+// receiver of a connection whose it really is. Version 1 is a line of text, version 2 a binary
+// block. Both are read by exact length: what follows belongs to the login, perhaps to TLS.
 const (
 	headerSignature = "\r\n\r\n\x00\r\nQUIT\n" // of version 2
 	headerLine      = "PROXY "                 // of version 1
@@ -24,14 +24,16 @@ const (
 
 var errNoHeader = errors.New("no PROXY header: either the sender is to send one, or its network is not to be listed")
 
-// readHeader reads a PROXY header and returns the address of the client that it names. It returns nil where the sender speaks for
-// itself (LOCAL, UNKNOWN), as health checks do.
+// readHeader reads a PROXY header and returns the address of the client that it names. It returns
+// nil where the sender speaks for itself (LOCAL, UNKNOWN), as health checks do.
 func readHeader(r io.Reader) (net.Addr, error) {
-	// No header is shorter than a signature: the shortest of version 1 is "PROXY UNKNOWN" and the line's end.
+	// No header is shorter than a signature: the shortest of version 1 is "PROXY UNKNOWN" and the
+	// line's end.
 	b := make([]byte, len(headerSignature), headerLineLimit)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, fmt.Errorf("%w (%w)", errNoHeader, err)
 	}
+
 	switch {
 	case string(b) == headerSignature:
 		return readHeaderV2(r)
@@ -53,6 +55,7 @@ func readHeaderV1(r io.Reader, b []byte) (net.Addr, error) {
 			return nil, fmt.Errorf("PROXY header: %w", err)
 		}
 	}
+
 	f := strings.Split(string(b[len(headerLine):len(b)-2]), " ")
 	if f[0] == "UNKNOWN" {
 		return nil, nil //nolint:nilnil // nobody else than the sender
@@ -60,38 +63,45 @@ func readHeaderV1(r io.Reader, b []byte) (net.Addr, error) {
 	if len(f) != 5 || f[0] != "TCP4" && f[0] != "TCP6" {
 		return nil, fmt.Errorf("PROXY header: cannot read %q", b)
 	}
+
 	source, err := netip.ParseAddrPort(net.JoinHostPort(f[1], f[3]))
 	if err != nil {
 		return nil, fmt.Errorf("PROXY header: %w", err)
 	}
+
 	return net.TCPAddrFromAddrPort(source), nil
 }
 
-// readHeaderV2 reads what follows the signature: version and command, family, length, addresses, and anything else,
-// which is skipped.
+// readHeaderV2 reads what follows the signature: version and command, family, length, addresses,
+// and anything else, which is skipped.
 func readHeaderV2(r io.Reader) (net.Addr, error) {
 	var fixed [headerFixed - len(headerSignature)]byte
 	if _, err := io.ReadFull(r, fixed[:]); err != nil {
 		return nil, fmt.Errorf("PROXY header: %w", err)
 	}
+
 	size := int(binary.BigEndian.Uint16(fixed[2:]))
 	if size > headerLimit {
 		return nil, fmt.Errorf("PROXY header: %d bytes, at most %d are allowed", size, headerLimit)
 	}
+
 	b := make([]byte, size)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, fmt.Errorf("PROXY header: %w", err)
 	}
+
 	switch version, command := fixed[0]>>4, fixed[0]&0xF; {
 	case version != 2 || command > 1:
 		return nil, fmt.Errorf("PROXY header: version %d, command %d: want version 2, LOCAL or PROXY", version, command)
 	case command == 0:
 		return nil, nil //nolint:nilnil // LOCAL: nobody else than the sender
 	}
+
 	return headerSource(fixed[1], b)
 }
 
-// headerSource reads the client's address of version 2. Addresses of a family other than IP say nothing that we could use.
+// headerSource reads the client's address of version 2. Addresses of a family other than IP say
+// nothing that we could use.
 func headerSource(family byte, b []byte) (net.Addr, error) {
 	var size int
 	switch family {
@@ -102,9 +112,11 @@ func headerSource(family byte, b []byte) (net.Addr, error) {
 	default:
 		return nil, nil //nolint:nilnil // UNSPEC, UNIX, or datagrams
 	}
+
 	if len(b) < 2*size+4 {
 		return nil, fmt.Errorf("PROXY header: %d bytes of addresses, want %d", len(b), 2*size+4)
 	}
+
 	ip, _ := netip.AddrFromSlice(b[:size])
 	port := binary.BigEndian.Uint16(b[2*size:])
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, port)), nil
@@ -124,6 +136,7 @@ func parseNetworks(list []string) (networks, error) {
 			n.unix = true
 			continue
 		}
+
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
 			a, addrErr := netip.ParseAddr(s)
@@ -132,8 +145,10 @@ func parseNetworks(list []string) (networks, error) {
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
+
 		n.prefixes = append(n.prefixes, p.Masked())
 	}
+
 	return n, nil
 }
 

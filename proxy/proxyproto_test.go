@@ -54,7 +54,8 @@ func unmapped(a net.Addr) string {
 
 func TestHeaderVectors(t *testing.T) {
 	t.Parallel()
-	v2 := headerSignature + "\x21\x11\x00\x0f" + "\x7f\x00\x00\x01\x7f\x00\x00\x02\x13\x88\x0c\xea" + "\x04\x00\x00" // with a TLV
+	// with a TLV
+	v2 := headerSignature + "\x21\x11\x00\x0f" + "\x7f\x00\x00\x01\x7f\x00\x00\x02\x13\x88\x0c\xea" + "\x04\x00\x00"
 	for _, c := range []struct{ name, in, want string }{
 		{"v1", "PROXY TCP4 127.0.0.1 127.0.0.2 5000 3306\r\n", "127.0.0.1:5000"},
 		{"v1 unknown with addresses", "PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n", ""},
@@ -95,6 +96,7 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for a, want := range map[string]bool{
 		"10.1.2.3:1": true, "11.1.2.3:1": false, "192.0.2.1:1": true, "192.0.2.2:1": false,
 		"[2001:db8::9]:1": true, "[2001:db9::9]:1": false, "[::ffff:10.0.0.1]:1": true, "": false,
@@ -103,6 +105,7 @@ func TestNetworks(t *testing.T) {
 			t.Errorf("%q: got %v, want %v", a, got, want)
 		}
 	}
+
 	if _, err := parseNetworks([]string{"lan"}); err == nil {
 		t.Error("lan was taken for a network")
 	}
@@ -110,12 +113,14 @@ func TestNetworks(t *testing.T) {
 
 func FuzzReadHeader(f *testing.F) {
 	f.Add([]byte("PROXY TCP4 127.0.0.1 127.0.0.2 5000 3306\r\n"))
-	f.Add(headerVersion(2).header(&net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, &net.TCPAddr{IP: net.IPv6loopback, Port: 6}))
+	f.Add(headerVersion(2).header(&net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5},
+		&net.TCPAddr{IP: net.IPv6loopback, Port: 6}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		a, err := readHeader(bytes.NewReader(in))
 		if err != nil || a == nil {
 			return
 		}
+
 		// An address that was read is one that can be written again.
 		again, err := readHeader(bytes.NewReader(headerVersion(2).header(a, a)))
 		if err != nil || again.String() != unmapped(a) {

@@ -2,8 +2,9 @@ package proxy
 
 import "bytes"
 
-// redact writes a statement with a question mark in place of every value, without comments, in one line of at most limit bytes. It is
-// for people to recognise a statement by, not for a server. Where it cannot be sure where a value ends, it ends.
+// redact writes a statement with a question mark in place of every value, without comments, in one
+// line of at most limit bytes. It is for people to recognise a statement by, not for a server.
+// Where it cannot be sure where a value ends, it ends.
 func redact(sql []byte, noBackslash bool, limit int) string {
 	r := redactor{in: sql, noBackslash: noBackslash, out: make([]byte, 0, min(len(sql), limit)+4)}
 	for len(r.in) > 0 && len(r.out) < limit {
@@ -72,8 +73,8 @@ func (r *redactor) value(n int) {
 	r.out, r.in, r.word = append(r.out, '?'), r.in[n:], true
 }
 
-// quoted takes a text off. In character sets such as gbk a backslash behind a byte over 127 may be half of a letter: then nobody
-// here knows where the text ends, and the rest is left out.
+// quoted takes a text off. In character sets such as gbk a backslash behind a byte over 127 may be
+// half of a letter: then nobody here knows where the text ends, and the rest is left out.
 func (r *redactor) quoted(quote byte) {
 	b := r.in
 	for i := 1; i < len(b); i++ {
@@ -91,6 +92,7 @@ func (r *redactor) quoted(quote byte) {
 			return
 		}
 	}
+
 	r.value(len(b))
 }
 
@@ -107,7 +109,8 @@ func (r *redactor) identifier() {
 // number takes a number off, in all its forms, with whatever stands directly behind it.
 func (r *redactor) number() {
 	n := 1
-	for n < len(r.in) && (isWord(r.in[n]) || r.in[n] == '.' || (r.in[n] == '+' || r.in[n] == '-') && (r.in[n-1] == 'e' || r.in[n-1] == 'E')) {
+	for n < len(r.in) && (isWord(r.in[n]) || r.in[n] == '.' ||
+		(r.in[n] == '+' || r.in[n] == '-') && (r.in[n-1] == 'e' || r.in[n-1] == 'E')) {
 		n++
 	}
 	r.value(n)

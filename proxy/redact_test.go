@@ -9,8 +9,14 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
 		{"SELECT 1", "SELECT ?"},
-		{"SELECT *\n\tFROM t1 WHERE a = 'x' AND b2 IN (1, -2.5e-3, .5, 0xFF)", "SELECT * FROM t1 WHERE a = ? AND b2 IN (?, -?, ?, ?)"},
-		{`INSERT INTO t VALUES ('it''s', "say \"x\"", 'back\\', X'41', _utf8mb4'ü')`, "INSERT INTO t VALUES (?, ?, ?, X?, _utf8mb4?)"},
+		{
+			"SELECT *\n\tFROM t1 WHERE a = 'x' AND b2 IN (1, -2.5e-3, .5, 0xFF)",
+			"SELECT * FROM t1 WHERE a = ? AND b2 IN (?, -?, ?, ?)",
+		},
+		{
+			`INSERT INTO t VALUES ('it''s', "say \"x\"", 'back\\', X'41', _utf8mb4'ü')`,
+			"INSERT INTO t VALUES (?, ?, ?, X?, _utf8mb4?)",
+		},
 		{"SELECT `a 1`, `b``2` FROM `d`.`t`", "SELECT `a 1`, `b``2` FROM `d`.`t`"},
 		{"/* secret */ SELECT /*+ HINT(t1) */ 1 -- secret\n, 2 # secret", "SELECT ?, ?"},
 		{"SELECT /*!50000 STRAIGHT_JOIN */ 5", "SELECT STRAIGHT_JOIN ?"},
@@ -25,6 +31,7 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
 		}
 	}
+
 	if got, want := redact([]byte(`SELECT 'a\', 1, 'b'`), true, 64), "SELECT ?, ?, ?"; got != want {
 		t.Errorf("without backslashes: got %q, want %q", got, want)
 	}
@@ -39,6 +46,7 @@ func FuzzRedact(f *testing.F) {
 		if strings.Contains(before+after, mark) || len(before) > 500 {
 			return
 		}
+
 		// Only what comes to its end by itself can be followed by a value.
 		r := redactor{in: []byte(before + " "), out: []byte{}}
 		for len(r.in) > 0 {
@@ -48,6 +56,7 @@ func FuzzRedact(f *testing.F) {
 				return
 			}
 		}
+
 		quoted := strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + mark
 		if got := redact([]byte(before+" '"+quoted+"' "+after), false, 2000); strings.Contains(got, mark) {
 			t.Fatalf("got %q", got)

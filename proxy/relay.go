@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// up carries what the client sends to the server, and stops at the commands that the gate holds back.
+// up carries what the client sends to the server, and stops at the commands that the gate holds
+// back.
 func (s *session) up(ctx context.Context) error {
 	in := s.fromClient
 	scanned := 0 // how much of what is pending the scanner has seen
@@ -20,6 +21,7 @@ func (s *session) up(ctx context.Context) error {
 			}
 			return err
 		}
+
 		s.between.Store(false)
 		for scanned < len(in.pending()) {
 			n, start, found := s.scanner.Scan(in.pending()[scanned:])
@@ -30,29 +32,35 @@ func (s *session) up(ctx context.Context) error {
 			if !found {
 				break
 			}
+
 			at := scanned - startSize(start)
 			held, err := s.hold(start, at)
 			if err != nil {
 				return err
 			}
+
 			if !held {
 				payload := in.pending()[at+wire.HeaderSize:]
 				s.begin(start.Command, payload[:min(len(payload), start.Size)])
 				continue
 			}
+
 			if err := s.flush(at); err != nil {
 				return err
 			}
 			if err := s.intercept(ctx, start); err != nil {
 				return err
 			}
+
 			scanned = 0
 		}
+
 		s.between.Store(s.scanner.Between())
 		undecided := s.scanner.Undecided()
 		if err := s.flush(scanned - undecided); err != nil {
 			return err
 		}
+
 		scanned = undecided
 	}
 }
@@ -75,7 +83,8 @@ func (s *session) flush(n int) error {
 	return err
 }
 
-// begin tells the tracker about a command that is about to be sent, of whose payload the beginning is there.
+// begin tells the tracker about a command that is about to be sent, of whose payload the beginning
+// is there.
 func (s *session) begin(c wire.Command, payload []byte) {
 	s.memory.pass(c)
 	s.expect(c, payload)
@@ -96,17 +105,20 @@ func (s *session) expect(c wire.Command, payload []byte) {
 // down carries what the server sends to the client, or to the exchange that is waiting for it.
 func (s *session) down() error {
 	defer s.lost()
+
 	in := s.fromBackend
 	for {
 		if err := in.fill(); err != nil {
 			return err
 		}
+
 		out := s.receive(in.pending())
 		if len(out) > 0 {
 			if err := s.write(s.client, out); err != nil {
 				return err
 			}
 		}
+
 		in.use(len(in.pending()))
 		s.delivered()
 	}
@@ -160,7 +172,8 @@ func (s *session) delivered() {
 	}
 }
 
-// lost says that the server will send no more. The client must see it at once, unless an exchange is about to answer it.
+// lost says that the server will send no more. The client must see it at once, unless an exchange
+// is about to answer it.
 func (s *session) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

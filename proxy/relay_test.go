@@ -39,6 +39,7 @@ func TestEveryByteAlone(t *testing.T) {
 		wiretest.Expect(0, nil), wiretest.Send(1, errPacket(1047, "unknown command")),
 		wiretest.ExpectClose(),
 	})
+
 	address, _ := proxyFor(t, backend, Config{}, func(ctx context.Context, x *exchange) error {
 		held.Add(1)
 		return pass(ctx, x)
@@ -60,11 +61,13 @@ func TestFileThatLooksLikeOurs(t *testing.T) {
 	client := wiretest.Script{query("LOAD DATA LOCAL"), wiretest.Expect(1, []byte("\xFBf"))}
 	server := wiretest.Script{expectQuery("LOAD DATA LOCAL"), wiretest.Send(1, []byte("\xFBf"))}
 	seq := byte(2)
+
 	for range 600 {
 		client = append(client, wiretest.Send(seq, command(wire.Query, "ours")))
 		server = append(server, wiretest.Expect(seq, command(wire.Query, "ours")))
 		seq++
 	}
+
 	client = append(client, wiretest.Send(seq, nil), wiretest.Expect(seq+1, okPacket(auto)))
 	server = append(server, wiretest.Expect(seq, nil), wiretest.Send(seq+1, okPacket(auto)))
 	relay(t, func(context.Context, *exchange) error {
@@ -87,7 +90,8 @@ func TestPipelinedCommands(t *testing.T) {
 	})
 }
 
-// A client that sends its file and goes on without waiting for the answer has what is ours held back all the same.
+// A client that sends its file and goes on without waiting for the answer has what is ours held
+// back all the same.
 func TestPipelinedBehindAFile(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"1,2", ""} {
@@ -99,8 +103,10 @@ func TestPipelinedBehindAFile(t *testing.T) {
 			server = append(server, wiretest.Expect(2, []byte(content)))
 			end = 3
 		}
+
 		client = append(client, wiretest.Send(end, nil), query("ours"), query("SELECT 2"),
-			wiretest.Expect(end+1, okPacket(auto)), wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)), wiretest.Expect(1, okPacket(auto)))
+			wiretest.Expect(end+1, okPacket(auto)),
+			wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)), wiretest.Expect(1, okPacket(auto)))
 		server = append(server, wiretest.Expect(end, nil), wiretest.Send(end+1, okPacket(auto)),
 			expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)))
 		relay(t, func(_ context.Context, x *exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, client, server)
@@ -109,7 +115,10 @@ func TestPipelinedBehindAFile(t *testing.T) {
 
 func TestStatementsOfAllSizes(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{10, glance - 100, glance + 100, heldLimit - 1, heldLimit + 1, wire.MaxPayload - 1, wire.MaxPayload + 50} {
+	for _, size := range []int{
+		10, glance - 100, glance + 100, heldLimit - 1, heldLimit + 1, wire.MaxPayload - 1,
+		wire.MaxPayload + 50,
+	} {
 		for _, prefix := range []string{"ours ", "SELECT "} {
 			text := prefix + strings.Repeat("x", size-len(prefix))
 			want := prefix == "ours " && size < heldLimit
@@ -122,10 +131,13 @@ func TestStatementsOfAllSizes(t *testing.T) {
 				}
 				return pass(ctx, x)
 			}, 0, wiretest.Script{
-				wiretest.SendBytes(b), wiretest.Expect(1, okPacket(auto)), query("SELECT 2"), wiretest.Expect(1, okPacket(auto)),
+				wiretest.SendBytes(b), wiretest.Expect(1, okPacket(auto)), query("SELECT 2"),
+				wiretest.Expect(1, okPacket(auto)),
 			}, wiretest.Script{
-				wiretest.ExpectBytes(b), wiretest.Send(1, okPacket(auto)), expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)),
+				wiretest.ExpectBytes(b), wiretest.Send(1, okPacket(auto)), expectQuery("SELECT 2"),
+				wiretest.Send(1, okPacket(auto)),
 			})
+
 			if held.Load() != want {
 				t.Errorf("%q of %d bytes: got held %v, want %v", prefix, size, held.Load(), want)
 			}
@@ -167,23 +179,28 @@ func TestOpaqueSessionGoesOn(t *testing.T) {
 func TestServerClosesIdleSession(t *testing.T) {
 	t.Parallel()
 	backend := wiretest.Serve(t, wiretest.Script{
-		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Send(0, errPacket(4031, "idle too long")), wiretest.Close(),
+		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Send(0, errPacket(4031, "idle too long")),
+		wiretest.Close(),
 	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
-	play(t, address, wiretest.LogIn(wiretest.Capabilities), wiretest.Expect(0, errPacket(4031, "idle too long")), wiretest.ExpectClose())
+	play(t, address, wiretest.LogIn(wiretest.Capabilities), wiretest.Expect(0, errPacket(4031, "idle too long")),
+		wiretest.ExpectClose())
 }
 
-// Pitfall 20: a client that vanishes ends its session at once, also in the middle of a query or its result.
+// Pitfall 20: a client that vanishes ends its session at once, also in the middle of a query or its
+// result.
 func TestClientVanishes(t *testing.T) {
 	t.Parallel()
 	for _, answer := range [][]byte{nil, rowsOf(t, 1, wire.TextRows, auto, "a")[:20]} {
 		ended := make(chan struct{})
 		backend := wiretest.Serve(t, wiretest.Script{
-			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT SLEEP(1000)"), wiretest.SendBytes(answer), wiretest.ExpectClose(),
-			wiretest.Do(func() { close(ended) }),
+			wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT SLEEP(1000)"), wiretest.SendBytes(answer),
+			wiretest.ExpectClose(), wiretest.Do(func() { close(ended) }),
 		})
 		address, _ := proxyFor(t, backend, Config{}, pass)
-		play(t, address, wiretest.LogIn(wiretest.Capabilities), query("SELECT SLEEP(1000)"), wiretest.ExpectBytes(answer), wiretest.Close())
+		play(t, address, wiretest.LogIn(wiretest.Capabilities), query("SELECT SLEEP(1000)"),
+			wiretest.ExpectBytes(answer), wiretest.Close())
+
 		select {
 		case <-ended:
 		case <-time.After(10 * time.Second):
@@ -192,26 +209,31 @@ func TestClientVanishes(t *testing.T) {
 	}
 }
 
-// Pitfall 21: a client that does not read stops the server after the buffers of two sockets and 32 KiB of ours.
+// Pitfall 21: a client that does not read stops the server after the buffers of two sockets and 32
+// KiB of ours.
 func TestSlowClientStopsTheServer(t *testing.T) {
 	t.Parallel()
 	const lot = 64 << 20
 	var sent atomic.Int64
 	stalled := make(chan struct{})
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	go func() {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
 		defer c.Close()
+
 		if (wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT")}).Play(c) != nil {
 			return
 		}
+
 		chunk := make([]byte, 1<<16)
 		for sent.Load() < lot {
 			c.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
@@ -221,13 +243,16 @@ func TestSlowClientStopsTheServer(t *testing.T) {
 				break
 			}
 		}
+
 		close(stalled)
 	}()
+
 	address, _ := proxyFor(t, l.Addr().String(), Config{}, pass)
 	c := loggedIn(t, address)
 	if err := query("SELECT").Play(c); err != nil {
 		t.Fatal(err)
 	}
+
 	<-stalled
 	if n := sent.Load(); n >= lot {
 		t.Errorf("the server could send all of %d bytes to a client that reads none", n)
@@ -238,7 +263,8 @@ func TestSlowClientStopsTheServer(t *testing.T) {
 func TestPanicEndsOneSession(t *testing.T) {
 	t.Parallel()
 	script := wiretest.Script{
-		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
+		wiretest.ExpectClose(),
 	}
 	panicking := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()}
 	calm, wild := wiretest.Serve(t, script), wiretest.Serve(t, panicking)
@@ -248,6 +274,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 	c := loggedIn(t, other)
 	play(t, address, wiretest.LogIn(wiretest.Capabilities), query("ours"),
 		wiretest.Expect(1, errPacket(1105, "ttlproxy: internal error, this session ends")), wiretest.ExpectClose())
+
 	if err := (wiretest.Script{query("SELECT 1"), wiretest.Expect(1, okPacket(auto))}).Play(c); err != nil {
 		t.Error(err)
 	}
@@ -278,22 +305,30 @@ func TestDrainEndsIdleSessionsFirst(t *testing.T) {
 		expectQuery("BEGIN"), wiretest.Send(1, okPacket(auto|wire.InTransaction)),
 		expectQuery("COMMIT"), wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose(),
 	}
-	idle := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, []byte{byte(wire.Quit)}), wiretest.ExpectClose()}
+
+	idle := wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, []byte{byte(wire.Quit)}),
+		wiretest.ExpectClose(),
+	}
 	forBusy, forIdle := wiretest.Serve(t, busy), wiretest.Serve(t, idle)
 	address, stop := proxyFor(t, forBusy, Config{DrainTimeout: time.Minute}, pass)
 	idleAddress, stopIdle := proxyFor(t, forIdle, Config{DrainTimeout: time.Minute}, pass)
+
 	b, i := loggedIn(t, address), loggedIn(t, idleAddress)
 	if err := (wiretest.Script{query("BEGIN"), wiretest.Expect(1, okPacket(auto|wire.InTransaction))}).Play(b); err != nil {
 		t.Fatal(err)
 	}
+
 	stopIdle()
 	if err := wiretest.ExpectClose().Play(i); err != nil {
 		t.Errorf("idle session: %v", err)
 	}
+
 	go func() { stop(); close(finish) }()
 	if err := (wiretest.Script{query("COMMIT"), wiretest.Expect(1, okPacket(auto)), wiretest.ExpectClose()}).Play(b); err != nil {
 		t.Errorf("session in a transaction: %v", err)
 	}
+
 	<-finish
 }
 
@@ -305,10 +340,12 @@ func TestDrainCutsWhatTakesTooLong(t *testing.T) {
 		wiretest.Do(func() { close(arrived) }), wiretest.ExpectClose(),
 	})
 	address, stop := proxyFor(t, backend, Config{DrainTimeout: 50 * time.Millisecond}, pass)
+
 	c := loggedIn(t, address)
 	if err := query("SELECT SLEEP(1000)").Play(c); err != nil {
 		t.Fatal(err)
 	}
+
 	<-arrived
 	stop()
 	if err := wiretest.ExpectClose().Play(c); err != nil {
@@ -328,6 +365,7 @@ func TestAcceptSurvivesErrors(t *testing.T) {
 	}()
 	<-l.closed
 	<-ended
+
 	if l.calls != 4 {
 		t.Errorf("got %d calls of Accept, want 4", l.calls)
 	}
@@ -357,10 +395,12 @@ func TestBigResultIsEqual(t *testing.T) {
 	for i := range 2000 {
 		values = append(values, strings.Repeat("v", i))
 	}
+
 	result := rowsOf(t, 1, wire.TextRows, auto, values...)
 	if !bytes.Contains(result, []byte("vvv")) {
 		t.Fatal("no result")
 	}
+
 	relay(t, pass, 0, wiretest.Script{
 		query("SELECT"), wiretest.ExpectBytes(result), query("ours"), wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{

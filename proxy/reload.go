@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Reload takes over another configuration for what happens from now on: sessions that are there keep what they have. Files are
-// read again. If something is wrong with it, all stays as it was. Addresses to listen on stay as they were in any case.
+// Reload takes over another configuration for what happens from now on: sessions that are there
+// keep what they have. Files are read again. If something is wrong with it, all stays as it was.
+// Addresses to listen on stay as they were in any case.
 func (s *Server) Reload(c Config) error {
 	old := s.settings.Load()
 	loaded, err := c.load(old)
@@ -25,8 +26,8 @@ func (s *Server) Reload(c Config) error {
 	return nil
 }
 
-// watch does from time to time what nothing else gives an occasion for: it reads certificates that have changed, and
-// closes sessions that are silent for too long.
+// watch does from time to time what nothing else gives an occasion for: it reads certificates that
+// have changed, and closes sessions that are silent for too long.
 func (s *Server) watch(ctx context.Context) {
 	const interval = time.Second
 	files := stampsOf(s.certificates())
@@ -46,8 +47,8 @@ func (s *Server) certificates() []string {
 	return append(s.settings.Load().TLS.files(), s.backends.files()...)
 }
 
-// reloadCertificates reads the files of both legs. While one half of a pair is new and the other still old they do not match:
-// then the next change brings the rest.
+// reloadCertificates reads the files of both legs. While one half of a pair is new and the other
+// still old they do not match: then the next change brings the rest.
 func (s *Server) reloadCertificates() {
 	if err := s.Reload(s.settings.Load().Config); err != nil {
 		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))

@@ -8,9 +8,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// route is where down delivers during an exchange. Its methods are called with the session's lock held.
+// route is where down delivers during an exchange. Its methods are called with the session's lock
+// held.
 type route interface {
-	// receive takes what the server sent, shows it to the tracker, and returns what the client gets.
+	// receive takes what the server sent, shows it to the tracker, and returns what the client
+	// gets.
 	receive(s *session, b []byte) []byte
 	// ended is told about the command that has ended.
 	ended(r wire.Report)
@@ -37,7 +39,8 @@ func (t *toClient) ended(r wire.Report) { t.report = r }
 // answerLimit is the longest answer that is kept to be looked at.
 const answerLimit = 16 << 20
 
-// toBuffer keeps the answer. Only what MariaDB says about its progress passes, if it is the client's own command.
+// toBuffer keeps the answer. Only what MariaDB says about its progress passes, if it is the
+// client's own command.
 type toBuffer struct {
 	client   *exchange // nil for a question of ours
 	report   wire.Report
@@ -56,7 +59,8 @@ func (t *toBuffer) receive(s *session, b []byte) []byte {
 	return t.progress()
 }
 
-// progress takes reports from the front of the answer, where alone they are, and returns those for the client.
+// progress takes reports from the front of the answer, where alone they are, and returns those for
+// the client.
 func (t *toBuffer) progress() (out []byte) {
 	for {
 		payload, rest, err := wire.NextPacket(t.b)
@@ -89,8 +93,9 @@ func (s *session) status() wire.Status {
 	return s.tracker.Status()
 }
 
-// settle waits until the server has answered everything and the client has been sent it. That takes as long as it takes: the client
-// gets its answers in order in any case. Only a tracker that has lost its way without noticing must not keep it for ever.
+// settle waits until the server has answered everything and the client has been sent it. That takes
+// as long as it takes: the client gets its answers in order in any case. Only a tracker that has
+// lost its way without noticing must not keep it for ever.
 func (s *session) settle(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -100,11 +105,13 @@ func (s *session) settle(ctx context.Context) error {
 	if err != nil || !wanted {
 		return err
 	}
-	return errOpaque // the client pipelined a command behind one that wants a file: only it can say what it means by that
+	// the client pipelined a command behind one that wants a file: only it can say what it means by
+	// that
+	return errOpaque
 }
 
-// doubtAfter is how long a statement waits for those before it until the server is asked whether it is at work on them,
-// and then asked again.
+// doubtAfter is how long a statement waits for those before it until the server is asked whether it
+// is at work on them, and then asked again.
 const doubtAfter = 10 * time.Second
 
 // doubt asks the server whether it has answered everything long ago, until that is so or ctx ends.
@@ -116,8 +123,8 @@ func (s *session) doubt(ctx context.Context) {
 	}
 }
 
-// loseTrack makes the session opaque, so that what waits goes on without us. It returns false while a client that reads slowly
-// explains everything.
+// loseTrack makes the session opaque, so that what waits goes on without us. It returns false while
+// a client that reads slowly explains everything.
 func (s *session) loseTrack(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +132,8 @@ func (s *session) loseTrack(ctx context.Context) bool {
 		return false
 	}
 	if ctx.Err() == nil {
-		s.log.WarnContext(ctx, "the server has answered more than we have understood: this session passes everything from now on")
+		s.log.WarnContext(ctx,
+			"the server has answered more than we have understood: this session passes everything from now on")
 		s.tracker.GiveUp()
 		s.changed.Broadcast()
 	}
@@ -137,8 +145,10 @@ func (s *session) loseTrack(ctx context.Context) bool {
 func (s *session) await() (fileWanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.waiting = true
 	defer func() { s.waiting = false }()
+
 	for {
 		switch {
 		case s.writing:

@@ -37,14 +37,17 @@ func (r *rsaKey) load(file string) error {
 	if file == "" {
 		return nil
 	}
+
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("rsa-key: %w", err)
 	}
+
 	key, err := parseRSAKey(b)
 	if err != nil {
 		return fmt.Errorf("rsa-key %s: %w", file, err)
 	}
+
 	r.pair, err = newRSAPair(key)
 	return err
 }
@@ -58,14 +61,17 @@ func parseRSAKey(b []byte) (*rsa.PrivateKey, error) {
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 		return key, nil
 	}
+
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, err
 	}
+
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok {
 		return nil, errors.New("want an RSA key")
 	}
+
 	return key, nil
 }
 
@@ -84,22 +90,27 @@ func (r *rsaKey) get() (*rsaPair, error) {
 	return r.pair, err
 }
 
-// encryptPassword encrypts a password, with its closing zero, by the public key that a server has sent.
+// encryptPassword encrypts a password, with its closing zero, by the public key that a server has
+// sent.
 func encryptPassword(key, password, salt []byte) ([]byte, error) {
 	block, _ := pem.Decode(key)
 	if block == nil {
 		return nil, errors.New("the server's public key is not in PEM")
 	}
+
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("the server's public key: %w", err)
 	}
+
 	public, ok := parsed.(*rsa.PublicKey)
 	if !ok {
 		return nil, errors.New("the server's public key is not an RSA key")
 	}
+
 	mixed := mix(password, salt)
 	defer clear(mixed)
+
 	return rsa.EncryptOAEP(sha1.New(), rand.Reader, public, mixed, nil) //nolint:gosec // see the import
 }
 

@@ -43,15 +43,18 @@ func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Server{
 		backends: b, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
 		slowLines: newSlowLines(),
 		sessions:  make(map[*session]struct{}), users: make(map[string]int),
 	}
+
 	s.settings.Store(loaded)
 	if err := s.rsaKey.load(c.RSAKeyFile); err != nil {
 		return nil, err
 	}
+
 	for _, a := range loaded.listen {
 		l, err := listen(ctx, a)
 		if err != nil {
@@ -60,28 +63,33 @@ func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.
 		}
 		s.listeners = append(s.listeners, l)
 	}
+
 	return s, nil
 }
 
 // Addr is the first address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 
-// Run serves until ctx ends. Then nobody new is let in, sessions end as soon as they are between two transactions, and
-// those that are not after DrainTimeout are cut off. It returns when all have ended.
+// Run serves until ctx ends. Then nobody new is let in, sessions end as soon as they are between
+// two transactions, and those that are not after DrainTimeout are cut off. It returns when all have
+// ended.
 func (s *Server) Run(ctx context.Context) error {
 	sessionsCtx, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+
 	var accepting, sessions, watching sync.WaitGroup
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(sessionsCtx, l, &sessions) })
 		s.log.InfoContext(ctx, "listening", slog.String("address", l.Addr().String()))
 	}
+
 	watching.Go(func() { s.watch(sessionsCtx) })
 	<-ctx.Done()
 	s.drain(sessionsCtx, &accepting, &sessions)
 	cut()
 	sessions.Wait()
 	watching.Wait()
+
 	return nil
 }
 
@@ -93,5 +101,6 @@ func (s *Server) closeListeners() {
 
 // ordinary reports whether a session ended as sessions do.
 func ordinary(err error) bool {
-	return errors.Is(err, errClientGone) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF)
+	return errors.Is(err, errClientGone) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.EOF)
 }

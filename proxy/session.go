@@ -79,12 +79,15 @@ func newSession(s *Server, client net.Conn) *session {
 	return e
 }
 
-// run is the life of a session. It returns when both connections are closed and both goroutines have ended.
+// run is the life of a session. It returns when both connections are closed and both goroutines
+// have ended.
 func (s *session) run(ctx context.Context) error {
 	defer s.close()
+
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
+
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
 	s.memory.multi = s.login.capabilities.Has(wire.MultiStatements)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
@@ -95,6 +98,7 @@ func (s *session) run(ctx context.Context) error {
 	s.silentSince = s.now()
 	s.between.Store(true)
 	s.mu.Unlock()
+
 	if s.server.closing.Load() {
 		s.closeIfIdle() // nobody else does before a command comes
 	}
@@ -107,14 +111,15 @@ func (s *session) run(ctx context.Context) error {
 		}
 		return s.up(ctx)
 	})
+
 	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
 	s.memory.forget()
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
 }
 
-// logIn runs the handshake on a stack of its own: a login needs more of it than a session does for the rest of its life, and
-// thousands of silent ones would keep it.
+// logIn runs the handshake on a stack of its own: a login needs more of it than a session does for
+// the rest of its life, and thousands of silent ones would keep it.
 func (s *session) logIn(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.guard("login", func() error { return s.handshake(ctx) }) }()
@@ -123,11 +128,13 @@ func (s *session) logIn(ctx context.Context) error {
 	return err
 }
 
-// guard runs one direction and turns a panic into its end. The client gets an answer if it waits for one and none has begun.
+// guard runs one direction and turns a panic into its end. The client gets an answer if it waits
+// for one and none has begun.
 func (s *session) guard(direction string, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("panic in a session", slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(debug.Stack())))
+			s.log.Error("panic in a session", slog.String("direction", direction), slog.Any("err", p),
+				slog.String("stack", string(debug.Stack())))
 			s.server.metrics.panics.Inc()
 			s.apologise(1)
 			s.close()
@@ -137,8 +144,8 @@ func (s *session) guard(direction string, run func() error) (err error) {
 	return run()
 }
 
-// apologise answers a client that waits while its session ends, with the packet number that comes next. It does not wait for anybody: after
-// a panic a lock may be held.
+// apologise answers a client that waits while its session ends, with the packet number that comes
+// next. It does not wait for anybody: after a panic a lock may be held.
 func (s *session) apologise(seq byte) {
 	if !s.mu.TryLock() {
 		return

@@ -39,11 +39,13 @@ func (l *slowLog) begin(now int64, c wire.Command, payload []byte, caps wire.Cap
 	if n == slowOutstanding {
 		return
 	}
+
 	if n < cap(l.outstanding) {
 		l.outstanding = l.outstanding[:n+1] // with the buffer of an earlier one
 	} else {
 		l.outstanding = append(l.outstanding, slowCommand{})
 	}
+
 	o := &l.outstanding[n]
 	o.started, o.text, o.statement = now, o.text[:0], 0
 	switch c {
@@ -68,9 +70,11 @@ func (l *slowLog) end(r wire.Report, took time.Duration, s *session) {
 	for i < len(l.outstanding) && l.outstanding[i].started < r.Started {
 		i++
 	}
+
 	if i == len(l.outstanding) || l.outstanding[i].started != r.Started {
 		return
 	}
+
 	o := l.outstanding[i]
 	noBackslash := r.Status.Has(wire.NoBackslashEscapes)
 	if r.Command == wire.Prepare && !r.Failed() && len(l.prepared) < slowPrepared {
@@ -79,9 +83,11 @@ func (l *slowLog) end(r wire.Report, took time.Duration, s *session) {
 		}
 		l.prepared[r.Statement] = redact(o.text, noBackslash, slowTextLogged)
 	}
+
 	if took >= l.threshold {
 		l.write(r, o, took, noBackslash, s)
 	}
+
 	l.forget(i + 1)
 }
 
@@ -101,11 +107,14 @@ func (l *slowLog) write(r wire.Report, o slowCommand, took time.Duration, noBack
 	if len(o.text) > 0 {
 		text = redact(o.text, noBackslash, slowTextLogged)
 	}
-	s.log.Warn("slow statement", slog.String("user", s.login.user), slog.String("client", s.peer.String()), slog.String("command", r.Command.String()),
-		slog.Duration("took", took), slog.Int("code", int(r.Code)), slog.String("statement", text), slog.Int64("left_out", s.server.slowLines.leftOut.Swap(0)))
+	s.log.Warn("slow statement", slog.String("user", s.login.user), slog.String("client", s.peer.String()),
+		slog.String("command", r.Command.String()),
+		slog.Duration("took", took), slog.Int("code", int(r.Code)), slog.String("statement", text),
+		slog.Int64("left_out", s.server.slowLines.leftOut.Swap(0)))
 }
 
-// slowLines bounds how many lines are written, so that a bad hour of the server does not fill the disk of the proxy.
+// slowLines bounds how many lines are written, so that a bad hour of the server does not fill the
+// disk of the proxy.
 type slowLines struct {
 	limit   *rate.Limiter
 	leftOut *atomic.Int64

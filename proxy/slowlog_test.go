@@ -39,6 +39,7 @@ func TestSlowLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ctx := context.Background()
 		for _, q := range []string{"SELECT 'quick'", "SELECT CONCAT(SLEEP(0.1), 'secret', 4711)", "SELECT SLEEP(0.1)"} {
 			var ignored any
@@ -46,23 +47,30 @@ func TestSlowLog(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		st, err := db.PrepareContext(ctx, "SELECT SLEEP(?), 'prepared secret'")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer st.Close()
+
 		for _, seconds := range []float64{0.1, 0} {
 			var slept, text any
 			if err := st.QueryRowContext(ctx, seconds).Scan(&slept, &text); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		got := p.logged.String()
-		for _, want := range []string{`statement="SELECT CONCAT(SLEEP(?), ?, ?)"`, `statement="SELECT SLEEP(?)"`, `command=execute`, `statement="SELECT SLEEP(?), ?"`} {
+		for _, want := range []string{
+			`statement="SELECT CONCAT(SLEEP(?), ?, ?)"`, `statement="SELECT SLEEP(?)"`,
+			`command=execute`, `statement="SELECT SLEEP(?), ?"`,
+		} {
 			if strings.Count(got, want) != 1 {
 				t.Errorf("want once %s in\n%s", want, got)
 			}
 		}
+
 		if strings.Contains(got, "secret") || strings.Contains(got, "quick") {
 			t.Errorf("values or quick statements in\n%s", got)
 		}
@@ -75,16 +83,20 @@ func TestSlowLogIsBounded(t *testing.T) {
 	var log lines
 	s := &session{server: p.Server, log: slog.New(slog.NewTextHandler(&log, nil)), peer: p.Addr()}
 	l := &slowLog{threshold: 1}
+
 	for i := range int64(1000) {
 		l.begin(i, wire.Query, command(wire.Query, "SELECT 1"), 0)
 		l.end(wire.Report{Command: wire.Query, Started: i}, time.Second, s)
 	}
+
 	if n := strings.Count(log.String(), "\n"); n < slowPerSecond || n > 2*slowPerSecond {
 		t.Errorf("got %d lines, want about %d", n, slowPerSecond)
 	}
+
 	for i := range int64(1000) { // commands without an answer
 		l.begin(i, wire.CloseStatement, make([]byte, 5), 0)
 	}
+
 	if len(l.outstanding) > slowOutstanding {
 		t.Errorf("%d commands are kept", len(l.outstanding))
 	}

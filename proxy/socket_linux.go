@@ -12,16 +12,19 @@ const (
 	userTimeout    = 30 * time.Second
 )
 
-// isOurUser reports whether on the other end of a socket is the system's user that this process runs as.
+// isOurUser reports whether on the other end of a socket is the system's user that this process
+// runs as.
 func isOurUser(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return false
 	}
+
 	raw, err := u.SyscallConn()
 	if err != nil {
 		return false
 	}
+
 	same := false
 	err = raw.Control(func(fd uintptr) {
 		peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
@@ -31,7 +34,8 @@ func isOurUser(c net.Conn) bool {
 }
 
 // tune bounds the time for which data sent to a peer may stay unacknowledged: one that vanished
-// with an answer on its way would otherwise hold its session, and the server's thread, for a quarter of an hour.
+// with an answer on its way would otherwise hold its session, and the server's thread, for a
+// quarter of an hour.
 func tune(c net.Conn) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -41,7 +45,8 @@ func tune(c net.Conn) {
 	if err != nil {
 		return
 	}
+	limit := int(userTimeout.Milliseconds())
 	raw.Control(func(fd uintptr) { //nolint:errcheck // without it the peer is noticed later
-		syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds())) //nolint:errcheck // the same
+		syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, limit) //nolint:errcheck // the same
 	})
 }

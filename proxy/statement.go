@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Statements is what the proxy needs to decide on statements about TTL. Without a Catalog every statement passes.
+// Statements is what the proxy needs to decide on statements about TTL. Without a Catalog every
+// statement passes.
 type Statements struct {
 	Catalog func() *catalog.Store // the one to ask now: it may be closed, and open later
 	DB      *sql.DB               // connections of the service account
@@ -35,7 +36,8 @@ type statements struct {
 	Store *catalog.Store // for the statement at hand
 	log   *slog.Logger
 
-	// after is told of each step of carry, and may end the session there as a crash would. Only tests set it.
+	// after is told of each step of carry, and may end the session there as a crash would. Only
+	// tests set it.
 	after func(step) error
 }
 
@@ -46,10 +48,12 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}
+
 	text := string(x.Text())
 	if asksForWarnings(text) {
 		return warnings(x, text)
 	}
+
 	concerned, err := h.concerned(ctx, x, text)
 	if err != nil {
 		return h.withoutCatalog(ctx, x, text, err)
@@ -58,15 +62,18 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		_, err := x.Pass()
 		return err
 	}
+
 	s, err := readSituation(x)
 	if err != nil {
 		return err
 	}
+
 	parts := ddl.Parse(text, s.mode)
 	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.MultiStatements()) {
 		_, err := x.Pass() // the server refuses it, or there is nothing in it
 		return err
 	}
+
 	if x.Command == wire.Prepare {
 		err := h.prepare(ctx, x, parts[0], s)
 		if err != nil {
@@ -74,6 +81,7 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 		}
 		return err
 	}
+
 	return h.each(ctx, x, s, parts)
 }
 
@@ -95,12 +103,14 @@ func (h *statements) asleep(ctx context.Context, connectionID uint32) bool {
 		return false
 	}
 	var n int
-	err := h.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5", connectionID).Scan(&n)
+	err := h.DB.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5",
+		connectionID).Scan(&n)
 	return err == nil && n == 1
 }
 
-// each carries out the statements of a packet one by one. Behind one that may change the session it is asked again, and
-// the rest read again if it is to be read differently.
+// each carries out the statements of a packet one by one. Behind one that may change the session it
+// is asked again, and the rest read again if it is to be read differently.
 func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts []*ddl.Statement) error {
 	alone := len(parts) == 1
 	for n := 0; n < len(parts); n++ {
@@ -109,6 +119,7 @@ func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts 
 		if n > 0 {
 			x.takeNotes() // those left by the part before
 		}
+
 		t := &turn{statements: h, x: x, st: part, situation: s, alone: alone}
 		if err := t.take(ctx); err != nil || !x.open {
 			return err
@@ -116,6 +127,7 @@ func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts 
 		if !changesSession(part) || concernOf(part.Rest(), x) == noConcern {
 			continue
 		}
+
 		now, err := readSituation(x)
 		if err != nil {
 			return err
@@ -123,12 +135,15 @@ func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts 
 		if now.mode != s.mode {
 			parts, n = ddl.Parse(part.Rest(), now.mode), -1
 		}
+
 		s = now
 	}
+
 	return nil
 }
 
-// changesSession reports whether the current schema, the SQL mode or the character set may be another afterwards.
+// changesSession reports whether the current schema, the SQL mode or the character set may be
+// another afterwards.
 func changesSession(st *ddl.Statement) bool {
 	switch st.Verb() {
 	case "USE", "SET", "CALL", "EXECUTE":

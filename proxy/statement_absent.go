@@ -11,20 +11,27 @@ import (
 // manyLooks is how often a table is looked for that comes and goes.
 const manyLooks = 20
 
-// alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be there when the server looks, so the server is
-// given an ALTER that changes nothing: its refusal is the answer. When it finds a table all begins anew.
+// alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be
+// there when the server looks, so the server is given an ALTER that changes nothing: its refusal is
+// the answer. When it finds a table all begins anew.
 func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if t.looks++; t.looks > manyLooks {
-		return &wire.Error{Code: ddl.CodeLockWait, State: "HY000", Message: "ttlproxy: nothing was changed, because the table comes and goes; try again"}
+		return &wire.Error{
+			Code: ddl.CodeLockWait, State: "HY000",
+			Message: "ttlproxy: nothing was changed, because the table comes and goes; try again",
+		}
 	}
+
 	table, err := t.spelledName(a.Table)
 	if err != nil {
 		return err
 	}
+
 	text := "ALTER TABLE " + table
 	if a.IfExists {
 		text = "ALTER TABLE IF EXISTS " + table
 	}
+
 	h, absent, err := t.noted(ddl.CodeNoTable, func() (*held, error) { return t.x.HoldQuery(text) })
 	switch {
 	case err != nil:
@@ -32,11 +39,13 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	case h.Failed(), a.IfExists && absent:
 		return t.x.Send(h)
 	}
+
 	return t.alter(ctx, a)
 }
 
-// createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there when we looked. When the server has
-// created one all the same, the client is told that it has no TTL.
+// createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there
+// when we looked. When the server has created one all the same, the client is told that it has no
+// TTL.
 func (t *turn) createPresent() error {
 	h, present, err := t.noted(ddl.CodeTableExists, t.hold)
 	switch {
@@ -45,21 +54,25 @@ func (t *turn) createPresent() error {
 	case h.Failed(), present:
 		return t.x.Send(h)
 	}
-	return refuse("the table was created, but without its TTL, because another one was there a moment before: declare the TTL by ALTER TABLE")
+	return refuse("the table was created, but without its TTL, because another one was there a moment before: " +
+		"declare the TTL by ALTER TABLE")
 }
 
-// noted runs a statement and reports whether the server has left a note of that number, which a client may have switched off.
+// noted runs a statement and reports whether the server has left a note of that number, which a
+// client may have switched off.
 func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted bool, err error) {
 	v, err := t.x.AskValues(selectValues("@@sql_notes + 0", "@@max_error_count"))
 	if err != nil {
 		return nil, false, err
 	}
+
 	silent := v[0] != "1" || v[1] == "0"
 	if silent {
 		if _, err := t.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
 			return nil, false, err
 		}
 	}
+
 	h, err = run()
 	if err == nil && !h.Failed() {
 		noted, err = t.x.shows(code)
@@ -67,6 +80,7 @@ func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted boo
 	if !silent || err != nil {
 		return h, noted, err
 	}
+
 	_, err = t.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
 	return h, noted, err
 }

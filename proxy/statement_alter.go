@@ -16,14 +16,17 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	if !ok || a.Clause == nil && harmless(a) {
 		return t.pass()
 	}
+
 	p, err := t.policy(ctx, a.Table)
 	var others []catalog.Intent
 	if err == nil {
 		others, err = t.exchanged(ctx, a)
 	}
 	if err == nil {
-		err = t.checkParents(ctx, references(a), table, a.Clause != nil && a.Clause.TTL != nil || p != nil && !removes(a))
+		err = t.checkParents(ctx, references(a), table,
+			a.Clause != nil && a.Clause.TTL != nil || p != nil && !removes(a))
 	}
+
 	switch {
 	case err != nil && a.Clause != nil:
 		return declaredWithout(err)
@@ -32,6 +35,7 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	case p == nil && a.Clause == nil && len(others) == 0:
 		return t.pass()
 	}
+
 	what, err := t.resolve(a.Table)
 	switch {
 	case err != nil:
@@ -47,9 +51,11 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	case what == view:
 		return refusal(ddl.WrongObject(table.Schema, table.Name))
 	}
+
 	if a.Pure() {
 		return t.declare(ctx, a, table, p)
 	}
+
 	return t.alterBoth(ctx, a, table, p, others)
 }
 
@@ -78,6 +84,7 @@ func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Inte
 		if !moves || s.Other == nil {
 			continue
 		}
+
 		p, err := t.policy(ctx, *s.Other)
 		if err != nil {
 			return nil, err
@@ -86,11 +93,12 @@ func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Inte
 			intents = append(intents, catalog.Intent{Kind: catalog.IntentAlter, Table: p.Table, Imports: others})
 		}
 	}
+
 	return intents, nil
 }
 
-// bringsIn says by what words a change gives rows to its own table, and to the other one; empty when it does not. It reports whether there
-// is another one.
+// bringsIn says by what words a change gives rows to its own table, and to the other one; empty
+// when it does not. It reports whether there is another one.
 func bringsIn(s ddl.Spec) (own, other string, moves bool) {
 	switch s.Change {
 	case ddl.ExchangePartition:
@@ -116,13 +124,15 @@ func imports(a *ddl.AlterTable) string {
 	return ""
 }
 
-// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty ALTER of the table that was understood,
-// however the client has written it: it checks the right to alter it, and ends the transaction as every DDL does.
+// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty
+// ALTER of the table that was understood, however the client has written it: it checks the right to
+// alter it, and ends the transaction as every DDL does.
 func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
 	spelled, err := t.spelledTable(table)
 	if err != nil {
 		return err
 	}
+
 	h, err := t.x.HoldQuery(emptyAlter(spelled))
 	if err != nil {
 		return err
@@ -133,14 +143,17 @@ func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if what, err := t.resolve(a.Table); err != nil || what != baseTable && what != absent {
 		return t.withoutRight(err, table)
 	}
+
 	if a.Clause.Remove {
 		err = t.remove(ctx, table, p)
 	} else {
 		err = t.write(ctx, a, table, p)
 	}
+
 	if err != nil {
 		return declaredWithout(err)
 	}
+
 	return t.send(h)
 }
 
@@ -149,11 +162,12 @@ func (t *turn) withoutRight(err error, table catalog.Table) error {
 	if err != nil {
 		return err
 	}
-	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have changed at this moment: try again", table)
+	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have changed at this moment: "+
+		"try again", table)
 }
 
-// remove takes away the policy of the name. One that was there a moment ago and is not any more has moved on with its table: then
-// nothing has been removed, and nobody is told so.
+// remove takes away the policy of the name. One that was there a moment ago and is not any more has
+// moved on with its table: then nothing has been removed, and nobody is told so.
 func (t *turn) remove(ctx context.Context, table catalog.Table, p *catalog.Policy) error {
 	err := insist(ctx, catalogWait, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
 	if !errors.Is(err, catalog.ErrNoPolicy) {
@@ -171,27 +185,32 @@ func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table
 	if err != nil {
 		return err
 	}
+
 	hold, err := t.held(ctx, a.Clause)
 	if err != nil {
 		return err
 	}
+
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
-		declared, err = t.Store.Declare(ctx, t.client(), catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), Hold: hold})
+		declared, err = t.Store.Declare(ctx, t.client(),
+			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), Hold: hold})
 		return err
 	})
 	if err == nil {
 		t.noteState(declared)
 		t.noteDeclared(ctx, table, rule)
 	}
+
 	return err
 }
 
 // arms reports whether the clause may make rows be deleted that were not before.
 func arms(c *ddl.Clause) bool { return c.TTL != nil || c.Enable != nil && *c.Enable }
 
-// wakes reports whether the clause arms the table's policy. Online schema changes put what they are asked to change on their copy,
-// which has to sleep on: there only TTL_ENABLE='ON' is taken to mean the copy itself.
+// wakes reports whether the clause arms the table's policy. Online schema changes put what they are
+// asked to change on their copy, which has to sleep on: there only TTL_ENABLE='ON' is taken to mean
+// the copy itself.
 func wakes(c *ddl.Clause, p *catalog.Policy) bool {
 	if p != nil && p.State == catalog.PolicyDormant && isGhost(p.Table) {
 		return c.Enable != nil && *c.Enable
@@ -199,18 +218,23 @@ func wakes(c *ddl.Clause, p *catalog.Policy) bool {
 	return arms(c)
 }
 
-// ruleFor makes the rule that will hold after the statement, and checks everything that speaks against it.
-func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) (catalog.Rule, error) {
+// ruleFor makes the rule that will hold after the statement, and checks everything that speaks
+// against it.
+func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table,
+	p *catalog.Policy,
+) (catalog.Rule, error) {
 	l, err := t.layoutOf(ctx, table)
 	if err != nil {
 		return catalog.Rule{}, err
 	}
+
 	before, known := catalog.Rule{}, p != nil
 	dependent := false // already: a statement that does not ask for more is let through, and the engine waits
 	if known {
 		before = p.Rule
 		dependent = l.sessionDependence(before.Column) != ""
 	}
+
 	if a.Clause == nil || a.Clause.TTL == nil {
 		column, refused := follow(before.Column, a.Specs)
 		if refused != nil {
@@ -218,8 +242,10 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		}
 		before.Column = column
 	}
+
 	was := &layout{columns: slices.Clone(l.columns)}
 	l.apply(a.Specs)
+
 	if a.Clause == nil {
 		_, refused := l.check(before.Column)
 		if refused != nil {
@@ -228,12 +254,15 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		if dependent {
 			return before, nil
 		}
+
 		return before, l.checkReader(before.Column)
 	}
+
 	var old *catalog.Rule
 	if known {
 		old = &before
 	}
+
 	rule, err := t.newRule(ctx, a.Clause, old, l)
 	if err != nil {
 		return rule, err
@@ -253,10 +282,12 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 	if err == nil && arms(a.Clause) {
 		err = t.serviceMayDelete(ctx, table)
 	}
+
 	return rule, err
 }
 
-// presentColumn is the TTL column if it exists before the statement, so that the rights on it can be probed, or nothing.
+// presentColumn is the TTL column if it exists before the statement, so that the rights on it can
+// be probed, or nothing.
 func presentColumn(a *ddl.AlterTable, column string, was *layout) string {
 	for _, s := range a.Specs {
 		if strings.EqualFold(s.NewColumn.Name, column) && s.Column != "" {
@@ -269,7 +300,8 @@ func presentColumn(a *ddl.AlterTable, column string, was *layout) string {
 	return ""
 }
 
-// follow returns the name that the TTL column has after the changes, or refuses those it cannot survive.
+// follow returns the name that the TTL column has after the changes, or refuses those it cannot
+// survive.
 func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 	for _, s := range specs {
 		if !strings.EqualFold(s.Column, column) || column == "" {
@@ -291,8 +323,8 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 	return column, nil
 }
 
-// redates reports whether the TTL column gets dates that nobody has looked at: it is another one than before, although the name may be
-// the same, or is computed anew.
+// redates reports whether the TTL column gets dates that nobody has looked at: it is another one
+// than before, although the name may be the same, or is computed anew.
 func redates(specs []ddl.Spec, was, is string) bool {
 	column, refused := follow(was, specs)
 	if refused != nil || !strings.EqualFold(column, is) {
@@ -303,11 +335,15 @@ func redates(specs []ddl.Spec, was, is string) bool {
 	})
 }
 
-// alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or loses it.
-func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, others []catalog.Intent) error {
+// alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or
+// loses it.
+func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy,
+	others []catalog.Intent,
+) error {
 	if err := t.needsToAlter(a); err != nil {
 		return err // no right, or the table is locked: the policy is not touched
 	}
+
 	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
 		rule, err := t.ruleFor(ctx, a, table, p)
@@ -316,6 +352,7 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		}
 		intent.Rule, intent.Redates = &rule, p != nil && redates(a.Specs, p.Rule.Column, rule.Column)
 	}
+
 	if a.Clause != nil {
 		hold, err := t.held(ctx, a.Clause)
 		if err != nil {
@@ -323,26 +360,32 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		}
 		intent.Hold, intent.Arm, intent.Declares = hold, wakes(a.Clause, p), a.Clause.TTL != nil
 	}
+
 	if err := t.renamedBy(a, table, p, &intent); err != nil {
 		return err
 	}
+
 	intents := others
 	if p != nil || a.Clause != nil {
 		intents = append(intents, intent)
 	}
+
 	return t.carry(ctx, change{declares: a.Clause != nil, intents: intents})
 }
 
-// renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may go there.
+// renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may go
+// there.
 func (t *turn) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, intent *catalog.Intent) error {
 	for _, s := range a.Specs {
 		if s.Change != ddl.RenameTable {
 			continue
 		}
+
 		to, ok := t.table(*s.Other)
 		if !ok {
 			continue
 		}
+
 		intent.To, intent.Dormant = &to, isGhost(to)
 		if intent.Rule == nil {
 			continue // no policy goes along

@@ -17,7 +17,8 @@ type client struct {
 	conn *sql.Conn
 }
 
-// client logs in as an account with the grants, in which $ is the schema of the theatre and # another one.
+// client logs in as an account with the grants, in which $ is the schema of the theatre and #
+// another one.
 func (t *theatre) client(name, other string, grants ...string) *client {
 	t.Helper()
 	for i, g := range grants {
@@ -81,12 +82,14 @@ func (t *theatre) policyIn(schema, table string) *catalog.Policy {
 	return &p
 }
 
-// The server binds the names of a prepared statement to the schema of then, and so do we, whatever the current one is when it runs.
+// The server binds the names of a prepared statement to the schema of then, and so do we, whatever
+// the current one is when it runs.
 func TestPreparedHereExecutedThere(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		other := t.server.Database(t)
 		c := t.session(t.server.Config(t.schema))
 		prepared := func(statement string) func() error { return c.held(statement) }
+
 		named := func(statement string) func() error {
 			c.run("PREPARE s FROM '" + strings.ReplaceAll(statement, "'", "''") + "'")
 			return func() error { return c.try("EXECUTE s") }
@@ -96,10 +99,12 @@ func TestPreparedHereExecutedThere(t *testing.T) {
 				c.run("USE "+t.schema, "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)")
 				switch there {
 				case "a table of that name":
-					c.run("CREATE TABLE "+other+".t (id INT PRIMARY KEY, created DATETIME)", "ALTER TABLE "+other+".t TTL = created + INTERVAL 1 DAY")
+					c.run("CREATE TABLE "+other+".t (id INT PRIMARY KEY, created DATETIME)",
+						"ALTER TABLE "+other+".t TTL = created + INTERVAL 1 DAY")
 				case "a temporary table of that name":
 					c.run("CREATE TEMPORARY TABLE " + other + ".t (id INT PRIMARY KEY, created DATETIME)")
 				}
+
 				for _, step := range []struct{ statement, want string }{
 					{"ALTER TABLE t TTL = created + INTERVAL 10 HOUR", hourly},
 					{"ALTER TABLE t TTL_ENABLE='OFF'", "armed created 10 HOUR off 24h"},
@@ -114,12 +119,16 @@ func TestPreparedHereExecutedThere(t *testing.T) {
 					if err := execute(); err != nil {
 						t.Errorf("%s, %s, %s: %v", kind, there, step.statement, err)
 					}
+
 					t.wantPolicy("t", step.want)
-					if p := t.policyIn(other, "t"); (p != nil) != (there == "a table of that name") || p != nil && p.Rule.Literal != "1" {
+					if p := t.policyIn(other, "t"); (p != nil) != (there == "a table of that name") ||
+						p != nil && p.Rule.Literal != "1" {
 						t.Errorf("%s, %s, %s: the policy of the other table is %+v", kind, there, step.statement, p)
 					}
+
 					c.run("USE " + t.schema)
 				}
+
 				if there != "no such table" {
 					c.run("DROP TABLE " + other + ".t")
 				}
@@ -128,7 +137,8 @@ func TestPreparedHereExecutedThere(t *testing.T) {
 	})
 }
 
-// Rights are asked of the table that the server will touch: that of the schema in which the statement was prepared.
+// Rights are asked of the table that the server will touch: that of the schema in which the
+// statement was prepared.
 func TestRightsOfWhatWasPrepared(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		other := t.server.Database(t)
@@ -136,12 +146,15 @@ func TestRightsOfWhatWasPrepared(t *testing.T) {
 		for _, name := range []string{"w", "y", "z"} {
 			t.exec("CREATE TABLE "+name+table, "CREATE TABLE "+other+"."+name+table)
 		}
-		t.exec("ALTER TABLE z TTL = created + INTERVAL 10 HOUR", "ALTER TABLE "+other+".z TTL = created + INTERVAL 10 HOUR")
+
+		t.exec("ALTER TABLE z TTL = created + INTERVAL 10 HOUR",
+			"ALTER TABLE "+other+".z TTL = created + INTERVAL 10 HOUR")
 
 		alter := t.client("alter", other, "ALTER, SELECT ON $.*", "ALL ON #.*")
 		temporary := t.client("temp", other, "CREATE TEMPORARY TABLES ON $.*", "ALL ON #.*")
 		reader := t.client("read", other, "SELECT ON $.w", "ALL ON #.*")
 		temporary.run("USE "+t.schema, "CREATE TEMPORARY TABLE y"+table)
+
 		for _, attempt := range []struct {
 			*client
 			code      uint16
@@ -161,17 +174,20 @@ func TestRightsOfWhatWasPrepared(t *testing.T) {
 			c.want(attempt.code, attempt.statement, execute())
 			c.refused(attempt.code, "EXECUTE s")
 		}
+
 		t.wantPolicy("w", "")
 		t.wantPolicy("y", "")
 		t.wantPolicy("z", hourly)
 	})
 }
 
-// Where the server would read a prepared text again in another way, it is refused; one that reads the same in every way runs.
+// Where the server would read a prepared text again in another way, it is refused; one that reads
+// the same in every way runs.
 func TestPreparedUnderOtherSettings(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		c := t.session(t.server.Config(t.schema))
-		c.run("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)", "CREATE TABLE `表` (id INT PRIMARY KEY, created DATETIME)",
+		c.run("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE `表` (id INT PRIMARY KEY, created DATETIME)",
 			"PREPARE plain FROM 'ALTER TABLE t TTL = created + INTERVAL 10 HOUR'",
 			"PREPARE wide FROM 'ALTER TABLE `表` TTL = created + INTERVAL 10 HOUR'")
 		wide := c.held("ALTER TABLE `表` TTL = created + INTERVAL 10 HOUR")
@@ -185,7 +201,8 @@ func TestPreparedUnderOtherSettings(t *testing.T) {
 	})
 }
 
-// A schema for whose name the client's character set has no letters can be the current one all the same.
+// A schema for whose name the client's character set has no letters can be the current one all the
+// same.
 func TestSchemaThatTheClientCannotSpell(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		home := t.schema
@@ -193,9 +210,11 @@ func TestSchemaThatTheClientCannotSpell(t *testing.T) {
 		if _, err := t.direct.ExecContext(t.Context(), "CREATE DATABASE "+t.schema); err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { t.direct.ExecContext(context.Background(), "DROP DATABASE "+t.schema) })
 		c := t.session(t.server.Config(t.schema))
-		c.run("SET NAMES latin1", "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)", "ALTER TABLE t TTL = created + INTERVAL 10 HOUR")
+		c.run("SET NAMES latin1", "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME)",
+			"ALTER TABLE t TTL = created + INTERVAL 10 HOUR")
 		t.wantPolicy("t", hourly)
 		c.run("PREPARE s FROM 'ALTER TABLE t REMOVE TTL'", "USE "+home)
 		c.refused(1615, "EXECUTE s")

@@ -22,8 +22,9 @@ type change struct {
 	idly   func() error // how it is let through then; nil: as it is
 }
 
-// carry stops the policies, forwards the DDL and commits what the policies are then. Between the first and the last
-// step no catalog lock is held, however long the DDL runs, and no row is deleted under the old rule.
+// carry stops the policies, forwards the DDL and commits what the policies are then. Between the
+// first and the last step no catalog lock is held, however long the DDL runs, and no row is deleted
+// under the old rule.
 //
 //	              ┌─ fails ───────► nothing has happened, the client is told so
 //	end of the    │          ┌─ error ─► the old rules again ──────────────────► the server's error
@@ -34,6 +35,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.endTransaction(); err != nil {
 		return err
 	}
+
 	staged, err := t.stage(ctx, c)
 	if err != nil {
 		return declaredWithout(err)
@@ -41,6 +43,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.passed(stopped); err != nil {
 		return err
 	}
+
 	if idle, err := c.idle(); err != nil {
 		return err
 	} else if idle {
@@ -50,6 +53,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 		}
 		return t.pass()
 	}
+
 	h, err := t.hold()
 	if err != nil {
 		return err // nobody knows what the server has done: the sweep looks when this connection is gone
@@ -61,11 +65,15 @@ func (t *turn) carry(ctx context.Context, c change) error {
 	if err := t.passed(carried); err != nil {
 		return err
 	}
+
 	if err := t.commit(ctx, staged); err != nil {
 		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
-			return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
-				err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES"}
+			return &wire.Error{
+				Code: ddl.CodeUnknownError, State: "HY000",
+				Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
+					err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES",
+			}
 		}
 		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
 	} else {
@@ -76,9 +84,11 @@ func (t *turn) carry(ctx context.Context, c change) error {
 			t.noteIntents(ctx, c.intents)
 		}
 	}
+
 	if err := t.passed(committed); err != nil {
 		return err
 	}
+
 	return t.send(h)
 }
 
@@ -102,9 +112,10 @@ func (t *turn) passed(s step) error {
 	return nil
 }
 
-// stage stops the policies. When that takes long it may be a global read lock that the catalog waits for, and the DDL would, too: if
-// that is the client's own the server says so, and its word counts. A DDL whose policy is known and cannot be stopped is
-// refused: the old rule must not meet the new table.
+// stage stops the policies. When that takes long it may be a global read lock that the catalog
+// waits for, and the DDL would, too: if that is the client's own the server says so, and its word
+// counts. A DDL whose policy is known and cannot be stopped is refused: the old rule must not meet
+// the new table.
 func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	if c.declares {
 		return t.stageWithin(ctx, c, catalogWait)
@@ -112,6 +123,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	if staged, err := t.stageWithin(ctx, c, lockedWait); err == nil {
 		return staged, nil
 	}
+
 	for _, i := range c.intents {
 		spelled, err := t.spelledTable(i.Table)
 		if err != nil {
@@ -121,6 +133,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 			return nil, err
 		}
 	}
+
 	return t.stageWithin(ctx, c, catalogWait)
 }
 
@@ -139,28 +152,34 @@ func (t *turn) stageWithin(ctx context.Context, c change, patience time.Duration
 		if staged, err = t.Store.Stage(ctx, t.client(), c.intents); !inTheWay(err) {
 			return err
 		}
+
 		if idle, failed := c.idle(); failed != nil {
 			return failed
 		} else if idle {
 			staged = &catalog.Staged{}
 			return nil
 		}
+
 		return err
 	})
 	return staged, err
 }
 
-// insist tries a change of the catalog for a while as long as another statement is changing the table.
+// insist tries a change of the catalog for a while as long as another statement is changing the
+// table.
 func insist(ctx context.Context, patience time.Duration, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
+
 	for {
 		err := change(ctx)
 		if !inTheWay(err) {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return err

@@ -9,10 +9,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// A statement comes in the client's character set. Which table a name means is decided by the server's tables of that set,
-// and ours may differ from them in single characters, or know nothing of the set. So wherever bytes beyond ASCII count, in
-// a name that we have read or in one that we write, the server is asked what they mean to it. Another table is never acted on;
-// at worst a statement is refused which SET NAMES utf8mb4 makes possible.
+// A statement comes in the client's character set. Which table a name means is decided by the
+// server's tables of that set, and ours may differ from them in single characters, or know nothing
+// of the set. So wherever bytes beyond ASCII count, in a name that we have read or in one that we
+// write, the server is asked what they mean to it. Another table is never acted on; at worst a
+// statement is refused which SET NAMES utf8mb4 makes possible.
 
 // agree makes sure that the server reads the names of a statement as we do, if it concerns us.
 func (t *turn) agree(st *ddl.Statement) error {
@@ -32,9 +33,11 @@ func (t *turn) agreeOn(spellings ...string) error {
 			questions = append(questions, "_"+charset+" X'"+hex.EncodeToString([]byte(s))+"'")
 		}
 	}
+
 	if len(unsure) == 0 {
 		return nil
 	}
+
 	values, err := t.x.AskValues(selectValues(questions...))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return illegible("character_set_client", charset)
@@ -45,12 +48,14 @@ func (t *turn) agreeOn(spellings ...string) error {
 	if t.agreed == nil {
 		t.agreed = map[string]bool{}
 	}
+
 	for i, s := range unsure {
 		if values[i] != ddl.Decode(s, charset) || !ddl.Nameable(values[i]) {
 			return illegible("character_set_client", charset)
 		}
 		t.agreed[s] = true
 	}
+
 	return nil
 }
 
@@ -63,15 +68,16 @@ func (t *turn) spelled(text string) (string, error) {
 	return s, t.agreeOn(s)
 }
 
-// spelledName writes the table that a name means for a question on the client's connection: as it was understood, never as it was
-// written, and with its schema.
+// spelledName writes the table that a name means for a question on the client's connection: as it
+// was understood, never as it was written, and with its schema.
 func (t *turn) spelledName(name ddl.Name) (string, error) {
 	table, _ := t.table(name)
 	return t.spelledTable(table)
 }
 
-// spelledTable does the same for a table of the catalog. Only a current schema that the client's character set has no letters for is left to
-// the server; without a schema it says that none is chosen.
+// spelledTable does the same for a table of the catalog. Only a current schema that the client's
+// character set has no letters for is left to the server; without a schema it says that none is
+// chosen.
 func (t *turn) spelledTable(table catalog.Table) (string, error) {
 	if table.Schema == t.current && !ddl.Spells(table.Schema, t.mode.Charset) {
 		table.Schema = ""
@@ -80,5 +86,6 @@ func (t *turn) spelledTable(table catalog.Table) (string, error) {
 }
 
 func illegible(variable, charset string) error {
-	return refuse("ttlproxy: nothing was done, because names cannot be told for certain with %s = %s: SET NAMES utf8mb4, then try again", variable, charset)
+	return refuse("ttlproxy: nothing was done, because names cannot be told for certain with %s = %s: SET NAMES "+
+		"utf8mb4, then try again", variable, charset)
 }

@@ -16,14 +16,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// In whatever character set a name comes, we read it as the server does, or not at all. Every set of the server is tried, with names
-// of every byte and of many pairs; what the server makes of them is what it calls a column of that name.
+// In whatever character set a name comes, we read it as the server does, or not at all. Every set
+// of the server is tried, with names of every byte and of many pairs; what the server makes of them
+// is what it calls a column of that name.
 func TestNamesInEveryCharacterSet(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		address, _ := proxyFor(t, s.Addr(), Config{}, saysHowItReads)
 		c := s.Config(s.Database(t))
 		c.Addr = address
+
 		conn, err := mysqltest.Open(t, c).Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -34,15 +36,18 @@ func TestNamesInEveryCharacterSet(t *testing.T) {
 			if _, err := conn.ExecContext(t.Context(), "SET character_set_client = "+charset); err != nil {
 				continue // nothing can be said in it
 			}
+
 			understood := 0
 			for _, spelling := range spellings() {
 				means, ok := columnCalled(t, conn, spelling)
 				if !ok {
 					continue // no name
 				}
+
 				read, err := readingOf(t, conn, charset, spelling)
 				switch refused, _ := errors.AsType[*mysql.MySQLError](err); {
-				case refused != nil && refused.Number == ddl.CodeUnknownError && strings.Contains(refused.Message, "SET NAMES utf8mb4"):
+				case refused != nil && refused.Number == ddl.CodeUnknownError &&
+					strings.Contains(refused.Message, "SET NAMES utf8mb4"):
 				case err != nil:
 					t.Errorf("%s, %x: %v", charset, spelling, err)
 				case read != means:
@@ -51,6 +56,7 @@ func TestNamesInEveryCharacterSet(t *testing.T) {
 					understood++
 				}
 			}
+
 			if understood < 100 && charset != "swe7" {
 				t.Errorf("%s: only %d names are understood", charset, understood)
 			}
@@ -66,11 +72,13 @@ func saysHowItReads(_ context.Context, x *exchange) error {
 	if err := t.agree(st); err != nil {
 		return err
 	}
+
 	name := st.Action.(*ddl.TruncateTable).Table
 	asked, err := t.spelledName(name)
 	if err != nil {
 		return err
 	}
+
 	r, err := x.Ask("SELECT 1 AS " + strings.TrimPrefix(asked, "`s`."))
 	if err != nil {
 		return err
@@ -78,11 +86,13 @@ func saysHowItReads(_ context.Context, x *exchange) error {
 	if called := r.Columns[0].Name; called != name.Table {
 		return fmt.Errorf("asked for %q, meant %q", called, name.Table)
 	}
+
 	_, err = x.Forward("SELECT " + literal(name.Table))
 	return err
 }
 
-// spellings are names of every byte, alone and behind a letter, and of pairs from all corners of the sets of several bytes.
+// spellings are names of every byte, alone and behind a letter, and of pairs from all corners of
+// the sets of several bytes.
 func spellings() (list []string) {
 	for b := range 256 {
 		if b == '`' || b == 0 {
@@ -100,11 +110,13 @@ func spellings() (list []string) {
 
 func charsets(t *testing.T, s *mysqltest.Server) (names []string) {
 	t.Helper()
-	rows, err := s.Open(t, "").QueryContext(t.Context(), "SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS")
+	rows, err := s.Open(t, "").QueryContext(t.Context(),
+		"SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
@@ -112,9 +124,11 @@ func charsets(t *testing.T, s *mysqltest.Server) (names []string) {
 		}
 		names = append(names, name)
 	}
+
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	return names
 }
 
@@ -140,11 +154,12 @@ func readingOf(t *testing.T, conn *sql.Conn, charset, spelling string) (name str
 // Where our reading of a set would be another one than the server's, another table got the policy.
 func TestStatementsInOddCharacterSets(t *testing.T) {
 	onStage(t, func(t *theatre) {
-		t.exec("CREATE TABLE `a@b` (id INT PRIMARY KEY, created DATETIME)", "CREATE TABLE `t\u00e4` (id INT PRIMARY KEY, created DATETIME)")
+		t.exec("CREATE TABLE `a@b` (id INT PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE `t\u00e4` (id INT PRIMARY KEY, created DATETIME)")
 		c := t.session(t.server.Config(t.schema))
 		for charset, names := range map[string][]string{
-			"swe7": {"`a@b`"}, "hp8": {"`t\xc3\xa4`"}, "geostd8": {"`t\xc3\xa4`"}, "keybcs2": {"`t\xc3\xa4`"}, "macce": {"`t\xc3\xa4`"},
-			"utf8mb4": {"`t\xe4`"},
+			"swe7": {"`a@b`"}, "hp8": {"`t\xc3\xa4`"}, "geostd8": {"`t\xc3\xa4`"}, "keybcs2": {"`t\xc3\xa4`"},
+			"macce": {"`t\xc3\xa4`"}, "utf8mb4": {"`t\xe4`"},
 		} {
 			for _, name := range names {
 				for _, statement := range []string{
@@ -154,17 +169,20 @@ func TestStatementsInOddCharacterSets(t *testing.T) {
 				} {
 					c.run("SET character_set_client = " + charset)
 					err := c.try(statement)
-					if e, ok := errors.AsType[*mysql.MySQLError](err); !ok || e.Number != ddl.CodeUnknownError || !strings.Contains(e.Message, "SET NAMES utf8mb4") {
+					if e, ok := errors.AsType[*mysql.MySQLError](err); !ok || e.Number != ddl.CodeUnknownError ||
+						!strings.Contains(e.Message, "SET NAMES utf8mb4") {
 						t.Errorf("%s: %s: got %v", charset, statement, err)
 					}
 				}
 			}
 		}
+
 		c.run("SET character_set_client = latin1", "ALTER TABLE `t\xe4` TTL = created + INTERVAL 10 HOUR")
 		policies, err := t.store.Policies(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		other := func(p catalog.Policy) bool { return p.Table.Name != "t\u00e4" }
 		if len(policies) != 1 || slices.ContainsFunc(policies, other) {
 			t.Errorf("got policies %v", policies)

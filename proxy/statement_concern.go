@@ -21,9 +21,10 @@ const (
 	ours              // it holds a clause, or is a statement of ours
 )
 
-// concerned is the second test, of a text that may be ours. Only one that passes it may bring a question to its own
-// connection, since that changes what FOUND_ROWS() and the like say there. So it does without the session's
-// settings, and errs towards true. An error says that the catalog cannot be asked.
+// concerned is the second test, of a text that may be ours. Only one that passes it may bring a
+// question to its own connection, since that changes what FOUND_ROWS() and the like say there. So
+// it does without the session's settings, and errs towards true. An error says that the catalog
+// cannot be asked.
 func (h *statements) concerned(ctx context.Context, x *exchange, text string) (bool, error) {
 	c := concernOf(text, x)
 	if c == noConcern {
@@ -57,6 +58,7 @@ func concernOf(text string, x *exchange) concern {
 	if len(modes) > manyReadings {
 		return ours // the session says which of them is right
 	}
+
 	for _, mode := range modes {
 		for _, st := range ddl.Parse(text, mode) {
 			if most = max(most, concernOfOne(st, x)); most == ours {
@@ -64,11 +66,12 @@ func concernOf(text string, x *exchange) concern {
 			}
 		}
 	}
+
 	return most
 }
 
-// readings are the modes in which a text may read differently: most texts hold nothing that a setting could change. Of more than
-// manyReadings there need not be all.
+// readings are the modes in which a text may read differently: most texts hold nothing that a
+// setting could change. Of more than manyReadings there need not be all.
 func readings(text string, mariaDB bool) []ddl.Mode {
 	modes := []ddl.Mode{{MariaDB: mariaDB}}
 	also := func(change func(*ddl.Mode)) {
@@ -77,12 +80,14 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 			modes = append(modes, m)
 		}
 	}
+
 	if strings.Contains(text, `"`) {
 		also(func(m *ddl.Mode) { m.ANSIQuotes = true })
 	}
 	if strings.Contains(text, `\`) {
 		also(func(m *ddl.Mode) { m.NoBackslashEscapes = true })
 	}
+
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		several := modes
 		for _, charset := range []string{"gbk", "sjis", "big5"} {
@@ -92,6 +97,7 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 			}
 		}
 	}
+
 	several := modes
 	for _, version := range versions(text) {
 		if len(modes) > manyReadings {
@@ -102,27 +108,31 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 			modes = append(modes, m)
 		}
 	}
+
 	return modes
 }
 
 // versioned matches the head of a comment for servers from a version on.
 var versioned = regexp.MustCompile(`/\*M?!(\d{5})(\d?)`)
 
-// versions are those that the server could have as far as it matters to the comments in a text, besides one that runs all of
-// them: each that is named, and the one before them all.
+// versions are those that the server could have as far as it matters to the comments in a text,
+// besides one that runs all of them: each that is named, and the one before them all.
 func versions(text string) []int {
 	if !strings.Contains(text, "!") {
 		return nil
 	}
+
 	var found []int
 	for _, m := range versioned.FindAllStringSubmatch(text, -1) {
 		five, _ := strconv.Atoi(m[1])
 		six, _ := strconv.Atoi(m[1] + m[2])
 		found = append(found, five, six)
 	}
+
 	if len(found) == 0 {
 		return nil
 	}
+
 	slices.Sort(found)
 	return append(slices.Compact(found), 1)
 }
@@ -131,6 +141,7 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 	if st.Err != nil || st.Clause() != nil {
 		return ours
 	}
+
 	switch a := st.Action.(type) {
 	case nil:
 		return noConcern
@@ -165,10 +176,12 @@ func concernOfOne(st *ddl.Statement, x *exchange) concern {
 			return noConcern
 		}
 	}
+
 	return ours
 }
 
-// concernOfDynamic looks into a statement that holds another. What a text that is computed says, only the session knows.
+// concernOfDynamic looks into a statement that holds another. What a text that is computed says,
+// only the session knows.
 func concernOfDynamic(d ddl.Dynamic, x *exchange) concern {
 	switch {
 	case d.Expression != "":

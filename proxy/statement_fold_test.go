@@ -9,8 +9,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// Servers that fold names know fewer pairs of letters than Unicode does by now: Ɂ and ɂ are two schemas to them. A policy belongs to the
-// one that the statement names, and has the very name that the server stores.
+// Servers that fold names know fewer pairs of letters than Unicode does by now: Ɂ and ɂ are two
+// schemas to them. A policy belongs to the one that the statement names, and has the very name that
+// the server stores.
 func TestNamesAreFoldedAsTheServerDoes(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -25,16 +26,22 @@ func TestNamesAreFoldedAsTheServerDoes(t *testing.T) {
 func (t *theatre) isNotTheOther() {
 	t.Helper()
 	t.exec("CREATE DATABASE `aɂ`", "CREATE TABLE `aɂ`.t (id INT PRIMARY KEY, created DATETIME)", "CREATE DATABASE `aɁ`",
-		"CREATE TABLE `aɁ`.t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY", "CREATE TABLE `aɂ`.RUN LIKE `aɁ`.T")
+		"CREATE TABLE `aɁ`.t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY",
+		"CREATE TABLE `aɂ`.RUN LIKE `aɁ`.T")
 	db := t.open(t.server.Account(t.T, "folded", "ALL ON `aɁ`.*"))
-	for _, s := range []string{"ALTER TABLE `aɁ`.T TTL = created + INTERVAL 2 DAY", "ALTER TABLE `aɁ`.t REMOVE TTL", "ALTER TABLE `aɁ`.t TTL = created + INTERVAL 3 DAY"} {
+	for _, s := range []string{
+		"ALTER TABLE `aɁ`.T TTL = created + INTERVAL 2 DAY", "ALTER TABLE `aɁ`.t REMOVE TTL",
+		"ALTER TABLE `aɁ`.t TTL = created + INTERVAL 3 DAY",
+	} {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
+
 	if got := t.policies(); !slices.Equal(got, []string{"`aɁ`.`t`", "`aɂ`.`run`"}) {
 		t.Errorf("policies of %q, want those that were declared", got)
 	}
+
 	t.exec("DROP DATABASE `aɂ`", "DROP DATABASE `aɁ`")
 	if got := t.policies(); len(got) > 0 {
 		t.Errorf("policies of %q, whose schemas are gone", got)
@@ -50,15 +57,20 @@ func (t *theatre) storesWhatTheServerStores() {
 			letters = append(letters, string(r))
 		}
 	}
+
 	for name := range slices.Chunk(letters, 40) { // a file's name has 255 bytes, and a letter up to five
-		t.exec("CREATE TABLE `" + strings.Join(name, "") + "` (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
+		t.exec("CREATE TABLE `" + strings.Join(name, "") +
+			"` (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
 	}
+
 	var want []string
-	rows, err := t.direct.QueryContext(t.Context(), "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
+	rows, err := t.direct.QueryContext(t.Context(),
+		"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
@@ -66,6 +78,7 @@ func (t *theatre) storesWhatTheServerStores() {
 		}
 		want = append(want, "`"+t.schema+"`.`"+name+"`")
 	}
+
 	slices.Sort(want)
 	if got := t.policies(); rows.Err() != nil || !slices.Equal(got, want) {
 		t.Errorf("policies of %q, tables %q, %v", got, want, rows.Err())
@@ -90,7 +103,8 @@ func (t *theatre) policies() []string {
 // The same letters in columns of one table: the TTL is on the very one.
 func TestTheVeryColumn(t *testing.T) {
 	onStage(t, func(t *theatre) {
-		t.exec("CREATE TABLE two (id INT PRIMARY KEY, `tɂ` TIMESTAMP NULL, `tɁ` DATETIME)", "ALTER TABLE two TTL = `tɁ` + INTERVAL 1 DAY TTL_TIME_ZONE = '+09:00'",
+		t.exec("CREATE TABLE two (id INT PRIMARY KEY, `tɂ` TIMESTAMP NULL, `tɁ` DATETIME)",
+			"ALTER TABLE two TTL = `tɁ` + INTERVAL 1 DAY TTL_TIME_ZONE = '+09:00'",
 			"CREATE TABLE more (id INT PRIMARY KEY, `tɂ` TIMESTAMP NULL, `tɁ` DATETIME) TTL = `tɁ` + INTERVAL 1 DAY")
 		t.wantPolicy("two", "armed tɁ 1 DAY 24h")
 		t.wantPolicy("more", "armed tɁ 1 DAY 24h")

@@ -7,8 +7,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE, OPTIMIZE, REPAIR, CREATE and DROP INDEX.
-func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, of func(table string) right, names ...ddl.Name) error {
+// follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE,
+// OPTIMIZE, REPAIR, CREATE and DROP INDEX.
+func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, of func(table string) right,
+	names ...ddl.Name,
+) error {
 	var intents []catalog.Intent
 	for _, name := range names {
 		p, err := t.policyBelow(ctx, name)
@@ -19,12 +22,14 @@ func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, of func(tabl
 			intents = append(intents, catalog.Intent{Kind: kind, Table: p.Table})
 		}
 	}
+
 	if len(intents) == 0 {
 		return t.pass()
 	}
 	if err := t.needsForEach(of, names...); err != nil {
 		return err
 	}
+
 	return t.carry(ctx, change{partly: true, intents: intents})
 }
 
@@ -40,17 +45,21 @@ func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
 func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	asking, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
+
 	policies, err := t.Store.PoliciesIn(asking, a.Schema)
 	if err != nil {
 		return t.withoutCatalog(ctx, unavailable(err))
 	}
+
 	var intents []catalog.Intent
 	for _, p := range policies {
 		intents = append(intents, catalog.Intent{Kind: catalog.IntentDrop, Table: p.Table})
 	}
+
 	if len(intents) == 0 {
 		return t.pass()
 	}
+
 	needed, err := t.toDropDatabase(a.Schema)
 	if err == nil {
 		err = t.needsNow(needed)
@@ -61,11 +70,12 @@ func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	if err != nil {
 		return err
 	}
+
 	return t.carry(ctx, change{partly: true, intents: intents})
 }
 
-// policyBelow returns the policy of the table that a name stands for, which is none when a temporary table hides it, or
-// when the server will refuse the statement anyway.
+// policyBelow returns the policy of the table that a name stands for, which is none when a
+// temporary table hides it, or when the server will refuse the statement anyway.
 func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
 	p, err := t.policy(ctx, name)
 	if p == nil || err != nil {
@@ -78,9 +88,10 @@ func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy,
 	return p, nil
 }
 
-// rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that ends an online schema
-// change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the copy's sleeps on with the table that leaves.
-// Temporary tables that hide others have no part in it.
+// rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that
+// ends an online schema change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the
+// copy's sleeps on with the table that leaves. Temporary tables that hide others have no part in
+// it.
 func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	var intents []catalog.Intent
 	var moves []passage
@@ -91,10 +102,12 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 		if !ok1 || !ok2 {
 			return t.pass() // the server says that no schema is chosen
 		}
+
 		p, err := t.policy(ctx, pair.From)
 		if err != nil {
 			return t.withoutCatalog(ctx, err)
 		}
+
 		if p != nil {
 			what, err := t.resolve(pair.From)
 			if err != nil {
@@ -103,11 +116,17 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 			if what == temporary {
 				continue
 			}
+
 			met = true
 		}
+
 		moves = append(moves, passage{pair, from, to, p})
-		intents = append(intents, catalog.Intent{Kind: catalog.IntentRename, Table: from, To: &to, Dormant: isGhost(to)})
+		intents = append(intents, catalog.Intent{
+			Kind: catalog.IntentRename, Table: from, To: &to,
+			Dormant: isGhost(to),
+		})
 	}
+
 	if !met {
 		return t.pass()
 	}
@@ -117,5 +136,6 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	if err := t.mayMoveAll(moves); err != nil {
 		return err
 	}
+
 	return t.carry(ctx, change{partly: true, intents: intents})
 }

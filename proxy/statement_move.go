@@ -16,8 +16,9 @@ type passage struct {
 	policy   *catalog.Policy
 }
 
-// asleep reports whether the policy deletes nothing under its new name either, unless somebody with the right to delete wakes it: online
-// schema changes end in such moves, and have no second to lose.
+// asleep reports whether the policy deletes nothing under its new name either, unless somebody with
+// the right to delete wakes it: online schema changes end in such moves, and have no second to
+// lose.
 func (m passage) asleep() bool {
 	return m.from.Schema == m.to.Schema && (isGhost(m.to) || m.policy != nil && m.policy.State == catalog.PolicyDormant)
 }
@@ -38,12 +39,14 @@ func (t *turn) mayMoveAll(moves []passage) error {
 	return nil
 }
 
-// mayMove checks that a policy comes to no name from which the client could not delete by itself: to create a table there with this policy
-// would be refused. Only within a schema those who may delete from neither name may move what others have declared.
+// mayMove checks that a policy comes to no name from which the client could not delete by itself:
+// to create a table there with this policy would be refused. Only within a schema those who may
+// delete from neither name may move what others have declared.
 func (t *turn) mayMove(m passage) error {
 	if m.asleep() {
 		return nil
 	}
+
 	what, err := t.resolve(m.To)
 	switch {
 	case err != nil:
@@ -56,6 +59,7 @@ func (t *turn) mayMove(m passage) error {
 	if !refusedWith(denied, ddl.CodeTableDenied) {
 		return denied
 	}
+
 	if m.from.Schema == m.to.Schema {
 		if err := t.mayDeleteNow(m.From); err != nil {
 			if refusedWith(err, ddl.CodeTableDenied) {
@@ -64,12 +68,18 @@ func (t *turn) mayMove(m passage) error {
 			return err
 		}
 	}
+
 	why, _ := errors.AsType[*wire.Error](denied)
-	return &wire.Error{Code: ddl.CodeTableDenied, State: "42000", Message: "ttlproxy: nothing was renamed, because the TTL of " + m.from.String() +
-		" would delete from " + m.to.String() + ", and you may not: " + why.Message + "; ALTER TABLE … REMOVE TTL first"}
+	return &wire.Error{
+		Code: ddl.CodeTableDenied, State: "42000",
+		Message: "ttlproxy: nothing was renamed, because the TTL of " + m.from.String() +
+			" would delete from " + m.to.String() + ", and you may not: " + why.Message +
+			"; ALTER TABLE … REMOVE TTL first",
+	}
 }
 
-// mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the lock is waited for.
+// mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the
+// lock is waited for.
 func (t *turn) mayDeleteNow(name ddl.Name) error {
 	err := briefly(t.x, func() error { return t.mayDelete(name, "") })
 	if refusedWith(err, ddl.CodeLockWait) {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A policy comes by no RENAME to a name at which its owner could not have declared it: whoever may create tables and insert, but not delete,
-// cannot have the service account delete what others insert there.
+// A policy comes by no RENAME to a name at which its owner could not have declared it: whoever may
+// create tables and insert, but not delete, cannot have the service account delete what others
+// insert there.
 func TestPolicyMovesOnlyWhereItsOwnerMayDelete(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		log := t.server.Database(t.T)
@@ -17,15 +18,18 @@ func TestPolicyMovesOnlyWhereItsOwnerMayDelete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var names []string
 			for _, p := range all {
 				names = append(names, p.Table.Schema+"."+p.Table.Name)
 			}
+
 			return strings.Join(names, " ")
 		}
 
 		c := t.client("mover", log, "ALL ON "+from+".*", "SELECT, CREATE, INSERT, CREATE TEMPORARY TABLES ON #.*")
 		c.run(made)
+
 		for _, statement := range []string{
 			"RENAME TABLE $.t TO #.inbox",
 			"RENAME TABLE $.t TO $.u, $.u TO #.inbox",
@@ -38,6 +42,7 @@ func TestPolicyMovesOnlyWhereItsOwnerMayDelete(t *testing.T) {
 				t.Errorf("%s: policies are %q, want %q", statement, got, want)
 			}
 		}
+
 		c.run("CREATE TEMPORARY TABLE " + log + ".inbox (id INT)")
 		c.refused(8151, "RENAME TABLE "+from+".t TO "+log+".inbox")
 		c.run("DROP TEMPORARY TABLE "+log+".inbox",
@@ -49,8 +54,8 @@ func TestPolicyMovesOnlyWhereItsOwnerMayDelete(t *testing.T) {
 	})
 }
 
-// Within a schema, rights on single tables decide alike. Whoever may delete from none moves what others have declared, as do those who
-// keep the tables of a schema without touching their rows.
+// Within a schema, rights on single tables decide alike. Whoever may delete from none moves what
+// others have declared, as do those who keep the tables of a schema without touching their rows.
 func TestPolicyMovesWithinItsSchema(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		const table = " (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR"

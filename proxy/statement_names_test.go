@@ -56,6 +56,7 @@ func (t *theatre) standing(table string) string {
 	if line == "" {
 		return ""
 	}
+
 	p := t.found(table)
 	if p.Paused.Paused {
 		line += " paused"
@@ -66,6 +67,7 @@ func (t *theatre) standing(table string) string {
 	if p.Approved() {
 		line += " approved"
 	}
+
 	return line
 }
 
@@ -85,8 +87,9 @@ func (t *theatre) wantStanding(when, table, want string) {
 	}
 }
 
-// TestTheNameDecides changes a policy while its table is being copied by each tool, with and without a new name for its column. The
-// cut-over takes nothing of that back, and no other table wakes.
+// TestTheNameDecides changes a policy while its table is being copied by each tool, with and
+// without a new name for its column. The cut-over takes nothing of that back, and no other table
+// wakes.
 func TestTheNameDecides(t *testing.T) {
 	const table = " (id INT PRIMARY KEY, created DATETIME) "
 	changes := []struct {
@@ -99,7 +102,10 @@ func TestTheNameDecides(t *testing.T) {
 		{name: "nothing", want: "armed %s 10 DAY 24h"},
 		{name: "REMOVE TTL", during: "ALTER TABLE t REMOVE TTL"},
 		{name: "REMOVE TTL beside something else", during: "ALTER TABLE t REMOVE TTL, COMMENT 'x'"},
-		{name: "a longer interval", during: "ALTER TABLE t TTL = created + INTERVAL 90 DAY", want: "armed %s 90 DAY 24h"},
+		{
+			name: "a longer interval", during: "ALTER TABLE t TTL = created + INTERVAL 90 DAY",
+			want: "armed %s 90 DAY 24h",
+		},
 		{name: "TTL_ENABLE='OFF'", during: "ALTER TABLE t TTL_ENABLE='OFF'", want: "armed %s 10 DAY off 24h"},
 		{name: "PAUSE", during: "PAUSE TTL FOR t", want: "armed %s 10 DAY 24h paused"},
 		{name: "PAUSE before the copy", before: []string{"PAUSE TTL FOR t"}, want: "armed %s 10 DAY 24h paused"},
@@ -108,6 +114,7 @@ func TestTheNameDecides(t *testing.T) {
 			before: []string{"SET foreign_key_checks=1"}, want: "armed %s 10 DAY 24h held",
 		},
 	}
+
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
 		for i, c := range schemaChanges {
@@ -116,17 +123,21 @@ func TestTheNameDecides(t *testing.T) {
 					if i > 0 && (i+j+k)%3 != 0 {
 						continue // the first tool takes them all, the others in turns
 					}
+
 					when := strings.TrimSpace(c.tool + ", " + ch.name + " " + rename)
 					if ch.create != "" {
 						t.exec("SET foreign_key_checks=0")
 					}
+
 					t.exec("CREATE TABLE t" + table + cmp.Or(ch.create, "TTL = created + INTERVAL 10 DAY"))
 					id := t.found("t").ID
 					t.exec(ch.before...)
 					c.copy(t, rename)
+
 					if ch.during != "" {
 						t.exec(ch.during)
 					}
+
 					c.cutOver(t)
 
 					want := ch.want
@@ -136,6 +147,7 @@ func TestTheNameDecides(t *testing.T) {
 							t.Errorf("%s: the name has policy %d now, want %d", when, got, id)
 						}
 					}
+
 					t.wantStanding(when, "t", want)
 					t.exec("RENAME TABLE " + c.old + " TO t_backup")
 					t.wantAsleepBut(when, "t")
@@ -175,12 +187,14 @@ func TestSleepersStayAsleep(t *testing.T) {
 				}
 			}
 		}
+
 		warned := func(want string) {
 			t.Helper()
 			if got := strings.Join(rows(t.T, t.db, "SHOW WARNINGS"), "\n"); !strings.Contains(got, want) {
 				t.Errorf("got warnings %s, want %q", got, want)
 			}
 		}
+
 		t.exec("CREATE TABLE _t_new" + dated + " TTL = created + INTERVAL 10 DAY")
 		warned("deletes nothing until ALTER TABLE … TTL_ENABLE='ON'")
 		t.wantStanding("a copy's name", "_t_new", dormant)
@@ -195,11 +209,13 @@ func TestSleepersStayAsleep(t *testing.T) {
 		warned("the table has left the name")
 		t.exec("RENAME TABLE _t_old TO t")
 		t.wantStanding("home again", "t", armed+" paused")
-		t.exec("RESUME TTL FOR t", "RENAME TABLE t TO _t_old", "RENAME TABLE _t_old TO t_backup", "RENAME TABLE t_backup TO _t_old", "ALTER TABLE _t_old RENAME u")
+		t.exec("RESUME TTL FOR t", "RENAME TABLE t TO _t_old", "RENAME TABLE _t_old TO t_backup",
+			"RENAME TABLE t_backup TO _t_old", "ALTER TABLE _t_old RENAME u")
 		t.wantStanding("another name", "u", dormant)
 
 		// A swap is taken back: the column, too, is the one that it was.
-		t.exec("RENAME TABLE u TO t", "ALTER TABLE t TTL_ENABLE='ON'", "CREATE TABLE _t_gho LIKE t", "ALTER TABLE _t_gho CHANGE created made DATETIME, CHANGE updated created DATETIME",
+		t.exec("RENAME TABLE u TO t", "ALTER TABLE t TTL_ENABLE='ON'", "CREATE TABLE _t_gho LIKE t",
+			"ALTER TABLE _t_gho CHANGE created made DATETIME, CHANGE updated created DATETIME",
 			"RENAME TABLE t TO _t_del, _t_gho TO t")
 		t.wantStanding("swapped", "t", "armed made 10 DAY 24h")
 		t.wantStanding("swapped", "_t_del", dormant)
@@ -221,22 +237,27 @@ func TestSleepersStayAsleep(t *testing.T) {
 		t.exec("ALTER TABLE t TTL_ENABLE='ON'", "DROP TABLE _t_del")
 
 		// What is said while the table is copied counts, also of the column.
-		t.exec("CREATE TABLE _t_gho LIKE t", "ALTER TABLE t TTL = updated + INTERVAL 10 DAY", "RENAME TABLE t TO _t_del, _t_gho TO t")
+		t.exec("CREATE TABLE _t_gho LIKE t", "ALTER TABLE t TTL = updated + INTERVAL 10 DAY",
+			"RENAME TABLE t TO _t_del, _t_gho TO t")
 		warned("was changed from created to updated")
 		t.wantStanding("another column", "t", "disarmed updated 10 DAY 24h")
 		t.exec("ALTER TABLE t TTL = created + INTERVAL 10 DAY", "DROP TABLE _t_del")
 
-		// A table that is nobody's copy is taken if its column is the same, but not under the old approval.
+		// A table that is nobody's copy is taken if its column is the same, but not under the old
+		// approval.
 		t.exec("CREATE TABLE lhmn_x" + dated + " TTL = created + INTERVAL 2 DAY")
 		p := t.found("t")
 		if err := t.store.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		t.wantStanding("before", "t", armed+" approved")
 		t.exec("RENAME TABLE t TO lhma_1_t, lhmn_x TO t")
 		warned("that of the copy was not taken over")
 		t.wantStanding("nobody's copy", "t", armed)
-		t.exec("DROP TABLE lhma_1_t", "CREATE TABLE lhmn_x (id INT PRIMARY KEY, created TIMESTAMP NULL) TTL = created + INTERVAL 2 DAY", "RENAME TABLE t TO lhma_1_t, lhmn_x TO t")
+		t.exec("DROP TABLE lhma_1_t",
+			"CREATE TABLE lhmn_x (id INT PRIMARY KEY, created TIMESTAMP NULL) TTL = created + INTERVAL 2 DAY",
+			"RENAME TABLE t TO lhma_1_t, lhmn_x TO t")
 		t.wantStanding("nobody's copy, of another type", "t", "disarmed created 10 DAY 24h")
 		t.exec("DROP TABLE lhma_1_t", "ALTER TABLE t TTL = created + INTERVAL 10 DAY")
 
@@ -246,8 +267,10 @@ func TestSleepersStayAsleep(t *testing.T) {
 		t.exec("ALTER TABLE _t_gho TTL_ENABLE='ON'")
 		t.wantStanding("woken under a copy's name", "_t_gho", "armed created 1 DAY 24h")
 
-		// A TTL that a tool is asked to remove is removed, and the old table does not bring it back.
-		t.exec("DROP TABLE _t_gho", "CREATE TABLE _t_gho LIKE t", "ALTER TABLE _t_gho REMOVE TTL", "RENAME TABLE t TO _t_del, _t_gho TO t")
+		// A TTL that a tool is asked to remove is removed, and the old table does not bring it
+		// back.
+		t.exec("DROP TABLE _t_gho", "CREATE TABLE _t_gho LIKE t", "ALTER TABLE _t_gho REMOVE TTL",
+			"RENAME TABLE t TO _t_del, _t_gho TO t")
 		t.wantStanding("removed on the copy", "t", "")
 		t.exec("RENAME TABLE t TO x, _t_del TO t")
 		t.wantStanding("removed on the copy, and the old table back", "t", dormant)
@@ -262,8 +285,8 @@ func TestSleepersStayAsleep(t *testing.T) {
 	})
 }
 
-// TestPausesAndHoldsStay swaps tables with policies of their own, and copies policies: what is paused or held stays so, by its table and
-// by its name.
+// TestPausesAndHoldsStay swaps tables with policies of their own, and copies policies: what is
+// paused or held stays so, by its table and by its name.
 func TestPausesAndHoldsStay(t *testing.T) {
 	const ten, one = "armed created 10 DAY 24h", "armed created 1 DAY 24h"
 	onStage(t, func(t *theatre) {
@@ -271,16 +294,20 @@ func TestPausesAndHoldsStay(t *testing.T) {
 		t.exec("CREATE TABLE a"+dated+" TTL = created + INTERVAL 10 DAY", "CREATE TABLE b LIKE a", "PAUSE TTL FOR a")
 		a, b := t.found("a").ID, t.found("b").ID
 		t.exec("RENAME TABLE a TO x, b TO a, x TO b")
-		if got := strings.Join(rows(t.T, t.db, "SHOW WARNINGS"), "\n"); !strings.Contains(got, "is paused, as that of") {
+
+		if got := strings.Join(rows(t.T, t.db, "SHOW WARNINGS"), "\n"); !strings.Contains(got,
+			"is paused, as that of") {
 			t.Errorf("got warnings %s, want one about the pause", got)
 		}
 		if t.found("a").ID != b || t.found("b").ID != a {
 			t.Errorf("got policies %d and %d, want each to go with its table", t.found("a").ID, t.found("b").ID)
 		}
+
 		t.wantStanding("swapped", "a", ten+" paused")
 		t.wantStanding("swapped", "b", ten+" paused")
 
-		t.exec("RESUME TTL FOR a", "RESUME TTL FOR b", "SET foreign_key_checks=0", "CREATE TABLE c"+dated+" /*T![ttl] TTL = created + INTERVAL 1 DAY */", "SET foreign_key_checks=1",
+		t.exec("RESUME TTL FOR a", "RESUME TTL FOR b", "SET foreign_key_checks=0",
+			"CREATE TABLE c"+dated+" /*T![ttl] TTL = created + INTERVAL 1 DAY */", "SET foreign_key_checks=1",
 			"RENAME TABLE c TO x, a TO c, x TO a")
 		t.wantStanding("swapped with one that is held", "a", one+" held")
 		t.wantStanding("swapped with one that is held", "c", ten+" held")
@@ -288,17 +315,21 @@ func TestPausesAndHoldsStay(t *testing.T) {
 		t.exec("PAUSE TTL FOR a UNTIL '2099-01-01'", "CREATE TABLE d LIKE a", "CREATE TABLE _e_new LIKE a")
 		t.wantStanding("LIKE", "d", one+" paused held")
 		t.wantStanding("LIKE", "_e_new", "dormant created 1 DAY 24h paused held")
+
 		if until := t.found("d").Paused.Until; until.Year() != 2099 {
 			t.Errorf("got a pause until %s, want that of the origin", until)
 		}
+
 		t.exec("ALTER TABLE b TTL_ENABLE='OFF'", "CREATE TABLE f LIKE b")
 		t.wantStanding("LIKE", "f", "armed created 10 DAY off 24h")
 		t.exec("CREATE TABLE g LIKE _e_new")
 		t.wantStanding("LIKE one that sleeps", "g", "dormant created 1 DAY 24h paused held")
+
 		if t.server.MariaDB() {
 			t.exec("CREATE OR REPLACE TABLE f LIKE a")
 			t.wantStanding("OR REPLACE", "f", one+" paused held")
 		}
+
 		t.exec("ALTER TABLE a RENAME h")
 		t.wantStanding("ALTER … RENAME", "h", one+" paused held")
 	})
@@ -311,12 +342,18 @@ func TestRenameThatDoesNothing(t *testing.T) {
 			t.fails(1064, "RENAME TABLE IF EXISTS x TO y")
 			return
 		}
-		t.exec("CREATE TABLE x"+dated+" TTL = created + INTERVAL 1 DAY", "CREATE TABLE y"+dated+" TTL = created + INTERVAL 90 DAY")
+
+		t.exec("CREATE TABLE x"+dated+" TTL = created + INTERVAL 1 DAY",
+			"CREATE TABLE y"+dated+" TTL = created + INTERVAL 90 DAY")
 		id := t.found("y").ID
 		if _, err := t.direct.ExecContext(t.Context(), "DROP TABLE x"); err != nil {
 			t.Fatal(err)
 		}
-		for _, statement := range []string{"RENAME TABLE IF EXISTS x TO y", "RENAME TABLE IF EXISTS x TO z", "ALTER TABLE IF EXISTS x RENAME z"} {
+
+		for _, statement := range []string{
+			"RENAME TABLE IF EXISTS x TO y", "RENAME TABLE IF EXISTS x TO z",
+			"ALTER TABLE IF EXISTS x RENAME z",
+		} {
 			t.exec(statement)
 			t.wantStanding(statement, "y", "armed created 90 DAY 24h")
 			t.wantStanding(statement, "x", "disarmed created 1 DAY 24h")

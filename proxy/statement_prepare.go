@@ -8,14 +8,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE does the rest.
+// deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE
+// does the rest.
 type deferred struct {
 	st *ddl.Statement
 	binding
 }
 
-// binding is how the session stood when a statement was prepared. To the schema of then the server binds its names, and
-// under the settings of then they were read.
+// binding is how the session stood when a statement was prepared. To the schema of then the server
+// binds its names, and under the settings of then they were read.
 type binding struct {
 	schema string
 	mode   ddl.Mode
@@ -23,12 +24,14 @@ type binding struct {
 
 func (s *situation) binding() binding { return binding{schema: s.schema, mode: s.mode} }
 
-// bound is the situation for a statement that was prepared under b: of now, but with the schema of then. A text that
-// would be read otherwise now is refused, since the server may read it again.
+// bound is the situation for a statement that was prepared under b: of now, but with the schema of
+// then. A text that would be read otherwise now is refused, since the server may read it again.
 func (s *situation) bound(b binding, x *exchange, st *ddl.Statement) (*situation, error) {
 	then, now := b.mode, s.mode
-	same := then.Charset == now.Charset && then.ANSIQuotes == now.ANSIQuotes && then.NoBackslashEscapes == now.NoBackslashEscapes
-	if !same && len(readings(st.Text(), x.MariaDB())) > 1 || s.current != b.schema && !ddl.Spells(b.schema, now.Charset) {
+	same := then.Charset == now.Charset && then.ANSIQuotes == now.ANSIQuotes &&
+		then.NoBackslashEscapes == now.NoBackslashEscapes
+	if !same && len(readings(st.Text(), x.MariaDB())) > 1 ||
+		s.current != b.schema && !ddl.Spells(b.schema, now.Charset) {
 		return nil, needsPrepare("character set or SQL mode")
 	}
 	bound := *s
@@ -38,7 +41,10 @@ func (s *situation) bound(b binding, x *exchange, st *ddl.Statement) (*situation
 
 // needsPrepare is ER_NEED_REPREPARE.
 func needsPrepare(setting string) error {
-	return &wire.Error{Code: ddl.CodeReprepare, State: "HY000", Message: "Prepared statement needs to be re-prepared: the session's " + setting + " was another one"}
+	return &wire.Error{
+		Code: ddl.CodeReprepare, State: "HY000",
+		Message: "Prepared statement needs to be re-prepared: the session's " + setting + " was another one",
+	}
 }
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
@@ -50,9 +56,11 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 		_, err := x.Pass()
 		return err
 	}
+
 	if err := x.s.memory.room(int64(st.Size())); err != nil {
 		return err
 	}
+
 	a := &admin{&turn{statements: h, x: x, st: st, situation: s, alone: true}}
 	if err := a.agree(st); err != nil {
 		return err
@@ -60,6 +68,7 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 	if done, err := a.answer(ctx, x, st); done || err != nil {
 		return err
 	}
+
 	_, err := x.Prepare(st.Forward(), &deferred{st: st, binding: s.binding()})
 	return err
 }
@@ -73,6 +82,7 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 		_, err := x.Pass()
 		return err
 	}
+
 	h.Store = h.Catalog()
 	if d, ok := x.Memo().(*deferred); ok && concernOfOne(d.st, x) == follows {
 		mentioned, err := h.mentioned(ctx, d.st.Text())
@@ -84,18 +94,24 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 			return err
 		}
 	}
+
 	s, err := readSituation(x)
 	if err != nil {
 		return err
 	}
+
 	switch m := x.Memo().(type) {
 	case refusedPrepare:
-		return &wire.Error{Code: ddl.CodeUnknownPrepared, State: "HY000", Message: "Unknown prepared statement handler (4294967295) given to EXECUTE"}
+		return &wire.Error{
+			Code: ddl.CodeUnknownPrepared, State: "HY000",
+			Message: "Unknown prepared statement handler (4294967295) given to EXECUTE",
+		}
 	case *deferred:
 		return m.run(ctx, h, x, s, m.st.Action)
 	case *adminMemo:
 		return m.run(ctx, h, x, s)
 	}
+
 	return errNotOurs
 }
 
@@ -109,11 +125,13 @@ func (d *deferred) run(ctx context.Context, h *statements, x *exchange, s *situa
 	return t.act(ctx, action)
 }
 
-// prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one fails.
+// prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one
+// fails.
 func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
 	if err := t.x.Forget(a.Name); err != nil {
 		return err
 	}
+
 	inner, err := t.inner(a.Dynamic)
 	if err != nil {
 		return err
@@ -125,8 +143,10 @@ func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
 	if _, warnings := actionOf(inner).(*ddl.ShowWarnings); inner == nil || warnings {
 		return t.pass() // EXECUTE asks the session first, so that warnings would be those of our question
 	}
+
 	t.x.naming = &naming{name: a.Name, mode: t.mode}
 	defer func() { t.x.naming = nil }()
+
 	return t.prepare(ctx, t.x, inner, t.situation)
 }
 
@@ -141,17 +161,19 @@ func (t *turn) immediate(ctx context.Context, a *ddl.Immediate) error {
 	case inner.Err != nil:
 		return refusal(inner.Err)
 	}
+
 	if err := t.agree(inner); err != nil {
 		return err
 	}
 	if done, err := (&admin{t}).answer(ctx, t.x, inner); done || err != nil {
 		return err
 	}
+
 	return t.act(ctx, inner.Action)
 }
 
-// inner reads the statement inside one. For a text that is computed the session is asked, and asked once more by the server if
-// the statement does not concern us.
+// inner reads the statement inside one. For a text that is computed the session is asked, and asked
+// once more by the server if the statement does not concern us.
 func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	switch {
 	case d.Expression == "":
@@ -159,6 +181,7 @@ func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	case !t.x.MariaDB() && d.Expression[0] != '@':
 		return nil, nil //nolint:nilnil // the server refuses it
 	}
+
 	text, err := t.x.AskValues(selectValues(d.Expression))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil, nil //nolint:nilnil // the server says why
@@ -166,6 +189,7 @@ func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return t.st.Resolve(d, text[0]), nil
 }
 
@@ -182,10 +206,12 @@ func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
 	if len(meant) == 0 {
 		return t.pass()
 	}
+
 	h, err := t.hold()
 	if err != nil {
 		return err
 	}
+
 	n, err := t.marked(h, meant)
 	if err != nil {
 		return err
@@ -193,6 +219,7 @@ func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
 	if n == nil {
 		return t.x.Send(h)
 	}
+
 	return t.executeMarked(ctx, a, n)
 }
 
@@ -214,11 +241,13 @@ func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *namedStatem
 		run.st = t.st
 		return (&admin{run}).execute(ctx, t.x, m)
 	}
+
 	return errNotOurs
 }
 
-// holdDeferred runs the text behind a name, and keeps the answer. Rows would come in the form of the other protocol, so what has them is
-// sent anew, which means the same only in the schema of then.
+// holdDeferred runs the text behind a name, and keeps the answer. Rows would come in the form of
+// the other protocol, so what has them is sent anew, which means the same only in the schema of
+// then.
 func (t *turn) holdDeferred(d *deferred, n *namedStatement) (*held, error) {
 	if !returnsRows(d.st.Action) {
 		return t.x.HoldPrepared(n.held)

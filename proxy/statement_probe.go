@@ -21,8 +21,9 @@ const (
 	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
 )
 
-// refusedWith reports whether the server has answered with an error of one of these numbers. Any other is the client's
-// answer: a question that was not answered as expected, whoever is to blame, has told nothing.
+// refusedWith reports whether the server has answered with an error of one of these numbers. Any
+// other is the client's answer: a question that was not answered as expected, whoever is to blame,
+// has told nothing.
 func refusedWith(err error, codes ...uint16) bool {
 	refused, ok := errors.AsType[*wire.Error](err)
 	return ok && slices.Contains(codes, refused.Code)
@@ -30,8 +31,8 @@ func refusedWith(err error, codes ...uint16) bool {
 
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 
-// resolve asks on the client's own connection what a name stands for: a temporary table hides the one of the same name,
-// so that every other probe would be answered for it.
+// resolve asks on the client's own connection what a name stands for: a temporary table hides the
+// one of the same name, so that every other probe would be answered for it.
 func (t *turn) resolve(name ddl.Name) (object, error) {
 	what, err := t.shown(name)
 	switch {
@@ -49,6 +50,7 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 	if err != nil {
 		return unseen, err
 	}
+
 	r, err := t.x.Ask("SHOW CREATE TABLE " + spelled)
 	if err != nil {
 		return unseen, err
@@ -59,6 +61,7 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 	if len(r.Rows[0]) != 2 { // a view has four columns
 		return view, nil
 	}
+
 	text := ddl.Decode(string(r.Rows[0][1]), t.results)
 	switch {
 	case sequence.MatchString(text):
@@ -68,12 +71,14 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 	case strings.HasPrefix(text, "CREATE TABLE "):
 		return baseTable, nil
 	}
+
 	return unseen, illegible("character_set_results", t.results)
 }
 
-// mayDelete checks that the client could delete by the column itself, since a policy makes a service account do it. The
-// server checks the rights of an EXPLAIN DELETE like those of the DELETE. A table that does not exist yet is
-// answered with 1146 only after the rights were found sufficient.
+// mayDelete checks that the client could delete by the column itself, since a policy makes a
+// service account do it. The server checks the rights of an EXPLAIN DELETE like those of the
+// DELETE. A table that does not exist yet is answered with 1146 only after the rights were found
+// sufficient.
 func (t *turn) mayDelete(name ddl.Name, column string) error {
 	if column == "" {
 		return t.mayDeleteWhere(name, "")
@@ -85,8 +90,9 @@ func (t *turn) mayDelete(name ddl.Name, column string) error {
 	return t.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
 }
 
-// mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for which column is empty, nobody has
-// a right on: it may be read by those who may read the whole table, of whose columns it may be computed.
+// mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for
+// which column is empty, nobody has a right on: it may be read by those who may read the whole
+// table, of whose columns it may be computed.
 func (t *turn) mayDeleteBy(name ddl.Name, column string, was *layout) error {
 	if column != "" {
 		return t.mayDelete(name, column)
@@ -114,8 +120,9 @@ func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
 	return err
 }
 
-// endTransaction does what the DDL itself does first: it ends the client's transaction. It comes before the catalog is
-// written, because a row that the client has locked may be what the engine, and so the catalog, waits for.
+// endTransaction does what the DDL itself does first: it ends the client's transaction. It comes
+// before the catalog is written, because a row that the client has locked may be what the engine,
+// and so the catalog, waits for.
 func (t *turn) endTransaction() error {
 	if !t.x.Status().InTransaction() {
 		return nil

@@ -12,8 +12,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
 
-// A question whose answer is not one that was expected has told nothing, whoever made it come out so: a client that kills its
-// own statements from another session, or that wants its results in a set in which no word can be read.
+// A question whose answer is not one that was expected has told nothing, whoever made it come out
+// so: a client that kills its own statements from another session, or that wants its results in a
+// set in which no word can be read.
 func TestOnlyExpectedAnswersCount(t *testing.T) {
 	t.Parallel()
 	failure := func(code uint16) []byte { b, _ := wire.AppendPacket(nil, 1, errPacket(code, "no")); return b }
@@ -23,12 +24,15 @@ func TestOnlyExpectedAnswersCount(t *testing.T) {
 			rs.Columns = append(rs.Columns, wire.Text("c", 100))
 			rs.Rows[0] = append(rs.Rows[0], c)
 		}
+
 		b, _, err := rs.Append(nil, 1, wire.TextRows, wiretest.Capabilities, wire.OK{Status: auto})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return b
 	}
+
 	for _, c := range []struct {
 		name   string
 		answer []byte
@@ -70,7 +74,8 @@ func TestOnlyExpectedAnswersCount(t *testing.T) {
 func TestOnlyExpectedErrorsGrantARight(t *testing.T) {
 	t.Parallel()
 	for code, granted := range map[uint16]bool{
-		ddl.CodeNotPartitioned: true, ddl.CodeNoPartition: true, ddl.CodeNoTable: true, ddl.CodeTableDenied: false, 1044: false, 1317: false, 1064: false, 1290: false,
+		ddl.CodeNotPartitioned: true, ddl.CodeNoPartition: true, ddl.CodeNoTable: true, ddl.CodeTableDenied: false,
+		1044: false, 1317: false, 1064: false, 1290: false,
 	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()
@@ -91,19 +96,23 @@ func TestOnlyExpectedErrorsGrantARight(t *testing.T) {
 // No question changes anything, whatever partitions and indexes a table has.
 func TestQuestionsForRightsChangeNothing(t *testing.T) {
 	onStage(t, func(t *theatre) {
-		t.exec("CREATE TABLE p (id INT PRIMARY KEY, created DATETIME, KEY ttlproxy (created), KEY `ttlproxy 1` (id, created)) PARTITION BY RANGE (id) "+
+		t.exec("CREATE TABLE p (id INT PRIMARY KEY, created DATETIME, KEY ttlproxy (created), KEY `ttlproxy 1` (id, "+
+			"created)) PARTITION BY RANGE (id) "+
 			"(PARTITION `ttlproxy` VALUES LESS THAN (10), PARTITION `ttlproxy 1` VALUES LESS THAN (20))",
 			"ALTER TABLE p TTL = created + INTERVAL 10 HOUR", "INSERT INTO p (id) VALUES (1), (11)")
 		before := t.created("p")
 		c := t.client("asks", "", "DROP, INDEX, ALTER, CREATE, INSERT, SELECT ON $.*")
 		for _, statement := range []string{ // which fail behind their questions
-			"ALTER TABLE $.p TRUNCATE PARTITION nothing", "ALTER TABLE $.p DROP PARTITION nothing", "DROP INDEX nothing ON $.p",
-			"CREATE INDEX ttlproxy ON $.p (id)", "RENAME TABLE $.p TO $.p", "DROP TABLE $.p, $.nothing.more", "ALTER TABLE $.p RENAME TO nowhere.p",
+			"ALTER TABLE $.p TRUNCATE PARTITION nothing", "ALTER TABLE $.p DROP PARTITION nothing",
+			"DROP INDEX nothing ON $.p",
+			"CREATE INDEX ttlproxy ON $.p (id)", "RENAME TABLE $.p TO $.p", "DROP TABLE $.p, $.nothing.more",
+			"ALTER TABLE $.p RENAME TO nowhere.p",
 		} {
 			if err := c.try(strings.ReplaceAll(statement, "$", t.schema)); err == nil {
 				t.Errorf("%s: accepted", statement)
 			}
 		}
+
 		var rows int
 		if err := t.direct.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM p").Scan(&rows); err != nil || rows != 2 {
 			t.Errorf("%d rows are left, %v", rows, err)

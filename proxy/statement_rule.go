@@ -38,7 +38,8 @@ func (l *layout) index(name string) int {
 	return ddl.IndexNamed(l.columns, func(c ddl.Column) string { return c.Name }, name)
 }
 
-// apply changes the layout as an ALTER TABLE will. Every change names columns as they were before, so that two may trade names.
+// apply changes the layout as an ALTER TABLE will. Every change names columns as they were before,
+// so that two may trade names.
 func (l *layout) apply(specs []ddl.Spec) {
 	was := &layout{columns: slices.Clone(l.columns), keys: slices.Clone(l.keys)}
 
@@ -101,13 +102,15 @@ const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI',
 	COALESCE(EXTRA, '') LIKE '%VIRTUAL%', REPLACE(COALESCE(GENERATION_EXPRESSION, ''), '\\''', '''')
 	FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`
 
-// layoutOf reads what a table is now. The service account reads it: it must see the table to delete from it.
+// layoutOf reads what a table is now. The service account reads it: it must see the table to delete
+// from it.
 func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
 	rows, err := h.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
 	defer rows.Close()
+
 	l := &layout{}
 	for rows.Next() {
 		var c ddl.Column
@@ -115,30 +118,34 @@ func (h *statements) layoutOf(ctx context.Context, table catalog.Table) (*layout
 		if err := rows.Scan(&c.Name, &c.Type, &key, &c.Virtual, &c.Expression); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", table, err)
 		}
+
 		l.columns = append(l.columns, c)
 		if key {
 			l.keys = append(l.keys, c.Name)
 		}
 	}
+
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
 	if len(l.columns) == 0 {
 		return nil, serviceLacks("cannot see", table)
 	}
+
 	return l, nil
 }
 
 // checkOwner refuses a TTL on what belongs to the server or to us.
 func (h *statements) checkOwner(table catalog.Table) error {
 	if h.Store.Reserved(table) != nil {
-		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() + ": the table is the server's own, or ttlproxy's"))
+		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() +
+			": the table is the server's own, or ttlproxy's"))
 	}
 	return nil
 }
 
-// serviceMayDelete checks that the service account will be able to do what the policy makes it do. In doubt it will; where it will
-// not, the engine says so later.
+// serviceMayDelete checks that the service account will be able to do what the policy makes it do.
+// In doubt it will; where it will not, the engine says so later.
 func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -150,41 +157,53 @@ func (h *statements) serviceMayDelete(ctx context.Context, table catalog.Table) 
 }
 
 func serviceLacks(what string, table catalog.Table) error {
-	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
-		table.String() + ": GRANT SELECT, DELETE ON " + ddl.Quote(table.Schema) + ".* to it (ttlproxy init prints the statement)"}
+	return &wire.Error{
+		Code: ddl.CodeUnknownError, State: "HY000",
+		Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
+			table.String() + ": GRANT SELECT, DELETE ON " + ddl.Quote(table.Schema) +
+			".* to it (ttlproxy init prints the statement)",
+	}
 }
 
-// check refuses what TiDB refuses: a primary key of floating point numbers, a column that is missing or holds no time.
+// check refuses what TiDB refuses: a primary key of floating point numbers, a column that is
+// missing or holds no time.
 func (l *layout) check(column string) (ddl.Column, *ddl.Error) {
 	for _, key := range l.keys {
 		if c, _ := l.column(key); c.FloatType() {
 			return c, ddl.UnsupportedKey()
 		}
 	}
+
 	c, found := l.column(column)
 	switch {
 	case !found && l.open:
-		return c, ddl.UnsupportedDDL("TTL column '" + column + "' that comes from the SELECT: declare it in the column list")
+		return c, ddl.UnsupportedDDL("TTL column '" + column +
+			"' that comes from the SELECT: declare it in the column list")
 	case !found:
 		return c, ddl.UnknownColumn(column)
 	case !c.TimeType():
 		return c, ddl.UnsupportedColumn(c.Name)
 	}
+
 	return c, nil
 }
 
 // newRule makes the rule that the clause asks for, on top of the one there is, if any.
-func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule, l *layout) (catalog.Rule, error) {
+func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule,
+	l *layout,
+) (catalog.Rule, error) {
 	values, err := h.Store.Values(ctx)
 	if err != nil {
 		return catalog.Rule{}, unavailable(err)
 	}
+
 	rule := catalog.Rule{Enabled: true, JobInterval: values[setting.DefaultJobInterval]}
 	if old != nil {
 		rule = *old
 	} else if clause.TTL == nil {
 		return rule, refusal(ddl.NoTTL(clause.FirstOption()))
 	}
+
 	if clause.TTL != nil {
 		rule.Column = clause.TTL.Column
 		rule.Literal, rule.Unit = clause.TTL.Interval.Literal, string(clause.TTL.Interval.Unit)
@@ -195,10 +214,12 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	if clause.JobInterval != nil {
 		rule.JobInterval = *clause.JobInterval
 	}
+
 	column, refused := l.check(rule.Column)
 	if refused != nil {
 		return rule, refusal(refused)
 	}
+
 	rule.Column = column.Name
 	rule.Options = mergeOptions(rule.Options, clause.Options)
 	zone, said := clause.Options[ddl.OptionTimeZone]
@@ -208,6 +229,7 @@ func (h *statements) newRule(ctx context.Context, clause *ddl.Clause, old *catal
 	if err == nil {
 		err = checkLag(clause, rule)
 	}
+
 	return rule, err
 }
 
@@ -227,6 +249,7 @@ func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
 	if why := timing.UnkeptLag(); why != "" {
 		return refusal(ddl.UnkeptLag(rule.Options[ddl.OptionMaxLag], why))
 	}
+
 	return nil
 }
 
@@ -239,9 +262,11 @@ func mergeOptions(old, said map[string]string) map[string]string {
 	return merged
 }
 
-// chooseZone decides in which zone the column's values are meant: the table's own, the setting's, or the server's.
-// A TIMESTAMP needs none.
-func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column, setting string) error {
+// chooseZone decides in which zone the column's values are meant: the table's own, the setting's,
+// or the server's. A TIMESTAMP needs none.
+func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column,
+	setting string,
+) error {
 	switch {
 	case !said && rule.ZoneSource == catalog.ZoneFromTable:
 		return nil
@@ -255,17 +280,23 @@ func (h *statements) chooseZone(ctx context.Context, rule *catalog.Rule, zone st
 	default:
 		zone, err := plan.ServerZone(ctx, h.DB)
 		if err != nil {
-			return refusal(&ddl.Error{Code: ddl.CodeUnknownTimeZone, State: "HY000", Message: "Unknown or incorrect time zone: " + err.Error()})
+			return refusal(&ddl.Error{
+				Code: ddl.CodeUnknownTimeZone, State: "HY000",
+				Message: "Unknown or incorrect time zone: " + err.Error(),
+			})
 		}
 		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromServer
 	}
+
 	if _, err := ddl.Zone(rule.TimeZone); err != nil {
 		return refusal(ddl.UnknownTimeZone(rule.TimeZone))
 	}
+
 	return nil
 }
 
-// checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or not.
+// checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or
+// not.
 func (h *statements) checkReferenced(ctx context.Context, table catalog.Table) error {
 	children, err := plan.Children(ctx, h.DB, table.Schema, table.Name)
 	if err != nil {
@@ -290,6 +321,7 @@ func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalo
 		if expires && t.Store.SameTable(table, self) {
 			return refusal(ddl.ReferencedTable())
 		}
+
 		parent.Schema = table.Schema
 		p, err := t.policy(ctx, parent)
 		if err != nil {
@@ -298,11 +330,14 @@ func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalo
 		if p == nil {
 			continue
 		}
+
 		what, err := t.resolve(parent)
 		if err != nil {
 			return err
 		}
-		if what != unseen { // of a table that the client may not see the server says so, and we do not tell of its policy
+		// of a table that the client may not see the server says so, and we do not tell of its
+		// policy
+		if what != unseen {
 			return refusal(ddl.ReferencedTable())
 		}
 	}

@@ -15,10 +15,12 @@ func TestCreateAndAlter(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec("CREATE TABLE t (id BIGINT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
 		t.wantPolicy("t", hourly)
-		want := " /*T![ttl] TTL=`created` + INTERVAL 10 HOUR */ /*T![ttl] TTL_ENABLE='ON' */ /*T![ttl] TTL_JOB_INTERVAL='24h' */"
+		want := " /*T![ttl] TTL=`created` + INTERVAL 10 HOUR */ /*T![ttl] TTL_ENABLE='ON' */ /*T![ttl] " +
+			"TTL_JOB_INTERVAL='24h' */"
 		if got := t.created("t"); !strings.HasSuffix(got, want) {
 			t.Errorf("got %s, want it to end in %s", got, want)
 		}
+
 		t.exec("ALTER TABLE t TTL_JOB_INTERVAL='1h' TTL_ENABLE='OFF'")
 		t.wantPolicy("t", "armed created 10 HOUR off 1h")
 		t.exec("ALTER TABLE t ADD COLUMN seen TIMESTAMP NULL, TTL=seen + INTERVAL 3 MONTH, COMMENT='x'")
@@ -67,9 +69,11 @@ func TestTemporaryTables(t *testing.T) {
 		t.fails(8151, "CREATE TEMPORARY TABLE x LIKE t")
 		t.exec("CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, other DATETIME)")
 		t.fails(8151, "ALTER TABLE t TTL = other + INTERVAL 1 HOUR")
+
 		if got := t.created("t"); strings.Contains(got, "TTL") {
 			t.Errorf("the temporary table is shown with a TTL: %s", got)
 		}
+
 		t.exec("ALTER TABLE t DROP COLUMN other", "DROP TABLE t")
 		t.wantPolicy("t", hourly)
 		t.exec("DROP TABLE t")
@@ -80,19 +84,23 @@ func TestTemporaryTables(t *testing.T) {
 func TestForeignKeys(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec("CREATE TABLE parent (id INT PRIMARY KEY, created DATETIME)",
-			"CREATE TABLE child (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES parent (id)) TTL = created + INTERVAL 10 HOUR")
+			"CREATE TABLE child (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES parent "+
+				"(id)) TTL = created + INTERVAL 10 HOUR")
 		t.wantPolicy("child", hourly)
 		t.fails(8152, "ALTER TABLE parent TTL = created + INTERVAL 1 DAY")
 		t.exec("CREATE TABLE expires (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
 			"CREATE TABLE other (id INT PRIMARY KEY, p INT)")
 		t.fails(8152, "CREATE TABLE x (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES expires (id))")
 		t.fails(8152, "ALTER TABLE other ADD FOREIGN KEY (p) REFERENCES expires (id)")
-		t.fails(8152, "CREATE TABLE x (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES x (id)) TTL = created + INTERVAL 1 DAY")
+		t.fails(8152,
+			"CREATE TABLE x (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES x (id)) TTL = "+
+				"created + INTERVAL 1 DAY")
 		t.fails(8153, "CREATE TABLE x (id DOUBLE PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY")
 	})
 }
 
-// TestClausesFromADumpWait: in a session as those that load dumps, a clause in comment form has to be approved by somebody.
+// TestClausesFromADumpWait: in a session as those that load dumps, a clause in comment form has to
+// be approved by somebody.
 func TestClausesFromADumpWait(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
@@ -103,14 +111,19 @@ func TestClausesFromADumpWait(t *testing.T) {
 			{"foreign_key_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
 			{"unique_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
 			{"unique_checks = 0", "TTL=created + INTERVAL 10 HOUR", false},
-			{"character_set_results = utf16, foreign_key_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", true},
+			{
+				"character_set_results = utf16, foreign_key_checks = 0", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */",
+				true,
+			},
 			{"foreign_key_checks = 1", "/*T![ttl] TTL=created + INTERVAL 10 HOUR */", false},
 		} {
 			table := fmt.Sprintf("t%d", i)
-			t.exec("SET foreign_key_checks = 1, unique_checks = 1, NAMES utf8mb4", "SET "+c.set, "CREATE TABLE "+table+" (id INT PRIMARY KEY, created DATETIME) "+c.clause)
+			t.exec("SET foreign_key_checks = 1, unique_checks = 1, NAMES utf8mb4", "SET "+c.set,
+				"CREATE TABLE "+table+" (id INT PRIMARY KEY, created DATETIME) "+c.clause)
 			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
 			if err != nil || p.Approval.Required != c.waits {
-				t.Errorf("SET %s, %s: the policy waits for approval is %v, want %v; %v", c.set, c.clause, p.Approval.Required, c.waits, err)
+				t.Errorf("SET %s, %s: the policy waits for approval is %v, want %v; %v", c.set, c.clause,
+					p.Approval.Required, c.waits, err)
 			}
 		}
 	})
@@ -119,11 +132,13 @@ func TestClausesFromADumpWait(t *testing.T) {
 func TestPreparedAndMulti(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
-		create, err := t.db.PrepareContext(t.Context(), "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		create, err := t.db.PrepareContext(t.Context(),
+			"CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer create.Close()
+
 		for range 2 {
 			if _, err := create.ExecContext(t.Context()); err != nil {
 				t.Fatal(err)
@@ -131,6 +146,7 @@ func TestPreparedAndMulti(t *testing.T) {
 			t.wantPolicy("t", hourly)
 			t.exec("DROP TABLE t")
 		}
+
 		wrong, err := t.db.PrepareContext(t.Context(), "ALTER TABLE t TTL = created")
 		t.want(1064, "prepare", err)
 		if err == nil {
@@ -139,7 +155,8 @@ func TestPreparedAndMulti(t *testing.T) {
 
 		t.exec(`PREPARE s FROM "CREATE TABLE n (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR"`, "EXECUTE s")
 		t.wantPolicy("n", hourly)
-		t.exec("DROP TABLE n; CREATE TABLE m (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR; SELECT 1; ALTER TABLE m TTL_ENABLE='OFF'; INSERT INTO m VALUES (1, NULL)")
+		t.exec("DROP TABLE n; CREATE TABLE m (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 " +
+			"HOUR; SELECT 1; ALTER TABLE m TTL_ENABLE='OFF'; INSERT INTO m VALUES (1, NULL)")
 		t.wantPolicy("n", "")
 		t.wantPolicy("m", "armed created 10 HOUR off 24h")
 		t.fails(8148, "ALTER TABLE m COMMENT='x'; ALTER TABLE m TTL=id + INTERVAL 1 DAY; DROP TABLE m")
@@ -151,7 +168,8 @@ func TestPartsChangeTheSession(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
 		other := t.server.Database(t)
-		t.exec("USE " + other + "; CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR; USE " + t.schema)
+		t.exec("USE " + other +
+			"; CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR; USE " + t.schema)
 		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: other, Name: "t"})
 		if err != nil || p.Rule.Column != "created" {
 			t.Errorf("got %v, %v, want a policy in the schema of USE", p, err)
@@ -179,12 +197,15 @@ func TestCharacterSets(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
 		for charset, name := range map[string]string{"gbk": "縗", "sjis": "表", "big5": "功", "latin1": "é"} {
-			t.exec("SET NAMES "+charset, ddl.Encode("CREATE TABLE `"+name+"` (id INT PRIMARY KEY, `"+name+"` DATETIME COMMENT '"+name+
-				"') COMMENT='"+name+"' TTL = `"+name+"` + INTERVAL 10 HOUR", charset))
+			t.exec("SET NAMES "+charset,
+				ddl.Encode("CREATE TABLE `"+name+"` (id INT PRIMARY KEY, `"+name+"` DATETIME COMMENT '"+name+
+					"') COMMENT='"+name+"' TTL = `"+name+"` + INTERVAL 10 HOUR", charset))
 			t.wantPolicy(name, "armed "+name+" 10 HOUR 24h")
-			if got := ddl.Decode(t.created(ddl.Encode("`"+name+"`", charset)), charset); !strings.Contains(got, "TTL=`"+name+"`") {
+			if got := ddl.Decode(t.created(ddl.Encode("`"+name+"`", charset)), charset); !strings.Contains(got,
+				"TTL=`"+name+"`") {
 				t.Errorf("%s: got %s", charset, got)
 			}
+
 			t.exec(ddl.Encode("ALTER TABLE `"+name+"` RENAME COLUMN `"+name+"` TO c, COMMENT='"+name+"'", charset))
 			t.wantPolicy(name, "armed c 10 HOUR 24h")
 			t.exec(ddl.Encode("RENAME TABLE `"+name+"` TO plain", charset))
@@ -195,22 +216,27 @@ func TestCharacterSets(t *testing.T) {
 	})
 }
 
-// TestSeveralCreators lets many sessions create the same table at once, as the instances of an application do when they start.
+// TestSeveralCreators lets many sessions create the same table at once, as the instances of an
+// application do when they start.
 func TestSeveralCreators(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		errs := make(chan error)
 		const creators = 6
 		for range creators {
 			go func() {
-				_, err := t.db.ExecContext(t.Context(), "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+				_, err := t.db.ExecContext(t.Context(),
+					"CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL "+
+						"10 HOUR")
 				errs <- err
 			}()
 		}
+
 		for range creators {
 			if err := <-errs; err != nil {
 				t.Error(err)
 			}
 		}
+
 		t.wantPolicy("t", hourly)
 	})
 }
@@ -218,8 +244,10 @@ func TestSeveralCreators(t *testing.T) {
 func TestSafeUpdates(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
-		t.exec("SET sql_safe_updates=1", "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
-			"ALTER TABLE t TTL_ENABLE='ON'", "CREATE TABLE u LIKE t", "ALTER TABLE t ADD COLUMN d DATE, TTL = d + INTERVAL 1 DAY")
+		t.exec("SET sql_safe_updates=1",
+			"CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"ALTER TABLE t TTL_ENABLE='ON'", "CREATE TABLE u LIKE t",
+			"ALTER TABLE t ADD COLUMN d DATE, TTL = d + INTERVAL 1 DAY")
 		t.wantPolicy("t", "armed d 1 DAY 24h")
 		t.wantPolicy("u", hourly)
 	})
@@ -249,7 +277,8 @@ func TestShowCreatePrepared(t *testing.T) {
 		}
 		defer show.Close()
 		var name, text string
-		if err := show.QueryRowContext(t.Context()).Scan(&name, &text); err != nil || !strings.Contains(text, "TTL_ENABLE='ON'") {
+		if err := show.QueryRowContext(t.Context()).Scan(&name, &text); err != nil ||
+			!strings.Contains(text, "TTL_ENABLE='ON'") {
 			t.Errorf("got %s, %v", text, err)
 		}
 	})

@@ -7,7 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// What a session has set for its own statements and results must not change what its TTL statements mean.
+// What a session has set for its own statements and results must not change what its TTL statements
+// mean.
 
 func TestResultsInEveryCharacterSet(t *testing.T) {
 	onStage(t, func(t *theatre) {
@@ -18,11 +19,14 @@ func TestResultsInEveryCharacterSet(t *testing.T) {
 				"CREATE TABLE "+name+" (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
 			t.wantPolicy(name, hourly)
 			if charset != "latin1" { // which has no letters for the name
-				if got := ddl.Decode(t.created(name), charset); !strings.HasPrefix(got, "CREATE TABLE `"+name+"`") || !strings.Contains(got, "TTL=`created`") {
+				if got := ddl.Decode(t.created(name), charset); !strings.HasPrefix(got, "CREATE TABLE `"+name+"`") ||
+					!strings.Contains(got, "TTL=`created`") {
 					t.Errorf("%s: got %s", charset, got)
 				}
 			}
-			t.exec("SET sql_mode = 'ANSI_QUOTES'", `ALTER TABLE "`+name+`" TTL = "created" + INTERVAL 5 DAY`, "SET sql_mode = DEFAULT")
+
+			t.exec("SET sql_mode = 'ANSI_QUOTES'", `ALTER TABLE "`+name+`" TTL = "created" + INTERVAL 5 DAY`,
+				"SET sql_mode = DEFAULT")
 			t.wantPolicy(name, "armed created 5 DAY 24h")
 			t.exec("CREATE TEMPORARY TABLE "+name+" (id INT)", "DROP TABLE "+name)
 			t.wantPolicy(name, "armed created 5 DAY 24h")
@@ -42,7 +46,8 @@ func TestSchemaThatResultsCannotSpell(t *testing.T) {
 		t.schema += "数"
 		t.exec("CREATE DATABASE " + t.schema)
 		t.Cleanup(func() { t.direct.Exec("DROP DATABASE " + t.schema) })
-		t.exec("USE "+t.schema, "SET character_set_results = latin1", "CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		t.exec("USE "+t.schema, "SET character_set_results = latin1",
+			"CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
 		t.wantPolicy("t", hourly)
 		t.exec("DROP TABLE t", "USE "+home)
 		t.wantPolicy("t", "")
@@ -62,8 +67,11 @@ func TestEveryModeTogether(t *testing.T) {
 			t.wantPolicy("t", hourly)
 			t.exec("DROP TABLE t")
 		}
-		// In this set one name ends in the byte of a back quote, and the other in a byte that another set takes for the first half of a letter.
-		t.exec("SET NAMES sjis, sql_mode = DEFAULT", "CREATE TABLE `\xB1` (id INT PRIMARY KEY, `\x83\x60` DATETIME) TTL = `\x83\x60` + INTERVAL 10 HOUR")
+
+		// In this set one name ends in the byte of a back quote, and the other in a byte that
+		// another set takes for the first half of a letter.
+		t.exec("SET NAMES sjis, sql_mode = DEFAULT",
+			"CREATE TABLE `\xB1` (id INT PRIMARY KEY, `\x83\x60` DATETIME) TTL = `\x83\x60` + INTERVAL 10 HOUR")
 		t.wantPolicy(ddl.Decode("\xB1", "sjis"), "armed "+ddl.Decode("\x83\x60", "sjis")+" 10 HOUR 24h")
 	})
 }
@@ -74,8 +82,10 @@ func TestLimitsOnTheClientsOwnStatements(t *testing.T) {
 		t.db.SetMaxOpenConns(1)
 		t.exec("SET sql_safe_updates = 1, sql_select_limit = 0",
 			"CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
-			"ALTER TABLE t TTL_JOB_INTERVAL = '1h'", "PAUSE TTL FOR t UNTIL '2100-01-01'", "RESUME TTL FOR t", "APPROVE TTL JOB FOR t", "EXPLAIN TTL t",
-			"SET GLOBAL ttl_delete_batch_size = 101", "SET @text = 'ALTER TABLE t TTL_ENABLE=''OFF'''", "PREPARE s FROM @text", "EXECUTE s")
+			"ALTER TABLE t TTL_JOB_INTERVAL = '1h'", "PAUSE TTL FOR t UNTIL '2100-01-01'", "RESUME TTL FOR t",
+			"APPROVE TTL JOB FOR t", "EXPLAIN TTL t",
+			"SET GLOBAL ttl_delete_batch_size = 101", "SET @text = 'ALTER TABLE t TTL_ENABLE=''OFF'''",
+			"PREPARE s FROM @text", "EXECUTE s")
 		t.wantPolicy("t", "armed created 10 HOUR off 1h")
 	})
 }
@@ -96,28 +106,38 @@ func TestProgramsStayWhole(t *testing.T) {
 	})
 }
 
-// To see whether a text that is computed concerns us it is computed once more than the client asks for. So that must change nothing.
+// To see whether a text that is computed concerns us it is computed once more than the client asks
+// for. So that must change nothing.
 func TestTextIsComputedWithoutEffect(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		if !t.store.Server().MariaDB {
 			t.Skip("MySQL takes texts and variables only")
 		}
+
 		t.db.SetMaxOpenConns(1)
 		t.exec("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE SEQUENCE s",
-			"CREATE FUNCTION f() RETURNS VARCHAR(50) DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO log VALUES (); RETURN 'DO 1'; END")
+			"CREATE FUNCTION f() RETURNS VARCHAR(50) DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO log VALUES "+
+				"(); RETURN 'DO 1'; END")
+
 		for _, text := range []string{
 			"EXECUTE IMMEDIATE f()", "PREPARE p FROM f()", "EXECUTE IMMEDIATE CONCAT('DO ', NEXTVAL(s))",
 			"EXECUTE IMMEDIATE CONCAT('DO ', (SELECT NEXT VALUE FOR s))", "EXECUTE IMMEDIATE `f`()",
 		} {
 			t.fails(1970, text) // the server allows none of them
 		}
+
 		t.exec("EXECUTE IMMEDIATE CONCAT('SET @a = ', @b := COALESCE(@b, 0) + 1)")
 		var rows, next, evaluated int
-		err := t.db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM log), NEXTVAL(s), @b").Scan(&rows, &next, &evaluated)
+		err := t.db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM log), NEXTVAL(s), @b").Scan(&rows, &next,
+			&evaluated)
 		if err != nil || rows != 0 || next != 1 || evaluated != 1 {
-			t.Errorf("got %d rows, next value %d, evaluated %d times, %v; want none, 1 and once", rows, next, evaluated, err)
+			t.Errorf("got %d rows, next value %d, evaluated %d times, %v; want none, 1 and once", rows, next, evaluated,
+				err)
 		}
-		t.exec("SET @name = 't'", "EXECUTE IMMEDIATE CONCAT('CREATE TABLE ', LOWER(@name), ' (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR')")
+
+		t.exec("SET @name = 't'",
+			"EXECUTE IMMEDIATE CONCAT('CREATE TABLE ', LOWER(@name), ' (id INT PRIMARY KEY, created DATETIME) TTL = "+
+				"created + INTERVAL 10 HOUR')")
 		t.wantPolicy("t", hourly)
 	})
 }
@@ -136,8 +156,10 @@ func TestLongScript(t *testing.T) {
 func TestNamesBinary(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.db.SetMaxOpenConns(1)
-		t.exec("SET NAMES binary", "CREATE TABLE `表` (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
-			"SHOW TTL TABLES", "EXPLAIN TTL `表`", "SHOW VARIABLES LIKE 'ttl_%'", "SELECT table_id FROM mysql.tidb_ttl_table_status")
+		t.exec("SET NAMES binary",
+			"CREATE TABLE `表` (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR",
+			"SHOW TTL TABLES", "EXPLAIN TTL `表`", "SHOW VARIABLES LIKE 'ttl_%'",
+			"SELECT table_id FROM mysql.tidb_ttl_table_status")
 		t.wantPolicy("表", hourly)
 		if got := t.created("`表`"); !strings.Contains(got, "TTL=`created`") {
 			t.Errorf("got %s", got)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A temporary table hides one of the schema, and whoever may create one has all rights on it. Nothing that its session has set, and no
-// way to write the name, makes it pass for the other.
+// A temporary table hides one of the schema, and whoever may create one has all rights on it.
+// Nothing that its session has set, and no way to write the name, makes it pass for the other.
 func TestTemporaryTableIsNeverTheOther(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec("CREATE TABLE y (id INT PRIMARY KEY, created DATETIME)",
@@ -18,8 +18,10 @@ func TestTemporaryTableIsNeverTheOther(t *testing.T) {
 
 		for _, session := range []string{
 			"SET NAMES utf8mb4", "SET character_set_results = NULL", "SET character_set_results = binary",
-			"SET character_set_results = filename", "SET character_set_results = utf16", "SET character_set_results = swe7",
-			"SET NAMES swe7", "SET sql_mode = ''", "SET sql_mode = 'ANSI'", "SET sql_quote_show_create = 0", "SET autocommit = 0",
+			"SET character_set_results = filename", "SET character_set_results = utf16",
+			"SET character_set_results = swe7",
+			"SET NAMES swe7", "SET sql_mode = ''", "SET sql_mode = 'ANSI'", "SET sql_quote_show_create = 0",
+			"SET autocommit = 0",
 			"START TRANSACTION READ ONLY", "LOCK TABLES y WRITE, x WRITE", "SET sql_select_limit = 0",
 		} {
 			_ = c.try(session) // not every server knows each of them
@@ -31,25 +33,29 @@ func TestTemporaryTableIsNeverTheOther(t *testing.T) {
 				"ALTER TABLE " + t.schema + ". x REMOVE TTL",
 				"ALTER TABLE /*!40000 " + t.schema + " */ . x REMOVE TTL",
 				"ALTER TABLE /*!40000 " + t.schema + " */ . y TTL = created + INTERVAL 1 DAY",
-				"PAUSE TTL FOR x", "RESUME TTL FOR x", "RUN TTL JOB FOR x", "CANCEL TTL JOB FOR x", "APPROVE TTL JOB FOR x", "EXPLAIN TTL x",
+				"PAUSE TTL FOR x", "RESUME TTL FOR x", "RUN TTL JOB FOR x", "CANCEL TTL JOB FOR x",
+				"APPROVE TTL JOB FOR x", "EXPLAIN TTL x",
 			} {
 				if err := c.try(statement); err == nil {
 					t.Errorf("%s, %s: accepted", session, statement)
 				}
 			}
+
 			if text := c.created("x"); strings.Contains(text, "TTL") {
 				t.Errorf("%s: SHOW CREATE TABLE shows the policy of the table that is hidden: %s", session, text)
 			}
+
 			_ = c.try("UNLOCK TABLES")
-			c.run("ROLLBACK", "SET NAMES utf8mb4", "SET autocommit = 1", "SET sql_mode = DEFAULT", "SET sql_select_limit = DEFAULT",
-				"SET sql_quote_show_create = 1")
+			c.run("ROLLBACK", "SET NAMES utf8mb4", "SET autocommit = 1", "SET sql_mode = DEFAULT",
+				"SET sql_select_limit = DEFAULT", "SET sql_quote_show_create = 1")
 			t.wantPolicy("y", "")
 			t.wantPolicy("x", hourly)
 		}
 	})
 }
 
-// The right to change settings is not to be had by a table that somebody has put in the place of the catalog's.
+// The right to change settings is not to be had by a table that somebody has put in the place of
+// the catalog's.
 func TestSettingsHaveNoShadow(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		c := t.client("settings", "", "SELECT, CREATE TEMPORARY TABLES ON *.*")

@@ -8,29 +8,33 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// situation is what the client's session says about itself. It is asked for each statement that concerns us, and
-// never remembered, so that no USE and no SET has to be followed.
+// situation is what the client's session says about itself. It is asked for each statement that
+// concerns us, and never remembered, so that no USE and no SET has to be followed.
 type situation struct {
 	schema    string // to which names without one belong, empty for none
 	current   string // the current one, which is another while a statement runs that was prepared in another
 	mode      ddl.Mode
-	results   string          // character_set_results; empty means as stored
-	account   string          // user@host as the server knows it
-	restoring bool            // foreign keys or unique keys are not checked, as while a dump is loaded
-	number    string          // that the client has given its next transaction, which nothing of ours may take; empty for none
-	agreed    map[string]bool // spellings that the server reads as we do
-	// host and port are those of the client's server, which need not be the one that the catalog is read from.
+	results   string // character_set_results; empty means as stored
+	account   string // user@host as the server knows it
+	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
+	// that the client has given its next transaction, which nothing of ours may take; empty for
+	// none
+	number string
+	agreed map[string]bool // spellings that the server reads as we do
+	// host and port are those of the client's server, which need not be the one that the catalog is
+	// read from.
 	host, port string
 }
 
-// askSituation is the question; the last value is the number that the client has given its next transaction, as somebody who plays
-// a binary log back does.
+// askSituation is the question; the last value is the number that the client has given its next
+// transaction, as somebody who plays a binary log back does.
 func askSituation(mariaDB bool) string {
 	number := "@@gtid_next"
 	if mariaDB {
 		number = "@@gtid_seq_no"
 	}
-	return selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results", "CURRENT_USER()",
+	return selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results",
+		"CURRENT_USER()",
 		"@@foreign_key_checks + 0", "@@unique_checks + 0", "VERSION()", "@@hostname", "@@port", number)
 }
 
@@ -40,10 +44,12 @@ func readSituation(x *exchange) (*situation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	number := v[10]
 	if number == "0" || strings.HasPrefix(number, "AUTOMATIC") {
 		number = ""
 	}
+
 	return &situation{
 		number:  number,
 		schema:  v[0],
@@ -81,15 +87,18 @@ func version(text string) int {
 		if err != nil || n >= 10000 {
 			break
 		}
+
 		n = n*100 + number
 		if len(digits) < len(part) {
 			break
 		}
 	}
+
 	return n
 }
 
-// table resolves a name of the statement in the current schema. Without one it is no table, and the server says so.
+// table resolves a name of the statement in the current schema. Without one it is no table, and the
+// server says so.
 func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 	t := catalog.Table{Schema: n.Schema, Name: n.Table}
 	if t.Schema == "" {
@@ -98,8 +107,8 @@ func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 	return t, t.Schema != ""
 }
 
-// client says who asks for a change of the catalog. On a server that the catalog does not know by its own connection, the
-// client's number says nothing, so that server is named as another one.
+// client says who asks for a change of the catalog. On a server that the catalog does not know by
+// its own connection, the client's number says nothing, so that server is named as another one.
 func (t *turn) client() catalog.Client {
 	server := t.Store.Server()
 	if port := strconv.Itoa(server.Port); t.host != server.Host || t.port != port {

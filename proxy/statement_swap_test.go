@@ -11,7 +11,8 @@ import (
 )
 
 // swapTable has a policy, and swapReady, which looks the same, has none.
-const swapTable = "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, created DATETIME, n INT) TTL = created + INTERVAL 10 HOUR"
+const swapTable = "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, created DATETIME, n INT) TTL = created + " +
+	"INTERVAL 10 HOUR"
 
 // around runs statements directly, not through the proxy.
 func (t *theatre) around(statements ...string) {
@@ -47,8 +48,8 @@ func (t *theatre) approved(table string) catalog.Policy {
 	return p
 }
 
-// wantStranger looks at the policy as the engine does before it deletes: nothing may go, whatever has the name, until a person has armed
-// it or, where nothing but the id is another, said yes.
+// wantStranger looks at the policy as the engine does before it deletes: nothing may go, whatever
+// has the name, until a person has armed it or, where nothing but the id is another, said yes.
 func (t *theatre) wantStranger(what string, id uint64) {
 	t.Helper()
 	p, err := t.store.PolicyByID(t.Context(), id)
@@ -63,8 +64,8 @@ func (t *theatre) wantStranger(what string, id uint64) {
 	}
 }
 
-// TestSwapAroundADDL lets another table take the name before a statement reaches the server, and between its OK and our look at the
-// table. No policy, and no approval, goes over to that table.
+// TestSwapAroundADDL lets another table take the name before a statement reaches the server, and
+// between its OK and our look at the table. No policy, and no approval, goes over to that table.
 func TestSwapAroundADDL(t *testing.T) {
 	const (
 		ready  = "CREATE TABLE ready (id INT PRIMARY KEY AUTO_INCREMENT, created DATETIME, n INT)"
@@ -80,6 +81,7 @@ func TestSwapAroundADDL(t *testing.T) {
 		"behind it, by DROP":       {carried, ready, []string{"DROP TABLE t", "RENAME TABLE ready TO t"}},
 		"behind it, made meantime": {carried, "DO 0", []string{"CREATE TABLE ready LIKE t", rename}},
 	}
+
 	statements := []string{
 		"ALTER TABLE t ADD COLUMN z INT, ALGORITHM=COPY",
 		"ALTER TABLE t ADD COLUMN z INT",
@@ -87,6 +89,7 @@ func TestSwapAroundADDL(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN z INT, TTL = created + INTERVAL 9 HOUR",
 		"TRUNCATE TABLE t",
 	}
+
 	onStage(t, func(t *theatre) {
 		for name, c := range swaps {
 			for _, statement := range statements {
@@ -101,7 +104,8 @@ func TestSwapAroundADDL(t *testing.T) {
 			}
 		}
 
-		// A statement that fails has done nothing, and whatever has the name then is not looked at as if it were the table.
+		// A statement that fails has done nothing, and whatever has the name then is not looked at
+		// as if it were the table.
 		t.exec(swapTable)
 		t.around(ready, "INSERT INTO ready (n) VALUES (1), (1)")
 		id := t.approved("t").ID
@@ -123,10 +127,13 @@ func TestSwapAroundADDL(t *testing.T) {
 				t.around(rename)
 				return errCrash
 			}
+
 			t.after.Store(&f)
-			if _, err := t.open(t.server.Config(t.schema)).ExecContext(t.Context(), "ALTER TABLE t ADD COLUMN z INT, ALGORITHM=COPY"); err == nil {
+			if _, err := t.open(t.server.Config(t.schema)).ExecContext(t.Context(),
+				"ALTER TABLE t ADD COLUMN z INT, ALGORITHM=COPY"); err == nil {
 				t.Error("got OK from a session that crashed")
 			}
+
 			t.after.Store(nil)
 			t.settled()
 			t.wantStranger("a crash when "+string(point), id)
@@ -135,8 +142,9 @@ func TestSwapAroundADDL(t *testing.T) {
 	})
 }
 
-// TestSwapWaitsBehindAnAlter: a RENAME on another connection waits for the table while an ALTER through the proxy copies it, and is done
-// at once when that ends, well or badly, or when client and ALTER are killed.
+// TestSwapWaitsBehindAnAlter: a RENAME on another connection waits for the table while an ALTER
+// through the proxy copies it, and is done at once when that ends, well or badly, or when client
+// and ALTER are killed.
 func TestSwapWaitsBehindAnAlter(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		for name, c := range map[string]struct {
@@ -152,20 +160,25 @@ func TestSwapWaitsBehindAnAlter(t *testing.T) {
 			for range 16 {
 				t.around("INSERT INTO t (created, n) SELECT created, n + 1 FROM t")
 			}
-			t.around("INSERT INTO t (n) SELECT MAX(n) FROM t", "CREATE TABLE ready LIKE t", "INSERT INTO ready (created) VALUES ('2001-01-01')")
+
+			t.around("INSERT INTO t (n) SELECT MAX(n) FROM t", "CREATE TABLE ready LIKE t",
+				"INSERT INTO ready (created) VALUES ('2001-01-01')")
 			id := t.approved("t").ID
 			t.swapBehind(c.alter, c.kill)
 			t.settled()
 			t.wantStranger(name, id)
+
 			if n := t.text("SELECT COUNT(*) FROM t"); n != "1" {
 				t.Errorf("%s: t has %s rows, want the one of the table that took its name", name, n)
 			}
+
 			t.exec("DROP TABLE t, old")
 		}
 	})
 }
 
-// swapBehind runs an ALTER through the proxy, and a swap around it that begins while the ALTER is copying.
+// swapBehind runs an ALTER through the proxy, and a swap around it that begins while the ALTER is
+// copying.
 func (t *theatre) swapBehind(alter string, kill bool) {
 	t.Helper()
 	client := t.open(t.server.Config(t.schema))
@@ -174,7 +187,9 @@ func (t *theatre) swapBehind(alter string, kill bool) {
 		_, err := client.ExecContext(t.Context(), alter)
 		altered <- err
 	}()
-	const copying = "SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist WHERE state LIKE '%copy%' AND info LIKE 'ALTER TABLE t %'"
+	const copying = "SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist WHERE state LIKE '%copy%' AND " +
+		"info LIKE 'ALTER TABLE t %'"
+
 	server := "0"
 	for server == "0" {
 		select {
@@ -184,6 +199,7 @@ func (t *theatre) swapBehind(alter string, kill bool) {
 			server = t.text(copying)
 		}
 	}
+
 	swapped := make(chan error, 1)
 	go func() {
 		_, err := t.direct.ExecContext(t.Context(), "RENAME TABLE t TO old, ready TO t")
@@ -192,6 +208,7 @@ func (t *theatre) swapBehind(alter string, kill bool) {
 	if kill {
 		t.around("KILL " + server)
 	}
+
 	err := <-altered
 	if kill && err == nil {
 		t.Error("got OK from an ALTER that was killed")
@@ -209,8 +226,8 @@ func (t *theatre) text(query string) (s string) {
 	return s
 }
 
-// TestRebuildsKeepTheirPolicy: statements that give a table another InnoDB id leave its policy armed and approved, also when
-// other tables come and go beside it.
+// TestRebuildsKeepTheirPolicy: statements that give a table another InnoDB id leave its policy
+// armed and approved, also when other tables come and go beside it.
 func TestRebuildsKeepTheirPolicy(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec(swapTable)
@@ -225,8 +242,10 @@ func TestRebuildsKeepTheirPolicy(t *testing.T) {
 			"ALTER TABLE t PARTITION BY HASH (id) PARTITIONS 2",
 			"ALTER TABLE t COALESCE PARTITION 1",
 			"ALTER TABLE t REMOVE PARTITIONING",
-			"ALTER TABLE t PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))",
-			"ALTER TABLE t REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))",
+			"ALTER TABLE t PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS " +
+				"THAN (20))",
+			"ALTER TABLE t REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES " +
+				"LESS THAN (30))",
 			"ALTER TABLE t TRUNCATE PARTITION p0",
 			"ALTER TABLE t REBUILD PARTITION p0, p1, p2",
 			"ALTER TABLE t ADD COLUMN c INT, ALGORITHM=COPY",
@@ -240,11 +259,13 @@ func TestRebuildsKeepTheirPolicy(t *testing.T) {
 			if strings.Contains(statement, "HASH") {
 				t.exec("ALTER TABLE t DROP KEY b")
 			}
+
 			if n%2 == 0 {
 				t.at(stopped, "CREATE TABLE beside (id INT PRIMARY KEY, created DATETIME)")
 			} else {
 				t.at(stopped, "DROP TABLE beside")
 			}
+
 			t.exec(statement)
 			t.after.Store(nil)
 			p, err := t.store.PolicyByID(t.Context(), id)
@@ -255,7 +276,8 @@ func TestRebuildsKeepTheirPolicy(t *testing.T) {
 				p, err = t.store.PolicyByID(t.Context(), id)
 			}
 			if err != nil || !p.Armed() || !p.Approved() {
-				t.Fatalf("%s: got %s %q, approved %v, %v, want it armed and approved", statement, p.State, p.Reason, p.Approved(), err)
+				t.Fatalf("%s: got %s %q, approved %v, %v, want it armed and approved", statement, p.State, p.Reason,
+					p.Approved(), err)
 			}
 		}
 	})

@@ -41,12 +41,14 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	service := sql.OpenDB(connector)
 	t.Cleanup(func() { service.Close() })
 	store, err := catalog.Open(t.Context(), service, catalog.Config{Schema: schema + "_cat"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
 	h := &statements{
@@ -59,6 +61,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 			return nil
 		},
 	}
+
 	th.addr, _ = proxyWith(t, s.Addr(), Config{}, h)
 	th.db = th.open(s.Config(schema))
 	return th
@@ -107,11 +110,14 @@ func (t *theatre) policy(table string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	enabled := ""
 	if !p.Rule.Enabled {
 		enabled = " off"
 	}
-	return fmt.Sprintf("%s %s %s %s%s %s", p.State, p.Rule.Column, p.Rule.Literal, p.Rule.Unit, enabled, p.Rule.JobInterval)
+
+	return fmt.Sprintf("%s %s %s %s%s %s", p.State, p.Rule.Column, p.Rule.Literal, p.Rule.Unit, enabled,
+		p.Rule.JobInterval)
 }
 
 func (t *theatre) wantPolicy(table, want string) {

@@ -65,9 +65,11 @@ func (t *turn) act(ctx context.Context, action ddl.Action) error {
 	case *ddl.Deallocate:
 		return t.deallocate(a)
 	}
+
 	if done, err := (&admin{t}).answer(ctx, t.x, t.st); done || err != nil {
 		return err
 	}
+
 	return t.pass()
 }
 
@@ -80,10 +82,12 @@ func (t *turn) pass() error {
 		}
 		return t.x.Send(h)
 	}
+
 	if t.prepared || t.alone && !t.st.Changed() {
 		_, err := t.x.Pass()
 		return err
 	}
+
 	_, err := t.x.Forward(t.st.Forward())
 	return err
 }
@@ -105,8 +109,10 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	if !ok {
 		return nil, nil //nolint:nilnil // the server says that there is no schema
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
+
 	p, err := t.Store.Policy(ctx, table)
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		return nil, nil //nolint:nilnil // no policy is no error
@@ -114,16 +120,18 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	if err != nil {
 		return nil, unavailable(err)
 	}
+
 	return &p, nil
 }
 
 const (
-	// catalogWait bounds how long a statement waits for a change of the catalog that it needs: for each lock two seconds, and the
-	// rest for a server that is slow.
+	// catalogWait bounds how long a statement waits for a change of the catalog that it needs: for
+	// each lock two seconds, and the rest for a server that is slow.
 	catalogWait = 10 * time.Second
 	// askWait bounds how long one waits for what the catalog says about its tables.
 	askWait = 5 * time.Second
-	// lockedWait is how soon it is found out whether the client's own locks are in the way of the catalog.
+	// lockedWait is how soon it is found out whether the client's own locks are in the way of the
+	// catalog.
 	lockedWait = 2 * time.Second
 )
 
@@ -134,8 +142,9 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", errCatalog, err)
 }
 
-// withoutCatalog decides about a statement that only follows a table: when the catalog cannot be asked it passes with a warning,
-// and the identity check catches up later. Every other error is the answer.
+// withoutCatalog decides about a statement that only follows a table: when the catalog cannot be
+// asked it passes with a warning, and the identity check catches up later. Every other error is the
+// answer.
 func (t *turn) withoutCatalog(ctx context.Context, err error) error {
 	if !errors.Is(err, errCatalog) {
 		return err
@@ -150,7 +159,8 @@ func (t *turn) withoutCatalog(ctx context.Context, err error) error {
 
 func (t *turn) noteWithoutCatalog(ctx context.Context, err error) {
 	t.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
-	t.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its tables " +
+	t.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its " +
+		"tables " +
 		"is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
 }
 
@@ -166,10 +176,14 @@ func (t *turn) passWithNotes() error {
 	return t.send(h)
 }
 
-// inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked or written.
+// inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked
+// or written.
 func inCatalogTrouble(err error) error {
 	if inTheWay(err) {
 		return &wire.Error{Code: ddl.CodeLockWait, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
 	}
-	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error()}
+	return &wire.Error{
+		Code: ddl.CodeUnknownError, State: "HY000",
+		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error(),
+	}
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 )
 
-// TestVirtualColumns: what each session computes for itself is no TTL column, however it becomes one. What was one before can be switched off.
+// TestVirtualColumns: what each session computes for itself is no TTL column, however it becomes
+// one. What was one before can be switched off.
 func TestVirtualColumns(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		const ttl = " TTL = d + INTERVAL 10 HOUR"
 		table := func(name, expression, kept string) string {
-			return "CREATE TABLE " + name + " (id INT PRIMARY KEY, epoch INT, made DATETIME, d DATETIME AS (" + expression + ") " + kept + ")"
+			return "CREATE TABLE " + name + " (id INT PRIMARY KEY, epoch INT, made DATETIME, d DATETIME AS (" +
+				expression + ") " + kept + ")"
 		}
 		t.fails(8148, table("t", "FROM_UNIXTIME(epoch)", "VIRTUAL")+ttl)
 		t.fails(8148, table("t", "FROM_UNIXTIME(epoch)", "")+ttl)
@@ -35,9 +37,11 @@ func TestVirtualColumns(t *testing.T) {
 		if _, err := t.direct.ExecContext(t.Context(), "ALTER TABLE w MODIFY made TIMESTAMP NULL"); err != nil {
 			t.Fatal(err)
 		}
+
 		t.exec("ALTER TABLE w ADD COLUMN more INT", "ALTER TABLE w TTL_ENABLE = 'OFF'")
 		t.fails(8148, "ALTER TABLE w TTL_ENABLE = 'ON'")
-		if text := strings.Join(rows(t.T, t.db, "EXPLAIN TTL w"), "\n"); !strings.Contains(text, "jobs will wait: TTL column 'd' is VIRTUAL and made of the TIMESTAMP column `made`") {
+		if text := strings.Join(rows(t.T, t.db, "EXPLAIN TTL w"), "\n"); !strings.Contains(text,
+			"jobs will wait: TTL column 'd' is VIRTUAL and made of the TIMESTAMP column `made`") {
 			t.Errorf("EXPLAIN TTL does not say why jobs wait:\n%s", text)
 		}
 	})

@@ -9,10 +9,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// A server may take whoever is on the other end of its socket for a user of its system, and ask for no password. On that end is the
-// proxy. Which account that would be nobody can tell by the name that a client gives: servers take quotes off it, an account may stand
-// for a system's user of another name, and the server's machine may call our user something else. So before a client of such a
-// session hears that it is logged in, the server is asked how its account logs in.
+// A server may take whoever is on the other end of its socket for a user of its system, and ask for
+// no password. On that end is the proxy. Which account that would be nobody can tell by the name
+// that a client gives: servers take quotes off it, an account may stand for a system's user of
+// another name, and the server's machine may call our user something else. So before a client of
+// such a session hears that it is logged in, the server is asked how its account logs in.
 
 // showAccount is answered to every account, about itself.
 const showAccount = "SHOW CREATE USER CURRENT_USER()"
@@ -20,14 +21,15 @@ const showAccount = "SHOW CREATE USER CURRENT_USER()"
 // believesSocket finds the plugins that do so, of MariaDB and of MySQL, alone or among others.
 var believesSocket = regexp.MustCompile(`(?i)\b(?:unix|auth)_socket\b`)
 
-// mayBeLent reports whether the server could take the proxy's user for the client. A client that is this user itself, on a socket of the
-// proxy's, gets no more than it would directly.
+// mayBeLent reports whether the server could take the proxy's user for the client. A client that is
+// this user itself, on a socket of the proxy's, gets no more than it would directly.
 func (s *session) mayBeLent() bool {
 	_, socket := s.wires[1].(*net.UnixConn)
 	return socket && !isOurUser(s.wires[0])
 }
 
-// looksAtAccount reports whether something has to be asked about an account before its client hears that it is logged in.
+// looksAtAccount reports whether something has to be asked about an account before its client hears
+// that it is logged in.
 func (s *session) looksAtAccount() bool { return s.mayBeLent() || s.settings.MaxUserConnections > 0 }
 
 // refuseLent refuses the session if the server may have asked for nothing but who is on its socket.
@@ -35,6 +37,7 @@ func (s *session) refuseLent() error {
 	if !s.mayBeLent() {
 		return nil
 	}
+
 	x := &exchange{s: s}
 	r, err := x.Ask(showAccount)
 	switch {
@@ -47,17 +50,25 @@ func (s *session) refuseLent() error {
 	case !believesSocket.Match(r.Rows[0][0]):
 		return nil
 	}
-	return &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
-		"and on the server's socket that is the proxy's user: connect the proxy by HOST:PORT, or use another account"}
+
+	return &wire.Error{
+		Code: ddl.CodeAccessDenied, State: "28000",
+		Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
+			"and on the server's socket that is the proxy's user: connect the proxy by HOST:PORT, or " +
+			"use another account",
+	}
 }
 
-// welcome tells the client that it is logged in, where that waited for an answer of the session itself.
+// welcome tells the client that it is logged in, where that waited for an answer of the session
+// itself.
 func (s *session) welcome() error {
 	if s.login.last == nil {
 		return nil
 	}
+
 	s.exchange(true)
 	defer s.exchange(false)
+
 	last := s.login.last
 	s.login.last = nil
 	err := s.refuseLent()
@@ -67,6 +78,7 @@ func (s *session) welcome() error {
 	if err != nil {
 		return errors.Join(errRefused, s.giveUp(s.login.lastSeq, err))
 	}
+
 	b, _ := wire.AppendPacket(nil, s.login.lastSeq, last)
 	return s.write(s.client, b)
 }

@@ -24,13 +24,15 @@ func clientOf(t *testing.T, s *mysqltest.Server, address string, t2 *tls.Config)
 	return mysqltest.Open(t, c).Conn(t.Context())
 }
 
-// trust is a client that verifies the proxy's certificate, and shows one of its own if there is one.
+// trust is a client that verifies the proxy's certificate, and shows one of its own if there is
+// one.
 func (a *authority) trust(t *testing.T, certFile, keyFile string) *tls.Config {
 	t.Helper()
 	pool, err := loadAuthorities(a.file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := &tls.Config{RootCAs: pool, ServerName: "db.example.com"}
 	if certFile != "" {
 		cert, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -39,6 +41,7 @@ func (a *authority) trust(t *testing.T, certFile, keyFile string) *tls.Config {
 		}
 		c.Certificates = []tls.Certificate{cert}
 	}
+
 	return c
 }
 
@@ -57,24 +60,43 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 		}{
 			{"identity", s.Addr(), BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: a.file}, ""},
 			{"ca", s.Addr(), BackendTLS{Mode: TLSAlways, Verify: VerifyCA, CAFile: a.file}, ""},
-			{"ca, another name", "localhost:" + port, BackendTLS{Mode: TLSAlways, Verify: VerifyCA, CAFile: a.file}, ""},
-			{"identity, another name", "localhost:" + port, BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: a.file}, "valid for"},
-			{"ca, another authority", s.Addr(), BackendTLS{Mode: TLSAlways, Verify: VerifyCA, CAFile: other.file}, "unknown authority"},
-			{"identity, another authority", s.Addr(), BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: other.file}, "unknown authority"},
+			{
+				"ca, another name", "localhost:" + port,
+				BackendTLS{Mode: TLSAlways, Verify: VerifyCA, CAFile: a.file},
+				"",
+			},
+			{
+				"identity, another name", "localhost:" + port,
+				BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: a.file},
+				"valid for",
+			},
+			{
+				"ca, another authority", s.Addr(),
+				BackendTLS{Mode: TLSAlways, Verify: VerifyCA, CAFile: other.file},
+				"unknown authority",
+			},
+			{
+				"identity, another authority", s.Addr(),
+				BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: other.file},
+				"unknown authority",
+			},
 			{"nothing", s.Addr(), BackendTLS{Mode: TLSAlways}, ""},
 		} {
 			if unknown != nil && strings.HasPrefix(c.address, "localhost:") {
 				t.Logf("%s: left out: %v", c.name, unknown)
 				continue
 			}
+
 			p := startEdge(t, BackendsConfig{Addresses: []string{c.address}, TLS: c.tls}, Config{})
 			_, err := clientOf(t, s, p.address, nil)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("client, %s: got %v, want %q", c.name, err, c.want)
 			}
+
 			own := s.Config("")
 			own.Logger = &mysql.NopLogger{}
 			p.backends.Configure(own)
+
 			err = mysqltest.Open(t, own).PingContext(t.Context())
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("engine, %s: got %v, want %q", c.name, err, c.want)
@@ -85,13 +107,15 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 
 func TestClientsMustUseTLS(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSNever}}, Config{TLS: ClientTLS{SelfSigned: true, Require: true}})
+		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSNever}},
+			Config{TLS: ClientTLS{SelfSigned: true, Require: true}})
 		if _, err := clientOf(t, s, p.address, nil); err == nil || !strings.Contains(err.Error(), "3159") {
 			t.Errorf("without TLS: got %v, want 3159", err)
 		}
 		if _, err := clientOf(t, s, p.address, &tls.Config{InsecureSkipVerify: true}); err != nil {
 			t.Errorf("with TLS: %v", err)
 		}
+
 		old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}
 		if _, err := clientOf(t, s, p.address, old); err == nil {
 			t.Error("TLS 1.1 was accepted")
@@ -105,12 +129,17 @@ func TestClientCertificates(t *testing.T) {
 		cert, key := a.issue(t, "proxy", "db.example.com")
 		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSNever}},
 			Config{TLS: ClientTLS{CertFile: cert, KeyFile: key, ClientCAFile: a.file}})
+
 		ours, oursKey := a.issue(t, "client")
 		if _, err := clientOf(t, s, p.address, a.trust(t, ours, oursKey)); err != nil {
 			t.Errorf("with a certificate: %v", err)
 		}
+
 		theirs, theirsKey := other.issue(t, "client")
-		for name, c := range map[string]*tls.Config{"no TLS": nil, "no certificate": a.trust(t, "", ""), "another authority's": a.trust(t, theirs, theirsKey)} {
+		for name, c := range map[string]*tls.Config{
+			"no TLS": nil, "no certificate": a.trust(t, "", ""),
+			"another authority's": a.trust(t, theirs, theirsKey),
+		} {
 			if _, err := clientOf(t, s, p.address, c); err == nil {
 				t.Errorf("%s: was let in", name)
 			}
@@ -123,18 +152,22 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		a := newAuthority(t)
 		cert, key := a.issue(t, "proxy", "db.example.com")
-		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSNever}}, Config{TLS: ClientTLS{CertFile: cert, KeyFile: key}})
+		p := startEdge(t, BackendsConfig{Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSNever}},
+			Config{TLS: ClientTLS{CertFile: cert, KeyFile: key}})
 		var seen *x509.Certificate
 		remember := a.trust(t, "", "")
 		remember.VerifyConnection = func(c tls.ConnectionState) error { seen = c.PeerCertificates[0]; return nil }
+
 		before, err := clientOf(t, s, p.address, remember)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first := seen
 		if err := os.WriteFile(key, []byte("half of it"), 0o600); err != nil { // which keeps the old one in force
 			t.Fatal(err)
 		}
+
 		p.reloadCertificates()
 		a.issue(t, "proxy", "db.example.com")
 		deadline := time.Now().Add(10 * time.Second)
@@ -147,6 +180,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if err := before.PingContext(context.Background()); err != nil {
 			t.Errorf("the session from before: %v", err)
 		}
@@ -155,11 +189,19 @@ func TestCertificateIsReadAgain(t *testing.T) {
 
 func TestTLSOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, c := range []ClientTLS{{CertFile: "a"}, {KeyFile: "a"}, {Require: true}, {ClientCAFile: "a"}, {CertFile: "none", KeyFile: "none", SelfSigned: true}, {CertFile: "none", KeyFile: "none"}} {
+	for _, c := range []ClientTLS{
+		{CertFile: "a"},
+		{KeyFile: "a"},
+		{Require: true},
+		{ClientCAFile: "a"},
+		{CertFile: "none", KeyFile: "none", SelfSigned: true},
+		{CertFile: "none", KeyFile: "none"},
+	} {
 		if _, err := (Config{Listen: []string{"127.0.0.1:0"}, TLS: c}).load(nil); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
+
 	for _, c := range []BackendTLS{
 		{Mode: "sometimes"},
 		{Verify: "verify-full"},

@@ -11,18 +11,20 @@ import (
 // TLSMode says when the leg to the backend is encrypted. The words are those of MySQL Router.
 type TLSMode string
 
-// The modes. With AsClient, the default, both legs are alike, which every account plugin understands. With the others they may differ;
-// then passwords are carried over by bridge.go.
+// The modes. With AsClient, the default, both legs are alike, which every account plugin
+// understands. With the others they may differ; then passwords are carried over by bridge.go.
 const (
 	TLSAsClient TLSMode = "as-client"
 	TLSAlways   TLSMode = "always"
 	TLSNever    TLSMode = "never"
 )
 
-// TLSVerify says what is demanded of the backend's certificate. The words are those of MySQL's --ssl-mode.
+// TLSVerify says what is demanded of the backend's certificate. The words are those of MySQL's
+// --ssl-mode.
 type TLSVerify string
 
-// What may be demanded: nothing; that a known authority has signed it; and also that it names the host that was dialled.
+// What may be demanded: nothing; that a known authority has signed it; and also that it names the
+// host that was dialled.
 const (
 	VerifyNone     TLSVerify = "none"
 	VerifyCA       TLSVerify = "verify-ca"
@@ -47,17 +49,21 @@ func (c *BackendTLS) validate() error {
 	if c.Verify == "" {
 		c.Verify = VerifyNone
 	}
+
 	switch {
 	case c.Mode != TLSAsClient && c.Mode != TLSAlways && c.Mode != TLSNever:
 		return fmt.Errorf("backend-tls is %q: want as-client, always or never", c.Mode)
 	case c.Verify != VerifyNone && c.Verify != VerifyCA && c.Verify != VerifyIdentity:
 		return fmt.Errorf("backend-tls-verify is %q: want none, verify-ca or verify-identity", c.Verify)
 	case (c.CertFile == "") != (c.KeyFile == ""):
-		return errors.New("a certificate needs its key, and a key its certificate: set both backend-tls-cert and backend-tls-key")
+		return errors.New("a certificate needs its key, and a key its certificate: set both backend-tls-cert and " +
+			"backend-tls-key")
 	case c.Mode == TLSNever && (c.Verify != VerifyNone || c.CAFile != "" || c.CertFile != ""):
-		return errors.New("backend-tls is never, so there is no certificate to verify or to show: remove backend-tls-verify, -ca, -cert and -key, or set backend-tls to as-client or always")
+		return errors.New("backend-tls is never, so there is no certificate to verify or to show: remove " +
+			"backend-tls-verify, -ca, -cert and -key, or set backend-tls to as-client or always")
 	case c.Verify == VerifyNone && c.CAFile != "":
-		return errors.New("backend-tls-ca is set, and nothing is verified by it: set backend-tls-verify to verify-ca or verify-identity")
+		return errors.New("backend-tls-ca is set, and nothing is verified by it: set backend-tls-verify to verify-ca " +
+			"or verify-identity")
 	default:
 		return nil
 	}
@@ -73,6 +79,7 @@ func (c BackendTLS) load() (*tls.Config, error) {
 		}
 		t.RootCAs = pool
 	}
+
 	if c.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
@@ -80,12 +87,15 @@ func (c BackendTLS) load() (*tls.Config, error) {
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}
+
 	if c.Verify != VerifyIdentity {
-		t.InsecureSkipVerify = true //nolint:gosec // the default of clients, too: ssl-mode=PREFERRED; and verify-ca verifies below
+		// the default of clients, too: ssl-mode=PREFERRED; and verify-ca verifies below
+		t.InsecureSkipVerify = true //nolint:gosec // see above
 	}
 	if c.Verify == VerifyCA {
 		t.VerifyConnection = func(state tls.ConnectionState) error { return verifyChain(t.RootCAs, state) }
 	}
+
 	return t, nil
 }
 
@@ -113,8 +123,8 @@ func forHost(t *tls.Config, a address) *tls.Config {
 	return t
 }
 
-// forAnyHost is the configuration for connections that may go to any of these backends, with their identity verified:
-// the certificate must name one of them.
+// forAnyHost is the configuration for connections that may go to any of these backends, with their
+// identity verified: the certificate must name one of them.
 func forAnyHost(t *tls.Config, list []address) *tls.Config {
 	t = t.Clone()
 	t.InsecureSkipVerify = true //nolint:gosec // verified below
@@ -122,6 +132,7 @@ func forAnyHost(t *tls.Config, list []address) *tls.Config {
 		if err := verifyChain(t.RootCAs, state); err != nil {
 			return err
 		}
+
 		var errs []error
 		for _, a := range list {
 			err := state.PeerCertificates[0].VerifyHostname(forHost(t, a).ServerName)
@@ -130,7 +141,9 @@ func forAnyHost(t *tls.Config, list []address) *tls.Config {
 			}
 			errs = append(errs, err)
 		}
+
 		return errors.Join(errs...)
 	}
+
 	return t
 }

@@ -16,13 +16,16 @@ import (
 
 // ClientTLS says how clients may, or must, encrypt their leg.
 type ClientTLS struct {
-	// CertFile and KeyFile are the certificate shown to clients, in PEM. Files that change are read again.
+	// CertFile and KeyFile are the certificate shown to clients, in PEM. Files that change are read
+	// again.
 	CertFile, KeyFile string
-	// SelfSigned makes a certificate at start where no file is named, as servers do when they are set up.
+	// SelfSigned makes a certificate at start where no file is named, as servers do when they are
+	// set up.
 	SelfSigned bool
 	// Require refuses clients without TLS. A unix socket needs none.
 	Require bool
-	// ClientCAFile lets in only clients which show a certificate that was signed by one of these authorities.
+	// ClientCAFile lets in only clients which show a certificate that was signed by one of these
+	// authorities.
 	ClientCAFile string
 }
 
@@ -43,12 +46,13 @@ func (c ClientTLS) validate() error {
 	}
 }
 
-// load reads the files. It returns nil if clients are not offered TLS. A self-signed certificate is made once and kept, so that
-// a reload does not surprise those who have pinned it.
+// load reads the files. It returns nil if clients are not offered TLS. A self-signed certificate is
+// made once and kept, so that a reload does not surprise those who have pinned it.
 func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 	if err := c.validate(); err != nil || !c.enabled() {
 		return nil, err
 	}
+
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
 	case c.CertFile != "":
@@ -66,6 +70,7 @@ func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}
+
 	if c.ClientCAFile != "" {
 		pool, err := loadAuthorities(c.ClientCAFile)
 		if err != nil {
@@ -73,6 +78,7 @@ func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 		}
 		t.ClientCAs, t.ClientAuth = pool, tls.RequireAndVerifyClientCert
 	}
+
 	return t, nil
 }
 
@@ -92,20 +98,24 @@ func loadAuthorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// selfSigned makes a certificate which proves nothing to anybody, valid for ten years, as servers do when they are set up.
+// selfSigned makes a certificate which proves nothing to anybody, valid for ten years, as servers
+// do when they are set up.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+
 	host, err := os.Hostname()
 	if err != nil {
 		host = "ttlproxy"
 	}
+
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: serial,
@@ -116,9 +126,11 @@ func selfSigned() (tls.Certificate, error) {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }

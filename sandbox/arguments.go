@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// arguments starts a small server that behaves like a production one where it matters to us (row binlog on),
-// and saves what a throw-away server need not spend (flushing to disk at each commit, memory).
+// arguments starts a small server that behaves like a production one where it matters to us (row
+// binlog on), and saves what a throw-away server need not spend (flushing to disk at each commit,
+// memory).
 func (s *Server) arguments() []string {
 	args := []string{
 		"--no-defaults",
@@ -29,20 +30,24 @@ func (s *Server) arguments() []string {
 		"--sync-binlog=0",
 		"--secure-file-priv=", // Debian's default names a folder that only its package makes
 	}
+
 	if s.Flavour == MySQL {
 		args = append(args, "--mysqlx=OFF", "--innodb-redo-log-capacity=64M")
 	} else {
 		args = append(args, "--innodb-log-file-size=64M", "--binlog-format=ROW")
 	}
+
 	return append(append(args, asUser()...), s.args...)
 }
 
-// born are the arguments that MySQL must be given when its data is made: it never changes its mind about the case of names.
+// born are the arguments that MySQL must be given when its data is made: it never changes its mind
+// about the case of names.
 func (s *Server) born() []string {
 	if s.Flavour != MySQL {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.args), func(arg string) bool { return !strings.HasPrefix(arg, "--lower-case-table-names=") })
+	return slices.DeleteFunc(slices.Clone(s.args),
+		func(arg string) bool { return !strings.HasPrefix(arg, "--lower-case-table-names=") })
 }
 
 // portWasTaken reports whether the server's log says so.

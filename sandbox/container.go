@@ -26,8 +26,8 @@ type Container struct {
 	guard         io.WriteCloser
 }
 
-// images are what runs in a container. Both let root in from anywhere, without a password when told so, on a port that only
-// this machine can reach.
+// images are what runs in a container. Both let root in from anywhere, without a password when told
+// so, on a port that only this machine can reach.
 var images = map[Flavour]struct{ image, noPassword string }{
 	MariaDB: {"mariadb:10.11", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1"},
 	MySQL:   {"mysql:8.4", "MYSQL_ALLOW_EMPTY_PASSWORD=1"},
@@ -38,8 +38,9 @@ func HasDocker(ctx context.Context) bool {
 	return exec.CommandContext(ctx, "docker", "info").Run() == nil
 }
 
-// StartContainer runs a server in Docker and returns once it answers. Output of Docker that people may want to see, such as the
-// progress of a download, goes to progress. Of the configuration it takes Flavour, MariaDB if empty, and Dir.
+// StartContainer runs a server in Docker and returns once it answers. Output of Docker that people
+// may want to see, such as the progress of a download, goes to progress. Of the configuration it
+// takes Flavour, MariaDB if empty, and Dir.
 func StartContainer(ctx context.Context, c Config, progress io.Writer) (*Container, error) {
 	if c.Flavour == "" {
 		c.Flavour = MariaDB
@@ -55,6 +56,7 @@ func (s *Container) start(ctx context.Context, progress io.Writer) error {
 	if err := s.fetch(ctx, progress); err != nil {
 		return err
 	}
+
 	args := []string{
 		"run", "--detach", "--rm", "--env", images[s.Flavour].noPassword, "--publish", "127.0.0.1::3306",
 	}
@@ -73,23 +75,28 @@ func (s *Container) start(ctx context.Context, progress io.Writer) error {
 		if err := os.MkdirAll(data, 0o700); err != nil {
 			return err
 		}
+
 		args = append(args, "--volume", data+":/var/lib/mysql")
 		s.name = fmt.Sprintf("ttlproxy-%d", os.Getpid())
 	}
+
 	remove := ""
 	if s.temporary {
 		remove = s.dir
 	}
+
 	guard, err := startGuard(endContainer, s.name, remove)
 	if err != nil {
 		return err
 	}
+
 	s.guard = guard
 	args = append(args, "--name", s.name, s.Path,
 		"--server-id=1", "--log-bin=binlog", "--binlog-format=ROW", "--max-connections=500", "--skip-name-resolve")
 	if _, err := docker(ctx, args...); err != nil {
 		return err
 	}
+
 	return s.awaitReady(ctx)
 }
 
@@ -125,25 +132,31 @@ func docker(ctx context.Context, args ...string) (string, error) {
 func (s *Container) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+
 	published, err := docker(ctx, "port", s.name, "3306/tcp")
 	if err != nil {
 		return err
 	}
+
 	s.address, _, _ = strings.Cut(published, "\n")
 	if _, _, err := net.SplitHostPort(s.address); err != nil {
 		return fmt.Errorf("docker port: %w", err)
 	}
+
 	connector, err := mysql.NewConnector(s.Config(""))
 	if err != nil {
 		return err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	for {
 		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.Version)
 		if err == nil {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			log, _ := docker(context.WithoutCancel(ctx), "logs", "--tail", "15", s.name)
@@ -162,10 +175,13 @@ func (s *Container) Dir() string { return s.dir }
 // Config returns how root connects to a schema of the server.
 func (s *Container) Config(schema string) *mysql.Config { return rootAt(s.address, schema) }
 
-// Close removes the container, and the directory if that was temporary. Data that is kept is shut down in an orderly way.
+// Close removes the container, and the directory if that was temporary. Data that is kept is shut
+// down in an orderly way.
 func (s *Container) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopGrace) //nolint:forbidigo // also when the caller's has ended
+	// also when the caller's has ended
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace) //nolint:forbidigo // see above
 	defer cancel()
+
 	if s.guard != nil {
 		end := []string{"rm", "--force", "--volumes", s.name}
 		if !s.temporary {
@@ -174,11 +190,14 @@ func (s *Container) Close() error {
 		if _, err := docker(ctx, end...); err != nil && !strings.Contains(err.Error(), "No such container") {
 			return err // the guard tries again when we end
 		}
+
 		dismiss(s.guard)
 		s.guard = nil
 	}
+
 	if !s.temporary {
 		return nil
 	}
+
 	return os.RemoveAll(s.dir)
 }

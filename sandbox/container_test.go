@@ -11,13 +11,16 @@ import (
 	"time"
 )
 
-// scriptedDocker stands in for Docker: it writes down what it is told, and its container is a server that listens at address.
+// scriptedDocker stands in for Docker: it writes down what it is told, and its container is a
+// server that listens at address.
 func scriptedDocker(t *testing.T, address string) (said func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
-	script := "#!/bin/sh\necho \"$*\" >>" + journal + "\ncase $1 in\nimage) exit 1 ;;\nport) echo " + address + " ;;\nesac\n"
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	script := "#!/bin/sh\necho \"$*\" >>" + journal + "\ncase $1 in\nimage) exit 1 ;;\nport) echo " + address +
+		" ;;\nesac\n"
+	// a program
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(script), 0o755); err != nil { //nolint:gosec // see above
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -31,11 +34,13 @@ func TestContainer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers: left out under -short")
 	}
+
 	behind := start(t, Config{})
 	said := scriptedDocker(t, behind.Addr())
 	if !HasDocker(t.Context()) {
 		t.Fatal("no Docker, although docker info succeeds")
 	}
+
 	c, err := StartContainer(t.Context(), Config{}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -46,14 +51,18 @@ func TestContainer(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
-		"pull mariadb:10.11\n", "run --detach --rm --env MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1 --publish 127.0.0.1::3306 --name " + c.name + " mariadb:10.11 ",
+		"pull mariadb:10.11\n",
+		"run --detach --rm --env MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1 --publish 127.0.0.1::3306 --name " + c.name +
+			" mariadb:10.11 ",
 		"port " + c.name + " 3306/tcp\n", "rm --force --volumes " + c.name + "\n",
 	} {
 		if !strings.Contains(said(), want) {
 			t.Errorf("Docker was not told %q but\n%s", want, said())
 		}
 	}
+
 	if _, err := os.Stat(c.Dir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there: %v", c.Dir(), err)
 	}
@@ -66,6 +75,7 @@ func TestGuardRemovesContainer(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	guard, err := startGuard(endContainer, "ttlproxy-test", dir)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +83,7 @@ func TestGuardRemovesContainer(t *testing.T) {
 	if err := guard.Close(); err != nil { // as the kernel does when we end
 		t.Fatal(err)
 	}
+
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		_, err := os.Stat(dir)
 		if errors.Is(err, os.ErrNotExist) && strings.Contains(said(), "rm --force --volumes ttlproxy-test\n") {
@@ -81,6 +92,7 @@ func TestGuardRemovesContainer(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("after 20 s: %v, %s", err, said())
 		}
+
 		<-time.After(20 * time.Millisecond)
 	}
 }
@@ -89,7 +101,8 @@ func TestContainerThatDoesNotStart(t *testing.T) {
 	said := scriptedDocker(t, "nowhere")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := StartContainer(ctx, Config{Flavour: MySQL}, io.Discard); err == nil || !strings.Contains(err.Error(), "docker port") {
+	if _, err := StartContainer(ctx, Config{Flavour: MySQL}, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "docker port") {
 		t.Errorf("got %v, want what docker port says", err)
 	}
 	if !strings.Contains(said(), "rm --force") {

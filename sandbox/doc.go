@@ -1,20 +1,22 @@
 // Package sandbox starts a private MariaDB or MySQL for one process and removes it afterwards.
 //
-// It serves `ttlproxy demo` and the tests, which both want the real thing within seconds and nothing left
-// behind. [Find] looks for a server program on this machine, [Start] runs it:
+// It serves `ttlproxy demo` and the tests, which both want the real thing within seconds and
+// nothing left behind. [Find] looks for a server program on this machine, [Start] runs it:
 //
 //	Find ─► template ─► copy ─► server process ─► ready ─► … ─► Close
 //	         (once per version, in the user's cache folder)       (process ended, directory removed)
 //
-// The server listens on a free port of 127.0.0.1 and on a socket in its own directory; root has no password.
-// Preparing an empty data directory takes a server longer than starting, so that is done once per version and
-// copied from then on. Any number of processes may do so at once.
+// The server listens on a free port of 127.0.0.1 and on a socket in its own directory; root has no
+// password. Preparing an empty data directory takes a server longer than starting, so that is done
+// once per version and copied from then on. Any number of processes may do so at once.
 //
-// A server never outlives the process that started it, however that ends: on Linux the kernel kills it together
-// with its parent, and on every system a guard (a shell that waits on a pipe) ends it and removes its directory.
+// A server never outlives the process that started it, however that ends: on Linux the kernel kills
+// it together with its parent, and on every system a guard (a shell that waits on a pipe) ends it
+// and removes its directory.
 //
-// Where no server is installed but Docker is, [StartContainer] runs one in a container, which its guard removes likewise.
+// Where no server is installed but Docker is, [StartContainer] runs one in a container, which its
+// guard removes likewise.
 //
-// The package never touches a server it did not start, and writes nowhere but in the cache folder and in the
-// server's own directory.
+// The package never touches a server it did not start, and writes nowhere but in the cache folder
+// and in the server's own directory.
 package sandbox

@@ -62,27 +62,31 @@ func advice(want Flavour) string {
 	}
 }
 
-// candidates lists where servers live. Distributions keep them outside the PATH of ordinary users; mysqld is a
-// link to mariadbd on machines with MariaDB, so its name alone says nothing.
+// candidates lists where servers live. Distributions keep them outside the PATH of ordinary users;
+// mysqld is a link to mariadbd on machines with MariaDB, so its name alone says nothing.
 func candidates(want Flavour) []string {
 	names := []string{"mariadbd", "mysqld"}
 	if want == MySQL {
 		names = []string{"mysqld"}
 	}
+
 	folders := append(filepath.SplitList(os.Getenv("PATH")),
 		"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/opt/homebrew/bin", "/usr/local/bin")
 	var paths []string
 	if cache, err := cacheDir(); err == nil && want != MariaDB {
 		paths = append(paths, filepath.Join(cache, "mysql", "bin", "mysqld"))
 	}
+
 	for _, name := range names {
 		for _, folder := range folders {
 			paths = append(paths, filepath.Join(folder, name))
 		}
 	}
+
 	if want == "" && len(paths) > 0 { // what the system has comes before what was fetched for tests
 		paths = append(paths[1:], paths[0])
 	}
+
 	return paths
 }
 
@@ -92,18 +96,22 @@ func identify(ctx context.Context, path string) (Program, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return Program{}, fmt.Errorf("%s: not a program", path)
 	}
+
 	out, err := exec.CommandContext(ctx, path, "--no-defaults", "--version").Output()
 	if err != nil {
 		return Program{}, fmt.Errorf("ask %s for its version: %w", path, err)
 	}
+
 	m := versionPattern.FindStringSubmatch(string(out))
 	if m == nil {
 		return Program{}, fmt.Errorf("%s prints no version", path)
 	}
+
 	p := Program{Flavour: MySQL, Version: m[1], Path: path}
 	if strings.Contains(m[1], "MariaDB") {
 		p.Flavour = MariaDB
 	}
+
 	return p, nil
 }
 

@@ -10,26 +10,29 @@ import (
 	"time"
 )
 
-// process is one run of a server program, and the guard that outlives us by the moment it needs to end it.
+// process is one run of a server program, and the guard that outlives us by the moment it needs to
+// end it.
 type process struct {
 	cmd   *exec.Cmd
 	guard io.WriteCloser
 	done  chan struct{} // closed once the process has ended
 }
 
-// startProcess runs a program with its output in a log file. The directory remove, if any, is deleted by the
-// guard should we die.
+// startProcess runs a program with its output in a log file. The directory remove, if any, is
+// deleted by the guard should we die.
 func startProcess(path string, args []string, logPath, remove string) (*process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	cmd := exec.Command(path, args...) //nolint:noctx // ended by signal and by the guard: a context would only kill
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go p.supervise(started, log)
+
 	if err := <-started; err != nil {
 		return nil, err
 	}
@@ -37,11 +40,12 @@ func startProcess(path string, args []string, logPath, remove string) (*process,
 		p.kill()
 		return nil, err
 	}
+
 	return p, nil
 }
 
-// supervise starts the process and waits for it on one thread: the kernel ties the death signal to the thread
-// that started the child, not to the process, so that thread must live as long.
+// supervise starts the process and waits for it on one thread: the kernel ties the death signal to
+// the thread that started the child, not to the process, so that thread must live as long.
 func (p *process) supervise(started chan<- error, log io.Closer) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -55,8 +59,8 @@ func (p *process) supervise(started chan<- error, log io.Closer) {
 	close(p.done)
 }
 
-// guardScript waits for a line, which dismisses it, or for the end of the pipe, which means that we are gone: then it does
-// what follows.
+// guardScript waits for a line, which dismisses it, or for the end of the pipe, which means that we
+// are gone: then it does what follows.
 const guardScript = "if read -r line; then exit 0; fi\n"
 
 // endProcess ends the process $1 and removes the directory $2, if any.
@@ -68,7 +72,8 @@ if [ -n "$2" ]; then rm -rf -- "$2"; fi
 
 // startGuard runs outside our process group, so that a Ctrl-C meant for us does not end it.
 func startGuard(script string, args ...string) (io.WriteCloser, error) {
-	cmd := exec.Command("/bin/sh", append([]string{"-c", guardScript + script, "ttlproxy-guard"}, args...)...) //nolint:noctx // must outlive us
+	args = append([]string{"-c", guardScript + script, "ttlproxy-guard"}, args...)
+	cmd := exec.Command("/bin/sh", args...) //nolint:noctx // must outlive us
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary play the parent that dies: it starts a server, says where, and waits.
+// TestMain lets the test binary play the parent that dies: it starts a server, says where, and
+// waits.
 func TestMain(m *testing.M) {
 	if flavour := os.Getenv("SANDBOX_TEST_PARENT"); flavour != "" {
 		parent(Flavour(flavour))
@@ -48,7 +49,8 @@ func start(t *testing.T, c Config) *Server {
 	return s
 }
 
-// eachFlavour runs a test for each server this machine has. The missing of one is reported by the stories.
+// eachFlavour runs a test for each server this machine has. The missing of one is reported by the
+// stories.
 func eachFlavour(t *testing.T, test func(t *testing.T, f Flavour)) {
 	t.Helper()
 	if testing.Short() {
@@ -116,11 +118,13 @@ func TestRestartKeepsDataAndPort(t *testing.T) {
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		s.Kill()
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := one(t, s, "SELECT schema_name FROM information_schema.schemata WHERE schema_name = 'kept'"); got != "kept" {
+		if got := one(t, s,
+			"SELECT schema_name FROM information_schema.schemata WHERE schema_name = 'kept'"); got != "kept" {
 			t.Errorf("schema = %q, want kept", got)
 		}
 		if s.Addr() != addr {
@@ -138,7 +142,8 @@ func TestKeptDirectorySurvivesClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := start(t, Config{Flavour: f, Dir: dir})
-		if got := one(t, second, "SELECT schema_name FROM information_schema.schemata WHERE schema_name = 'kept'"); got != "kept" {
+		if got := one(t, second,
+			"SELECT schema_name FROM information_schema.schemata WHERE schema_name = 'kept'"); got != "kept" {
 			t.Errorf("schema = %q, want kept", got)
 		}
 	})
@@ -162,11 +167,13 @@ func TestConcurrentFirstStartsShareOneTemplate(t *testing.T) {
 			}
 			_ = os.Symlink(filepath.Join(link, "mysql"), filepath.Join(cache, "ttlproxy", "mysql"))
 		}
+
 		t.Setenv("XDG_CACHE_HOME", cache)
 		p, err := Find(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		errs := make(chan error)
 		for range 2 {
 			go func() {
@@ -174,11 +181,13 @@ func TestConcurrentFirstStartsShareOneTemplate(t *testing.T) {
 				errs <- err
 			}()
 		}
+
 		for range 2 {
 			if err := <-errs; err != nil {
 				t.Error(err)
 			}
 		}
+
 		left, err := filepath.Glob(filepath.Join(cache, "ttlproxy", "template", "making-*"))
 		if err != nil || len(left) != 0 {
 			t.Errorf("left over: %v, %v", left, err)
@@ -197,10 +206,12 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		line, err := bufio.NewReader(out).ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var dir string
 		var pid int
 		if _, err := fmt.Sscan(line, &dir, &pid); err != nil {
@@ -209,6 +220,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
+
 		_ = cmd.Wait()
 		gone := func() bool {
 			_, err := os.Stat(dir)

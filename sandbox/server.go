@@ -13,8 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Config says which server to start. The zero value means: whatever is installed, in a temporary directory,
-// on a free port.
+// Config says which server to start. The zero value means: whatever is installed, in a temporary
+// directory, on a free port.
 type Config struct {
 	Flavour Flavour
 	Dir     string   // keep the data here, also across starts; empty: a temporary directory, removed by Close
@@ -39,10 +39,12 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	program, err := Find(ctx, want)
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Server{Program: program, dir: c.Dir, port: c.Port, args: c.Args}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -50,10 +52,12 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err := s.boot(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+
 	return s, nil
 }
 
-// flavour is the one that is asked for, or that the kept data belongs to: neither server reads the other's.
+// flavour is the one that is asked for, or that the kept data belongs to: neither server reads the
+// other's.
 func (c Config) flavour() (Flavour, error) {
 	if c.Dir == "" {
 		return c.Flavour, nil
@@ -61,13 +65,16 @@ func (c Config) flavour() (Flavour, error) {
 	if _, err := os.Stat(filepath.Join(c.Dir, "data", "ibdata1")); err != nil {
 		return c.Flavour, nil //nolint:nilerr // no data yet
 	}
+
 	kept := MariaDB
 	if _, err := os.Stat(filepath.Join(c.Dir, "data", "mysql.ibd")); err == nil {
 		kept = MySQL
 	}
 	if c.Flavour != "" && c.Flavour != kept {
-		return "", fmt.Errorf("%s holds the data of a %s, and a %s was asked for", c.Dir, Program{Flavour: kept}, Program{Flavour: c.Flavour})
+		return "", fmt.Errorf("%s holds the data of a %s, and a %s was asked for", c.Dir, Program{Flavour: kept},
+			Program{Flavour: c.Flavour})
 	}
+
 	return kept, nil
 }
 
@@ -80,10 +87,12 @@ func (s *Server) prepare(ctx context.Context) error {
 		}
 		s.dir, s.temporary = dir, true
 	}
+
 	abs, err := filepath.Abs(s.dir)
 	if err != nil {
 		return err
 	}
+
 	s.dir = abs
 	if err := os.MkdirAll(filepath.Join(s.dir, "tmp"), 0o700); err != nil {
 		return err
@@ -91,6 +100,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if _, err := os.Stat(s.data()); err == nil {
 		return nil
 	}
+
 	from, err := template(ctx, s.Program, s.born())
 	if err != nil {
 		return errors.Join(err, s.remove())
@@ -98,10 +108,12 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := copyTemplate(from, s.data()); err != nil {
 		return errors.Join(fmt.Errorf("copy the data template %s: %w", from, err), s.remove())
 	}
+
 	return nil
 }
 
-// copyTemplate copies a data directory as a whole or not at all: half of one would be taken for data that is kept.
+// copyTemplate copies a data directory as a whole or not at all: half of one would be taken for
+// data that is kept.
 func copyTemplate(from, to string) error {
 	half := to + ".half"
 	if err := os.RemoveAll(half); err != nil {
@@ -113,8 +125,8 @@ func copyTemplate(from, to string) error {
 	return os.Rename(half, to)
 }
 
-// temporaryRoot is the system's temporary folder, unless a socket in it would have too long a path for the
-// kernel (108 bytes).
+// temporaryRoot is the system's temporary folder, unless a socket in it would have too long a path
+// for the kernel (108 bytes).
 func temporaryRoot() string {
 	if len(os.TempDir()) > 60 {
 		return "/tmp"
@@ -122,8 +134,8 @@ func temporaryRoot() string {
 	return ""
 }
 
-// boot starts the process and waits until it answers. A free port can be taken by somebody else between
-// choosing and binding, so a server that dies of that gets another one.
+// boot starts the process and waits until it answers. A free port can be taken by somebody else
+// between choosing and binding, so a server that dies of that gets another one.
 func (s *Server) boot(ctx context.Context) error {
 	chosen := s.port != 0
 	for attempt := 1; ; attempt++ {
@@ -134,6 +146,7 @@ func (s *Server) boot(ctx context.Context) error {
 			}
 			s.port = port
 		}
+
 		err := s.bootOnce(ctx)
 		if err == nil || chosen || attempt == 3 || !s.portWasTaken() {
 			return err
@@ -145,19 +158,23 @@ func (s *Server) bootOnce(ctx context.Context) error {
 	if err := os.Remove(s.logPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	var remove string
 	if s.temporary {
 		remove = s.dir
 	}
+
 	p, err := startProcess(s.Path, s.arguments(), s.logPath(), remove)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", s.Path, err)
 	}
+
 	s.process = p
 	if err := s.awaitReady(ctx); err != nil {
 		s.process.kill()
 		return fmt.Errorf("start %s %s in %s: %w; the end of its log:\n%s", s.Flavour, s.Version, s.dir, err, s.Log())
 	}
+
 	return nil
 }
 
@@ -176,12 +193,14 @@ const startTimeout = 2 * time.Minute
 func (s *Server) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+
 	config := s.Config("")
 	config.Net, config.Addr = "unix", s.Socket()
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return err
 	}
+
 	for {
 		if conn, err := connector.Connect(ctx); err == nil {
 			return conn.Close()

@@ -13,48 +13,58 @@ import (
 	"syscall"
 )
 
-// template returns a data directory with an empty, initialised server of p's version, born with these arguments, making it if there
-// is none. The lock admits one maker; the rename publishes only complete directories.
+// template returns a data directory with an empty, initialised server of p's version, born with
+// these arguments, making it if there is none. The lock admits one maker; the rename publishes only
+// complete directories.
 func template(ctx context.Context, p Program, born []string) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
+
 	parent := filepath.Join(cache, "template")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", err
 	}
+
 	final := filepath.Join(parent, fmt.Sprintf("%s-%s%s", p.Flavour, p.Version, strings.Join(born, "")))
 	unlock, err := lockFile(final + ".lock")
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
+
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
 	}
+
 	making := "making-" + filepath.Base(final) + "-"
 	if err := removeAll(filepath.Join(parent, making+"*")); err != nil { // of a maker that was killed
 		return "", err
 	}
+
 	work, err := os.MkdirTemp(parent, making)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work)
+
 	data := filepath.Join(work, "data")
 	if err := initialise(ctx, p, work, data, born); err != nil {
 		return "", err
 	}
+
 	// Every server of this template gets its own uuid at its first start.
 	if err := os.Remove(filepath.Join(data, "auto.cnf")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
+
 	return final, os.Rename(data, final)
 }
 
-// initialise fills an empty data directory. mariadb-install-db makes root for 127.0.0.1 by itself; MySQL
-// makes root@localhost only, which does not match a TCP connection when names are not resolved.
+// initialise fills an empty data directory. mariadb-install-db makes root for 127.0.0.1 by itself;
+// MySQL makes root@localhost only, which does not match a TCP connection when names are not
+// resolved.
 func initialise(ctx context.Context, p Program, work, data string, born []string) error {
 	var cmd *exec.Cmd
 	switch p.Flavour {
@@ -63,6 +73,7 @@ func initialise(ctx context.Context, p Program, work, data string, born []string
 		if err != nil {
 			return err
 		}
+
 		cmd = exec.CommandContext(ctx, install, append([]string{
 			"--no-defaults", "--datadir=" + data,
 			"--auth-root-authentication-method=normal", "--skip-test-db",
@@ -73,14 +84,18 @@ func initialise(ctx context.Context, p Program, work, data string, born []string
 		if err := os.WriteFile(script, []byte(grantRoot), 0o600); err != nil {
 			return err
 		}
+
 		cmd = exec.CommandContext(ctx, p.Path, append([]string{
 			"--no-defaults", "--initialize-insecure",
 			"--datadir=" + data, "--init-file=" + script,
 		}, append(asUser(), born...)...)...)
 	}
+
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initialise %s %s with %s: %w\n%s", p.Flavour, p.Version, cmd.Path, err, tail(string(out), 15))
+		return fmt.Errorf("initialise %s %s with %s: %w\n%s", p.Flavour, p.Version, cmd.Path, err,
+			tail(string(out), 15))
 	}
+
 	return nil
 }
 
@@ -110,7 +125,9 @@ func beside(server string, names ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%s is installed without %s, which makes its data directory: install the server's package completely", server, names[0])
+	return "",
+		fmt.Errorf("%s is installed without %s, which makes its data directory: install the server's "+
+			"package completely", server, names[0])
 }
 
 func isFile(path string) bool {
@@ -144,10 +161,12 @@ func copyTree(from, to string) error {
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
 		}
+
 		target := filepath.Join(to, name)
 		switch {
 		case entry.IsDir():
@@ -166,15 +185,18 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer src.Close()
+
 	info, err := src.Stat()
 	if err != nil {
 		return err
 	}
+
 	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
+
 	_, err = io.Copy(dst, src)
 	return err
 }

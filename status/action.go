@@ -61,14 +61,17 @@ func (a *api) onPolicy(do change) http.HandlerFunc {
 			a.answer(w, r, nil, err)
 			return
 		}
+
 		p, err := a.store.Policy(r.Context(), pathTable(r))
 		if errors.Is(err, catalog.ErrNoPolicy) {
 			err = &answerError{http.StatusNotFound, "table " + pathTable(r).String() + " has no TTL policy"}
 		}
+
 		var out done
 		if err == nil {
 			out, err = do(r.Context(), a, actor(r), p, o)
 		}
+
 		a.acted(w, r, out, err)
 	}
 }
@@ -91,7 +94,8 @@ func (a *api) resumeAll(w http.ResponseWriter, r *http.Request) {
 func (a *api) acted(w http.ResponseWriter, r *http.Request, out done, err error) {
 	a.view.forget()
 	if err == nil {
-		a.log.InfoContext(r.Context(), "action over http", slog.String("path", r.URL.Path), slog.String("actor", actor(r)))
+		a.log.InfoContext(r.Context(), "action over http", slog.String("path", r.URL.Path),
+			slog.String("actor", actor(r)))
 	}
 	a.answer(w, r, out, err)
 }

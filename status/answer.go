@@ -35,7 +35,8 @@ type answerError struct {
 
 func (e *answerError) Error() string { return e.text }
 
-// answer writes what a handler has found. An error of the catalog is told without its details: they are in the log.
+// answer writes what a handler has found. An error of the catalog is told without its details: they
+// are in the log.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
 	if known, ok := errors.AsType[*answerError](err); ok {
 		refuse(w, known.code, known.text)

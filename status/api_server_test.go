@@ -35,24 +35,29 @@ func onCatalog(t *testing.T, test func(s *scene)) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		db := sql.OpenDB(connector)
 		t.Cleanup(func() { db.Close() })
 		store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: server.Database(t), Version: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, q := range []string{
 			"CREATE TABLE " + schema + ".session (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)",
-			"INSERT INTO " + schema + ".session VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00'), (3, '2999-01-01 00:00:00')",
+			"INSERT INTO " + schema +
+				".session VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00'), (3, '2999-01-01 00:00:00')",
 		} {
 			if _, err := db.ExecContext(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		p, err := store.Declare(t.Context(), catalog.Client{Account: "ann@%"}, catalog.Declaration{
 			Table: catalog.Table{Schema: schema, Name: "session"},
 			Rule: catalog.Rule{
-				Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+				Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
+				ZoneSource: catalog.ZoneFromTable,
 			},
 		})
 		if err != nil {
@@ -61,7 +66,11 @@ func onCatalog(t *testing.T, test func(s *scene)) {
 		if _, err := store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
 			t.Fatal(err)
 		}
-		test(&scene{t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)), store, db, p})
+
+		test(&scene{
+			t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)),
+			store, db, p,
+		})
 	})
 }
 
@@ -69,7 +78,8 @@ func onCatalog(t *testing.T, test func(s *scene)) {
 func (s *scene) ask(method, path, token, body string) (int, string) {
 	s.Helper()
 	table := s.policy.Table.Schema + "/" + s.policy.Table.Name
-	r := httptest.NewRequest(method, strings.ReplaceAll(path, "{table}", table), strings.NewReader(body)).WithContext(s.Context())
+	r := httptest.NewRequest(method, strings.ReplaceAll(path, "{table}", table),
+		strings.NewReader(body)).WithContext(s.Context())
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -93,14 +103,16 @@ func (s *scene) job() catalog.Job {
 	if err != nil {
 		s.Fatal(err)
 	}
+
 	due := uint64(2)
 	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
-		Policy: s.policy, Cutoff: now.AddDate(0, 0, -1), CutoffLiteral: "'2026-01-01 00:00:00'", Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due},
-		Tasks: []catalog.TaskRange{{}},
+		Policy: s.policy, Cutoff: now.AddDate(0, 0, -1), CutoffLiteral: "'2026-01-01 00:00:00'",
+		Facts: catalog.JobFacts{Plan: "range", EstimatedRows: &due}, Tasks: []catalog.TaskRange{{}},
 	})
 	if err != nil {
 		s.Fatal(err)
 	}
+
 	return job
 }
 
@@ -126,8 +138,10 @@ func (s *scene) sample(node uint64, age time.Duration, deleted float64) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	_, err = s.db.ExecContext(s.Context(), fmt.Sprintf("UPDATE %s.sample SET at = at - INTERVAL %d SECOND WHERE at > UTC_TIMESTAMP(3) - INTERVAL 30 SECOND",
-		s.store.Schema(), int(age.Seconds())))
+
+	_, err = s.db.ExecContext(s.Context(),
+		fmt.Sprintf("UPDATE %s.sample SET at = at - INTERVAL %d SECOND WHERE at > UTC_TIMESTAMP(3) - INTERVAL 30 SECOND",
+			s.store.Schema(), int(age.Seconds())))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -146,15 +160,19 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		s.want("GET", "/api/v1/history", "", 200, `"state":"cancelled"`)
 
 		s.want("POST", table+"pause", `{"reason":"migration","minutes":5}`, 200, "Nothing more is deleted until")
+
 		p, err := s.store.PolicyByID(s.Context(), s.policy.ID)
-		if err != nil || !p.Paused.Paused || p.Paused.Reason != "migration" || time.Until(p.Paused.Until) > 6*time.Minute {
+		if err != nil || !p.Paused.Paused || p.Paused.Reason != "migration" ||
+			time.Until(p.Paused.Until) > 6*time.Minute {
 			s.Errorf("after the pause: got %+v, %v", p.Paused, err)
 		}
+
 		s.want("POST", table+"run", "", http.StatusConflict, "cannot run now: PAUSED (PAUSE TTL by status page")
 		s.want("POST", table+"resume", "", 200, "Resumed")
 		s.want("POST", "/api/v1/pause", `{"reason":"fire"}`, 200, "Paused")
 		s.want("GET", "/api/v1/status", "", 200, `"reason":"fire"`)
-		s.want("POST", table+"run", "", http.StatusConflict, "cannot run now: PAUSED (everything, PAUSE TTL by status page")
+		s.want("POST", table+"run", "", http.StatusConflict,
+			"cannot run now: PAUSED (everything, PAUSE TTL by status page")
 		s.want("POST", "/api/v1/resume", "", 200, "Resumed")
 		s.want("POST", table+"run", "", 200, "starts within seconds")
 
@@ -194,6 +212,7 @@ func TestKeysAndDatesNeedTheToken(t *testing.T) {
 			}
 			s.want("GET", path, "", 200, secret)
 		}
+
 		s.want("GET", "/api/v1/tables/{table}/preview", "", 200, `"rows_due":2,"exact":true`)
 	})
 }
@@ -206,20 +225,25 @@ func TestChartsShowTheLastDay(t *testing.T) {
 			r := httptest.NewRequest("GET", fmt.Sprintf("/api/v1/series?hours=%d", hours), nil).WithContext(s.Context())
 			w := httptest.NewRecorder()
 			a.handler().ServeHTTP(w, r)
+
 			var got series
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 				s.Fatalf("%v: %s", err, w.Body)
 			}
+
 			return math.Round(got.Totals.Deleted)
 		}
+
 		again := func() *api { return newAPI(Config{}, s.store, s.db, slog.New(slog.DiscardHandler)) }
 		old := again()
 		s.sample(1, 23*time.Hour, 100)
 		s.sample(2, 23*time.Hour, 20)
 		s.sample(1, 2*time.Hour, 3)
+
 		if got := deleted(old, 1); got != 0 {
 			s.Errorf("the last hour: got %v rows, want none", got)
 		}
+
 		for what, a := range map[string]*api{"that has run on": old, "that has just started": again()} {
 			if got := deleted(a, 24); got != 123 {
 				s.Errorf("the last day, from a proxy %s: got %v rows, want 123", what, got)
@@ -228,6 +252,7 @@ func TestChartsShowTheLastDay(t *testing.T) {
 				s.Errorf("the last three hours, from a proxy %s: got %v rows, want 3", what, got)
 			}
 		}
+
 		s.sample(2, 0, 4)
 		old.archive.at = time.Time{} // as if it were long ago
 		if got := deleted(old, 24); got != 127 {
@@ -240,25 +265,33 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 	t.Parallel()
 	onCatalog(t, func(s *scene) {
 		const path = "/test/ttl/trigger/{table}"
-		if code, body := s.ask("POST", path, "", ""); code != http.StatusForbidden || !strings.Contains(body, "ttl_http_trigger") {
+		if code, body := s.ask("POST", path, "", ""); code != http.StatusForbidden ||
+			!strings.Contains(body, "ttl_http_trigger") {
 			s.Errorf("without token and setting: got %d %s", code, body)
 		}
+
 		s.want("GET", path, "", http.StatusBadRequest, "only supports POST")
 		s.want("POST", "/test/ttl/trigger/no/such", "", http.StatusBadRequest, "table no.such not exists")
 
 		if err := s.store.Set(s.Context(), "test", map[string]string{setting.HTTPTrigger: "ON"}); err != nil {
 			s.Fatal(err)
 		}
+
 		var wg sync.WaitGroup
 		jobs := make(chan catalog.Job, 1)
 		wg.Go(func() { jobs <- s.engine() })
 		code, body := s.ask("POST", path, "", "")
 		wg.Wait()
+
 		var got triggered
 		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 200 || len(got.TableResult) != 1 {
 			s.Fatalf("got %d %s", code, body)
 		}
-		want := triggeredTable{TableID: s.policy.ID, DBName: s.policy.Table.Schema, TableName: "session", JobID: fmt.Sprint((<-jobs).ID)}
+
+		want := triggeredTable{
+			TableID: s.policy.ID, DBName: s.policy.Table.Schema, TableName: "session",
+			JobID: fmt.Sprint((<-jobs).ID),
+		}
 		if got.TableResult[0] != want {
 			s.Errorf("got %+v, want %+v", got.TableResult[0], want)
 		}
@@ -266,6 +299,7 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 		if err := s.store.Set(s.Context(), "test", map[string]string{setting.JobEnable: "OFF"}); err != nil {
 			s.Fatal(err)
 		}
+
 		s.want("POST", path, "", http.StatusBadRequest, "tidb_ttl_job_enable is disabled")
 	})
 }
@@ -274,17 +308,20 @@ func TestTriggerAnswersAsTiDBDoes(t *testing.T) {
 func (s *scene) engine() catalog.Job {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		schedules, err := s.store.Schedules(s.Context())
 		if err != nil {
 			s.Error(err)
 			return catalog.Job{}
 		}
+
 		for _, c := range schedules {
 			if !c.RequestedAt.IsZero() {
 				return s.job()
 			}
 		}
+
 		select {
 		case <-tick.C:
 		case <-s.Context().Done():

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// archiveAge is for how long one reading of the samples serves everybody. Each node adds one a minute.
+	// archiveAge is for how long one reading of the samples serves everybody. Each node adds one a
+	// minute.
 	archiveAge = 10 * time.Second
 	// inflowAge is the same for what became due, which is known when a job ends.
 	inflowAge = 30 * time.Second
@@ -18,8 +19,9 @@ const (
 	sampleSettles = 2 * time.Minute
 )
 
-// archive is what has been recorded for the charts. It keeps the samples that it has read, and then asks only for those that have come
-// since: a page that is open all day costs little more than one that has just been opened.
+// archive is what has been recorded for the charts. It keeps the samples that it has read, and then
+// asks only for those that have come since: a page that is open all day costs little more than one
+// that has just been opened.
 type archive struct {
 	reads Reads
 
@@ -63,12 +65,14 @@ func (a *archive) past(ctx context.Context, reach time.Duration) (past, error) {
 	return past{a.now, after(a.samples, a.now.Add(-reach)), due}, nil
 }
 
-// catchUp reads the samples that have come since the last time, or all of them when what is kept does not reach back far enough.
+// catchUp reads the samples that have come since the last time, or all of them when what is kept
+// does not reach back far enough.
 func (a *archive) catchUp(ctx context.Context, reach time.Duration) error {
 	now, err := a.reads.Clock(ctx)
 	if err != nil {
 		return err
 	}
+
 	since := now.Add(-reach)
 	from, read := since, since
 	var kept []catalog.Sample
@@ -77,10 +81,12 @@ func (a *archive) catchUp(ctx context.Context, reach time.Duration) error {
 		kept = after(a.samples, now.Add(-seriesReach))
 		kept = kept[:len(kept)-len(after(kept, read))]
 	}
+
 	fresh, err := a.reads.Samples(ctx, read)
 	if err != nil {
 		return err
 	}
+
 	a.samples = append(slices.Clip(kept), fresh...)
 	a.from, a.now, a.at = from, now, time.Now()
 	return nil
@@ -100,6 +106,7 @@ func (a *archive) due(ctx context.Context, reach time.Duration) ([]catalog.Inflo
 
 // after returns the samples from a moment on.
 func after(samples []catalog.Sample, moment time.Time) []catalog.Sample {
-	i, _ := slices.BinarySearchFunc(samples, moment, func(s catalog.Sample, at time.Time) int { return s.At.Compare(at) })
+	i, _ := slices.BinarySearchFunc(samples, moment,
+		func(s catalog.Sample, at time.Time) int { return s.At.Compare(at) })
 	return samples[i:]
 }

@@ -13,13 +13,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// tableMetrics bounds the tables with metrics of their own. Those with the worst verdicts have them, and of these the latest.
+// tableMetrics bounds the tables with metrics of their own. Those with the worst verdicts have
+// them, and of these the latest.
 const tableMetrics = 200
 
 // collectTimeout bounds the look at the catalog for one scrape.
 const collectTimeout = 5 * time.Second
 
-// delays are the steps of the watermark delay, those of TiDB's panel, and one for tables whose last job did not finish.
+// delays are the steps of the watermark delay, those of TiDB's panel, and one for tables whose last
+// job did not finish.
 func delays() []string { return []string{"1h", "2h", "6h", "12h", "24h", "72h", "1w", "more", "none"} }
 
 // delayOf is the step that a table belongs to: the first that its delay is below.
@@ -36,8 +38,8 @@ func delayOf(w *report.Work) string {
 	return "more"
 }
 
-// Collector tells Prometheus what the catalog says: the state of the installation, the same from every proxy. (What a node
-// itself does is counted where it is done.)
+// Collector tells Prometheus what the catalog says: the state of the installation, the same from
+// every proxy. (What a node itself does is counted where it is done.)
 type Collector struct {
 	view  *viewer
 	log   *slog.Logger
@@ -63,33 +65,48 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 	table := []string{"schema", "table", "partition"}
 	with := func(more ...string) []string { return append(slices.Clone(table), more...) }
 	return &Collector{view: newViewer(reads), log: log, descs: descriptions{
-		up:            d("catalog_up", "Whether the catalog answered when this was scraped. Everything else from the catalog is missing when it did not."),
-		enabled:       d("jobs_enabled", "Whether ttl_job_enable is ON."),
-		paused:        d("paused", "Whether everything is paused."),
-		held:          d("held", "Whether the server is held because it is not the one the catalog knows."),
-		halted:        d("halted", "1 for what keeps everything from being deleted, 0 for what does not.", "reason"),
-		nodeStopped:   d("node_stopped", "1 for what keeps a live engine from deleting, 0 for what does not.", "node", "reason"),
-		policies:      d("policies", "Policies by state.", "state"),
-		jobs:          d("jobs", "Open jobs by state.", "state"),
-		tasks:         d("tasks", "Tasks of open jobs by state.", "state"),
-		nodes:         d("nodes", "Nodes that have joined and not left, live or vanished, by whether their engine is on.", "state", "engine"),
-		leaseHolder:   d("lease_holder", "1 for the node that has the lease.", "lease", "node"),
-		leaseFence:    d("lease_fence", "Number of the lease's holder: it grows when the lease goes from one node to another.", "lease"),
-		taskLeases:    d("task_leases", "Tasks that a live node works on: it has their leases.", "node"),
-		lag:           d("table_lag_seconds", "For how long the oldest row still in the table has been due, as far as known.", table...),
-		verdict:       d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
-		progress:      d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
-		due:           d("job_due_rows", "Rows that were due when the open job started and are still there, as estimated.", table...),
-		usual:         d("job_usual_rows", "Rows of the whole table that were usually due by the time the open job started.", table...),
-		flow:          d("table_flow_rows_per_second", "Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
-		delay:         d("watermark_delay_tables", "Tables by how long ago their last job started; none where it did not finish, or there was none yet.", "delay"),
-		lastEnded:     d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
-		watermark:     d("table_watermark_timestamp_seconds", "All rows of the table that had expired by then are gone.", table...),
-		goal:          d("table_goal_seconds", "How old the watermark may become: TTL_MAX_LAG, or the time of two jobs.", table...),
-		byVerdict:     d("tables_by_verdict", "Tables and partitions by verdict, all of them.", "verdict"),
-		late:          d("tables_late", "Tables and partitions whose watermark is older than their goal, of all of them."),
-		tables:        d("tables", "Tables and partitions with a policy."),
-		tablesOmitted: d("tables_without_metrics", "Tables and partitions past the limit of those with metrics of their own."),
+		up: d("catalog_up",
+			"Whether the catalog answered when this was scraped. Everything else from the catalog is missing when it "+
+				"did not."),
+		enabled: d("jobs_enabled", "Whether ttl_job_enable is ON."),
+		paused:  d("paused", "Whether everything is paused."),
+		held:    d("held", "Whether the server is held because it is not the one the catalog knows."),
+		halted:  d("halted", "1 for what keeps everything from being deleted, 0 for what does not.", "reason"),
+		nodeStopped: d("node_stopped", "1 for what keeps a live engine from deleting, 0 for what does not.", "node",
+			"reason"),
+		policies: d("policies", "Policies by state.", "state"),
+		jobs:     d("jobs", "Open jobs by state.", "state"),
+		tasks:    d("tasks", "Tasks of open jobs by state.", "state"),
+		nodes: d("nodes",
+			"Nodes that have joined and not left, live or vanished, by whether their engine is on.", "state", "engine"),
+		leaseHolder: d("lease_holder", "1 for the node that has the lease.", "lease", "node"),
+		leaseFence: d("lease_fence",
+			"Number of the lease's holder: it grows when the lease goes from one node to another.", "lease"),
+		taskLeases: d("task_leases", "Tasks that a live node works on: it has their leases.", "node"),
+		lag: d("table_lag_seconds",
+			"For how long the oldest row still in the table has been due, as far as known.", table...),
+		verdict:  d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
+		progress: d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
+		due: d("job_due_rows",
+			"Rows that were due when the open job started and are still there, as estimated.", table...),
+		usual: d("job_usual_rows",
+			"Rows of the whole table that were usually due by the time the open job started.", table...),
+		flow: d("table_flow_rows_per_second",
+			"Rows a second that become due (in), and that go while a job runs (out).", with("direction")...),
+		delay: d("watermark_delay_tables",
+			"Tables by how long ago their last job started; none where it did not finish, or there was none yet.",
+			"delay"),
+		lastEnded: d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
+		watermark: d("table_watermark_timestamp_seconds",
+			"All rows of the table that had expired by then are gone.", table...),
+		goal: d("table_goal_seconds",
+			"How old the watermark may become: TTL_MAX_LAG, or the time of two jobs.", table...),
+		byVerdict: d("tables_by_verdict", "Tables and partitions by verdict, all of them.", "verdict"),
+		late: d("tables_late",
+			"Tables and partitions whose watermark is older than their goal, of all of them."),
+		tables: d("tables", "Tables and partitions with a policy."),
+		tablesOmitted: d("tables_without_metrics",
+			"Tables and partitions past the limit of those with metrics of their own."),
 	}}
 }
 
@@ -97,8 +114,10 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	d := c.descs
 	for _, one := range []*prometheus.Desc{
-		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag, d.verdict, d.progress, d.due, d.usual, d.flow,
-		d.delay, d.lastEnded, d.watermark, d.goal, d.byVerdict, d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
+		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag,
+		d.verdict, d.progress, d.due, d.usual, d.flow,
+		d.delay, d.lastEnded, d.watermark, d.goal, d.byVerdict, d.late, d.tables, d.tablesOmitted, d.leaseHolder,
+		d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
 	}
@@ -109,12 +128,14 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // Prometheus collects without a context
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
+
 	l, err := c.view.look(ctx)
 	if err != nil {
 		c.log.WarnContext(ctx, "catalog metrics", slog.Any("err", err))
 		ch <- gauge(c.descs.up, 0)
 		return
 	}
+
 	ch <- gauge(c.descs.up, 1)
 	c.whole(ch, l)
 	c.nodes(ch, l)
@@ -130,24 +151,30 @@ func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
 	ch <- gauge(d.paused, number(l.Pause.Paused))
 	ch <- gauge(d.held, number(l.Pause.Held))
 	halt := l.Halt()
+
 	for _, code := range report.HaltCodes() {
 		ch <- gauge(d.halted, number(halt.Code == code), string(code))
 	}
+
 	policies := map[string]int{"armed": 0, "staged": 0, "stopped": 0, "dormant": 0, "disarmed": 0}
 	for _, p := range l.Policies {
 		policies[string(p.State)]++
 	}
+
 	jobs := map[string]int{}
 	for _, s := range catalog.OpenJobStates() {
 		jobs[string(s)] = 0
 	}
+
 	for _, j := range l.Jobs {
 		jobs[string(j.State)]++
 	}
+
 	tasks := map[string]int{"waiting": 0, "running": 0, "finished": 0}
 	for _, t := range l.tasks {
 		tasks[string(t.State)]++
 	}
+
 	for desc, counts := range map[*prometheus.Desc]map[string]int{d.policies: policies, d.jobs: jobs, d.tasks: tasks} {
 		for state, n := range counts {
 			ch <- gauge(desc, float64(n), state)
@@ -162,12 +189,14 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 	counts := map[kind]int{{"live", "on"}: 0, {"live", "off"}: 0, {"vanished", "on"}: 0, {"vanished", "off"}: 0}
 	working := map[string]int{} // by name: two containers may share one
 	stops := map[stopOf]bool{}
+
 	for i := range l.Nodes {
 		n := &l.Nodes[i]
 		k := kind{"vanished", "off"}
 		if n.Engine {
 			k.engine = "on"
 		}
+
 		switch {
 		case n.Live:
 			k.state = "live"
@@ -176,17 +205,22 @@ func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 		case !n.LeftAt.IsZero():
 			continue
 		}
+
 		counts[k]++
 	}
+
 	for k, n := range counts {
 		ch <- gauge(d.nodes, float64(n), k.state, k.engine)
 	}
+
 	for node, n := range working {
 		ch <- gauge(d.taskLeases, float64(n), node)
 	}
+
 	for of, stopped := range stops {
 		ch <- gauge(d.nodeStopped, number(stopped), of.node, string(of.stop))
 	}
+
 	for _, lease := range l.leases {
 		ch <- gauge(d.leaseHolder, 1, lease.Name, l.NodeName(lease.Node))
 		ch <- gauge(d.leaseFence, float64(lease.Fence), lease.Name)
@@ -228,6 +262,7 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 
 	all := make([]judged, len(work))
 	counts, late := map[report.Word]int{}, 0
+
 	for i, w := range work {
 		all[i] = judged{w, report.Judge(w).Word, w.Now.Sub(w.Watermark())}
 		counts[all[i].word]++
@@ -235,9 +270,11 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 			late++
 		}
 	}
+
 	for _, word := range report.Words() {
 		ch <- gauge(d.byVerdict, float64(counts[word]), string(word))
 	}
+
 	ch <- gauge(d.late, float64(late))
 
 	worst := report.Words()
@@ -267,6 +304,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 		ch <- gauge(d.watermark, seconds(mark), labels...)
 		ch <- gauge(d.goal, w.Goal().Seconds(), labels...)
 	}
+
 	ch <- gauge(d.verdict, 1, with(string(t.word))...)
 
 	flow := report.FlowOf(w)
@@ -276,6 +314,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 	if flow.OutflowKnown {
 		ch <- gauge(d.flow, flow.Outflow, with("out")...)
 	}
+
 	if w.Job != nil {
 		if p := report.ProgressOf(w.Job, w.Now); p.Known {
 			ch <- gauge(d.progress, p.Percent/100, labels...)
@@ -285,6 +324,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 			ch <- gauge(d.usual, float64(*w.Job.UsualRows), labels...)
 		}
 	}
+
 	if w.Last != nil {
 		ch <- gauge(d.lastEnded, seconds(w.Last.FinishedAt), with(string(w.Last.State))...)
 	}

@@ -21,10 +21,12 @@ func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewRegistry()
 	r.MustRegister(c)
+
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -35,6 +37,7 @@ func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 			all[name] = m.GetGauge().GetValue()
 		}
 	}
+
 	return all
 }
 
@@ -52,10 +55,13 @@ func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
 				}
 			}
 		}
+
 		table := fmt.Sprintf("partition= schema=%s table=session", s.policy.Table.Schema)
 		want(map[string]float64{
-			"catalog_up": 1, "jobs_enabled": 1, "paused": 0, "held": 0, "tables": 1, "policies state=armed": 1, "jobs state=running": 0,
-			"nodes engine=on state=live": 1, "watermark_delay_tables delay=none": 1, "table_verdict " + table + " verdict=WAITING": 1,
+			"catalog_up": 1, "jobs_enabled": 1, "paused": 0, "held": 0, "tables": 1, "policies state=armed": 1,
+			"jobs state=running":         0,
+			"nodes engine=on state=live": 1, "watermark_delay_tables delay=none": 1,
+			"table_verdict " + table + " verdict=WAITING": 1,
 		})
 
 		node, err := s.store.Join(s.Context(), catalog.Node{Name: "n", Engine: true, Workers: 4})
@@ -65,14 +71,17 @@ func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
 		if _, err := s.store.Join(s.Context(), catalog.Node{Name: "edge"}); err != nil {
 			s.Fatal(err)
 		}
+
 		lease, err := s.store.Acquire(s.Context(), scheduler, node, time.Hour)
 		if err != nil {
 			s.Fatal(err)
 		}
+
 		job := s.job()
 		if _, err := s.store.ClaimTask(s.Context(), catalog.Claim{Node: node}); err != nil {
 			s.Fatal(err)
 		}
+
 		want(map[string]float64{
 			"jobs state=running": 1, "tasks state=running": 1, "tasks state=waiting": 0, "job_due_rows " + table: 2,
 			"nodes engine=on state=live": 2, "nodes engine=off state=live": 1, "nodes engine=on state=vanished": 0,
@@ -90,9 +99,10 @@ func TestMetricsSayWhatTheCatalogSays(t *testing.T) {
 		if err := s.store.Pause(s.Context(), "test", catalog.PauseAll, "", time.Time{}); err != nil {
 			s.Fatal(err)
 		}
+
 		want(map[string]float64{
-			"jobs state=running": 0, "paused": 1, "watermark_delay_tables delay=1h": 1, "watermark_delay_tables delay=none": 0,
-			"table_verdict " + table + " verdict=PAUSED": 1,
+			"jobs state=running": 0, "paused": 1, "watermark_delay_tables delay=1h": 1,
+			"watermark_delay_tables delay=none": 0, "table_verdict " + table + " verdict=PAUSED": 1,
 		})
 	})
 }
@@ -110,12 +120,14 @@ func TestMetricsSayThatTheCatalogIsAway(t *testing.T) {
 	})
 }
 
-// TestTablesWithMetricsAreTheWorst: whatever wants a person has series of its own, and what has none is counted.
+// TestTablesWithMetricsAreTheWorst: whatever wants a person has series of its own, and what has
+// none is counted.
 func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 	t.Parallel()
 	const all, disarmed, late = 3 * tableMetrics, 2*tableMetrics + 1, 2*tableMetrics + 2
 	now := time.Now()
 	var work []*report.Work
+
 	for i := range all {
 		last := now.Add(-time.Minute)
 		w := &report.Work{Now: now, Policy: catalog.Policy{
@@ -129,6 +141,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			last = now.Add(-50 * time.Minute)
 			w.Policy.Rule.Options = map[string]string{ddl.OptionMaxLag: "30m"}
 		}
+
 		w.Last = &catalog.EndedJob{Job: catalog.Job{State: catalog.JobFinished, CreatedAt: last}, FinishedAt: last}
 		w.Ran = []catalog.Schedule{{LastStartedAt: last, Watermark: last, WatermarkVersion: 1}}
 		work = append(work, w)
@@ -139,9 +152,11 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 	c.eachTable(ch, work)
 	close(ch)
 	var made sent
+
 	for m := range ch {
 		made = append(made, m)
 	}
+
 	got := gathered(t, made)
 
 	tables := map[string]bool{}
@@ -150,9 +165,11 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			tables[strings.Fields(table)[0]] = true
 		}
 	}
+
 	if len(tables) != tableMetrics {
 		t.Errorf("got metrics of %d tables, want %d", len(tables), tableMetrics)
 	}
+
 	watermark := float64(now.Add(-50*time.Minute).UnixMilli()) / 1000
 	for name, want := range map[string]float64{
 		"tables_without_metrics": all - tableMetrics, "tables_late": 1,

@@ -8,13 +8,14 @@ import (
 	"sync"
 )
 
-// healthz says that the process runs and serves. It asks nobody else, so that a database that is down does not get its
-// proxies restarted.
+// healthz says that the process runs and serves. It asks nobody else, so that a database that is
+// down does not get its proxies restarted.
 func (*Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
-// readyz says whether clients should be sent here: 200 when every check passes, 503 and the reasons otherwise.
+// readyz says whether clients should be sent here: 200 when every check passes, 503 and the reasons
+// otherwise.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	errs := runChecks(r.Context(), s.cfg.Checks)
 	var text strings.Builder
@@ -27,9 +28,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(&text, "%s: ok\n", c.Name)
 	}
+
 	if len(s.cfg.Checks) == 0 {
 		text.WriteString("ok\n")
 	}
+
 	plain(w, code, text.String())
 }
 

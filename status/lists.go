@@ -57,7 +57,10 @@ func filter(r *http.Request) (catalog.Filter, error) {
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > listLimitMax {
-			return f, &answerError{http.StatusBadRequest, "limit: want a number from 1 to " + strconv.Itoa(listLimitMax)}
+			return f, &answerError{
+				http.StatusBadRequest,
+				"limit: want a number from 1 to " + strconv.Itoa(listLimitMax),
+			}
 		}
 		f.Limit = n
 	}
@@ -70,16 +73,19 @@ func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	l, err := a.view.look(r.Context())
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	jobs, err := a.store.History(r.Context(), f)
 	out := historyAnswer{Jobs: []jobView{}}
 	for i := range jobs {
 		out.Jobs = append(out.Jobs, viewEnded(&l.Snapshot, &jobs[i]))
 	}
+
 	a.answer(w, r, out, err)
 }
 
@@ -117,16 +123,19 @@ func (a *api) getTasks(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "job: want its number")
 		return
 	}
+
 	l, err := a.view.look(r.Context())
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	tasks, err := a.store.TasksOf(r.Context(), job)
 	out := tasksAnswer{Tasks: []taskView{}}
 	for _, t := range tasks {
 		out.Tasks = append(out.Tasks, viewTask(&l.Snapshot, t))
 	}
+
 	a.answer(w, r, out, err)
 }
 
@@ -145,6 +154,7 @@ func (a *api) getTable(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	out := tableAnswer{Now: l.Now, Jobs: []jobView{}}
 	for _, work := range l.Work() {
 		if work.Policy.ID != p.ID {
@@ -155,6 +165,7 @@ func (a *api) getTable(w http.ResponseWriter, r *http.Request) {
 			out.Jobs = append(out.Jobs, viewOpen(&l.Snapshot, work))
 		}
 	}
+
 	a.answer(w, r, out, nil)
 }
 

@@ -54,15 +54,18 @@ func (c *contract) wrongIn(pattern, method string, code int, body string) []stri
 	if !ok {
 		return []string{"not documented"}
 	}
+
 	answer, ok := promised.Responses[fmt.Sprint(code)]
 	if !ok {
 		answer = promised.Responses["default"]
 	}
+
 	schema := answer.Content["application/json"].Schema
 	var value any
 	if err := json.Unmarshal([]byte(body), &value); err != nil {
 		return []string{err.Error()}
 	}
+
 	return c.wrong("answer", &schema, value)
 }
 
@@ -71,6 +74,7 @@ func (c *contract) wrong(at string, s *jsonSchema, v any) []string {
 		named := c.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 		s = &named
 	}
+
 	if len(s.OneOf) > 0 {
 		for i := range s.OneOf {
 			if c.wrong(at, &s.OneOf[i], v) == nil {
@@ -79,12 +83,15 @@ func (c *contract) wrong(at string, s *jsonSchema, v any) []string {
 		}
 		return []string{at + ": is none of what it may be"}
 	}
-	if kind := kindOf(v); !slices.Contains(typesOf(s.Type), kind) && (kind != "integer" || !slices.Contains(typesOf(s.Type), "number")) {
+
+	if kind := kindOf(v); !slices.Contains(typesOf(s.Type), kind) &&
+		(kind != "integer" || !slices.Contains(typesOf(s.Type), "number")) {
 		return []string{fmt.Sprintf("%s: got %s, want %v", at, kind, s.Type)}
 	}
 	if s.Enum != nil && !slices.Contains(s.Enum, v) {
 		return []string{fmt.Sprintf("%s: got %v, want one of %v", at, v, s.Enum)}
 	}
+
 	switch v := v.(type) {
 	case string:
 		if _, err := time.Parse(time.RFC3339, v); s.Format == "date-time" && err != nil {
@@ -99,6 +106,7 @@ func (c *contract) wrong(at string, s *jsonSchema, v any) []string {
 	case map[string]any:
 		return c.wrongObject(at, s, v)
 	}
+
 	return nil
 }
 
@@ -108,9 +116,11 @@ func (c *contract) wrongObject(at string, s *jsonSchema, v map[string]any) (all 
 			all = append(all, at+"."+name+": is missing")
 		}
 	}
+
 	if s.Properties == nil && s.Additional == nil { // any object
 		return all
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		property := s.Properties[name]
 		if property == nil {
@@ -120,8 +130,10 @@ func (c *contract) wrongObject(at string, s *jsonSchema, v map[string]any) (all 
 			all = append(all, at+"."+name+": is not documented")
 			continue
 		}
+
 		all = append(all, c.wrong(at+"."+name, property, v[name])...)
 	}
+
 	return all
 }
 
@@ -187,6 +199,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		if _, err := s.store.Acquire(s.Context(), scheduler, node, time.Hour); err != nil {
 			s.Fatal(err)
 		}
+
 		s.rowError("4711")
 		s.sample(node, time.Minute, 12)
 		s.job()
@@ -196,10 +209,12 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		s.want("POST", "/api/v1/pause", "", 200, "")
 
 		c := readContract(s.T)
+
 		for _, r := range s.api.routes() {
 			if !strings.HasPrefix(r.pattern, "/api/") {
 				continue
 			}
+
 			path := strings.NewReplacer("{schema}/{table}", "{table}", "{job}", fmt.Sprint(open)).Replace(r.pattern)
 			code, body := s.ask(r.method, path, testToken, "")
 			if r.method == http.MethodGet && code != http.StatusOK {

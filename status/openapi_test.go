@@ -41,11 +41,13 @@ func TestOpenAPINamesEveryRoute(t *testing.T) {
 			want = append(want, strings.ToLower(r.method)+" "+r.pattern)
 		}
 	}
+
 	for path, methods := range readOpenAPI(t).Paths {
 		for method := range methods {
 			got = append(got, method+" "+path)
 		}
 	}
+
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
@@ -61,6 +63,7 @@ func TestOpenAPIAsksForTheToken(t *testing.T) {
 		if !strings.HasPrefix(r.pattern, "/api/") {
 			continue
 		}
+
 		documented := strings.Contains(string(doc.Paths[r.pattern][strings.ToLower(r.method)]), `"security"`)
 		if documented != (r.access == needToken) {
 			t.Errorf("%s %s: got security %v in the document, want %v", r.method, r.pattern, documented, !documented)
@@ -75,16 +78,20 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 	t.Parallel()
 	schemas := readOpenAPI(t).Components.Schemas
 	for name, value := range map[string]any{
-		"Problem": problem{}, "Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{}, "LastJob": lastView{},
-		"Table": tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{}, "Event": eventView{},
-		"RowError": errorView{}, "Setting": settingView{}, "Totals": seriesTotals{}, "Signal": signalSeries{}, "Series": series{},
-		"Done": done{}, "Order": order{}, "Preview": plan.Preview{}, "Day": plan.Day{}, "Seen": plan.Seen{},
+		"Problem": problem{}, "Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{},
+		"LastJob": lastView{},
+		"Table":   tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{},
+		"Event":    eventView{},
+		"RowError": errorView{}, "Setting": settingView{}, "Totals": seriesTotals{}, "Signal": signalSeries{},
+		"Series": series{},
+		"Done":   done{}, "Order": order{}, "Preview": plan.Preview{}, "Day": plan.Day{}, "Seen": plan.Seen{},
 	} {
 		fields, required := jsonFields(value)
 		schema := schemas[name]
 		if got := slices.Sorted(maps.Keys(schema.Properties)); !slices.Equal(got, fields) {
 			t.Errorf("%s: got properties %v, want %v", name, got, fields)
 		}
+
 		slices.Sort(schema.Required)
 		if name != "Order" && !slices.Equal(schema.Required, required) {
 			t.Errorf("%s: got required %v, want %v", name, schema.Required, required)
@@ -100,11 +107,13 @@ func jsonFields(value any) (all, required []string) {
 		if name == "" {
 			panic(fmt.Sprintf("%v.%s has no name in JSON", typ, field.Name))
 		}
+
 		all = append(all, name)
 		if options != "omitempty" {
 			required = append(required, name)
 		}
 	}
+
 	slices.Sort(all)
 	slices.Sort(required)
 	return all, required

@@ -16,6 +16,7 @@ func pageRoutes() []route {
 	if err != nil { // the name is a constant
 		panic(err)
 	}
+
 	serve := http.FileServerFS(files)
 	return []route{{"", "/", open, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -23,11 +24,14 @@ func pageRoutes() []route {
 			plain(w, http.StatusMethodNotAllowed, "there is only a page to read here\n")
 			return
 		}
+
 		if strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/" { // no lists of folders
 			http.NotFound(w, r)
 			return
 		}
-		// The files belong to this build: a browser asks again, and gets a short answer when it has them.
+
+		// The files belong to this build: a browser asks again, and gets a short answer when it has
+		// them.
 		w.Header().Set("Cache-Control", "no-cache")
 		serve.ServeHTTP(w, r)
 	}}}

@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// A preview reads the table. Whoever reaches the listener may ask for one, so one is made at a time, serves everybody for a
-// while, and is given up when it takes too long.
+// A preview reads the table. Whoever reaches the listener may ask for one, so one is made at a
+// time, serves everybody for a while, and is given up when it takes too long.
 const (
 	previewAge     = 10 * time.Second
 	previewTimeout = 15 * time.Second
@@ -33,6 +33,7 @@ type madePreview struct {
 func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), previewTimeout)
 	defer cancel()
+
 	p, err := a.store.Policy(ctx, pathTable(r))
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		err = &answerError{http.StatusNotFound, "table " + pathTable(r).String() + " has no TTL policy"}
@@ -41,6 +42,7 @@ func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	v, err := a.preview(ctx, p)
 	if err != nil {
 		err = &answerError{http.StatusConflict, err.Error()}
@@ -48,24 +50,29 @@ func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 		open := *v
 		open.Seen, v = nil, &open
 	}
+
 	a.answer(w, r, v, err)
 }
 
 func (a *api) preview(ctx context.Context, p catalog.Policy) (*plan.Preview, error) {
 	a.previews.mu.Lock()
 	defer a.previews.mu.Unlock()
+
 	if last := a.previews.last[p.Table]; last.version == p.Version && time.Since(last.at) < previewAge {
 		return last.preview, nil
 	}
+
 	v, err := plan.AskOf(ctx, a.db, a.store, p)
 	if err != nil {
 		return nil, err
 	}
+
 	for table, old := range a.previews.last {
 		if time.Since(old.at) >= previewAge {
 			delete(a.previews.last, table)
 		}
 	}
+
 	a.previews.last[p.Table] = madePreview{p.Version, time.Now(), v}
 	return v, nil
 }

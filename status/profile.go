@@ -2,8 +2,8 @@ package status
 
 import "net/http/pprof"
 
-// profileRoutes are Go's own profiles. They can show texts held in memory, so they need the token, or a client on this
-// machine where none is configured.
+// profileRoutes are Go's own profiles. They can show texts held in memory, so they need the token,
+// or a client on this machine where none is configured.
 func profileRoutes() []route {
 	return []route{
 		{"GET", "/debug/pprof/", profiling, pprof.Index},

@@ -24,7 +24,8 @@ type reading struct {
 	thresholds map[string]float64
 }
 
-// rowsKey is one child of the rows metric. Tables past its limit share the name "other", without a schema.
+// rowsKey is one child of the rows metric. Tables past its limit share the name "other", without a
+// schema.
 type rowsKey struct{ schema, table, result string }
 
 // place is the key of a sample's table.
@@ -79,14 +80,17 @@ func (r reading) since(before reading) catalog.Sample {
 			put(&m.Tables, key.place(), addRows(m.Tables[key.place()], key.result, n))
 		}
 	}
+
 	for phase, seconds := range r.phases {
 		if seconds -= before.phases[phase]; seconds > 0 {
 			put(&m.Phases, phase, seconds)
 		}
 	}
+
 	for signal, v := range r.signals {
 		put(&m.Signals, signal, catalog.SampleSignal{Value: v, Threshold: r.thresholds[signal]})
 	}
+
 	return m
 }
 

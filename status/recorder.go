@@ -18,8 +18,8 @@ type Samples interface {
 	RecordSample(ctx context.Context, m catalog.Sample) error
 }
 
-// Recorder writes what this node does into the catalog, for the charts. It reads the node's own metrics, so that charts and
-// Prometheus tell one story.
+// Recorder writes what this node does into the catalog, for the charts. It reads the node's own
+// metrics, so that charts and Prometheus tell one story.
 type Recorder struct {
 	// Every is the time between two samples; SampleInterval when zero.
 	Every time.Duration
@@ -33,7 +33,8 @@ type Recorder struct {
 	peaks    map[string]float64 // of the signals, since then
 }
 
-// peekInterval is how often signals are read between samples: a sample shows the highest reading, not a chance one.
+// peekInterval is how often signals are read between samples: a sample shows the highest reading,
+// not a chance one.
 const peekInterval = 5 * time.Second
 
 // NewRecorder returns a recorder for the node that the function names; 0 while it has no name yet.
@@ -47,10 +48,12 @@ func (r *Recorder) Run(ctx context.Context) error {
 	if every <= 0 {
 		every = SampleInterval
 	}
+
 	r.before, r.at = r.read(), time.Now()
 	ticker, peeks := time.NewTicker(every), time.NewTicker(min(every, peekInterval))
 	defer ticker.Stop()
 	defer peeks.Stop()
+
 	for {
 		select {
 		case <-ticker.C:
@@ -66,7 +69,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// record writes one sample. When that fails, the next one tells about the whole time since the last that was written.
+// record writes one sample. When that fails, the next one tells about the whole time since the last
+// that was written.
 func (r *Recorder) record(ctx context.Context) {
 	now, at := r.read(), time.Now()
 	r.peek(now)
@@ -74,16 +78,19 @@ func (r *Recorder) record(ctx context.Context) {
 	for signal, peak := range r.peaks {
 		m.Signals[signal] = catalog.SampleSignal{Value: peak, Threshold: m.Signals[signal].Threshold}
 	}
+
 	m.Node, m.Length = r.node(), at.Sub(r.at)
 	if m.Node == 0 || m.Length <= 0 {
 		return
 	}
+
 	if len(m.Tables)+len(m.Phases)+len(m.Signals) > 0 {
 		if err := r.store.RecordSample(ctx, m); err != nil {
 			r.log.WarnContext(ctx, "charts miss a sample", slog.Any("err", err))
 			return
 		}
 	}
+
 	r.before, r.at, r.peaks = now, at, nil
 }
 

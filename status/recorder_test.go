@@ -64,10 +64,12 @@ func TestRecorderWritesWhatHappenedSinceTheLastSample(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := NewRecorder(s, registry, func() uint64 { return 7 }, slog.New(slog.DiscardHandler)).Run(ctx); err != nil {
+			if err := NewRecorder(s, registry, func() uint64 { return 7 },
+				slog.New(slog.DiscardHandler)).Run(ctx); err != nil {
 				t.Error(err)
 			}
 		})
+
 		synctest.Wait()
 		rows.WithLabelValues("a", "b", "deleted").Add(5)
 		rows.WithLabelValues("", "other", "examined").Add(9)
@@ -76,12 +78,15 @@ func TestRecorderWritesWhatHappenedSinceTheLastSample(t *testing.T) {
 		threshold.WithLabelValues("latency").Set(0.1)
 		time.Sleep(SampleInterval)
 		synctest.Wait()
+
 		got := s.take()
 		if len(got) != 1 {
 			t.Fatalf("got %d samples, want 1", len(got))
 		}
+
 		m := got[0]
-		if m.Node != 7 || m.Length != SampleInterval || m.Tables["a.b"].Deleted != 5 || m.Tables["other"].Examined != 9 ||
+		if m.Node != 7 || m.Length != SampleInterval || m.Tables["a.b"].Deleted != 5 ||
+			m.Tables["other"].Examined != 9 ||
 			m.Phases["delete"] != 1.5 || m.Signals["latency"] != (catalog.SampleSignal{Value: 0.2, Threshold: 0.1}) {
 			t.Errorf("got %+v", m)
 		}
@@ -95,6 +100,7 @@ func TestRecorderWritesWhatHappenedSinceTheLastSample(t *testing.T) {
 		rows.WithLabelValues("a", "b", "deleted").Add(4)
 		cancel()
 		wg.Wait()
+
 		got = s.take()
 		if len(got) != 1 || got[0].Tables["a.b"].Deleted != 7 || got[0].Length != SampleInterval {
 			t.Errorf("after the end: got %+v, want one sample with 7 rows of %v", got, SampleInterval)

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// route is one thing the listener answers. The muxes, the token check and the test of openapi.json come from the tables below.
+// route is one thing the listener answers. The muxes, the token check and the test of openapi.json
+// come from the tables below.
 type route struct {
 	method  string // empty for any
 	pattern string
@@ -70,12 +71,14 @@ func (g gate) handler(routes []route) *http.ServeMux {
 func (s *Server) handler() http.Handler {
 	own := http.NewCrossOriginProtection()
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, "a page of another site asks for this: actions are taken from the status page itself, or from a script")
+		refuse(w, http.StatusForbidden,
+			"a page of another site asks for this: actions are taken from the status page itself, or from a script")
 	}))
 	return secured(s.forThisMachine(own.Handler(s.gate.handler(s.routes()))))
 }
 
-// forThisMachine refuses what a listener on this machine is asked under another name. Health has nothing to hide, and the token says enough.
+// forThisMachine refuses what a listener on this machine is asked under another name. Health has
+// nothing to hide, and the token says enough.
 func (s *Server) forThisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
@@ -83,8 +86,9 @@ func (s *Server) forThisMachine(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		refuse(w, http.StatusMisdirectedRequest, "this listener is for this machine, and the request is for "+strconv.Quote(r.Host)+
-			": ask for localhost, or let the server in front say Host: localhost")
+		refuse(w, http.StatusMisdirectedRequest,
+			"this listener is for this machine, and the request is for "+strconv.Quote(r.Host)+
+				": ask for localhost, or let the server in front say Host: localhost")
 	})
 }
 
@@ -101,8 +105,9 @@ func (s *Server) viaCatalog(w http.ResponseWriter, r *http.Request) {
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-			"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+				"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

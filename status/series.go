@@ -8,7 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// series are the charts: equal steps of time, and for each what went on in it. A null is a time nobody has recorded.
+// series are the charts: equal steps of time, and for each what went on in it. A null is a time
+// nobody has recorded.
 type series struct {
 	Step    float64                  `json:"step_seconds"`
 	Times   []int64                  `json:"times"` // where each step begins, in Unix seconds
@@ -26,7 +27,8 @@ type seriesTotals struct {
 	Due      *float64 `json:"due"`
 }
 
-// signalSeries is what a throttle goes by: the highest reading of each step on any node, and the threshold then.
+// signalSeries is what a throttle goes by: the highest reading of each step on any node, and the
+// threshold then.
 type signalSeries struct {
 	Value     []*float64 `json:"value"`
 	Threshold []*float64 `json:"threshold"`
@@ -40,11 +42,14 @@ type steps struct {
 	n    int
 }
 
-// stepsFor cuts the hours before now into at most 200 steps that begin on whole multiples, so that a chart does not flicker
-// from one look to the next. The last one ends with the last sample.
+// stepsFor cuts the hours before now into at most 200 steps that begin on whole multiples, so that
+// a chart does not flicker from one look to the next. The last one ends with the last sample.
 func stepsFor(hours int, now time.Time) steps {
 	step := time.Minute
-	for _, step = range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute} {
+	for _, step = range []time.Duration{
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
+		15 * time.Minute,
+	} {
 		if time.Duration(hours)*time.Hour/step <= 200 {
 			break
 		}
@@ -65,6 +70,7 @@ func (s steps) spread(from, to time.Time, add func(i int, share float64)) {
 	if length <= 0 {
 		return
 	}
+
 	for i := max(0, int(from.Sub(s.from)/s.step)); i < s.n; i++ {
 		begin := s.from.Add(time.Duration(i) * s.step)
 		end := begin.Add(min(s.step, s.to.Sub(begin)))
@@ -89,6 +95,7 @@ func drawSeries(s steps, samples []catalog.Sample, inflows []catalog.Inflow, tab
 		s.to = samples[len(samples)-1].At
 		s.n = min(s.n, max(0, int((s.to.Sub(s.from)+s.step-1)/s.step)))
 	}
+
 	out := series{
 		Step: s.step.Seconds(), Times: make([]int64, s.n), Deleted: make([]*float64, s.n), Due: make([]*float64, s.n),
 		Phases: map[string][]*float64{}, Signals: map[string]*signalSeries{},
@@ -96,12 +103,15 @@ func drawSeries(s steps, samples []catalog.Sample, inflows []catalog.Inflow, tab
 	for i := range out.Times {
 		out.Times[i] = s.from.Add(time.Duration(i) * s.step).Unix()
 	}
+
 	for i := range samples {
 		out.addSample(s, &samples[i], table)
 	}
+
 	for _, f := range inflows {
 		out.addInflow(s, f, table)
 	}
+
 	return out
 }
 
@@ -113,12 +123,14 @@ func (o *series) addSample(s steps, m *catalog.Sample, table string) {
 		o.Totals.Deleted += rows.Deleted * share
 		o.Totals.Examined += rows.Examined * share
 		o.Totals.Failed += rows.Failed * share
+
 		for phase, seconds := range m.Phases {
 			if o.Phases[phase] == nil {
 				o.Phases[phase] = make([]*float64, s.n)
 			}
 			add(o.Phases[phase], i, seconds*share/s.width(i))
 		}
+
 		for name, reading := range m.Signals {
 			o.addSignal(s, name, i, reading)
 		}
@@ -173,7 +185,8 @@ func add(line []*float64, i int, v float64) {
 	*line[i] += v
 }
 
-// seriesHours is how far back charts reach unless asked, and may reach: as long as samples are kept.
+// seriesHours is how far back charts reach unless asked, and may reach: as long as samples are
+// kept.
 const (
 	seriesHours    = 24
 	seriesHoursMax = 48
@@ -190,14 +203,17 @@ func (a *api) getSeries(w http.ResponseWriter, r *http.Request) {
 		}
 		hours = n
 	}
+
 	p, err := a.archive.past(r.Context(), time.Duration(hours)*time.Hour)
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
 	}
+
 	table := ""
 	if f, err := filter(r); err == nil && f.Table.Name != "" {
 		table = f.Table.Schema + "." + f.Table.Name
 	}
+
 	a.answer(w, r, drawSeries(stepsFor(hours, p.now), p.samples, p.inflows, table), nil)
 }

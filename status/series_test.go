@@ -12,6 +12,7 @@ func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func TestSeriesLosesNoRow(t *testing.T) {
 	t.Parallel()
+
 	// Two nodes, samples that do not begin with the steps, and one that reaches over a gap.
 	var samples []catalog.Sample
 	want := 0.0
@@ -19,14 +20,17 @@ func TestSeriesLosesNoRow(t *testing.T) {
 		n := float64(100 + i)
 		at := noon().Add(-time.Duration(50-i)*time.Minute + 17*time.Second)
 		samples = append(samples, catalog.Sample{
-			At: at, Node: uint64(i%2 + 1), Length: 90 * time.Second, Tables: map[string]catalog.SampleRows{"a.b": {Deleted: n}, "a.c": {Deleted: 1}},
+			At: at, Node: uint64(i%2 + 1), Length: 90 * time.Second,
+			Tables: map[string]catalog.SampleRows{"a.b": {Deleted: n}, "a.c": {Deleted: 1}},
 		})
 		want += n + 1
 	}
+
 	got := drawSeries(stepsFor(1, noon()), samples, nil, "")
 	if math.Abs(got.Totals.Deleted-want) > 1e-6 {
 		t.Errorf("got %v rows in total, want %v", got.Totals.Deleted, want)
 	}
+
 	last := samples[len(samples)-1].At
 	area := 0.0
 	for i, v := range got.Deleted {
@@ -34,6 +38,7 @@ func TestSeriesLosesNoRow(t *testing.T) {
 			area += *v * min(got.Step, last.Sub(time.Unix(got.Times[i], 0)).Seconds())
 		}
 	}
+
 	if math.Abs(area-want) > 1e-6 {
 		t.Errorf("got %v rows under the line, want %v", area, want)
 	}
@@ -58,13 +63,17 @@ func TestSeriesShowsGapsAsGaps(t *testing.T) {
 
 func TestInflowIsSpreadBetweenItsCutoffs(t *testing.T) {
 	t.Parallel()
-	inflow := catalog.Inflow{Table: catalog.Table{Schema: "a", Name: "b"}, From: noon().Add(-2 * time.Hour), To: noon(), Rows: 7200}
+	inflow := catalog.Inflow{
+		Table: catalog.Table{Schema: "a", Name: "b"}, From: noon().Add(-2 * time.Hour), To: noon(),
+		Rows: 7200,
+	}
 	got := drawSeries(stepsFor(1, noon()), nil, []catalog.Inflow{inflow}, "a.b")
 	for i, v := range got.Due {
 		if v == nil || math.Abs(*v-1) > 1e-9 {
 			t.Fatalf("step %d: got %v, want 1 row a second", i, v)
 		}
 	}
+
 	if math.Abs(*got.Totals.Due-3600) > 1e-6 {
 		t.Errorf("got %v rows due in the hour, want 3600", *got.Totals.Due)
 	}
@@ -76,9 +85,13 @@ func TestInflowIsSpreadBetweenItsCutoffs(t *testing.T) {
 func TestSignalsKeepTheHighestReading(t *testing.T) {
 	t.Parallel()
 	sample := func(node uint64, v float64) catalog.Sample {
-		return catalog.Sample{At: noon(), Node: node, Length: time.Minute, Signals: map[string]catalog.SampleSignal{"latency": {Value: v, Threshold: 50}}}
+		return catalog.Sample{
+			At: noon(), Node: node, Length: time.Minute,
+			Signals: map[string]catalog.SampleSignal{"latency": {Value: v, Threshold: 50}},
+		}
 	}
-	got := drawSeries(stepsFor(1, noon()), []catalog.Sample{sample(1, 20), sample(2, 70), sample(3, 10)}, nil, "").Signals["latency"]
+	got := drawSeries(stepsFor(1, noon()), []catalog.Sample{sample(1, 20), sample(2, 70), sample(3, 10)}, nil,
+		"").Signals["latency"]
 	if last := len(got.Value) - 1; *got.Value[last] != 70 || *got.Threshold[last] != 50 {
 		t.Errorf("got %v of %v, want 70 of 50", *got.Value[last], *got.Threshold[last])
 	}

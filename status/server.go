@@ -29,7 +29,8 @@ type Server struct {
 	api      atomic.Pointer[http.Handler]
 }
 
-// New binds the address, so that a mistake in it is told at once. Run serves; the page and the API wait for Open.
+// New binds the address, so that a mistake in it is told at once. Run serves; the page and the API
+// wait for Open.
 func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slog.Logger) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -63,7 +64,9 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
-	s.log.InfoContext(ctx, "status listening", slog.String("address", s.Addr().String()), slog.Bool("actions", s.cfg.Token != ""))
+
+	s.log.InfoContext(ctx, "status listening", slog.String("address", s.Addr().String()),
+		slog.Bool("actions", s.cfg.Token != ""))
 	var g errgroup.Group
 	stopped := make(chan struct{})
 	g.Go(func() error {
@@ -71,17 +74,22 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-stopped:
 		}
+
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
+
 		if err := server.Shutdown(end); err != nil {
 			return server.Close()
 		}
+
 		return nil
 	})
+
 	err := server.Serve(s.listener)
 	close(stopped)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
+
 	return errors.Join(err, g.Wait())
 }

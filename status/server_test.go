@@ -53,16 +53,20 @@ func TestActionsNeedTheToken(t *testing.T) {
 		if r.access != needToken {
 			continue
 		}
+
 		target := strings.NewReplacer("{schema}", "a", "{table}", "b").Replace(r.pattern)
-		if code, body := ask(without, r.method, target, testToken); code != http.StatusForbidden || !strings.Contains(body, "--status-token-file") {
+		if code, body := ask(without, r.method, target, testToken); code != http.StatusForbidden ||
+			!strings.Contains(body, "--status-token-file") {
 			t.Errorf("%s %s, no token configured: got %d %s", r.method, target, code, body)
 		}
+
 		for _, token := range []string{"", "wrong", testToken[1:], testToken + "0"} {
 			if code, _ := ask(with, r.method, target, token); code != http.StatusUnauthorized {
 				t.Errorf("%s %s with token %q: got %d, want 401", r.method, target, token, code)
 			}
 		}
 	}
+
 	if code, _ := ask(with, "GET", "/api/v1/token", testToken); code != http.StatusOK {
 		t.Errorf("the right token: got %d, want 200", code)
 	}
@@ -80,12 +84,15 @@ func TestGetChangesNothing(t *testing.T) {
 			t.Errorf("GET %s: got %d, want 404", target, code)
 		}
 	}
-	if code, body := ask(s, "GET", "/test/ttl/trigger/a/b", testToken); code != http.StatusBadRequest || !strings.Contains(body, "only supports POST") {
+
+	if code, body := ask(s, "GET", "/test/ttl/trigger/a/b", testToken); code != http.StatusBadRequest ||
+		!strings.Contains(body, "only supports POST") {
 		t.Errorf("GET of TiDB's endpoint: got %d %s", code, body)
 	}
 }
 
-// TestForeignPagesMayNotAct: a browser that shows another site must not act here for whoever looks at that.
+// TestForeignPagesMayNotAct: a browser that shows another site must not act here for whoever looks
+// at that.
 func TestForeignPagesMayNotAct(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, Config{Token: testToken})
@@ -98,12 +105,14 @@ func TestForeignPagesMayNotAct(t *testing.T) {
 		{"POST", "/test/ttl/trigger/a/b", "Origin", "http://evil.example", http.StatusForbidden},
 		{"POST", "/api/v1/pause", "Origin", "http://proxy.example", http.StatusUnauthorized},
 		{"POST", "/api/v1/pause", "Sec-Fetch-Site", "same-origin", http.StatusUnauthorized},
-		{"GET", "/api/v1/openapi.json", "Origin", "http://evil.example", http.StatusOK}, // which the browser does not show to it
+		// which the browser does not show to it
+		{"GET", "/api/v1/openapi.json", "Origin", "http://evil.example", http.StatusOK},
 	} {
 		r := httptest.NewRequest(c.method, "http://proxy.example"+c.path, nil)
 		r.Header.Set(c.name, c.value)
 		w := httptest.NewRecorder()
 		s.handler().ServeHTTP(w, r)
+
 		if w.Code != c.want {
 			t.Errorf("%s %s with %s: %s: got %d %s, want %d", c.method, c.path, c.name, c.value, w.Code, w.Body, c.want)
 		}
@@ -124,6 +133,7 @@ func TestProfilesAreNotForStrangers(t *testing.T) {
 		s.handler().ServeHTTP(w, r)
 		return w.Code
 	}
+
 	for _, c := range []struct {
 		what                string
 		server              *Server
@@ -174,30 +184,38 @@ func TestConfigIsCheckedAtTheStart(t *testing.T) {
 func TestPageAsksNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, Config{})
-	for _, path := range []string{"/", "/app.js", "/style.css", "/view/table.js", "/vendor/uplot.min.js", "/vendor/uplot.LICENSE", "/icon.svg"} {
+	for _, path := range []string{
+		"/", "/app.js", "/style.css", "/view/table.js", "/vendor/uplot.min.js",
+		"/vendor/uplot.LICENSE", "/icon.svg",
+	} {
 		if code, _ := ask(s, "GET", path, ""); code != http.StatusOK {
 			t.Errorf("%s: got %d, want 200", path, code)
 		}
 	}
+
 	for _, path := range []string{"/view/", "/none", "/api/v1/none", "/api/"} {
 		if code, _ := ask(s, "GET", path, ""); code != http.StatusNotFound {
 			t.Errorf("%s: got %d, want 404", path, code)
 		}
 	}
+
 	r := httptest.NewRequest("GET", "/", nil)
 	w := httptest.NewRecorder()
 	s.handler().ServeHTTP(w, r)
-	if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("got policy %q", policy)
 	}
 }
 
-// TestOtherNamesForThisMachine: a site whose name resolves to this machine reads nothing through a browser here.
+// TestOtherNamesForThisMachine: a site whose name resolves to this machine reads nothing through a
+// browser here.
 func TestOtherNamesForThisMachine(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, Config{Token: testToken})
 	web := httptest.NewServer(s.handler())
 	defer web.Close()
+
 	for _, c := range []struct {
 		host, path, token string
 		code              int
@@ -217,14 +235,17 @@ func TestOtherNamesForThisMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.Host = c.host
 		if c.token != "" {
 			r.Header.Set("Authorization", "Bearer "+c.token)
 		}
+
 		answer, err := web.Client().Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		answer.Body.Close()
 		if answer.StatusCode != c.code {
 			t.Errorf("%s%s: got %d, want %d", c.host, c.path, answer.StatusCode, c.code)

@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// snapshotAge is for how long one look at the catalog serves everybody: a hundred open pages cost what one costs.
+// snapshotAge is for how long one look at the catalog serves everybody: a hundred open pages cost
+// what one costs.
 const snapshotAge = time.Second
 
 // viewer looks at the catalog, at most once in snapshotAge.
@@ -41,7 +42,8 @@ func (l *look) tasksOf(node uint64) (n int) {
 
 // leads reports whether a node starts the jobs of all.
 func (l *look) leads(node uint64) bool {
-	return slices.ContainsFunc(l.leases, func(lease catalog.Lease) bool { return lease.Name == scheduler && lease.Node == node })
+	return slices.ContainsFunc(l.leases,
+		func(lease catalog.Lease) bool { return lease.Name == scheduler && lease.Node == node })
 }
 
 // scheduler is the lease that package ttl starts jobs under.

@@ -39,7 +39,8 @@ type Reads interface {
 	Inflows(ctx context.Context, since time.Time) ([]catalog.Inflow, error)
 }
 
-// Changes are what the actions do. Each answers only when it is so: after Pause and Cancel no further row goes.
+// Changes are what the actions do. Each answers only when it is so: after Pause and Cancel no
+// further row goes.
 type Changes interface {
 	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error
 	Resume(ctx context.Context, actor string, policy uint64) error

@@ -40,7 +40,8 @@ func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
 		case need == open, g.bearer(r), need == profiling && g.token == "" && local(r):
 			next(w, r)
 		case g.token == "":
-			refuse(w, http.StatusForbidden, "no token is configured: start ttlproxy with --status-token-file to allow this")
+			refuse(w, http.StatusForbidden,
+				"no token is configured: start ttlproxy with --status-token-file to allow this")
 		default:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="ttlproxy"`)
 			refuse(w, http.StatusUnauthorized, "this needs the status token: send it as Authorization: Bearer …")
@@ -48,8 +49,8 @@ func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// local reports whether the client is on this machine and means it: a page of another site that resolves its name to this
-// machine still sends its own name as Host.
+// local reports whether the client is on this machine and means it: a page of another site that
+// resolves its name to this machine still sends its own name as Host.
 func local(r *http.Request) bool {
 	if _, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
 		return true
@@ -58,8 +59,8 @@ func local(r *http.Request) bool {
 	return err == nil && loopback(peer) && localName(hostOf(r.Host))
 }
 
-// meant reports whether a client of a listener on this machine only means that listener: no page of another site may read, through a
-// browser here, what is shown to this machine alone.
+// meant reports whether a client of a listener on this machine only means that listener: no page of
+// another site may read, through a browser here, what is shown to this machine alone.
 func (s *Server) meant(r *http.Request) bool {
 	to, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !to.IP.IsLoopback() {

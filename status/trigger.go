@@ -35,7 +35,8 @@ func (*api) triggerMethod(w http.ResponseWriter, r *http.Request) {
 	plain(w, http.StatusBadRequest, "This api only supports POST method\n")
 }
 
-// trigger is TiDB's POST /test/ttl/trigger/{db}/{table}, for scripts that were written for it. It needs the token, or ttl_http_trigger.
+// trigger is TiDB's POST /test/ttl/trigger/{db}/{table}, for scripts that were written for it. It
+// needs the token, or ttl_http_trigger.
 func (a *api) trigger(w http.ResponseWriter, r *http.Request) {
 	if !a.bearer(r) {
 		values, err := a.store.Values(r.Context())
@@ -48,12 +49,14 @@ func (a *api) trigger(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+
 	out, err := a.triggerJob(r.Context(), actor(r), pathTable(r))
 	a.view.forget()
 	if err != nil {
 		plain(w, http.StatusBadRequest, err.Error()+"\n")
 		return
 	}
+
 	writeJSON(w, http.StatusOK, out)
 }
 
@@ -66,6 +69,7 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 	if err != nil {
 		return triggered{}, err
 	}
+
 	s, err := report.Read(ctx, a.store)
 	if err != nil {
 		return triggered{}, err
@@ -84,6 +88,7 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 	if err != nil {
 		return triggered{}, err
 	}
+
 	return started(jobs), nil
 }
 

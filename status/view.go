@@ -52,21 +52,25 @@ func (a *api) overview(l *look) overview {
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
 		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{},
 	}
+
 	if halt := l.Halt(); halt.Why != "" {
 		o.Halted = &haltView{halt.Code, halt.Why}
 	}
 	if l.Pause.Held {
 		o.Held = l.Pause.HeldReason
 	}
+
 	for _, w := range l.Work() {
 		o.Tables = append(o.Tables, viewTable(w))
 		if w.Job != nil {
 			o.Jobs = append(o.Jobs, viewOpen(&l.Snapshot, w))
 		}
 	}
+
 	for _, n := range l.Nodes {
 		o.Nodes = append(o.Nodes, viewNode(l, n))
 	}
+
 	return o
 }
 

@@ -51,10 +51,15 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 	c := j.Counts
 	v := jobView{
 		ID: j.ID, Schema: j.Table.Schema, Table: j.Table.Name, Partition: j.Partition, State: j.State, Reason: j.Reason,
-		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt, StartedBy: j.StartedBy(),
-		Rows:   rowsView{j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined, j.NeverExpire()},
+		Percent: known(p.Known, p.Percent), RowsPerSecond: p.RowsPerSecond, Started: j.CreatedAt,
+		StartedBy: j.StartedBy(),
+		Rows: rowsView{
+			j.EstimatedRows, j.TableRows, c.Deleted, c.Refreshed, c.Failed, c.Skipped, c.Examined,
+			j.NeverExpire(),
+		},
 		Cutoff: j.Cutoff, Inflow: j.Inflow, Tasks: j.Tasks, TasksFinished: j.TasksFinished,
-		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note, Runs: 1, FirstStarted: j.CreatedAt,
+		Plan: j.Plan, PlanReason: j.PlanReason, Owner: s.NodeName(j.Owner), Note: j.Note, Runs: 1,
+		FirstStarted: j.CreatedAt,
 	}
 	if p.LeftKnown {
 		v.ExpectedEnd = moment(s.Now.Add(p.Left))
@@ -62,7 +67,8 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 	return v
 }
 
-// viewOpen is the open job of a table. One that is held up has no expected end, whatever its own state says.
+// viewOpen is the open job of a table. One that is held up has no expected end, whatever its own
+// state says.
 func viewOpen(s *report.Snapshot, w *report.Work) jobView {
 	v := viewJob(s, w.Job, report.ProgressOf(w.Job, s.Now))
 	verdict := report.Judge(w)

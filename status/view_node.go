@@ -26,8 +26,8 @@ type nodeView struct {
 
 func viewNode(l *look, n catalog.Node) nodeView {
 	return nodeView{
-		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, string(n.Stop), n.Status,
-		n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
+		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, string(n.Stop),
+		n.Status, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),
 	}
 }
 

@@ -61,13 +61,16 @@ func viewTable(w *report.Work) tableView {
 	v, flow := report.Judge(w), report.FlowOf(w)
 	t := tableView{
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,
-		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit, JobInterval: p.Rule.JobInterval,
-		Schedule: p.Rule.Schedule(), Options: map[string]string{},
-		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail}, TimeZone: p.Rule.TimeZone,
-		Inflow: known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
+		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit,
+		JobInterval: p.Rule.JobInterval, Schedule: p.Rule.Schedule(), Options: map[string]string{},
+		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail},
+		TimeZone: p.Rule.TimeZone,
+		Inflow:   known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
 		Watermark: moment(w.Watermark()), Goal: w.Goal().Seconds(),
-		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt, Version: p.Version,
+		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt,
+		Version: p.Version,
 	}
+
 	maps.Copy(t.Options, p.Rule.Options)
 	if p.Rule.TimeZone != "" {
 		t.TimeZoneFrom = string(p.Rule.ZoneSource)
@@ -78,6 +81,7 @@ func viewTable(w *report.Work) tableView {
 	if behind, ok := w.Behind(); ok {
 		t.Behind = known(true, behind.Seconds())
 	}
+
 	t.addJobs(w)
 	return t
 }

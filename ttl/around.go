@@ -57,6 +57,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 		if err != nil {
 			return err
 		}
+
 		keys, c := w.part(l, size)
 		err = w.deleteFree(ctx, keys, c)
 		switch {
@@ -75,9 +76,11 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 		case classify(err) == poison:
 			err = w.leave(ctx, keys[0], c, err)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		l = l.from(size)
 	}
 	return nil
@@ -139,6 +142,7 @@ func (w *walk) again(ctx context.Context) error {
 	keys := w.parked
 	w.parked, w.began = nil, time.Now()
 	return w.carefully(ctx, lot{
-		keys: keys, cursors: slices.Repeat([]plan.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1), end: w.at, again: true,
+		keys: keys, cursors: slices.Repeat([]plan.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1), end: w.at,
+		again: true,
 	})
 }

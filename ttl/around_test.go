@@ -24,15 +24,18 @@ func TestStatementsAroundTheProxy(t *testing.T) {
 		for n, line := range linesOfPage(t) {
 			cases = append(cases, newAroundCase(f, n, line, f.store.Server().MariaDB))
 		}
+
 		f.wait("a second in which none of the tables was made", f.nextSecond())
 		for _, c := range cases {
 			c.change()
 		}
 
 		defer f.run(nil)()
+
 		for _, c := range cases {
 			c.await()
 		}
+
 		for _, c := range cases {
 			c.judge()
 		}
@@ -53,6 +56,7 @@ func linesOfPage(t *testing.T) (all []aroundLine) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, text, _ := strings.Cut(string(page), "## What happens after each statement")
 	plain, partitioned, _ := strings.Cut(text, "The same with two partitions")
 	for n, part := range []string{plain, partitioned} {
@@ -60,9 +64,11 @@ func linesOfPage(t *testing.T) (all []aroundLine) {
 			all = append(all, aroundLine{found[1], found[2], found[3], n == 1})
 		}
 	}
+
 	if len(all) < 35 {
 		t.Fatalf("the page has %d lines", len(all))
 	}
+
 	return all
 }
 
@@ -83,6 +89,7 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	if mariadb {
 		c.want = line.mariadb
 	}
+
 	c.ids, c.want, _ = strings.Cut(c.want, ": ")
 	f.t.Cleanup(func() {
 		if _, err := f.admin.ExecContext(context.WithoutCancel(f.t.Context()), "DROP DATABASE "+c.schema); err != nil {
@@ -94,6 +101,7 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	if c.partitioned {
 		partitions = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
 	}
+
 	c.direct("CREATE TABLE t (id INT PRIMARY KEY, made DATETIME, note VARCHAR(50), n INT, kind ENUM('a','b'))"+
 		" CHARACTER SET utf8mb4"+partitions,
 		"INSERT INTO t (id, made, n) VALUES (1, '2020-01-01', 1), (2, '2037-01-01', 1)",
@@ -112,6 +120,7 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	if err := f.store.Approve(f.t.Context(), "test", c.policy.ID, c.policy.Version); err != nil {
 		f.t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -154,6 +163,7 @@ func idsAfter(was, is catalog.Seen) string {
 	if !is.Exists {
 		return "no table"
 	}
+
 	ids := func(s catalog.Seen) (all []uint64) {
 		for _, i := range s.Identities {
 			if i.TableID != 0 {
@@ -162,11 +172,13 @@ func idsAfter(was, is catalog.Seen) string {
 		}
 		return all
 	}
+
 	before, after := ids(was), ids(is)
 	noun := "id"
 	if len(is.Identities) > 1 && len(was.Identities) > 1 {
 		noun = "ids"
 	}
+
 	kept, moved := 0, 0
 	for _, i := range is.Identities {
 		k := slices.IndexFunc(was.Identities, func(k catalog.Identity) bool { return k.Partition == i.Partition })
@@ -178,6 +190,7 @@ func idsAfter(was, is catalog.Seen) string {
 			moved++
 		}
 	}
+
 	switch {
 	case kept == 0 && len(after) > 0:
 		return "new " + noun
@@ -195,16 +208,19 @@ func (c *aroundCase) outcome() string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	known, err := c.store.Identities(c.t.Context(), p.ID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	var held []string
 	for _, i := range known {
 		if i.Held != "" {
 			held = append(held, i.Partition)
 		}
 	}
+
 	switch {
 	case p.State == catalog.PolicyDisarmed:
 		return "disarmed" + c.told(catalog.EventDisarmed)
@@ -238,7 +254,8 @@ func (c *aroundCase) told(kind catalog.EventKind) string {
 
 // state is that of the open job.
 func (c *aroundCase) state() string {
-	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d", c.fixture.schema, c.policy.ID)
+	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d", c.fixture.schema,
+		c.policy.ID)
 	return c.text(open)
 }
 
@@ -271,6 +288,7 @@ func (c *aroundCase) settled() bool {
 		}
 		c.refilled = true
 	}
+
 	return c.expired() == "0"
 }
 

@@ -13,14 +13,16 @@ type outcome int
 
 const (
 	committed outcome = iota
-	// refused: the barrier did not open. The policy changed, was paused, or the task belongs to somebody else now.
+	// refused: the barrier did not open. The policy changed, was paused, or the task belongs to
+	// somebody else now.
 	refused
 	// changed: the barrier opened, but the table is not the one the policy was declared on.
 	changed
 )
 
-// barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be deleted is inside
-// the packet, judged by the server; nothing that the engine believes about the world is trusted between two packets.
+// barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be
+// deleted is inside the packet, judged by the server; nothing that the engine believes about the
+// world is trusted between two packets.
 type barrier struct {
 	table    string // the catalog's task table
 	job      uint64
@@ -43,7 +45,8 @@ type checkpoint struct {
 	failed  int64 // rows that cannot be deleted
 }
 
-// comment stands in front of every deleting statement: the slow log, the process list and the binlog show it.
+// comment stands in front of every deleting statement: the slow log, the process list and the
+// binlog show it.
 func (b *barrier) comment() string {
 	return fmt.Sprintf("/* ttlproxy job=%d task=%d policy=%d v=%d */ ", b.job, b.task, b.policy, b.version)
 }
@@ -65,42 +68,50 @@ func (b *barrier) waits() bool { return b.atOnce == "" }
 // delete is a deleting statement as it is sent.
 func (b *barrier) delete(statement string) string { return b.comment() + b.atOnce + statement }
 
-// enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n under this fence,
-// the policy is not in force in this version, a pause covers it, or the server was made read-only for all who are
-// not let off, as the account may be. The guard's share locks keep both as they are until
-// the packet ends; the row lock on the task makes whoever wants to change them wait for it, or makes this packet fail.
+// enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n
+// under this fence, the policy is not in force in this version, a pause covers it, or the server
+// was made read-only for all who are not let off, as the account may be. The guard's share locks
+// keep both as they are until the packet ends; the row lock on the task makes whoever wants to
+// change them wait for it, or makes this packet fail.
 func (b *barrier) enter(n uint64) string {
-	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' AND @@global.read_only = 0 AND %s",
+	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' "+
+		"AND @@global.read_only = 0 AND %s",
 		b.table, n+1, b.task, b.fence, n, b.guard)
 }
 
-// entered remembers in the session whether enter changed its row. The batch number alone cannot tell: a batch sent
-// before and lost may have left the very number this one would.
+// entered remembers in the session whether enter changed its row. The batch number alone cannot
+// tell: a batch sent before and lost may have left the very number this one would.
 const entered = "SET @ttlproxy_entered = ROW_COUNT()"
 
-// inside holds only in a packet whose enter changed the task's row, for the table the policy was declared on.
-// Scalar subqueries: both servers evaluate them once, and MySQL does not turn them into a join.
+// inside holds only in a packet whose enter changed the task's row, for the table the policy was
+// declared on. Scalar subqueries: both servers evaluate them once, and MySQL does not turn them
+// into a join.
 func (b *barrier) inside(n uint64) string {
-	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = %d) = 1 AND %s",
+	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = "+
+		"%d) = 1 AND %s",
 		b.table, b.task, b.fence, n+1, b.identity)
 }
 
-// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Rows that went are proof that it found the right
-// table, whose metadata lock it holds since; where none did, the question that may be dear is asked again. It is -1 when the server
-// could not tell its dead client: that is out of the range of counts, and the error keeps the packet from being committed.
+// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Rows that
+// went are proof that it found the right table, whose metadata lock it holds since; where none did,
+// the question that may be dear is asked again. It is -1 when the server could not tell its dead
+// client: that is out of the range of counts, and the error keeps the packet from being committed.
 func (b *barrier) leave(n uint64, c checkpoint) string {
 	refreshed := ""
 	if c.chosen > 0 {
 		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
 	}
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, "+
+		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1, b.identity)
+		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1,
+		b.identity)
 }
 
 // move checkpoints progress without deleting: blocks in which nothing was due.
 func (b *barrier) move(n uint64, c checkpoint) string {
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = "+
+		"failed + %d"+
 		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
 		b.table, text(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
 }
@@ -121,8 +132,8 @@ func readPacket(found []int64) (outcome, int64, error) {
 	}
 }
 
-// text writes a string of the catalog's own (JSON of a key) as a literal. sql_mode of the session keeps backslashes
-// as escapes.
+// text writes a string of the catalog's own (JSON of a key) as a literal. sql_mode of the session
+// keeps backslashes as escapes.
 func text(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// clauses are the parts of the packet that keep rows safe. Each test disturbs the world between the engine's decision
-// and its packet, then sends the packet twice: as it is, which must delete nothing, and without the clause, which must
-// do the harm. The second half proves that the clause is what prevents it.
+// clauses are the parts of the packet that keep rows safe. Each test disturbs the world between the
+// engine's decision and its packet, then sends the packet twice: as it is, which must delete
+// nothing, and without the clause, which must do the harm. The second half proves that the clause
+// is what prevents it.
 var clauses = []struct {
 	name    string
 	disturb []string // {t} is the user's schema, {c} the catalog
@@ -28,19 +29,51 @@ var clauses = []struct {
 	{"version", []string{"UPDATE {c}.policy SET version = 2"}, ` AND version = 1`, false},
 	{"armed", []string{"UPDATE {c}.policy SET state = 'disarmed', reason = 'test'"}, ` AND armed`, false},
 	{"enabled", []string{"UPDATE {c}.policy SET enabled = FALSE"}, ` AND armed`, false},
-	{"removed", []string{"SET FOREIGN_KEY_CHECKS = 0", "DELETE FROM {c}.policy", "SET FOREIGN_KEY_CHECKS = 1"}, ` AND EXISTS \(SELECT 1 FROM \S+policy[^)]*\)`, false},
-	{"paused", []string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 1"}, ` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`, false},
-	{"all paused", []string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 0"}, ` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`, false},
-	{"held", []string{"UPDATE {c}.pause SET held = TRUE, held_reason = 'test' WHERE policy_id = 0"}, ` AND NOT held`, false},
-	{"swapped", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.fresh TO {t}.t"}, `(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.*?\) = 1`, true},
+	{
+		"removed",
+		[]string{"SET FOREIGN_KEY_CHECKS = 0", "DELETE FROM {c}.policy", "SET FOREIGN_KEY_CHECKS = 1"},
+		` AND EXISTS \(SELECT 1 FROM \S+policy[^)]*\)`, false,
+	},
+	{
+		"paused",
+		[]string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 1"},
+		` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`, false,
+	},
+	{
+		"all paused",
+		[]string{"UPDATE {c}.pause SET paused = TRUE, paused_at = NOW() WHERE policy_id = 0"},
+		` AND NOT \(paused AND[^)]*\([^)]*\)[^)]*\)\)`, false,
+	},
+	{
+		"held",
+		[]string{"UPDATE {c}.pause SET held = TRUE, held_reason = 'test' WHERE policy_id = 0"},
+		` AND NOT held`,
+		false,
+	},
+	{
+		"swapped",
+		[]string{"RENAME TABLE {t}.t TO {t}.old, {t}.fresh TO {t}.t"},
+		`(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.*?\) = 1`, true,
+	},
 	{
 		"exchanged",
-		[]string{"ALTER TABLE {t}.fresh PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN MAXVALUE)", "ALTER TABLE {t}.fresh EXCHANGE PARTITION p WITH TABLE {t}.t"},
+		[]string{
+			"ALTER TABLE {t}.fresh PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN MAXVALUE)",
+			"ALTER TABLE {t}.fresh EXCHANGE PARTITION p WITH TABLE {t}.t",
+		},
 		`(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.innodb.*?\) = 1`, true,
 	},
-	{"altered in place", []string{"ALTER TABLE {t}.t RENAME COLUMN made TO born, RENAME COLUMN other TO made"}, `(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.tables.*?\) = 1`, true},
+	{
+		"altered in place",
+		[]string{"ALTER TABLE {t}.t RENAME COLUMN made TO born, RENAME COLUMN other TO made"},
+		`(?s) AND \(SELECT COUNT\(\*\) FROM information_schema.tables.*?\) = 1`, true,
+	},
 	{"refreshed", []string{"UPDATE {t}.t SET made = '2030-01-01'"}, ` AND \(.made. >= .*\) IS TRUE`, true},
-	{"zero date", []string{"SET SESSION sql_mode = ''", "UPDATE {t}.t SET made = '0000-00-00'"}, ".made. >= \\S+ \\S+ AND ", true},
+	{
+		"zero date",
+		[]string{"SET SESSION sql_mode = ''", "UPDATE {t}.t SET made = '0000-00-00'"},
+		".made. >= \\S+ \\S+ AND ", true,
+	},
 	{"null", []string{"UPDATE {t}.t SET made = NULL"}, ` AND \(.made. >= .*\) IS TRUE`, true},
 }
 
@@ -51,24 +84,30 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 100)
 				f.admin.SetMaxOpenConns(1)
-				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01', ALGORITHM=COPY", "CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
+				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01', ALGORITHM=COPY",
+					"CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
 					"INSERT INTO "+f.schema+".fresh SELECT id, '2020-01-01', pad, made FROM "+f.schema+".t")
 				f.wait("the clock's next second", f.nextSecond())
 				f.exec("ALTER TABLE " + f.schema + ".t COMMENT 'armed'")
 				f.look()
 				f.wait("the clock's next second", f.nextSecond())
+
 				table := f.serverTable()
 				if err := table.session.ready(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+
 				for _, s := range c.disturb {
 					f.exec(strings.NewReplacer("{t}", f.schema, "{c}", f.schema+"_c").Replace(s))
 				}
+
 				before := f.rows("t")
-				packet, err := table.packet(plan.Range{To: plan.Key{"100"}}, checkpoint{cursor: plan.Key{"100"}, scanned: 100})
+				packet, err := table.packet(plan.Range{To: plan.Key{"100"}},
+					checkpoint{cursor: plan.Key{"100"}, scanned: 100})
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				found, err := table.session.packet(t.Context(), packet...)
 				if err != nil {
 					t.Fatal(err)
@@ -79,31 +118,37 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				if after := f.rows("t"); after != before {
 					t.Fatalf("the barrier let rows go: %s of %s are left", after, before)
 				}
+
 				if c.name != "refreshed" && c.name != "null" && c.name != "zero date" {
 					if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {
 						t.Errorf("the cursor moved to %s although nothing was done", cursor)
 					}
 				}
+
 				if c.name != "batch" && c.name != "entered" { // the first packet may have entered
 					f.exec("UPDATE " + f.schema + "_c.task SET batch = 3")
 				}
+
 				without := regexp.MustCompile(c.without)
 				for i := range packet {
 					packet[i] = without.ReplaceAllString(packet[i], "")
 				}
+
 				if _, err := table.session.packet(t.Context(), packet...); err != nil {
 					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet, "\n"))
 				}
 				if after := f.rows("t"); after == before {
-					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s", c.without, strings.Join(packet, "\n"))
+					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s", c.without,
+						strings.Join(packet, "\n"))
 				}
 			})
 		}
 	})
 }
 
-// nextSecond waits until CREATE_TIME, which has whole seconds, must differ. MariaDB takes it from a file, whose time the kernel reads
-// from a clock that is up to a tick, ten milliseconds, behind the one that the server reads.
+// nextSecond waits until CREATE_TIME, which has whole seconds, must differ. MariaDB takes it from a
+// file, whose time the kernel reads from a clock that is up to a tick, ten milliseconds, behind the
+// one that the server reads.
 func (f *fixture) nextSecond() func() bool {
 	now := f.text("SELECT UTC_TIMESTAMP(0)")
 	return func() bool {
@@ -116,20 +161,25 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 		f := newFixture(t, cfg, 1000)
 		table := f.serverTable()
 		end := plan.Key{"500"}
+
 		deleted, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end, scanned: 500})
 		if err != nil || deleted != 250 {
 			t.Fatalf("got %d rows, %v; want 250", deleted, err)
 		}
+
 		due, err := table.dueKeys(t.Context(), plan.Range{From: end})
 		if err != nil || len(due) != 250 {
 			t.Fatalf("got %d keys, %v; want 250", len(due), err)
 		}
+
 		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 501") // refreshed meanwhile
 		deleted, err = table.deleteKeys(t.Context(), due, checkpoint{cursor: due[249], chosen: 250, scanned: 500})
 		if err != nil || deleted != 249 {
 			t.Fatalf("got %d rows, %v; want 249", deleted, err)
 		}
-		got := f.text("SELECT CONCAT_WS(' ', batch, cursor_key, examined, deleted, refreshed) FROM " + f.schema + "_c.task")
+
+		got := f.text("SELECT CONCAT_WS(' ', batch, cursor_key, examined, deleted, refreshed) FROM " + f.schema +
+			"_c.task")
 		if want := `5 ["999"] 1000 499 1`; got != want {
 			t.Errorf("task is %s, want %s", got, want)
 		}
@@ -148,30 +198,37 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tx.Rollback()
+
 		for _, id := range []string{"2", "3"} { // one that stays and one that is due
-			if _, err := tx.ExecContext(t.Context(), "SELECT * FROM "+f.schema+".t WHERE id = "+id+" FOR UPDATE"); err != nil {
+			if _, err := tx.ExecContext(t.Context(),
+				"SELECT * FROM "+f.schema+".t WHERE id = "+id+" FOR UPDATE"); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		table := f.serverTable()
 		end := plan.Key{"1000"}
 		began := time.Now()
+
 		_, err = table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end})
 		if took := time.Since(began); err == nil || classify(err) != locked || took > 3*time.Second {
 			t.Fatalf("got %v after %v, want a lock wait timeout after a second", err, took)
 		}
-		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
+
+		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second),
+			newRates(NewMetrics(nil).wait), nil)
 		if done, err := w.step(t.Context()); err != nil || !done {
 			t.Fatalf("got %v, %v; want the walk done", done, err)
 		}
-		if got := f.text("SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"); got != `["1000"] 499 0 1` {
+		if got := f.text("SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema +
+			"_c.task"); got != `["1000"] 499 0 1` {
 			t.Errorf(`task is %s, want ["1000"] 499 0 1`, got)
 		}
 	})
 }
 
-// TestFrozenEngineLetsGo: an engine that stops in the middle of a transaction holds nobody up for long, and what it
-// then sends is refused.
+// TestFrozenEngineLetsGo: an engine that stops in the middle of a transaction holds nobody up for
+// long, and what it then sends is refused.
 func TestFrozenEngineLetsGo(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
@@ -184,11 +241,13 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 				t.Errorf("the change waited %v", took)
 			}
 		}
+
 		f.admin.SetMaxOpenConns(1)
 		due, err := table.dueKeys(t.Context(), plan.Range{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, _, err = table.deleteFree(t.Context(), due, checkpoint{cursor: due[0]})
 		if err == nil {
 			t.Error("the frozen batch was carried out")
@@ -196,6 +255,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 		if left := f.rows("t"); left != "100" {
 			t.Errorf("%s rows are left, want all 100", left)
 		}
+
 		table.beforePacket = nil
 		if _, err = table.deleteKeys(t.Context(), due, checkpoint{cursor: due[0]}); !errors.Is(err, errRefused) {
 			t.Errorf("got %v, want refused", err)
@@ -203,8 +263,9 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 	})
 }
 
-// TestRolledBackEntryDeletesNothing: going round locked rows takes two packets. When the server has rolled the first one back
-// in between, as a cluster does whose other member won, the session still remembers that it entered; the task's row does not.
+// TestRolledBackEntryDeletesNothing: going round locked rows takes two packets. When the server has
+// rolled the first one back in between, as a cluster does whose other member won, the session still
+// remembers that it entered; the task's row does not.
 func TestRolledBackEntryDeletesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
@@ -213,6 +274,7 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		table.beforePacket = func() { table.session.rollback(t.Context()) }
 		if _, _, err := table.deleteFree(t.Context(), due, checkpoint{cursor: due[0]}); err == nil {
 			t.Error("the batch was carried out outside its transaction")
@@ -226,7 +288,8 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 	})
 }
 
-// TestCheckpointOfALostTaskIsRefused: progress through rows that stay is written without a batch, and belongs to the owner alone.
+// TestCheckpointOfALostTaskIsRefused: progress through rows that stay is written without a batch,
+// and belongs to the owner alone.
 func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 10)
@@ -236,6 +299,7 @@ func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
 			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"1"}}); err != nil {
 				t.Fatal(err)
 			}
+
 			f.exec("UPDATE " + f.schema + "_c.task SET " + lost)
 			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"9"}}); !errors.Is(err, errRefused) {
 				t.Errorf("%s: got %v, want refused", lost, err)

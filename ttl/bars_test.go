@@ -10,8 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// The cost of a job, as the server counts it. Each flavour has a server of its own here, which counts the rows that its
-// storage engine hands out (performance_schema) and writes every statement down (the general log).
+// The cost of a job, as the server counts it. Each flavour has a server of its own here, which
+// counts the rows that its storage engine hands out (performance_schema) and writes every statement
+// down (the general log).
 
 func eachCountingServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config)) {
 	t.Helper()
@@ -31,18 +32,23 @@ func (f *fixture) fetched() int {
 		" WHERE OBJECT_SCHEMA = '" + f.schema + "' AND OBJECT_NAME = 't'")
 }
 
-// fillIndexed makes a table with an index on time in which one row in a thousand is due, and every 500th has no date.
+// fillIndexed makes a table with an index on time in which one row in a thousand is due, and every
+// 500th has no date.
 func (f *fixture) fillIndexed(rows int) (due int) {
 	f.t.Helper()
 	f.fill("t", rows)
-	// The index comes last: entries that an UPDATE has left behind would still be counted by the optimizer.
-	f.exec("UPDATE "+f.schema+".t SET made = CASE WHEN id % 1000 = 1 THEN '2020-01-01' + INTERVAL id SECOND WHEN id % 500 = 2 THEN NULL ELSE '2037-01-01' END",
+	// The index comes last: entries that an UPDATE has left behind would still be counted by the
+	// optimizer.
+	f.exec("UPDATE "+f.schema+
+		".t SET made = CASE WHEN id % 1000 = 1 THEN '2020-01-01' + INTERVAL id SECOND WHEN id % 500 = 2 THEN NULL "+
+		"ELSE '2037-01-01' END",
 		"ALTER TABLE "+f.schema+".t ADD INDEX (made)", "ANALYZE TABLE "+f.schema+".t")
 	return rows / 1000
 }
 
-// TestFewDueRowsAreReadTwice: with an index on time and one row in a thousand due, the server reads each of those twice,
-// in the index and where it is deleted. Of the others it reads those without a date, once, to say how many never expire.
+// TestFewDueRowsAreReadTwice: with an index on time and one row in a thousand due, the server reads
+// each of those twice, in the index and where it is deleted. Of the others it reads those without a
+// date, once, to say how many never expire.
 func TestFewDueRowsAreReadTwice(t *testing.T) {
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -52,20 +58,23 @@ func TestFewDueRowsAreReadTwice(t *testing.T) {
 		before := f.fetched()
 		stop := f.run(nil)
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, plan, deleted, examined)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") ==
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, plan, deleted, examined)), '') FROM "+f.schema+
+				"_c.job_history WHERE deleted > 0") ==
 				fmt.Sprintf("finished index %d %d", due, due)
 		})
 		stop()
 		read, dateless := f.fetched()-before, f.number("SELECT COUNT(*) FROM "+f.schema+".t WHERE made IS NULL")
+
 		// One more row tells, before each job, whether anything is due.
 		if read > 2*due+dateless+5 {
-			t.Errorf("the server read %d rows to delete %d, by\n%.2000s", read, due, strings.Join(f.statementsNaming("`"+f.schema+"`.`t`"), "\n"))
+			t.Errorf("the server read %d rows to delete %d, by\n%.2000s", read, due,
+				strings.Join(f.statementsNaming("`"+f.schema+"`.`t`"), "\n"))
 		}
 	})
 }
 
-// TestNothingDueCostsFiveStatements: with an index on time, a job that finds nothing due sends at most five statements that
-// name the user's table.
+// TestNothingDueCostsFiveStatements: with an index on time, a job that finds nothing due sends at
+// most five statements that name the user's table.
 func TestNothingDueCostsFiveStatements(t *testing.T) {
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -75,14 +84,17 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 		f.exec("SET GLOBAL general_log = ON")
 		stop := f.run(nil)
 		f.wait("three jobs to end", func() bool {
-			return f.text("SELECT COALESCE(SUM(runs), 0) >= 3 FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == "1"
+			return f.text("SELECT COALESCE(SUM(runs), 0) >= 3 FROM "+f.schema+
+				"_c.job_history WHERE state = 'finished'") == "1"
 		})
 		stop()
 		f.exec("SET GLOBAL general_log = OFF")
 		jobs := f.number("SELECT SUM(runs) FROM " + f.schema + "_c.job_history")
+
 		named := f.statementsNaming("`" + f.schema + "`.`t`")
 		if len(named) == 0 || len(named) > 5*jobs {
-			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s", jobs, len(named), strings.Join(named, "\n"))
+			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s", jobs, len(named),
+				strings.Join(named, "\n"))
 		}
 	})
 }
@@ -90,11 +102,14 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 // statementsNaming lists the statements of the general log that name a table.
 func (f *fixture) statementsNaming(table string) (all []string) {
 	f.t.Helper()
-	rows, err := f.admin.QueryContext(f.t.Context(), "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') AND LOCATE(?, argument) > 0 AND LOCATE('general_log', argument) = 0", table)
+	rows, err := f.admin.QueryContext(f.t.Context(),
+		"SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') "+
+			"AND LOCATE(?, argument) > 0 AND LOCATE('general_log', argument) = 0", table)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
@@ -102,8 +117,10 @@ func (f *fixture) statementsNaming(table string) (all []string) {
 		}
 		all = append(all, s)
 	}
+
 	if err := rows.Err(); err != nil {
 		f.t.Fatal(err)
 	}
+
 	return all
 }

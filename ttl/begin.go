@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// mostStarters bounds how many jobs are started side by side. Each takes a connection to the server, and one of the catalog's, which
-// clients' statements share.
+// mostStarters bounds how many jobs are started side by side. Each takes a connection to the
+// server, and one of the catalog's, which clients' statements share.
 const mostStarters = 4
 
 // starter starts jobs, one after the other, with a session of its own.
@@ -31,7 +31,8 @@ type serverState struct {
 
 func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.newSession()} }
 
-// begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that are left are due at the next one.
+// begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that
+// are left are due at the next one.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
 	if t.rush.begins(due) {
 		defer t.rush.ends(work)
@@ -39,10 +40,12 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 	if len(due) == 0 {
 		return
 	}
+
 	queue := make(chan []turn, len(due))
 	for some := range slices.Chunk(due, lookedAtOnce(len(due))) {
 		queue <- some
 	}
+
 	close(queue)
 
 	var mu sync.Mutex // of retryStart
@@ -54,6 +57,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 				if t.startsOver(ctx) {
 					return
 				}
+
 				s.lookAt(ctx, now, some)
 				for _, d := range some {
 					if t.startsOver(ctx) {
@@ -68,31 +72,38 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 			}
 		})
 	}
+
 	starting.Wait()
 
 	t.known.forget() // they have run now
 	wake(t.look)
 }
 
-// mostLookedAt bounds how many tables are looked at with the same statements: what was seen is to be young when the last of them starts.
+// mostLookedAt bounds how many tables are looked at with the same statements: what was seen is to
+// be young when the last of them starts.
 const mostLookedAt = 16
 
-// lookedAtOnce is how many tables a starter looks at before it starts their jobs: one, unless there are many.
+// lookedAtOnce is how many tables a starter looks at before it starts their jobs: one, unless there
+// are many.
 func lookedAtOnce(jobs int) int { return max(min(jobs/manyDue, mostLookedAt), 1) }
 
-// lookAt looks at tables whose jobs are started next. What goes wrong goes wrong again, and is told, when each is started.
+// lookAt looks at tables whose jobs are started next. What goes wrong goes wrong again, and is
+// told, when each is started.
 func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 	if err := t.session.ready(ctx); err != nil {
 		return
 	}
+
 	policies := make([]catalog.Policy, len(some))
 	for i := range some {
 		d := &some[i]
 		policies[i], d.connection = d.policy, t.session.id
-		if now.Sub(d.policy.ChangedAt) >= layoutAge { // a table that is as new may be altered in the same second: it is read later
+		// a table that is as new may be altered in the same second: it is read later
+		if now.Sub(d.policy.ChangedAt) >= layoutAge {
 			d.before, _ = plan.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
 		}
 	}
+
 	if len(some) == 1 {
 		return // Recognize asks no more
 	}
@@ -101,6 +112,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 	if err != nil {
 		return
 	}
+
 	for i := range some {
 		some[i].known = known[some[i].policy.ID]
 	}
@@ -114,13 +126,15 @@ func (t *ticker) startersFor(jobs int) []*starter {
 	return append([]*starter{t.starter}, t.more[:min(jobs, mostStarters)-1]...)
 }
 
-// startsOver reports that a tick has started jobs for long enough; soon, when this process has news.
+// startsOver reports that a tick has started jobs for long enough; soon, when this process has
+// news.
 func (t *ticker) startsOver(ctx context.Context) bool {
 	took := time.Since(t.tickAt)
 	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
 }
 
-// tryStart starts a job, or says why it could not be. It reports whether the table should be left alone for a while.
+// tryStart starts a job, or says why it could not be. It reports whether the table should be left
+// alone for a while.
 func (t *starter) tryStart(ctx context.Context, now time.Time, d turn, work chan<- struct{}) (failed bool) {
 	err := t.start(ctx, now, d, work)
 	if err == nil || settled(err) || ctx.Err() != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestDeletesAreInTheBinaryLog: replicas and backups hear of every batch, and people of the policy behind it.
+// TestDeletesAreInTheBinaryLog: replicas and backups hear of every batch, and people of the policy
+// behind it.
 func TestDeletesAreInTheBinaryLog(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
@@ -19,17 +20,21 @@ func TestDeletesAreInTheBinaryLog(t *testing.T) {
 		if f.store.Server().MariaDB {
 			status = "SHOW MASTER STATUS"
 		}
+
 		before := f.lines(status)[0]
 		file, position, _ := strings.Cut(before, "\t")
 		position, _, _ = strings.Cut(position, "\t")
 		if n, err := table.deleteRange(t.Context(), plan.Range{}, checkpoint{}); err != nil || n != 50 {
 			t.Fatal(n, err)
 		}
+
 		events := f.lines("SHOW BINLOG EVENTS IN '" + file + "' FROM " + position)
 		said := slices.IndexFunc(events, func(e string) bool {
-			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.store.Server())+"DELETE ")
+			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.store.Server())+
+				"DELETE ")
 		})
-		if said < 0 || !slices.ContainsFunc(events[said:], func(e string) bool { return strings.Contains(strings.ToLower(e), "\tdelete_rows") }) {
+		if said < 0 || !slices.ContainsFunc(events[said:],
+			func(e string) bool { return strings.Contains(strings.ToLower(e), "\tdelete_rows") }) {
 			t.Errorf("the log does not tell of the batch:\n%s", strings.Join(events, "\n"))
 		}
 	})
@@ -43,22 +48,27 @@ func (f *fixture) lines(statement string) (all []string) {
 		f.t.Fatal(err)
 	}
 	defer rows.Close()
+
 	columns, err := rows.Columns()
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	values, into := make([]string, len(columns)), make([]any, len(columns))
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			f.t.Fatal(err)
 		}
 		all = append(all, strings.Join(values, "\t"))
 	}
+
 	if err := rows.Err(); err != nil {
 		f.t.Fatal(err)
 	}
+
 	return all
 }

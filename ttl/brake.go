@@ -14,7 +14,8 @@ type ruling struct {
 	usual *uint64 // rows; nil when no run has told
 }
 
-// afterwards is the ruling on a run that begins paused, and asks when it goes on: then it may delete nothing before.
+// afterwards is the ruling on a run that begins paused, and asks when it goes on: then it may
+// delete nothing before.
 func (r ruling) afterwards() ruling {
 	if r.Why != "" {
 		r.Bound = new(uint64)
@@ -22,7 +23,8 @@ func (r ruling) afterwards() ruling {
 	return r
 }
 
-// braked judges a run before it starts. What somebody has agreed to goes, as long as no run has used it up.
+// braked judges a run before it starts. What somebody has agreed to goes, as long as no run has
+// used it up.
 func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate, l limits) ruling {
 	timing, _ := catalog.TimingOf(p) // without an error, or the policy would not be due
 	r := plan.Run{Estimate: e, Usual: plan.UsualOf(runs, now, timing.Interval), Known: p.Approved()}
@@ -31,14 +33,17 @@ func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate
 		usual := uint64(r.Usual.Rows())
 		out.usual = &usual
 	}
+
 	switch rows, given := p.Approval.Consented(runs); {
 	case p.Approval.Required:
 		out.Why = fmt.Sprintf("%s: %s", p.Approval.Reason, e.Due())
 	case given && p.Approved():
 		out.Ruling = out.Consented(e, rows, p.Approval.Exactly)
 	}
+
 	if out.Why != "" {
 		out.Why += fmt.Sprintf("; APPROVE TTL JOB FOR %s VERSION %d lets them go", p.Table, p.Version)
 	}
+
 	return out
 }

@@ -14,7 +14,8 @@ import (
 
 var defaultBrake = plan.NewBrake(setting.Defaults())
 
-// daily are the runs of a table that deleted so many rows each day, the last of them an hour before noon yesterday.
+// daily are the runs of a table that deleted so many rows each day, the last of them an hour before
+// noon yesterday.
 func daily(rows ...uint64) (runs []catalog.Run) {
 	for i, n := range rows {
 		at := noon.Add(-time.Duration(len(rows)-i) * 24 * time.Hour)
@@ -40,11 +41,13 @@ func TestBrake(t *testing.T) {
 		p.Approval = catalog.Approval{Version: 1, At: noon.Add(-ago), Rows: rows, Exactly: exactly}
 		return p
 	}
+
 	with := func(option, value string) catalog.Policy {
 		p := known
 		p.Rule.Options = map[string]string{option: value}
 		return p
 	}
+
 	table := func(rows, due int64) plan.Estimate {
 		return plan.Estimate{Rows: rows, Expired: due, Exact: true, DueExact: true}
 	}
@@ -73,12 +76,24 @@ func TestBrake(t *testing.T) {
 		{"ten times as much as usual, and most of the table", known, steady, table(12_000, 10_001), l, true, 12_000},
 		{"much, but not of the table", known, steady, million, l, false, 3_000_000},
 		{"all of the table, but not much", known, steady, table(10_000, 10_000), l, false, 12_000},
-		{"all of the table, as always", known, daily(900_000, 900_000, 900_000), table(1_000_000, 1_000_000), l, false, 10_800_000},
+		{
+			"all of the table, as always", known, daily(900_000, 900_000, 900_000), table(1_000_000, 1_000_000), l, false,
+			10_800_000,
+		},
 		{"judged once", known, steady, table(300_000, 300_000), once, false, 0},
 		{"judged once, by the table", with("TTL_BRAKE_FACTOR", "0"), steady, table(300_000, 300_000), l, false, 0},
-		{"the table allows more", with("TTL_BRAKE_FACTOR", "1000"), steady, table(300_000, 300_000), l, false, 1_200_000},
-		{"an empty table was seen, and 300,000 old rows came", known, daily(0, 0, 0), table(300_000, 300_000), l, true, 180_000},
-		{"an import that was approved is no habit", known, daily(1000, 1000, 1000, 1000, 1000, 500_000), table(300_000, 300_000), l, true, 180_000},
+		{
+			"the table allows more", with("TTL_BRAKE_FACTOR", "1000"), steady, table(300_000, 300_000), l, false,
+			1_200_000,
+		},
+		{
+			"an empty table was seen, and 300,000 old rows came", known, daily(0, 0, 0), table(300_000, 300_000), l, true,
+			180_000,
+		},
+		{
+			"an import that was approved is no habit", known, daily(1000, 1000, 1000, 1000, 1000, 500_000),
+			table(300_000, 300_000), l, true, 180_000,
+		},
 		{"more than TTL_MAX_ROWS", with("TTL_MAX_ROWS", "500"), steady, table(30_000, 501), l, true, 500},
 		{"TTL_MAX_ROWS", with("TTL_MAX_ROWS", "500"), steady, table(30_000, 500), l, false, 500},
 		{"more than TTL_MAX_PERCENT", with("TTL_MAX_PERCENT", "1"), steady, table(30_000, 301), l, true, 300},
@@ -96,6 +111,7 @@ func TestBrake(t *testing.T) {
 			if (got.Why != "") != c.want {
 				t.Errorf("got %q, want braked %v", got.Why, c.want)
 			}
+
 			bound := uint64(0)
 			if got.Bound != nil {
 				bound = *got.Bound
@@ -111,9 +127,13 @@ func TestConsentIsForOneRun(t *testing.T) {
 	t.Parallel()
 	given := catalog.Approval{At: noon, Rows: new(uint64(1000))}
 	after := func(deleted uint64, finished bool) catalog.Run {
-		return catalog.Run{At: noon.Add(time.Minute), FinishedAt: noon.Add(time.Hour), Deleted: deleted, Finished: finished}
+		return catalog.Run{
+			At: noon.Add(time.Minute), FinishedAt: noon.Add(time.Hour), Deleted: deleted,
+			Finished: finished,
+		}
 	}
 	before := catalog.Run{At: noon.Add(-time.Hour), FinishedAt: noon.Add(-time.Minute), Deleted: 5, Finished: true}
+
 	for _, c := range []struct {
 		runs []catalog.Run
 		left uint64
@@ -129,12 +149,14 @@ func TestConsentIsForOneRun(t *testing.T) {
 			t.Errorf("after %+v: got %v, %v, want %d, %v", c.runs, rows, ok, c.left, c.want)
 		}
 	}
+
 	if _, ok := (catalog.Approval{Version: 1}).Consented(nil); ok {
 		t.Error("a version that the brake has passed counts as a person's word")
 	}
 }
 
-// lifetime is a table in virtual time: what becomes due in each hour, and how many rows it has beside.
+// lifetime is a table in virtual time: what becomes due in each hour, and how many rows it has
+// beside.
 type lifetime struct {
 	inflow   func(hour int) int64
 	rows     func(hour int) int64
@@ -145,8 +167,8 @@ type lifetime struct {
 	falsely  []int         // hours at which a run was held without one
 }
 
-// live runs the brake over the table's life as the engine does: runs are judged, bounded, remembered; what is held waits until somebody has approved
-// it, an hour later.
+// live runs the brake over the table's life as the engine does: runs are judged, bounded,
+// remembered; what is held waits until somebody has approved it, an hour later.
 func (x *lifetime) live(hours int) {
 	p := policyOf(1, fmt.Sprintf("%dh", x.interval), nil)
 	p.Rule.TimeZone = "" // which is looked up each time
@@ -155,6 +177,7 @@ func (x *lifetime) live(hours int) {
 	imported := map[int]int64{}
 	x.held = map[int]bool{}
 	last := -x.interval
+
 	for hour := range hours {
 		now := noon.Add(time.Duration(hour) * time.Hour)
 		due += x.inflow(hour)
@@ -165,6 +188,7 @@ func (x *lifetime) live(hours int) {
 		if hour-last < x.interval || x.idle[hour] {
 			continue
 		}
+
 		e := plan.Estimate{Rows: x.rows(hour) + due, Expired: due}
 		got := braked(now, p, runs, e, limits{brake: defaultBrake})
 		if got.Why != "" {
@@ -178,19 +202,25 @@ func (x *lifetime) live(hours int) {
 		} else if !e.Tiny() {
 			p.Approval.Version = 1
 		}
+
 		clear(imported)
 		if got.Why == "" && got.Bound != nil && uint64(due) > *got.Bound {
 			x.falsely = append(x.falsely, hour)
 		}
+
 		last = hour
-		runs = slices.Insert(runs, 0, catalog.Run{At: now, Deleted: uint64(due), Finished: true, FinishedAt: now.Add(30 * time.Minute)})
+		runs = slices.Insert(runs, 0, catalog.Run{
+			At: now, Deleted: uint64(due), Finished: true,
+			FinishedAt: now.Add(30 * time.Minute),
+		})
 		runs = runs[:min(len(runs), 50)]
 		due = 0
 	}
 }
 
-// TestBrakeOverAYear lets tables of many kinds live for a year of hours. None that only lives its life is ever held, not when it has grown a
-// hundredfold, nor after three days without an engine; every import of old rows is.
+// TestBrakeOverAYear lets tables of many kinds live for a year of hours. None that only lives its
+// life is ever held, not when it has grown a hundredfold, nor after three days without an engine;
+// every import of old rows is.
 func TestBrakeOverAYear(t *testing.T) {
 	t.Parallel()
 	const day, year = 24, 365 * 24
@@ -209,12 +239,14 @@ func TestBrakeOverAYear(t *testing.T) {
 		}
 		return 4_000 + 3_000*int64(hour%day)/day
 	}
+
 	weekly := func(hour int) int64 {
 		if hour%(7*day) == 3 {
 			return 2_000_000
 		}
 		return 10_000
 	}
+
 	late := func(hour int) int64 { // the first rows expire after a month
 		return int64(max(hour-30*day, 0)/max(hour-30*day, 1)) * 20_000
 	}
@@ -222,6 +254,7 @@ func TestBrakeOverAYear(t *testing.T) {
 	for hour := 200 * day; hour < 203*day; hour++ {
 		threeDays[hour] = true
 	}
+
 	for name, x := range map[string]lifetime{
 		"steady, hourly":           {inflow: steady(2000), rows: flat(1_500_000), interval: 1},
 		"steady, daily":            {inflow: steady(2000), rows: flat(1_500_000), interval: day},
@@ -239,14 +272,17 @@ func TestBrakeOverAYear(t *testing.T) {
 			if len(x.falsely) > 0 {
 				t.Errorf("%s, %d hours without an engine: held at hours %v, want never", name, len(idle), x.falsely)
 			}
+
 			x.falsely, x.imports = nil, map[int]int64{}
 			for _, d := range []int{60, 61, 150, 204, 340} {
 				hour := d*day + 5
 				x.imports[hour] = 12 * max(x.rows(hour), 24*10*x.inflow(hour), 20_000)
 			}
+
 			x.live(year)
 			if len(x.held) != len(x.imports) || len(x.falsely) > 0 {
-				t.Errorf("%s, %d hours without an engine: %d of %d imports held, and falsely at hours %v", name, len(idle), len(x.held), len(x.imports), x.falsely)
+				t.Errorf("%s, %d hours without an engine: %d of %d imports held, and falsely at hours %v", name,
+					len(idle), len(x.held), len(x.imports), x.falsely)
 			}
 		}
 	}

@@ -16,24 +16,28 @@ import (
 // errReplan means that the table no longer has what the job's plan needs.
 var errReplan = errors.New("the plan does not fit the table any more")
 
-// carry works on a claimed task until its range is done, its slice of time is over, or something stops it. However it
-// ends, the task is finished or given back with its cursor where it stands.
+// carry works on a claimed task until its range is done, its slice of time is over, or something
+// stops it. However it ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	w.session.only = w.session.server
 	defer func() { w.session.only = "" }()
+
 	if err := w.unvisited(ctx, task); err != nil {
 		return w.giveBack(ctx, task, err)
 	}
+
 	began := time.Now()
 	table, job, err := w.prepare(ctx, task)
 	w.metrics.spent(phasePrepare, began)
 	if err != nil {
 		return w.giveBack(ctx, task, err)
 	}
+
 	walk, err := w.walkOf(ctx, task, job, table)
 	if err != nil {
 		return w.giveBack(ctx, task, err)
 	}
+
 	done, err := w.steps(ctx, task, walk)
 	switch {
 	case err != nil:
@@ -63,17 +67,20 @@ func (w *worker) sizeFor(policy uint64) *batchSize {
 	return w.size
 }
 
-// prepare reads what a task is carried out by. On a busy server each question waits its turn, so they are few: whether the
-// table still is the remembered one is left to the barrier, which must ask anyway.
+// prepare reads what a task is carried out by. On a busy server each question waits its turn, so
+// they are few: whether the table still is the remembered one is left to the barrier, which must
+// ask anyway.
 func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, catalog.Job, error) {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
 		return nil, job, err
 	}
+
 	policy, err := w.store.PolicyByID(ctx, job.PolicyID)
 	if err != nil {
 		return nil, job, err
 	}
+
 	now, err := w.store.Clock(ctx)
 	if err != nil {
 		return nil, job, err
@@ -81,6 +88,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err := w.open(policy, now); err != nil {
 		return nil, job, err
 	}
+
 	known, err := w.remembered(ctx, policy)
 	if err != nil {
 		return nil, job, err
@@ -88,10 +96,12 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if known == nil {
 		return nil, job, errRefused // disarmed, which ended the job
 	}
+
 	layout, err := w.layout(ctx, now, job.Table, known)
 	if err != nil {
 		return nil, job, errors.Join(err, errChanged)
 	}
+
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
 	identity, err := w.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
@@ -100,18 +110,21 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 	if err := fits(plan.Way(job.Plan), statements); err != nil {
 		return nil, job, err
 	}
+
 	return &serverTable{
-		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped, beforePacket: w.cfg.beforePacket,
-		contested: w.contested,
+		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped,
+		beforePacket: w.cfg.beforePacket, contested: w.contested,
 		barrier: &barrier{
-			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID, version: job.Version,
-			guard: w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind), identity: identity,
-			atOnce: withoutWaitingOn(w.store.Server()),
+			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
+			version:  job.Version,
+			guard:    w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind),
+			identity: identity, atOnce: withoutWaitingOn(w.store.Server()),
 		},
 	}, job, nil
 }
 
-// zoneGuard is the condition that dates are still written in the zone in which the cutoff was computed.
+// zoneGuard is the condition that dates are still written in the zone in which the cutoff was
+// computed.
 func zoneGuard(r catalog.Rule, column plan.Kind) string {
 	if !byServerZone(r, column) {
 		return ""
@@ -149,14 +162,17 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	if err != nil {
 		return nil, err
 	}
+
 	wish, err := budgetOf(table.policy)
 	if err != nil {
 		return nil, err
 	}
+
 	rest, err := w.restingIn(ctx, job, table.statements.Key)
 	if err != nil {
 		return nil, err
 	}
+
 	poison := func(ctx context.Context, key plan.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
@@ -164,10 +180,12 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	if wish.rate > 0 {
 		throttle = All{w.tables.of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
 	}
+
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
 	walk.ownBatch, walk.resting, walk.share = wish.batch, rest, newShare(w.store, task)
 	walk.sparse = w.rates.rationed() // then no DELETE goes to find out whether there is something to delete
+
 	return walk, nil
 }
 
@@ -204,12 +222,13 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, ca
 		number, reason = int(my.Number), my.Message
 	}
 	return w.store.RecordRowError(ctx, catalog.RowError{
-		PolicyID: job.PolicyID, Table: job.Table, Partition: job.Partition, Key: key.Encode(), Number: number, Reason: reason,
+		PolicyID: job.PolicyID, Table: job.Table, Partition: job.Partition, Key: key.Encode(), Number: number,
+		Reason: reason,
 	})
 }
 
-// steps walks block by block. Errors that say nothing happened are tried again, with growing pauses; an answer that
-// never came is looked up in the task.
+// steps walks block by block. Errors that say nothing happened are tried again, with growing
+// pauses; an answer that never came is looked up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
 	slice, tries := newSlice(walk), 0
 	for ctx.Err() == nil && w.stopped() == "" {
@@ -220,13 +239,16 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 			}
 			slice = newSlice(walk)
 		}
+
 		l := w.limits.Load()
 		walk.limits(l)
 		done, err = walk.step(ctx)
 		w.gang.done(walk.took)
+
 		if errors.Is(err, errHalted) {
 			return false, nil
 		}
+
 		if err == nil {
 			if done {
 				walk.revisit(ctx, revisits)
@@ -235,11 +257,13 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 			tries = 0
 			continue
 		}
+
 		tries++
 		if err = w.recover(ctx, task, walk, err, tries); err != nil {
 			return false, err
 		}
 	}
+
 	return false, nil
 }
 
@@ -247,9 +271,11 @@ const maxTries = 10
 
 // recover decides whether a step that failed can be taken again.
 func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cause error, tries int) error {
-	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) || errors.Is(cause, errBound) || tries > maxTries {
+	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) ||
+		errors.Is(cause, errBound) || tries > maxTries {
 		return cause
 	}
+
 	switch classify(cause) {
 	case notExecuted, locked:
 	case maybeExecuted:
@@ -259,17 +285,21 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 	default:
 		return cause
 	}
+
 	walk.size.failed()
 	began := time.Now()
 	wait(ctx, backoff(tries))
 	w.metrics.spent(phaseRetry, began)
+
 	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, task) }); err != nil {
 		return err
 	}
+
 	return w.reload(ctx, task, walk)
 }
 
-// unvisited opens another session where triggers of another policy's table may have run in this one.
+// unvisited opens another session where triggers of another policy's table may have run in this
+// one.
 func (w *worker) unvisited(ctx context.Context, task catalog.Task) error {
 	if w.session.visited == 0 || w.session.visited == task.PolicyID {
 		return nil
@@ -291,10 +321,12 @@ func (w *worker) reload(ctx context.Context, task catalog.Task, walk *walk) erro
 	if now.Fence != task.Fence {
 		return errRefused
 	}
+
 	r, err := rangeOf(now)
 	if err != nil {
 		return err
 	}
+
 	walk.resume(r.From, now.Batch)
 	walk.share.resume(now)
 	return nil
@@ -308,10 +340,12 @@ func backoff(tries int) time.Duration {
 func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+
 	why := ""
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		why = cause.Error()
 	}
+
 	if errors.Is(cause, errBound) {
 		err := w.overBound(ctx, task)
 		if err == nil || settled(err) {
@@ -319,6 +353,7 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 		}
 		cause = err
 	}
+
 	var doubt *doubtError
 	var closed *closedError
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
@@ -344,24 +379,27 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	}
 }
 
-// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed. Otherwise whoever bumped
-// the fence knows why: perhaps a setting was changed.
+// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed.
+// Otherwise whoever bumped the fence knows why: perhaps a setting was changed.
 func (w *worker) refused(ctx context.Context, task catalog.Task) error {
 	if err := w.readLimits(ctx); err != nil {
 		return err
 	}
+
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
 		why, err = w.holdsNow(ctx, task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
 		why, err = doubt.reason, nil
 	}
+
 	if err == nil && why != "" {
 		err = w.held(ctx, task, why)
 	}
 	if settled(err) {
 		return nil
 	}
+
 	return err
 }
 
@@ -370,19 +408,23 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 	if why, err := serverHold(ctx, w.session, *w.limits.Load()); err != nil || why != "" {
 		return why, err
 	}
+
 	p, err := w.store.PolicyByID(ctx, task.PolicyID)
 	if err != nil {
 		return "", err
 	}
+
 	layout, err := plan.ReadLayout(ctx, w.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return "", err
 	}
+
 	c, _ := layout.Column(p.Rule.Column)
 	return zoneHold(ctx, w.session, p.Rule, c.Kind)
 }
 
-// changed finds out what became of a table whose identity was not the expected one. If it is followed, its jobs have ended with that.
+// changed finds out what became of a table whose identity was not the expected one. If it is
+// followed, its jobs have ended with that.
 func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	p, err := w.store.PolicyByID(ctx, task.PolicyID)
 	if err != nil {
@@ -396,8 +438,8 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	return nil
 }
 
-// replan ends a job whose index was dropped and asks for another one. When that does not fit either the table is left to
-// people.
+// replan ends a job whose index was dropped and asks for another one. When that does not fit either
+// the table is left to people.
 func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) error {
 	w.layouts.known.Purge() // nothing that was remembered may have a part in it
 	job, err := w.store.Job(ctx, task.JobID)
@@ -407,10 +449,13 @@ func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) err
 	if job.TriggeredBy == catalog.Replanner {
 		return w.failed(ctx, task, cause.Error())
 	}
+
 	w.log.LogAttrs(ctx, slog.LevelInfo, "job is planned anew", append(jobAttrs(job), slog.Any("cause", cause))...)
-	if err := w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobCancelled, cause.Error()+"; another job is planned"); err != nil {
+	if err := w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobCancelled,
+		cause.Error()+"; another job is planned"); err != nil {
 		return err
 	}
+
 	return w.store.RequestRun(ctx, catalog.Replanner, job.PolicyID)
 }
 
@@ -424,7 +469,8 @@ func (w *worker) failed(ctx context.Context, task catalog.Task, reason string) e
 	return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
 }
 
-// held pauses a job because the server does not take deletes; its owner resumes it when the reason is gone.
+// held pauses a job because the server does not take deletes; its owner resumes it when the reason
+// is gone.
 func (w *worker) held(ctx context.Context, task catalog.Task, reason string) error {
 	return w.turned(ctx, task, catalog.JobPaused, reason)
 }

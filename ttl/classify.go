@@ -29,7 +29,8 @@ const (
 	poison
 	// replan: the table has another index, column or partition than planned for.
 	replan
-	// hold: the server does not take deletes now: read-only, disk full, STATEMENT binlog, missing right.
+	// hold: the server does not take deletes now: read-only, disk full, STATEMENT binlog, missing
+	// right.
 	hold
 	// never: a mistake of ours or a server we do not understand; stop the job.
 	never
@@ -112,21 +113,27 @@ func classify(err error) consequence {
 		}
 		return never
 	}
+
 	if lost(err) {
 		return maybeExecuted
 	}
+
 	return never
 }
 
-// overdrawn reports that a batch would have deleted more than its task may: others were given what it thought it had.
+// overdrawn reports that a batch would have deleted more than its task may: others were given what
+// it thought it had.
 func overdrawn(err *mysql.MySQLError) bool {
-	return (err.Number == ddl.CodeCheckMySQL || err.Number == ddl.CodeCheckMariaDB) && strings.Contains(err.Message, "task_allowed")
+	return (err.Number == ddl.CodeCheckMySQL || err.Number == ddl.CodeCheckMariaDB) &&
+		strings.Contains(err.Message, "task_allowed")
 }
 
-// lost reports that the connection went away, so that nobody knows whether the packet was carried out.
+// lost reports that the connection went away, so that nobody knows whether the packet was carried
+// out.
 func lost(err error) bool {
 	var netErr net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) ||
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &netErr) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

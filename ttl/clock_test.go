@@ -12,7 +12,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed by it.
+// TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed
+// by it.
 func TestDoubtedClockStartsNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -21,7 +22,9 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 		m.clock.Skew = 0 // as in real life
 		m.pass()
-		if stop, why := m.heldBy(); f.jobs() != "0" || stop != catalog.StopClock || !strings.Contains(why, "more than a day apart") {
+
+		if stop, why := m.heldBy(); f.jobs() != "0" || stop != catalog.StopClock ||
+			!strings.Contains(why, "more than a day apart") {
 			t.Errorf("%s jobs have started, and the node is stopped by %q: %q", f.jobs(), stop, why)
 		}
 		if f.at(utc("05-10 12:00:00")).pass(); f.jobs() != "1" {
@@ -34,7 +37,8 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 func (m *moment) leap(by time.Duration) {
 	m.f.t.Helper()
 	m.db.SetMaxOpenConns(1)
-	if _, err := m.db.ExecContext(m.f.t.Context(), fmt.Sprintf("SET timestamp = UNIX_TIMESTAMP() + %d", int(by.Seconds()))); err != nil {
+	if _, err := m.db.ExecContext(m.f.t.Context(),
+		fmt.Sprintf("SET timestamp = UNIX_TIMESTAMP() + %d", int(by.Seconds()))); err != nil {
 		m.f.t.Fatal(err)
 	}
 }
@@ -50,22 +54,26 @@ func (m *moment) again() {
 	}
 }
 
-// TestLeapDeletesNothing: when the clock leaps further than time has passed here, nothing is judged by it until it is back, or until a
-// person says that it is right; a witness holds all nodes for that.
+// TestLeapDeletesNothing: when the clock leaps further than time has passed here, nothing is judged
+// by it until it is back, or until a person says that it is right; a witness holds all nodes for
+// that.
 func TestLeapDeletesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME)",
-			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-09 16:00:00')") // the second is due at 16:00
+			// the second is due at 16:00
+			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-09 16:00:00')")
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 		expect := func(when, rows, held string) {
 			t.Helper()
 			m.again()
 			if _, got := m.heldBy(); f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
-				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q", when, f.rows("t"), got, rows, held)
+				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q", when, f.rows("t"), got,
+					rows, held)
 			}
 		}
+
 		expect("at first", "1", "")
 		m.leap(8 * time.Hour)
 		expect("eight hours later within a second", "1", "the server's clock jumped by ")
@@ -73,25 +81,31 @@ func TestLeapDeletesNothing(t *testing.T) {
 		expect("back again", "1", "")
 
 		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 11:59:58'")
+
 		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		check := func() {
 			t.Helper()
 			if err := witness.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		check()
 		m.leap(8 * time.Hour)
 		expect("leapt anew", "1", "the server's clock jumped by ")
 		check()
 		m.again()
+
 		pause, err := m.store.GlobalPause(t.Context())
-		if err != nil || !pause.Held || !strings.Contains(pause.HeldReason, "jumped by ") || !strings.Contains(pause.HeldReason, "TRUST TTL SERVER") {
+		if err != nil || !pause.Held || !strings.Contains(pause.HeldReason, "jumped by ") ||
+			!strings.Contains(pause.HeldReason, "TRUST TTL SERVER") {
 			t.Errorf("the witness has let it be: %+v, %v", pause, err)
 		}
+
 		f.at(utc("05-10 20:00:00")).pass()
 		if f.rows("t") != "1" {
 			t.Error("a node that was started after the leap has deleted by it")
@@ -99,6 +113,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		if err := m.store.Trust(t.Context(), "test", m.store.Server().Key()); err != nil {
 			t.Fatal(err)
 		}
+
 		check()
 		expect("after a person has said that the time is right", "0", "")
 	})
@@ -113,19 +128,23 @@ func TestSilenceOfOneNode(t *testing.T) {
 		m.declare("UTC", "1h", nil)
 		m.again()
 		m.leap(8 * time.Hour) // as it looks from here
+
 		if m.again(); f.jobs() != "1" {
 			t.Fatalf("%s jobs have started, want 1", f.jobs())
 		}
+
 		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 19:59:58'") // by another node
 		for range 2 {
 			if err := witness.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		m.again()
 		if stop, why := m.heldBy(); f.jobs() != "2" || stop != "" || why != "" {
 			t.Errorf("%s jobs have started, and the node is held by %q; want 2 and none", f.jobs(), why)

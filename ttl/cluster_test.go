@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// TestClusterLimitIsShared: two nodes delete no more together than ttl_cluster_rows_limit says, feel a change within seconds, and
-// one inherits the share of the other.
+// TestClusterLimitIsShared: two nodes delete no more together than ttl_cluster_rows_limit says,
+// feel a change within seconds, and one inherits the share of the other.
 func TestClusterLimitIsShared(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -21,12 +21,14 @@ func TestClusterLimitIsShared(t *testing.T) {
 		f.declareEvery("t", "1h")
 		f.declareEvery("u", "1h")
 		left := func() int {
-			n, err := strconv.Atoi(f.text("SELECT (SELECT COUNT(*) FROM " + f.schema + ".t) + (SELECT COUNT(*) FROM " + f.schema + ".u)"))
+			n, err := strconv.Atoi(f.text("SELECT (SELECT COUNT(*) FROM " + f.schema + ".t) + (SELECT COUNT(*) FROM " +
+				f.schema + ".u)"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return n
 		}
+
 		share := func(e *Engine, want int64) func() bool {
 			return func() bool { _, rows, _ := e.rates.limits(); return rows == want }
 		}
@@ -34,16 +36,20 @@ func TestClusterLimitIsShared(t *testing.T) {
 		one, stopOne := f.engineOf(nil)
 		two, stopTwo := f.engineOf(nil)
 		defer stopTwo()
+
 		f.wait("both to have their share", func() bool { return share(one, 300)() && share(two, 300)() })
 		even, before := time.Now(), left()
 		f.wait("a while", elapsed(2*time.Second))
-		// A second's worth of each node may be spent ahead, a batch that was on its way before comes on top.
+
+		// A second's worth of each node may be spent ahead, a batch that was on its way before
+		// comes on top.
 		if gone, most := before-left(), int(600*time.Since(even).Seconds())+2*600; gone > most {
 			t.Errorf("%d rows went in %v, want at most %d", gone, time.Since(even), most)
 		}
 		if gone := 40_000 - left(); gone == 0 {
 			t.Errorf("no row has gone in %v", time.Since(began))
 		}
+
 		f.set(setting.ClusterRowsLimit, "1000")
 		f.wait("the change to be felt", func() bool { return share(one, 500)() && share(two, 500)() })
 		stopOne()
@@ -53,8 +59,8 @@ func TestClusterLimitIsShared(t *testing.T) {
 	})
 }
 
-// TestLeadershipIsHandedOver: the node that leads starts jobs and cleans up; the next one does when it leaves, or when nothing is
-// heard of it, and what the first one still tries then is refused.
+// TestLeadershipIsHandedOver: the node that leads starts jobs and cleans up; the next one does when
+// it leaves, or when nothing is heard of it, and what the first one still tries then is refused.
 func TestLeadershipIsHandedOver(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -62,6 +68,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 		start := utc("05-10 12:00:00")
 		first := f.at(start)
 		first.declare("UTC", "10s", nil)
+
 		tick := func(m *moment) bool {
 			t.Helper()
 			if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
@@ -72,11 +79,14 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 		if second := f.at(start); !tick(first) || tick(second) {
 			t.Fatal("of two nodes not the first one alone leads")
 		}
+
 		old := first.lease
+
 		// Nothing is heard of it: its lease runs out fifteen seconds later, and not sooner.
 		if tick(f.at(start.Add(14 * time.Second))) {
 			t.Error("another node leads although the lease has not run out")
 		}
+
 		next := f.at(start.Add(15 * time.Second))
 		if !tick(next) {
 			t.Fatal("nobody leads after the lease has run out")
@@ -84,17 +94,25 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 		if next.lease.Fence <= old.Fence {
 			t.Errorf("the fence is %d, and was %d before", next.lease.Fence, old.Fence)
 		}
-		f.exec("INSERT INTO " + f.schema + "_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', '2020-01-01', '2020-01-01', 0, 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
+
+		f.exec("INSERT INTO " + f.schema +
+			"_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', " +
+			"cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', " +
+			"'2020-01-01', '2020-01-01', 0, 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
 		if err := first.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
 		if n := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.job_history WHERE job_id = 999"); n != "1" {
 			t.Error("the node that led before has cleaned up")
 		}
-		// The job that the first one owned is looked after by the next one, once its node counts as gone.
-		if owner := f.text("SELECT MAX(owner) FROM " + f.schema + "_c.job"); owner != strconv.FormatUint(next.node.Load(), 10) {
+
+		// The job that the first one owned is looked after by the next one, once its node counts as
+		// gone.
+		if owner := f.text("SELECT MAX(owner) FROM " + f.schema +
+			"_c.job"); owner != strconv.FormatUint(next.node.Load(), 10) {
 			t.Errorf("the job belongs to node %s, want %d", owner, next.node.Load())
 		}
+
 		next.leave(t.Context(), next.node.Load())
 		if !tick(f.at(start.Add(16 * time.Second))) {
 			t.Error("nobody leads right after the leader has left")

@@ -30,6 +30,7 @@ func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
 			})
 		}
 	}
+
 	return g.Wait()
 }
 
@@ -54,6 +55,7 @@ func (w *worker) spare() bool { return len(w.seats) > w.gang.wanted() }
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 	w := &worker{Engine: e, session: e.borrow(), seats: seats}
 	defer func() { e.handBack(w.session) }()
+
 	for ctx.Err() == nil && e.stopped() == "" && !w.spare() && !e.rush.on.Load() {
 		task, err := w.claim(ctx)
 		if err != nil {
@@ -62,15 +64,18 @@ func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 			}
 			return
 		}
+
 		e.metrics.working(1)
 		e.metrics.claimed.Inc()
 		err = w.carry(ctx, task)
 		e.metrics.working(-1)
+
 		if errors.Is(err, catalog.ErrFence) {
 			e.metrics.leaseLost(leaseTask)
 		}
 		if err != nil && ctx.Err() == nil && !settled(err) {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID), slog.Uint64("task", task.ID), slog.Any("err", err))
+			e.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
+				slog.Uint64("task", task.ID), slog.Any("err", err))
 			wait(ctx, time.Second)
 		}
 	}
@@ -78,6 +83,7 @@ func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
 
 func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	defer w.metrics.spent(phaseClaim, time.Now())
+
 	l := w.limits.Load()
 	if w.session.settings != l.revision {
 		w.session.close() // so that its server is looked at anew: other settings may find reasons to hold there
@@ -86,16 +92,22 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 	if err := w.session.ready(ctx); err != nil {
 		return catalog.Task{}, err
 	}
-	claim := catalog.Claim{Node: w.node.Load(), Connection: w.session.id, Server: w.session.server, Settings: l.revision}
+
+	claim := catalog.Claim{
+		Node: w.node.Load(), Connection: w.session.id, Server: w.session.server,
+		Settings: l.revision,
+	}
 	if l.countsTasks {
 		claim.Limit = l.runningTasks
 	}
+
 	order := w.turns.order()
 	first := order[:min(len(order), firstAsked)]
 	for _, claim.Jobs = range [][]uint64{first, order[len(first):]} {
 		if len(claim.Jobs) == 0 {
 			break
 		}
+
 		task, err := w.store.ClaimTask(ctx, claim)
 		if err == nil {
 			w.turns.serve(task.JobID)
@@ -104,8 +116,10 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 			return task, err
 		}
 	}
+
 	return catalog.Task{}, catalog.ErrNoTask
 }
 
-// firstAsked are the jobs that a worker asks for before all others: the server sorts each list by its order.
+// firstAsked are the jobs that a worker asks for before all others: the server sorts each list by
+// its order.
 const firstAsked = 32

@@ -11,8 +11,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestClientDiesInsideItsPacket: a server goes on with a packet whose sender is dead. It finds that out when it has deleted
-// and wants to say so, and from then on ROW_COUNT() is -1. Such a batch must count what it deleted, or not be committed.
+// TestClientDiesInsideItsPacket: a server goes on with a packet whose sender is dead. It finds that
+// out when it has deleted and wants to say so, and from then on ROW_COUNT() is -1. Such a batch
+// must count what it deleted, or not be committed.
 func TestClientDiesInsideItsPacket(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -26,33 +27,42 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 			wire, err = new(net.Dialer).DialContext(ctx, network, address)
 			return wire, err
 		}
+
 		engine, err := openDB(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer engine.Close()
+
 		table := f.serverTable()
 		table.session.db = engine
 		if err := table.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		answered := make(chan error, 1)
 		go func() {
-			_, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"100"}}, checkpoint{cursor: plan.Key{"100"}, scanned: 100})
+			_, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"100"}},
+				checkpoint{cursor: plan.Key{"100"}, scanned: 100})
 			answered <- err
 		}()
-		there := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info LIKE '%ttlproxy job%SLEEP%' OR info LIKE '%SLEEP(0.01)%' AND id <> CONNECTION_ID()"
+		there := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info LIKE '%ttlproxy job%SLEEP%' OR info " +
+			"LIKE '%SLEEP(0.01)%' AND id <> CONNECTION_ID()"
 		f.wait("the DELETE to be under way", func() bool { return f.number(there) > 0 })
 		_ = wire.(*net.TCPConn).SetLinger(0) // as when the process is killed: the server's next answer is refused
 		_ = wire.Close()
+
 		if err := <-answered; err == nil {
 			t.Fatal("the packet was answered")
 		}
+
 		id := table.session.id
 		f.wait("the server to end the session", func() bool {
-			return f.text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = "+strconv.FormatUint(id, 10)) == "0"
+			return f.text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = "+
+				strconv.FormatUint(id, 10)) == "0"
 		})
-		left, deleted := f.number("SELECT COUNT(*) FROM "+f.schema+".t"), f.number("SELECT deleted FROM "+f.schema+"_c.task")
+		left, deleted := f.number("SELECT COUNT(*) FROM "+f.schema+".t"), f.number("SELECT deleted FROM "+f.schema+
+			"_c.task")
 		if 100-left != deleted-7 {
 			t.Errorf("%d rows are gone, and %d are counted", 100-left, deleted-7)
 		}

@@ -1,5 +1,5 @@
-// Package ttl is the deletion engine: it starts jobs when policies are due and deletes expired rows in small batches,
-// through a barrier that makes "stopped" mean stopped.
+// Package ttl is the deletion engine: it starts jobs when policies are due and deletes expired rows
+// in small batches, through a barrier that makes "stopped" mean stopped.
 //
 // # The life of a job
 //
@@ -19,30 +19,36 @@
 //	         ▼
 //	all tasks finished ── summary ── history
 //
-// One node, the holder of a lease, starts the jobs that are due; any node starts those that somebody asks its process for, and works on
-// tasks. A change that this process records wakes its engine; what others record is seen with the next tick, at the latest. A task that loses its node is claimed by
-// another and goes on behind the last key that was committed.
+// One node, the holder of a lease, starts the jobs that are due; any node starts those that
+// somebody asks its process for, and works on tasks. A change that this process records wakes its
+// engine; what others record is seen with the next tick, at the latest. A task that loses its node
+// is claimed by another and goes on behind the last key that was committed.
 //
 // # Safety rules
 //
-//  1. A row goes only if it is expired: the DELETE repeats the predicate, with the job's cutoff as a literal. NULL, zero
-//     dates and dates before the floor never are.
-//  2. A batch is judged by the server inside its own transaction: task, fence, batch number, policy version, pause.
-//     What was stopped, changed or taken over in the meantime deletes nothing, however late the packet arrives.
-//  3. Never another table: InnoDB's ids and CREATE_TIME are part of the DELETE, where the metadata lock is held already.
-//  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone, catalog away. The
-//     reason is in SHOW TTL JOBS or SHOW TTL NODES.
-//  5. Nobody waits for the engine: metadata locks are waited for one second, locked rows are gone round, and
-//     wait_timeout frees what a frozen engine holds.
+//  1. A row goes only if it is expired: the DELETE repeats the predicate, with the job's cutoff as
+//     a literal. NULL, zero dates and dates before the floor never are.
+//  2. A batch is judged by the server inside its own transaction: task, fence, batch number, policy
+//     version, pause. What was stopped, changed or taken over in the meantime deletes nothing,
+//     however late the packet arrives.
+//  3. Never another table: InnoDB's ids and CREATE_TIME are part of the DELETE, where the metadata
+//     lock is held already.
+//  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone,
+//     catalog away. The reason is in SHOW TTL JOBS or SHOW TTL NODES.
+//  5. Nobody waits for the engine: metadata locks are waited for one second, locked rows are gone
+//     round, and wait_timeout frees what a frozen engine holds.
 //  6. A surprising number of rows waits for APPROVE.
-//  7. The binlog is never switched off; each DELETE carries a comment that names job, task and policy.
-//  8. Cutoffs are computed once per job, in Go, from the database's clock in the policy's zone (package plan).
+//  7. The binlog is never switched off; each DELETE carries a comment that names job, task and
+//     policy.
+//  8. Cutoffs are computed once per job, in Go, from the database's clock in the policy's zone
+//     (package plan).
 //  9. The stop file works when the catalog does not.
 //
 // ARCHITECTURE.md names the test behind each of them.
 //
 // # What it never does
 //
-// It does not talk to clients or to the proxy; both meet in the catalog. It does not decide what a policy means (package
-// plan) nor keep state of its own: kill it anywhere, and the catalog has everything there is to know.
+// It does not talk to clients or to the proxy; both meet in the catalog. It does not decide what a
+// policy means (package plan) nor keep state of its own: kill it anywhere, and the catalog has
+// everything there is to know.
 package ttl

@@ -24,7 +24,8 @@ type Config struct {
 	StopFile string        // while this file exists nothing is deleted, whatever the catalog says
 	Tick     time.Duration // between two looks at the catalog; a second when zero
 
-	// Admit refuses a new connection that leads to a server the policies do not belong to, as after a fail-over; nil for none.
+	// Admit refuses a new connection that leads to a server the policies do not belong to, as after
+	// a fail-over; nil for none.
 	Admit func(context.Context, *sql.Conn) error
 
 	beforePacket func() // hook for tests: between choosing a batch and sending it
@@ -32,7 +33,8 @@ type Config struct {
 	mostSkew     time.Duration // see catalog.ClockWatch
 }
 
-// Engine starts jobs when they are due and works on their tasks. Any number of engines share one catalog.
+// Engine starts jobs when they are due and works on their tasks. Any number of engines share one
+// catalog.
 type Engine struct {
 	cfg      Config
 	store    *catalog.Store
@@ -66,6 +68,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	if cfg.Tick <= 0 {
 		cfg.Tick = time.Second
 	}
+
 	db, err := openDB(cfg.Backend)
 	if err != nil {
 		return nil, err
@@ -73,16 +76,18 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	if metrics == nil {
 		metrics = NewMetrics(nil)
 	}
+
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(), layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
+		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(),
+		layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	return e, nil
 }
 
-// Run works until ctx ends, then gives its tasks back and returns nil. It outlives a catalog that is away: nothing is
-// deleted meanwhile.
+// Run works until ctx ends, then gives its tasks back and returns nil. It outlives a catalog that
+// is away: nothing is deleted meanwhile.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.db.Close()
 	for ctx.Err() == nil {
@@ -99,22 +104,27 @@ func (e *Engine) Run(ctx context.Context) error {
 // Node is the id this process has in the catalog now; 0 before it has one.
 func (e *Engine) Node() uint64 { return e.node.Load() }
 
-// session is the life of one registration: it ends when ctx does, or when the catalog no longer knows this node.
+// session is the life of one registration: it ends when ctx does, or when the catalog no longer
+// knows this node.
 func (e *Engine) session(ctx context.Context) error {
 	if err := e.readLimits(ctx); err != nil {
 		return err
 	}
+
 	node := e.cfg.Node
 	e.beaten() // the catalog has just answered
 	node.Engine, node.Workers = true, e.limits.Load().workers
 	node.Stop, node.Status = e.heldBy()
+
 	id, err := e.store.Join(ctx, node)
 	if err != nil {
 		return err
 	}
+
 	e.node.Store(id)
 	e.beaten()
 	defer e.leave(ctx, id)
+
 	e.log.LogAttrs(ctx, slog.LevelInfo, "engine runs", slog.Uint64("node", id))
 
 	g, ctx := errgroup.WithContext(ctx)
@@ -123,6 +133,7 @@ func (e *Engine) session(ctx context.Context) error {
 	g.Go(func() error { return e.ticks(ctx, work) })
 	g.Go(func() error { return e.crew(ctx, work) })
 	defer e.trim(0)
+
 	return g.Wait()
 }
 
@@ -139,7 +150,8 @@ func (e *Engine) leave(ctx context.Context, id uint64) {
 // stopEvery is how soon it is seen, and said, that this node is stopped.
 const stopEvery = time.Second
 
-// beats keeps the node alive in the catalog, and tells there what stops it: as soon as that changes.
+// beats keeps the node alive in the catalog, and tells there what stops it: as soon as that
+// changes.
 func (e *Engine) beats(ctx context.Context) error {
 	said, at := catalog.Stop(""), time.Now()
 	for wait(ctx, stopEvery); ctx.Err() == nil; wait(ctx, stopEvery) {
@@ -147,6 +159,7 @@ func (e *Engine) beats(ctx context.Context) error {
 		if stop == said && time.Since(at) < catalog.BeatInterval-stopEvery/2 {
 			continue
 		}
+
 		e.logStop(ctx, said, stop, status)
 		said, at = stop, time.Now()
 
@@ -161,6 +174,7 @@ func (e *Engine) beats(ctx context.Context) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
 		}
 	}
+
 	return nil
 }
 
@@ -192,6 +206,7 @@ func (e *Engine) stop() (catalog.Stop, string) {
 			return catalog.StopFile, "the stop file " + e.cfg.StopFile + " exists"
 		}
 	}
+
 	if !e.limits.Load().enabled {
 		return catalog.StopSwitch, "ttl_job_enable is OFF"
 	}
@@ -199,6 +214,7 @@ func (e *Engine) stop() (catalog.Stop, string) {
 		// Others may have taken the tasks over; the barrier would refuse us, but why try.
 		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
 	}
+
 	return "", ""
 }
 

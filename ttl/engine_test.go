@@ -23,10 +23,12 @@ func (f *fixture) declare(table string) catalog.Policy {
 	return f.declareEvery(table, "1s")
 }
 
-// asks reports whether the policy waits for approval because its table is not the one that it was, and a job says so.
+// asks reports whether the policy waits for approval because its table is not the one that it was,
+// and a job says so.
 func (f *fixture) asks() bool {
 	f.t.Helper()
-	return f.text("SELECT COALESCE(MAX(approval_reason), '') FROM "+f.schema+"_c.policy WHERE approval_required") != "" &&
+	return f.text("SELECT COALESCE(MAX(approval_reason), '') FROM "+f.schema+
+		"_c.policy WHERE approval_required") != "" &&
 		f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
 }
 
@@ -34,7 +36,10 @@ func (f *fixture) declareEvery(table, interval string) catalog.Policy {
 	f.t.Helper()
 	p, err := f.store.Declare(f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 		Table: catalog.Table{Schema: f.schema, Name: table},
-		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval, TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
+			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+		},
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -55,10 +60,12 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 	if change != nil {
 		change(&cfg)
 	}
+
 	e, err := New(cfg, f.store, slog.New(slog.NewTextHandler(f.t.Output(), nil)), nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
@@ -73,6 +80,7 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 			f.t.Error("the engine does not stop")
 		}
 	}
+
 	return e, stop
 }
 
@@ -82,9 +90,11 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 		f.fill("t", 3000)
 		f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "1500" })
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished' AND deleted = 1500 AND examined = 3000") == "1"
+			return f.text("SELECT COUNT(*) FROM "+f.schema+
+				"_c.job_history WHERE state = 'finished' AND deleted = 1500 AND examined = 3000") == "1"
 		})
 		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE made < NOW()"); left != "0" {
 			t.Errorf("%s expired rows are left", left)
@@ -92,8 +102,9 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 	})
 }
 
-// TestSwapInTheSameSecond: tables created within one second differ in InnoDB's id only; a swap between choosing a batch
-// and sending it must not reach the other one, whatever it is called and whoever may see it.
+// TestSwapInTheSameSecond: tables created within one second differ in InnoDB's id only; a swap
+// between choosing a batch and sending it must not reach the other one, whatever it is called and
+// whoever may see it.
 func TestSwapInTheSameSecond(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, c := range map[string]struct {
@@ -116,29 +127,36 @@ func (f *fixture) swapInTheSameSecond(other string, least bool) {
 	table, unseen := f.schema+".t", f.schema+"_u"
 	f.exec("DROP DATABASE IF EXISTS "+unseen, "CREATE DATABASE "+unseen)
 	defer f.exec("DROP DATABASE " + unseen)
+
 	for same := false; !same; {
 		f.exec("DROP TABLE IF EXISTS "+table+", "+other,
-			"CREATE TABLE "+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))", "CREATE TABLE "+other+" LIKE "+table)
+			"CREATE TABLE "+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))",
+			"CREATE TABLE "+other+" LIKE "+table)
 		same = f.text("SELECT COUNT(*) = 2 AND COUNT(DISTINCT CREATE_TIME) = 1 FROM information_schema.TABLES"+
 			" WHERE TABLE_SCHEMA IN ('"+f.schema+"', '"+unseen+"')") == "1"
 	}
+
 	for _, name := range []string{table, other} {
 		f.exec("INSERT INTO " + name + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
 	}
+
 	f.declare("t")
 	engine := f.cfg
 	if least {
 		engine = f.serviceAccount()
 	}
+
 	var once sync.Once
 	defer f.run(func(c *Config) {
 		c.Backend = engine
 		c.beforePacket = func() {
 			once.Do(func() {
-				f.exec("RENAME TABLE " + table + " TO " + f.schema + ".x, " + other + " TO " + table + ", " + f.schema + ".x TO " + other)
+				f.exec("RENAME TABLE " + table + " TO " + f.schema + ".x, " + other + " TO " + table + ", " + f.schema +
+					".x TO " + other)
 			})
 		}
 	})()
+
 	f.wait("a person to be asked", f.asks)
 	for _, name := range []string{table, other} {
 		if left := f.text("SELECT COUNT(*) FROM " + name); left != "3" {
@@ -150,7 +168,10 @@ func (f *fixture) swapInTheSameSecond(other string, least bool) {
 // serviceAccount makes the account that `ttlproxy init` does for the fixture's schema.
 func (f *fixture) serviceAccount() *mysql.Config {
 	f.t.Helper()
-	account := catalog.ServiceAccount{User: "engine", Password: "s3cret", Catalog: f.schema + "_c", Schemas: []string{f.schema}}
+	account := catalog.ServiceAccount{
+		User: "engine", Password: "s3cret", Catalog: f.schema + "_c",
+		Schemas: []string{f.schema},
+	}
 	f.exec("DROP USER IF EXISTS engine")
 	for _, g := range account.Grants(f.store.Server().MariaDB) {
 		f.exec(g.SQL)
@@ -160,28 +181,34 @@ func (f *fixture) serviceAccount() *mysql.Config {
 	return cfg
 }
 
-// TestTwinTakesOverMidJob: a table of the same second takes the place of another in the middle of its job, and the original is
-// dropped. An engine that comes later must not carry the job on there.
+// TestTwinTakesOverMidJob: a table of the same second takes the place of another in the middle of
+// its job, and the original is dropped. An engine that comes later must not carry the job on there.
 func TestTwinTakesOverMidJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("seed", 20_000)
 		for same := false; !same; {
 			f.exec("DROP TABLE IF EXISTS "+f.schema+".t, "+f.schema+".other",
-				"CREATE TABLE "+f.schema+".t LIKE "+f.schema+".seed", "CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
-			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_NAME <> 'seed' AND TABLE_SCHEMA = '"+f.schema+"'") == "1"
+				"CREATE TABLE "+f.schema+".t LIKE "+f.schema+".seed",
+				"CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
+			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_NAME <> "+
+				"'seed' AND TABLE_SCHEMA = '"+f.schema+"'") == "1"
 		}
+
 		for _, table := range []string{"t", "other"} {
 			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT * FROM " + f.schema + ".seed")
 		}
+
 		f.set(setting.DeleteRowsLimit, "1000")
 		f.declare("t")
 		stop := f.run(nil)
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 		stop()
-		f.exec("RENAME TABLE "+f.schema+".t TO "+f.schema+".x, "+f.schema+".other TO "+f.schema+".t", "DROP TABLE "+f.schema+".x")
+		f.exec("RENAME TABLE "+f.schema+".t TO "+f.schema+".x, "+f.schema+".other TO "+f.schema+".t",
+			"DROP TABLE "+f.schema+".x")
 		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
+
 		f.wait("a person to be asked", f.asks)
 		if left := f.rows("t"); left != "20000" {
 			t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
@@ -189,8 +216,8 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 	})
 }
 
-// TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows, also where the second of its creation
-// is the one that was remembered.
+// TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows,
+// also where the second of its creation is the one that was remembered.
 func TestTakenOverMidJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		const oneEach, parts = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN MAXVALUE)",
@@ -199,7 +226,10 @@ func TestTakenOverMidJob(t *testing.T) {
 			partitions, others string // of the table with a policy, and of the one that takes its place
 			take               []string
 		}{
-			"exchanged":           {"", oneEach, []string{"ALTER TABLE {t}.other EXCHANGE PARTITION p0 WITH TABLE {t}.t"}},
+			"exchanged": {
+				"", oneEach,
+				[]string{"ALTER TABLE {t}.other EXCHANGE PARTITION p0 WITH TABLE {t}.t"},
+			},
 			"of the same time":    {"", "", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
 			"partitions are gone": {parts, "", []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
 			"partitions are new":  {"", parts, []string{"DROP TABLE {t}.t", "RENAME TABLE {t}.other TO {t}.t"}},
@@ -210,23 +240,31 @@ func TestTakenOverMidJob(t *testing.T) {
 				f := newFixture(t, cfg, 0)
 				f.fill("seed", 20_000)
 				const columns = " (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))"
-				f.exec("CREATE TABLE "+f.schema+".t"+columns+c.partitions, "INSERT INTO "+f.schema+".t SELECT * FROM "+f.schema+".seed")
+				f.exec("CREATE TABLE "+f.schema+".t"+columns+c.partitions,
+					"INSERT INTO "+f.schema+".t SELECT * FROM "+f.schema+".seed")
+
 				p := f.declareEvery("t", "1h")
 				if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 					t.Fatal(err)
 				}
+
 				f.set(setting.DeleteRowsLimit, "1000")
 				defer f.run(nil)()
+
 				f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 
 				f.admin.SetMaxOpenConns(1)
-				f.exec("SET timestamp = "+f.text("SELECT UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"' AND TABLE_NAME = 't'"),
+				f.exec("SET timestamp = "+
+					f.text("SELECT UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+
+						f.schema+"' AND TABLE_NAME = 't'"),
 					"CREATE TABLE "+f.schema+".other"+columns+c.others, "SET timestamp = DEFAULT",
 					"INSERT INTO "+f.schema+".other SELECT id, '2020-01-01', pad FROM "+f.schema+".seed")
 				f.admin.SetMaxOpenConns(0)
+
 				for _, s := range c.take {
 					f.exec(strings.ReplaceAll(s, "{t}", f.schema))
 				}
+
 				f.wait("a person to be asked", f.asks)
 				if left := f.rows("t"); left != "20000" {
 					t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
@@ -236,7 +274,8 @@ func TestTakenOverMidJob(t *testing.T) {
 	})
 }
 
-// TestPauseHoldsAtOnce: when Pause has answered no further row goes, and Resume goes on at the cursor.
+// TestPauseHoldsAtOnce: when Pause has answered no further row goes, and Resume goes on at the
+// cursor.
 func TestPauseHoldsAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -244,22 +283,27 @@ func TestPauseHoldsAtOnce(t *testing.T) {
 		f.set(setting.DeleteRowsLimit, "2000")
 		p := f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 		if err := f.store.Pause(t.Context(), "test", p.ID, "a look", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
+
 		left := f.rows("t")
 		f.wait("a while", elapsed(aWhile))
 		if now := f.rows("t"); now != left {
 			t.Errorf("%s rows when Pause had answered, %s later", left, now)
 		}
+
 		f.set(setting.DeleteRowsLimit, "0")
 		if err := f.store.Resume(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
+
 		f.wait("the rest to go", func() bool { return f.rows("t") == "10000" })
 		f.wait("one job with true counts", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 10000 0 0 0"
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
+				f.schema+"_c.job_history WHERE deleted > 0") == "finished 10000 0 0 0"
 		})
 	})
 }
@@ -279,7 +323,8 @@ func elapsed(d time.Duration) func() bool {
 	return func() bool { return time.Since(began) > d }
 }
 
-// TestLostConnection: a connection that dies with its packet leaves neither a gap nor a double count.
+// TestLostConnection: a connection that dies with its packet leaves neither a gap nor a double
+// count.
 func TestLostConnection(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -296,6 +341,7 @@ func TestLostConnection(t *testing.T) {
 				}
 			}
 		})()
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "5000" })
 		f.wait("true counts", func() bool {
 			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "5000"
@@ -312,14 +358,20 @@ func TestTakeOver(t *testing.T) {
 		f.set(setting.DeleteRowsLimit, "500")
 		stop := f.run(nil)
 		f.wait("the first rows to go", func() bool { return f.rows("t") < "4000" })
-		// As after kill -9: the node stays registered and its tasks stay claimed, but nothing beats any more.
-		f.exec("CREATE TABLE "+f.schema+".saved_node AS SELECT * FROM "+f.schema+"_c.node", "CREATE TABLE "+f.schema+".saved_task AS SELECT * FROM "+f.schema+"_c.task")
+
+		// As after kill -9: the node stays registered and its tasks stay claimed, but nothing beats
+		// any more.
+		f.exec("CREATE TABLE "+f.schema+".saved_node AS SELECT * FROM "+f.schema+"_c.node",
+			"CREATE TABLE "+f.schema+".saved_task AS SELECT * FROM "+f.schema+"_c.task")
 		stop()
-		f.exec("UPDATE "+f.schema+"_c.node n JOIN "+f.schema+".saved_node s ON s.id = n.id SET n.left_at = NULL, n.heartbeat_at = UTC_TIMESTAMP(6)",
-			"UPDATE "+f.schema+"_c.task t JOIN "+f.schema+".saved_task s ON s.id = t.id SET t.state = 'running', t.owner = 1 WHERE t.state <> 'finished'")
+		f.exec("UPDATE "+f.schema+"_c.node n JOIN "+f.schema+
+			".saved_node s ON s.id = n.id SET n.left_at = NULL, n.heartbeat_at = UTC_TIMESTAMP(6)",
+			"UPDATE "+f.schema+"_c.task t JOIN "+f.schema+
+				".saved_task s ON s.id = t.id SET t.state = 'running', t.owner = 1 WHERE t.state <> 'finished'")
 		cursor := f.text("SELECT COALESCE(MAX(cursor_key), '') FROM " + f.schema + "_c.task")
 		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
+
 		f.wait("the rest to go", func() bool { return f.rows("t") == "2000" })
 		f.wait("true counts", func() bool {
 			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "2000"
@@ -330,7 +382,8 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestBrakeWaitsForApproval: a surprising job is there, says how many rows are due, and starts when approved.
+// TestBrakeWaitsForApproval: a surprising job is there, says how many rows are due, and starts when
+// approved.
 func TestBrakeWaitsForApproval(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -338,12 +391,15 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01' WHERE id > 100")
 		p := f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("the job to need approval", func() bool {
 			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
 		})
-		if reason := f.text("SELECT reason FROM " + f.schema + "_c.job"); !strings.Contains(reason, "2950 of 3000 rows") {
+		if reason := f.text("SELECT reason FROM " + f.schema + "_c.job"); !strings.Contains(reason,
+			"2950 of 3000 rows") {
 			t.Errorf("the reason is %q, want the numbers in it", reason)
 		}
+
 		f.wait("a while", elapsed(aWhile))
 		if left := f.rows("t"); left != "3000" {
 			t.Fatalf("%s rows are left before approval", left)
@@ -351,6 +407,7 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
 	})
 }
@@ -361,34 +418,41 @@ func TestHoldsAndLetsGo(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20_000)
 		f.set(setting.DeleteRowsLimit, "500")
-		child := "CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema + ".t (id) ON DELETE CASCADE)"
+		child := "CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema +
+			".t (id) ON DELETE CASCADE)"
 		f.exec(child)
 		f.declareEvery("t", "1h")
 		defer f.run(nil)()
+
 		held := func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job"), "foreign key")
+			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job"),
+				"foreign key")
 		}
 		f.wait("the job to be held", held)
-		if first := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.task WHERE batch > 0 OR examined > 0"); f.rows("t") != "20000" || first != "0" {
+		if first := f.text("SELECT COUNT(*) FROM " + f.schema +
+			"_c.task WHERE batch > 0 OR examined > 0"); f.rows("t") != "20000" || first != "0" {
 			t.Errorf("%s rows are left when the job is held, want all 20000", f.rows("t"))
 		}
+
 		f.exec("DROP TABLE " + f.schema + ".child")
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
 		f.exec(child) // again, in the middle of the job
 		f.wait("the job to be held again", held)
 		left := f.rows("t")
 		f.wait("a while", elapsed(aWhile))
+
 		if now := f.rows("t"); now != left || left == "10000" {
 			t.Errorf("%s rows when the job was held again, %s later", left, now)
 		}
+
 		f.set(setting.DeleteRowsLimit, "0")
 		f.exec("DROP TABLE " + f.schema + ".child")
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "10000" })
 	})
 }
 
-// TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go. The jobs after that leave it
-// alone until its next try, or until somebody runs one by hand.
+// TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go. The jobs
+// after that leave it alone until its next try, or until somebody runs one by hand.
 func TestPoisonRowStandsAlone(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		t.Run("range", func(t *testing.T) { poisonRow(t, cfg, "range", 1000) })
@@ -402,58 +466,75 @@ func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...st
 	for _, change := range alter {
 		f.exec("ALTER TABLE " + f.schema + ".t " + change)
 	}
-	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')", f.schema, 2000/due),
-		"ANALYZE TABLE "+f.schema+".t", "CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+
+	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')", f.schema,
+		2000/due),
+		"ANALYZE TABLE "+f.schema+".t", "CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+
+			".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
 	p := f.declare("t")
 	defer f.run(nil)()
+
 	f.wait("the expired rows to go", func() bool { return f.rows("t") == strconv.Itoa(2001-due) })
 	listed := func() string {
-		return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason, attempts)), '') FROM " + f.schema + "_c.row_error")
+		return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason, attempts)), '') FROM " +
+			f.schema + "_c.row_error")
 	}
 	f.wait("the row to be reported", func() bool { return listed() == `["777"] 1644 not this one 1` })
 	ended := func(counts string) func() bool {
 		return func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE CONCAT_WS(' ', state, deleted, failed, skipped) = '"+counts+"'") != "0"
+			return f.text("SELECT COUNT(*) FROM "+f.schema+
+				"_c.job_history WHERE CONCAT_WS(' ', state, deleted, failed, skipped) = '"+counts+"'") != "0"
 		}
 	}
+
 	f.wait("true counts", ended(fmt.Sprintf("finished %d 1 0", due-1)))
 	if plan := f.text("SELECT plan FROM " + f.schema + "_c.job_history ORDER BY job_id LIMIT 1"); plan != way {
 		t.Errorf("the plan was %s, want %s", plan, way)
 	}
+
 	f.wait("a job that leaves the row alone", ended("finished 0 0 1"))
 	if got := listed(); got != `["777"] 1644 not this one 1` {
 		t.Errorf("got %s, want one attempt", got)
 	}
+
 	f.exec("UPDATE " + f.schema + "_c.row_error SET next_try_at = last_at")
 	f.wait("another try", func() bool { return listed() == `["777"] 1644 not this one 2` })
-	if pause := f.text("SELECT TIMESTAMPDIFF(MINUTE, last_at, next_try_at) FROM " + f.schema + "_c.row_error"); pause != "120" {
+	if pause := f.text("SELECT TIMESTAMPDIFF(MINUTE, last_at, next_try_at) FROM " + f.schema +
+		"_c.row_error"); pause != "120" {
 		t.Errorf("the third try comes after %s minutes, want 120", pause)
 	}
+
 	f.exec("DROP TRIGGER " + f.schema + ".keep")
 	if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
 		t.Fatal(err)
 	}
+
 	f.wait("the row to go too", func() bool { return f.rows("t") == strconv.Itoa(2000-due) })
 	f.wait("its error to be forgotten", func() bool { return listed() == "" })
 }
 
-// TestMendedRowIsForgotten: an error leaves SHOW TTL ERRORS when its row is gone, or has got a new date, although it was not tried.
+// TestMendedRowIsForgotten: an error leaves SHOW TTL ERRORS when its row is gone, or has got a new
+// date, although it was not tried.
 func TestMendedRowIsForgotten(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 200)
-		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW IF OLD.id IN (11, 33, 55) AND @ttlproxy_entered IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF")
+		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema +
+			".t FOR EACH ROW IF OLD.id IN (11, 33, 55) AND @ttlproxy_entered IS NOT NULL THEN SIGNAL SQLSTATE " +
+			"'45000' SET MESSAGE_TEXT = 'no'; END IF")
 		f.declare("t")
 		defer f.run(nil)()
 		f.wait("three errors", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.row_error") == "3" })
-		f.exec("DELETE FROM "+f.schema+".t WHERE id = 11", "UPDATE "+f.schema+".t SET made = '2037-01-01' WHERE id = 33")
+		f.exec("DELETE FROM "+f.schema+".t WHERE id = 11",
+			"UPDATE "+f.schema+".t SET made = '2037-01-01' WHERE id = 33")
 		f.wait("two to be forgotten", func() bool {
 			return f.text("SELECT COALESCE(GROUP_CONCAT(row_key), '') FROM "+f.schema+"_c.row_error") == `["55"]`
 		})
 	})
 }
 
-// TestBigJobIsSummedUp: what a big job leaves to the server and to people is in its note; a small one says nothing.
+// TestBigJobIsSummedUp: what a big job leaves to the server and to people is in its note; a small
+// one says nothing.
 func TestBigJobIsSummedUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -461,31 +542,41 @@ func TestBigJobIsSummedUp(t *testing.T) {
 		f.set(setting.BrakePercent, "100")
 		f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("two jobs", func() bool {
-			return f.text("SELECT COUNT(DISTINCT deleted) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == "2"
+			return f.text("SELECT COUNT(DISTINCT deleted) FROM "+f.schema+
+				"_c.job_history WHERE state = 'finished'") == "2"
 		})
 		note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 15000")
-		for _, want := range []string{" % of the rows are gone: ANALYZE TABLE `" + f.schema + "`.`t`", "OPTIMIZE TABLE", "MiB of pages"} {
+		for _, want := range []string{
+			" % of the rows are gone: ANALYZE TABLE `" + f.schema + "`.`t`", "OPTIMIZE TABLE",
+			"MiB of pages",
+		} {
 			if !strings.Contains(note, want) {
 				t.Errorf("the note is %q, want %q in it", note, want)
 			}
 		}
+
 		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 0 LIMIT 1"); note != "" {
 			t.Errorf("a job that found nothing notes %q", note)
 		}
 	})
 }
 
-// TestKeylessTableSaysWhy: without a key nothing can be gone round, so the job fails with the reason.
+// TestKeylessTableSaysWhy: without a key nothing can be gone round, so the job fails with the
+// reason.
 func TestKeylessTableSaysWhy(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+".t (id INT, made DATETIME NULL)", "INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2020-01-01')",
-			"CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+".t FOR EACH ROW IF OLD.id = 2 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
+		f.exec("CREATE TABLE "+f.schema+".t (id INT, made DATETIME NULL)",
+			"INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2020-01-01')",
+			"CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+
+				".t FOR EACH ROW IF OLD.id = 2 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
 		f.declare("t")
 		defer f.run(nil)()
 		f.wait("the job to fail", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, reason)), '') FROM "+f.schema+"_c.job_history"), "not this one")
+			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, reason)), '') FROM "+f.schema+
+				"_c.job_history"), "not this one")
 		})
 	})
 }
@@ -501,17 +592,20 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 		letGo := f.hold("SELECT * FROM {t} WHERE id IN (400, 401) FOR UPDATE")
 		f.declare("t")
 		defer f.run(nil)()
-		f.wait("the others to go", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id NOT IN (400, 401)") == "0" })
+
+		f.wait("the others to go",
+			func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id NOT IN (400, 401)") == "0" })
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 898 0 0 2"
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
+				f.schema+"_c.job_history WHERE deleted > 0") == "finished 898 0 0 2"
 		})
 		letGo()
 		f.wait("the next job to take them", func() bool { return f.rows("t") == "0" })
 	})
 }
 
-// TestAlterIsNotHeldUp: the application's DDL waits for one batch at most. The trigger makes batches so slow that those which
-// were let in front of a waiting ALTER could be counted.
+// TestAlterIsNotHeldUp: the application's DDL waits for one batch at most. The trigger makes
+// batches so slow that those which were let in front of a waiting ALTER could be counted.
 func TestAlterIsNotHeldUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -521,6 +615,7 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 		f.set(setting.BatchTargetMS, "100")
 		f.declare("t")
 		defer f.run(nil)()
+
 		committed := func() string { return f.text("SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task") }
 		f.wait("the first rows to go", func() bool { return committed() != "0" })
 		batch := f.number("SELECT MAX(deleted) FROM " + f.schema + "_c.task") // the first, which is the largest
@@ -528,10 +623,12 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 			before := f.number("SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task")
 			f.exec("ALTER TABLE " + f.schema + ".t COMMENT '" + time.Now().String() + "'")
 			// One batch was running; another may have begun and ended while we asked.
-			if during := f.number("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.task") - before; during > 2*batch {
+			if during := f.number("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+
+				"_c.task") - before; during > 2*batch {
 				t.Errorf("%d rows went while an ALTER waited, batches have %d at most", during, batch)
 			}
 		}
+
 		f.exec("DROP TRIGGER " + f.schema + ".slow")
 		f.wait("the engine to go on with the same table", func() bool { return f.rows("t") == "10000" })
 	})
@@ -541,33 +638,46 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+".t (id INT NOT NULL, made DATE NULL, PRIMARY KEY (id)) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN MAXVALUE)",
-			"INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2037-01-01'), (101, '2020-01-01'), (102, NULL), (103, '1969-12-31'), (201, '2020-01-01'), (202, CURRENT_DATE)")
+		f.exec("CREATE TABLE "+f.schema+
+			".t (id INT NOT NULL, made DATE NULL, PRIMARY KEY (id)) PARTITION BY RANGE (id) (PARTITION p0 VALUES "+
+			"LESS THAN (100), PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+			"INSERT INTO "+f.schema+
+				".t VALUES (1, '2020-01-01'), (2, '2037-01-01'), (101, '2020-01-01'), (102, NULL), (103, '1969-12-31'), "+
+				"(201, '2020-01-01'), (202, CURRENT_DATE)")
 		f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "4" })
 		f.wait("three jobs to end", func() bool {
-			return f.text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY partition_name), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
+			return f.text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY "+
+				"partition_name), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
 		})
-		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 row without a date") || !strings.Contains(note, "1 row with a zero date") {
+		if note := f.text("SELECT note FROM " + f.schema +
+			"_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 row without a date") ||
+			!strings.Contains(note, "1 row with a zero date") {
 			t.Errorf("the note is %q, want NULL and implausible rows counted", note)
 		}
 	})
 }
 
-// TestIndexTellsThatNothingIsDue: with an index on time and nothing due, a job costs a handful of statements.
+// TestIndexTellsThatNothingIsDue: with an index on time and nothing due, a job costs a handful of
+// statements.
 func TestIndexTellsThatNothingIsDue(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 60_000)
-		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 1000 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
+		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)",
+			"UPDATE "+f.schema+".t SET made = IF(id % 1000 = 1, '2020-01-01', '2037-01-01')",
+			"ANALYZE TABLE "+f.schema+".t")
 		f.declare("t")
 		before := f.rowsRead()
 		stop := f.run(nil)
 		f.wait("the expired rows to go", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', plan, deleted)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "index 60"
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', plan, deleted)), '') FROM "+f.schema+
+				"_c.job_history WHERE deleted > 0") == "index 60"
 		})
 		stop()
+
 		if read := f.rowsRead() - before; read > 10_000 {
 			t.Errorf("%d rows were read to delete 60 of 60000", read)
 		}
@@ -583,24 +693,29 @@ func (f *fixture) rowsRead() int {
 	}
 	var name string
 	var n int
-	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name, &n); err != nil {
+	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name,
+		&n); err != nil {
 		f.t.Fatal(err)
 	}
 	return n
 }
 
-// TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions does not stay in use.
+// TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions
+// does not stay in use.
 func TestBrokenSessionIsReplaced(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		s := &session{db: f.engine}
 		defer s.close()
+
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		f.exec("KILL " + strconv.FormatUint(s.id, 10))
 		var one int
-		f.wait("the connection to be gone", func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
+		f.wait("the connection to be gone",
+			func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -610,18 +725,20 @@ func TestBrokenSessionIsReplaced(t *testing.T) {
 	})
 }
 
-// TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and its columns as they were. The
-// brake looks at what it holds now, also in the middle of a job.
+// TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and
+// its columns as they were. The brake looks at what it holds now, also in the middle of a job.
 func TestColumnReplacedInPlace(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		replace := func(f *fixture) {
-			f.exec("ALTER TABLE " + f.schema + ".t DROP COLUMN made, ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id")
+			f.exec("ALTER TABLE " + f.schema +
+				".t DROP COLUMN made, ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id")
 		}
 		braked := func(f *fixture) func() bool {
 			return func() bool {
 				return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
 			}
 		}
+
 		betweenJobs := func(t *testing.T, partitions string) {
 			f := newFixture(t, cfg, 0)
 			f.fill("t", 4000)
@@ -632,14 +749,17 @@ func TestColumnReplacedInPlace(t *testing.T) {
 			stop()
 			replace(f)
 			defer f.run(nil)()
+
 			f.wait("the next job to be braked", braked(f))
 			if left := f.rows("t"); left != "2000" {
 				t.Errorf("%s rows are left, want 2000", left)
 			}
 		}
+
 		t.Run("between jobs", func(t *testing.T) { betweenJobs(t, "COMMENT ''") })
 		t.Run("of partitions", func(t *testing.T) {
-			betweenJobs(t, "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN MAXVALUE)")
+			betweenJobs(t,
+				"PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN MAXVALUE)")
 		})
 		t.Run("in a job", func(t *testing.T) {
 			f := newFixture(t, cfg, 0)
@@ -655,6 +775,7 @@ func TestColumnReplacedInPlace(t *testing.T) {
 					}
 				}
 			})()
+
 			f.wait("a job in its place to be braked", braked(f))
 			if now := f.rows("t"); now != left.Load() {
 				t.Errorf("%s rows when the column was replaced, %s later", left.Load(), now)

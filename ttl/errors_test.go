@@ -16,13 +16,16 @@ import (
 func (f *fixture) failing(number int) (works func()) {
 	f.t.Helper()
 	f.exec("CREATE TABLE "+f.schema+".failing (n INT)", "INSERT INTO "+f.schema+".failing VALUES (1)",
-		fmt.Sprintf("CREATE TRIGGER %[1]s.fail BEFORE DELETE ON %[1]s.t FOR EACH ROW IF EXISTS (SELECT 1 FROM %[1]s.failing) THEN"+
-			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]d, MESSAGE_TEXT = 'as the test wants'; END IF", f.schema, number))
+		fmt.Sprintf("CREATE TRIGGER %[1]s.fail BEFORE DELETE ON %[1]s.t FOR EACH ROW IF EXISTS (SELECT 1 FROM "+
+			"%[1]s.failing) THEN"+
+			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]d, MESSAGE_TEXT = 'as the test wants'; END IF", f.schema,
+			number))
 	return func() { f.exec("DELETE FROM " + f.schema + ".failing") }
 }
 
-// TestErrorsByConsequence lets deletes fail with what servers say in bad times: the job tries again, or waits with the reason
-// and goes on by itself. No row is lost, counted twice, or taken for a bad one.
+// TestErrorsByConsequence lets deletes fail with what servers say in bad times: the job tries
+// again, or waits with the reason and goes on by itself. No row is lost, counted twice, or taken
+// for a bad one.
 func TestErrorsByConsequence(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -54,14 +57,18 @@ func TestErrorsByConsequence(t *testing.T) {
 						}
 					}
 				})()
+
 				if c.held != "" {
 					f.wait("the job to be held", func() bool {
-						return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job WHERE state = 'paused'"), c.held)
+						return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+
+							"_c.job WHERE state = 'paused'"), c.held)
 					})
 					works()
 				}
+
 				f.wait("the job to end", func() bool {
-					return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0 0 0"
+					return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), "+
+						"'') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0 0 0"
 				})
 				if left := f.rows("t"); left != "500" {
 					t.Errorf("%s rows are left, want 500", left)
@@ -74,7 +81,8 @@ func TestErrorsByConsequence(t *testing.T) {
 	}
 }
 
-// TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it was.
+// TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it
+// was.
 func TestUnknownErrorEndsTheJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -83,31 +91,38 @@ func TestUnknownErrorEndsTheJob(t *testing.T) {
 		f.declare("t")
 		defer f.run(nil)()
 		f.wait("the job to fail", func() bool {
-			reason := f.text("SELECT COALESCE(MAX(reason), '') FROM " + f.schema + "_c.job_history WHERE state = 'failed'")
+			reason := f.text("SELECT COALESCE(MAX(reason), '') FROM " + f.schema +
+				"_c.job_history WHERE state = 'failed'")
 			return strings.Contains(reason, "4999") && strings.Contains(reason, "as the test wants")
 		})
 	})
 }
 
-// TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way that is left at once.
+// TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way
+// that is left at once.
 func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 30_000)
-		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)", "UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')", "ANALYZE TABLE "+f.schema+".t")
+		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)",
+			"UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')",
+			"ANALYZE TABLE "+f.schema+".t")
 		f.set(setting.DeleteRowsLimit, "50")
 		f.set(setting.DefaultJobInterval, "24h")
 		f.declare("t")
 		f.exec("UPDATE " + f.schema + "_c.policy SET job_interval = '24h'") // the next job is not due by itself
 		defer f.run(nil)()
+
 		f.wait("the first rows to go", func() bool { return f.rows("t") != "30000" })
 		f.exec("ALTER TABLE " + f.schema + ".t DROP INDEX made")
 		f.set(setting.DeleteRowsLimit, "0")
 		f.wait("the rest to go", func() bool { return f.rows("t") == "29000" })
 		f.wait("both jobs to end", func() bool {
-			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==
+			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id "+
+				"SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==
 				"cancelled index ; finished range "+catalog.Replanner
 		})
+
 		if got := f.text("SELECT SUM(deleted) FROM " + f.schema + "_c.job_history"); got != "1000" {
 			t.Errorf("%s rows are counted, want 1000", got)
 		}
@@ -119,19 +134,24 @@ func TestKilledQueryIsTakenAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 1000)
-		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")
+		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema +
+			".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")
 		f.declare("t")
 		defer f.run(nil)()
+
 		f.wait("a DELETE to sleep", func() bool {
-			id := f.text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.schema + "_c.task t ON t.connection = p.ID WHERE p.STATE = 'User sleep'")
+			id := f.text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.schema +
+				"_c.task t ON t.connection = p.ID WHERE p.STATE = 'User sleep'")
 			if id == "0" {
 				return false
 			}
 			_, err := f.admin.ExecContext(t.Context(), "KILL QUERY "+id)
 			return err == nil
 		})
+
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0"
+			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+
+				"_c.job_history WHERE deleted > 0") == "finished 500 0"
 		})
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// A worker stays with a task for one slice; then, if another job has work, the task goes back and the turn to whoever
-// waited longest.
+// A worker stays with a task for one slice; then, if another job has work, the task goes back and
+// the turn to whoever waited longest.
 const (
 	sliceTime = time.Second
 	sliceRows = 50_000
@@ -17,9 +17,10 @@ const (
 	lateWeight = 4
 )
 
-// turns decides which open job a free worker serves next: the one that has waited longest since its last slice on this
-// node, counted from its start when it never had one. The wait of every job grows until it is served, so none
-// starves: with n jobs and w workers nobody waits longer than about n/w slices (times lateWeight at worst).
+// turns decides which open job a free worker serves next: the one that has waited longest since its
+// last slice on this node, counted from its start when it never had one. The wait of every job
+// grows until it is served, so none starves: with n jobs and w workers nobody waits longer than
+// about n/w slices (times lateWeight at worst).
 type turns struct {
 	mu     sync.Mutex
 	jobs   []catalog.Job
@@ -36,6 +37,7 @@ func newTurns() *turns {
 func (t *turns) set(jobs []catalog.Job, late map[uint64]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	t.jobs, t.late = jobs, late
 	now, seen := time.Now(), map[uint64]time.Time{}
 	for _, j := range jobs {
@@ -44,11 +46,13 @@ func (t *turns) set(jobs []catalog.Job, late map[uint64]bool) {
 			seen[j.ID] = at
 		}
 	}
+
 	for id := range t.served {
 		if _, open := seen[id]; !open {
 			delete(t.served, id)
 		}
 	}
+
 	t.seen = seen
 }
 
@@ -67,6 +71,7 @@ func (t *turns) add(jobs []catalog.Job) {
 func (t *turns) order() []uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	now := time.Now()
 	type claim struct {
 		job    uint64
@@ -77,21 +82,26 @@ func (t *turns) order() []uint64 {
 		if !hasWork(j) {
 			continue
 		}
+
 		since, served := t.served[j.ID]
 		if !served {
 			since = t.seen[j.ID]
 		}
+
 		waited := now.Sub(since)
 		if t.late[j.PolicyID] {
 			waited *= lateWeight
 		}
+
 		claims = append(claims, claim{j.ID, waited})
 	}
+
 	slices.SortStableFunc(claims, func(a, b claim) int { return int(b.waited - a.waited) })
 	ids := make([]uint64, len(claims))
 	for i, c := range claims {
 		ids[i] = c.job
 	}
+
 	return ids
 }
 

@@ -23,7 +23,8 @@ func eachServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config)) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) { run(t, s.Config("")) })
 }
 
-// fixture is a catalog, a table of rows with dates, and one open task on it, without an engine around them.
+// fixture is a catalog, a table of rows with dates, and one open task on it, without an engine
+// around them.
 type fixture struct {
 	t      *testing.T
 	cfg    *mysql.Config
@@ -44,29 +45,35 @@ const (
 
 func newFixture(t *testing.T, cfg *mysql.Config, rows int) *fixture {
 	t.Helper()
-	f := &fixture{t: t, cfg: cfg, schema: "ttl_" + strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))}
+	f := &fixture{t: t, cfg: cfg, schema: "ttl_" +
+		strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))}
 	if len(f.schema) > 40 {
 		f.schema = "ttl_" + f.schema[len(f.schema)-36:]
 	}
+
 	connector, err := catalog.Connector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.admin = sql.OpenDB(connector)
 	f.exec("DROP DATABASE IF EXISTS "+f.schema, "DROP DATABASE IF EXISTS "+f.schema+"_c", "CREATE DATABASE "+f.schema)
 	f.store, err = catalog.Open(t.Context(), f.admin, catalog.Config{Schema: f.schema + "_c"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.engine, err = openDB(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(f.close)
 	if rows > 0 {
 		f.fill("t", rows)
 		f.open()
 	}
+
 	return f
 }
 
@@ -96,10 +103,12 @@ func (f *fixture) in(statement string) string { return strings.ReplaceAll(statem
 // fill makes a table whose odd rows are expired.
 func (f *fixture) fill(table string, rows int) {
 	f.t.Helper()
-	f.exec("CREATE TABLE "+f.schema+"."+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200)) ENGINE=InnoDB",
+	f.exec("CREATE TABLE "+f.schema+"."+table+
+		" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200)) ENGINE=InnoDB",
 		fmt.Sprintf("INSERT INTO %s.%s VALUES (1, '2020-01-01', 'x')", f.schema, table))
 	for have := 1; have < rows; have *= 2 {
-		f.exec(fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id + %[3]d, IF((id + %[3]d) %% 2, '2020-01-01', '2030-01-01'), pad FROM %[1]s.%[2]s WHERE id <= %[4]d", f.schema, table, have, rows-have))
+		f.exec(fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id + %[3]d, IF((id + %[3]d) %% 2, '2020-01-01', "+
+			"'2030-01-01'), pad FROM %[1]s.%[2]s WHERE id <= %[4]d", f.schema, table, have, rows-have))
 	}
 }
 
@@ -110,12 +119,19 @@ func (f *fixture) open() {
 	f.policy, f.job, f.task = 1, 1, 1
 	f.look()
 	f.exec(
-		"INSERT INTO "+c+"policy (id, version, schema_name, table_name, column_name, interval_literal, interval_unit, job_interval, options, state, reason, state_at, column_signature, primary_key, created_at, changed_at)"+
-			" VALUES (1, 1, '"+f.schema+"', 't', 'made', '1', 'DAY', '1h', '{}', 'armed', '', NOW(), '', '', NOW(), NOW())",
+		"INSERT INTO "+c+
+			"policy (id, version, schema_name, table_name, column_name, interval_literal, interval_unit, "+
+			"job_interval, options, state, reason, state_at, column_signature, primary_key, created_at, changed_at)"+
+			" VALUES (1, 1, '"+f.schema+
+			"', 't', 'made', '1', 'DAY', '1h', '{}', 'armed', '', NOW(), '', '', NOW(), NOW())",
 		"INSERT INTO "+c+"pause (policy_id, reason, held_reason) VALUES (1, '', '')",
-		"INSERT INTO "+c+"job (id, policy_id, policy_version, schema_name, table_name, state, reason, state_at, cutoff, cutoff_literal, floor_literal, plan_reason, note, created_at)"+
+		"INSERT INTO "+c+
+			"job (id, policy_id, policy_version, schema_name, table_name, state, reason, state_at, cutoff, "+
+			"cutoff_literal, floor_literal, plan_reason, note, created_at)"+
 			" VALUES (1, 1, 1, '"+f.schema+"', 't', 'running', '', NOW(), '2026-01-01', '', '', '', '', NOW())",
-		"INSERT INTO "+c+"task (id, job_id, policy_id, seq, state, state_at, owner, fence, batch, range_start, range_end, cursor_key, error) VALUES (1, 1, 1, 0, 'running', NOW(), 1, 7, 3, '', '', '', '')")
+		"INSERT INTO "+c+
+			"task (id, job_id, policy_id, seq, state, state_at, owner, fence, batch, range_start, range_end, "+
+			"cursor_key, error) VALUES (1, 1, 1, 0, 'running', NOW(), 1, 7, 3, '', '', '', '')")
 }
 
 func (f *fixture) text(query string) (s string) {
@@ -150,7 +166,10 @@ func (f *fixture) statements() *plan.Statements {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s := &plan.Statements{Target: facts.Target(""), Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff, Kind: plan.Datetime}}
+	s := &plan.Statements{
+		Target:  facts.Target(""),
+		Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff, Kind: plan.Datetime},
+	}
 	s.KeyIndex, s.Key, _ = facts.PagingKey()
 	s.TimeIndex, s.Walk, _ = facts.TimeIndex("made")
 	return s
@@ -168,7 +187,8 @@ func (f *fixture) look() {
 
 func (f *fixture) barrier() *barrier {
 	f.t.Helper()
-	identity, ok := f.store.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, f.seen[0].CreateTime, f.seen[0])
+	identity, ok := f.store.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, f.seen[0].CreateTime,
+		f.seen[0])
 	if !ok {
 		f.t.Fatal("the table's id is not known")
 	}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// gang finds the number of workers that is worth its while. It begins with all and descends as long as one less costs
-// hardly anything, climbs again as long as one more brings gainWorth times the rows per second, rests, and looks anew:
-// tables and neighbours change.
+// gang finds the number of workers that is worth its while. It begins with all and descends as long
+// as one less costs hardly anything, climbs again as long as one more brings gainWorth times the
+// rows per second, rests, and looks anew: tables and neighbours change.
 type gang struct {
 	mu        sync.Mutex
 	size      int // workers wanted now
@@ -52,26 +52,31 @@ func (g *gang) done(rows int64) {
 func (g *gang) wanted() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	now := time.Now()
 	if now.Sub(g.began) < gangInterval {
 		return g.size
 	}
+
 	speed := float64(g.rows) / now.Sub(g.began).Seconds()
 	g.restart()
 	if speed == 0 || now.Before(g.rest) {
 		return g.size
 	}
+
 	if g.trying && !g.worth(speed) {
 		g.size -= g.direction
 		g.turn(now)
 		return g.size
 	}
+
 	g.before = speed
 	if next := g.size + g.direction; next >= 1 && next <= g.most {
 		g.size, g.trying = next, true
 	} else {
 		g.turn(now)
 	}
+
 	return g.size
 }
 

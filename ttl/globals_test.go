@@ -14,9 +14,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a server of its own, as low and as high
-// as it goes, and an init_connect that does its worst. Our sessions are as before but for the variables of reachesUs, and a whole job
-// deletes the rows that are due and no others.
+// TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a
+// server of its own, as low and as high as it goes, and an init_connect that does its worst. Our
+// sessions are as before but for the variables of reachesUs, and a whole job deletes the rows that
+// are due and no others.
 func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -25,25 +26,33 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 			root := s.Open(t, "")
 			root.SetMaxOpenConns(1)
 			monitor := "REPLICATION CLIENT ON *.*"
+
 			if s.MariaDB() {
 				monitor = "REPLICA MONITOR ON *.*"
 			}
-			cfg := s.Account(t, "service", "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, PROCESS ON *.*", monitor)
+
+			cfg := s.Account(t, "service",
+				"SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, "+
+					"PROCESS ON *.*", monitor)
 			names, before := sessionGlobals(t, root), ourSessions(t, cfg)
 			for _, level := range []string{"low", "high"} {
 				t.Run(level, func(t *testing.T) {
 					for _, name := range append(names, "init_connect") {
 						set(t, root, name, level)
 					}
+
 					after := ourSessions(t, cfg)
 					for _, name := range names {
 						if _, known := reachesUs[name]; !known && after[name] != before[name] {
-							t.Errorf("%s of an administrator reaches our sessions (catalog, engine): got %s, want %s", name, after[name], before[name])
+							t.Errorf("%s of an administrator reaches our sessions (catalog, engine): got %s, want %s",
+								name, after[name], before[name])
 						}
 					}
+
 					for name, session := range sessionsOf(t, cfg) {
 						readsTheServersClock(t, name, session)
 					}
+
 					deletesWhatIsDue(t, cfg)
 				})
 			}
@@ -69,11 +78,14 @@ func deletesWhatIsDue(t *testing.T, cfg *mysql.Config) {
 	m := f.at(utc("05-10 12:00:00"))
 	m.declare("UTC", "1h", nil)
 	m.pass()
+
 	if got := f.text("SELECT CONCAT_WS(' ', COUNT(*), SUM(id % 2)) FROM " + f.schema + ".t"); got != "100 0" {
 		t.Errorf("rows, and due ones among them: got %s, want 100 0", got)
 	}
+
 	c := f.schema + "_c."
-	if got := f.text("SELECT CONCAT_WS(' ', (SELECT state FROM " + c + "policy), state, deleted, NULLIF(reason, '')) FROM " + c + "job_history"); got != "armed finished 100" {
+	if got := f.text("SELECT CONCAT_WS(' ', (SELECT state FROM " + c +
+		"policy), state, deleted, NULLIF(reason, '')) FROM " + c + "job_history"); got != "armed finished 100" {
 		t.Errorf("policy and job: got %s, want armed finished 100", got)
 	}
 }
@@ -96,20 +108,24 @@ func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]plan.Querier {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	db := sql.OpenDB(connector)
 	engine, err := openDB(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	session := &session{db: engine}
 	t.Cleanup(func() {
 		session.close()
 		_ = engine.Close()
 		_ = db.Close()
 	})
+
 	if err := session.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	return map[string]plan.Querier{"catalog": db, "engine": session}
 }
 
@@ -135,26 +151,31 @@ func set(t *testing.T, db *sql.DB, name, level string) {
 	if level == "high" {
 		values = []string{"18446744073709551615", "4294967295", "9", "6", "4", "3", "2", "1"}
 	}
+
 	switch special, ok := hostile[name]; {
 	case name == "optimizer_switch":
 		var switches string
 		if err := db.QueryRowContext(t.Context(), "SELECT @@global.optimizer_switch").Scan(&switches); err != nil {
 			t.Fatal(err)
 		}
+
 		state := map[string]string{"low": "=off", "high": "=on"}[level]
 		for one := range strings.SplitSeq(switches, ",") {
 			one, _, _ = strings.Cut(one, "=")
 			_, _ = db.ExecContext(t.Context(), "SET GLOBAL optimizer_switch = '"+one+state+"'") // some cannot be had
 		}
+
 		return
 	case ok:
 		values = special
 	}
+
 	for _, v := range values {
 		if _, err := db.ExecContext(t.Context(), "SET GLOBAL "+name+" = "+v); err == nil {
 			return
 		}
 	}
+
 	if _, tolerant := reachesUs[name]; !tolerant {
 		t.Errorf("%s: no value could be set", name)
 	}
@@ -188,14 +209,17 @@ var hostile = map[string][]string{
 	"block_encryption_mode":          {`'aes-256-cbc'`},
 }
 
-// takesTheServerAway are limits below which nothing works for anybody: what meets them is an error, and never another answer.
+// takesTheServerAway are limits below which nothing works for anybody: what meets them is an error,
+// and never another answer.
 var takesTheServerAway = map[string]bool{
-	"max_user_connections": true, "max_allowed_packet": true, "max_session_mem_used": true, "connection_memory_limit": true,
-	"tmp_disk_table_size": true, "sort_buffer_size": true, "parser_max_mem_size": true, "net_buffer_length": true, "default_table_encryption": true, "max_heap_table_size": true, "tmp_memory_table_size": true,
+	"max_user_connections": true, "max_allowed_packet": true, "max_session_mem_used": true,
+	"connection_memory_limit": true,
+	"tmp_disk_table_size":     true, "sort_buffer_size": true, "parser_max_mem_size": true, "net_buffer_length": true,
+	"default_table_encryption": true, "max_heap_table_size": true, "tmp_memory_table_size": true,
 }
 
-// reachesUs are the variables that our sessions take over, by why they change neither what a statement of ours means, nor which rows it
-// sees, nor whether it is committed.
+// reachesUs are the variables that our sessions take over, by why they change neither what a
+// statement of ours means, nor which rows it sees, nor whether it is committed.
 var reachesUs = because(map[string]string{
 	"only how fast something is done, and in which memory": `analyze_max_length analyze_sample_percentage aria_sort_buffer_size
 		connection_memory_chunk_size eq_range_index_dive_limit expensive_subquery_limit in_predicate_conversion_threshold innodb_ddl_buffer_size
@@ -265,6 +289,7 @@ func variables(t *testing.T, q interface {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	all := map[string]string{}
 	for rows.Next() {
 		var name string
@@ -274,8 +299,10 @@ func variables(t *testing.T, q interface {
 		}
 		all[name] = value.String
 	}
+
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }

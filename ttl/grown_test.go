@@ -18,6 +18,7 @@ func TestGrownMidJob(t *testing.T) {
 		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		var packets atomic.Int64
 		var before, after atomic.Value
 		defer f.run(func(c *Config) {
@@ -32,14 +33,18 @@ func TestGrownMidJob(t *testing.T) {
 				}
 			}
 		})()
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "10000" })
 		if before.Load() != after.Load() {
 			t.Errorf("%v rows when the column was added, and %v at the next batch", before.Load(), after.Load())
 		}
-		ended := "SELECT COALESCE(GROUP_CONCAT(CONCAT(state, ' ', reason, ' ', policy_version) ORDER BY job_id SEPARATOR '; '), '')" +
+
+		ended := "SELECT COALESCE(GROUP_CONCAT(CONCAT(state, ' ', reason, ' ', policy_version) ORDER BY job_id " +
+			"SEPARATOR '; '), '')" +
 			" FROM " + f.schema + "_c.job_history"
 		f.wait("two jobs to end", func() bool { return strings.Contains(f.text(ended), "finished") })
-		if got := f.text(ended); !strings.HasPrefix(got, "cancelled the table was altered outside ttlproxy; column `x` int") ||
+		if got := f.text(ended); !strings.HasPrefix(got,
+			"cancelled the table was altered outside ttlproxy; column `x` int") ||
 			!strings.HasSuffix(got, " is new; another job is planned 1; finished  2") {
 			t.Errorf("got %s, want a job that was cancelled for the column, and one of the next version", got)
 		}

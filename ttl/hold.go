@@ -14,8 +14,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// serverHold says why nothing may be deleted on this server now; empty when something may. Asked by every tick that starts jobs, and every
-// few seconds while jobs run.
+// serverHold says why nothing may be deleted on this server now; empty when something may. Asked by
+// every tick that starts jobs, and every few seconds while jobs run.
 func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 	var readOnly bool
 	var binlog string
@@ -31,44 +31,53 @@ func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 	if l.allowReplica {
 		return "", nil
 	}
+
 	return applierHold(ctx, q)
 }
 
-// applierHold looks for replication that is applied here: rows then belong to another server's engine. Where it cannot be
-// seen nobody knows, and nothing is deleted.
+// applierHold looks for replication that is applied here: rows then belong to another server's
+// engine. Where it cannot be seen nobody knows, and nothing is deleted.
 func applierHold(ctx context.Context, q plan.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
-		if my, refused := errors.AsType[*mysql.MySQLError](err); refused && (my.Number == ddl.CodeSyntax || my.Number == ddl.CodeRightNeeded) {
+		if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
+			(my.Number == ddl.CodeSyntax || my.Number == ddl.CodeRightNeeded) {
 			continue // the other server's spelling, or no right to look
 		}
 		if err != nil {
 			return "", fmt.Errorf("read the state of replication: %w", err)
 		}
+
 		running, err := applierRuns(rows)
 		if err != nil {
 			return "", err
 		}
 		if running != "" {
-			return "the server applies replication (" + running + "); SET GLOBAL ttl_allow_replica = ON if this is meant", nil
+			return "the server applies replication (" + running +
+				"); SET GLOBAL ttl_allow_replica = ON if this is meant", nil
 		}
+
 		return "", nil
 	}
-	return "the account may not see whether this server applies replication: GRANT REPLICA MONITOR (MariaDB) or REPLICATION CLIENT (MySQL) " +
+	return "the account may not see whether this server applies replication: GRANT REPLICA MONITOR (MariaDB) or " +
+		"REPLICATION CLIENT (MySQL) " +
 		"ON *.*, or SET GLOBAL ttl_allow_replica = ON", nil
 }
 
 func applierRuns(rows *sql.Rows) (string, error) {
 	defer rows.Close()
+
 	names, err := rows.Columns()
 	if err != nil {
 		return "", err
 	}
+
 	values := make([]sql.NullString, len(names))
 	into := make([]any, len(names))
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return "", err
@@ -81,6 +90,7 @@ func applierRuns(rows *sql.Rows) (string, error) {
 			}
 		}
 	}
+
 	return "", rows.Err()
 }
 
@@ -92,6 +102,7 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	if unfit := f.Unfit(); unfit != "" {
 		return unfit, nil
 	}
+
 	c, found := f.Column(p.Rule.Column)
 	if !found || !c.Kind.Temporal() {
 		return "", fmt.Errorf("column %s of %s: %w", p.Rule.Column, p.Table, errColumn)
@@ -99,19 +110,23 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 	if why := f.SessionDependence(p.Rule.Column); why != "" {
 		return ddl.ReaderDependent(p.Rule.Column, why).Message, nil
 	}
+
 	return zoneHold(ctx, q, p.Rule, c.Kind)
 }
 
-// byServerZone reports whether the dates of a policy are read in the server's zone, whatever that is now.
+// byServerZone reports whether the dates of a policy are read in the server's zone, whatever that
+// is now.
 func byServerZone(r catalog.Rule, column plan.Kind) bool {
 	return column != plan.Timestamp && r.ZoneSource == catalog.ZoneFromServer
 }
 
-// zoneHold says why dates cannot be judged in the zone of a rule: the server's is another one, or its clocks are not where they are here.
+// zoneHold says why dates cannot be judged in the zone of a rule: the server's is another one, or
+// its clocks are not where they are here.
 func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.Kind) (string, error) {
 	if column == plan.Timestamp {
 		return "", nil
 	}
+
 	if byServerZone(r, column) {
 		zone, err := plan.ServerZone(ctx, q)
 		if errors.Is(err, ddl.ErrZone) {
@@ -121,7 +136,8 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 			return "", err
 		}
 		if zone != r.TimeZone {
-			return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
+			return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it "+
+				"again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
 		}
 	}
 
@@ -129,6 +145,7 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 	if errors.Is(err, ddl.ErrZone) {
 		return err.Error(), nil
 	}
+
 	return why, err
 }
 

@@ -16,8 +16,14 @@ import (
 func TestServerHolds(t *testing.T) {
 	t.Parallel()
 	replica := map[sandbox.Flavour][2]string{
-		sandbox.MariaDB: {"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD"},
-		sandbox.MySQL:   {"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'", "START REPLICA SQL_THREAD"},
+		sandbox.MariaDB: {
+			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'",
+			"START SLAVE SQL_THREAD",
+		},
+		sandbox.MySQL: {
+			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'",
+			"START REPLICA SQL_THREAD",
+		},
 	}
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -34,11 +40,13 @@ func TestServerHolds(t *testing.T) {
 						t.Fatalf("%s: %v", s, err)
 					}
 				}
+
 				why, err := serverHold(t.Context(), db, l)
 				if err != nil || !strings.Contains(why, want) || want == "" && why != "" {
 					t.Errorf("after %v: got %q, %v; want %q", statements, why, err, want)
 				}
 			}
+
 			expect(limits{}, "")
 			expect(limits{}, "read-only", "SET GLOBAL read_only = 1")
 			expect(limits{}, "", "SET GLOBAL read_only = 0")
@@ -52,7 +60,8 @@ func TestServerHolds(t *testing.T) {
 	}
 }
 
-// readOnlyBeforeABatch: a batch that was on its way when the server was made read-only deletes nothing, although the account may write.
+// readOnlyBeforeABatch: a batch that was on its way when the server was made read-only deletes
+// nothing, although the account may write.
 func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	t.Helper()
 	f := newFixture(t, s.Config(""), 0)
@@ -62,16 +71,19 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	m.cfg.beforePacket = func() { f.exec("SET GLOBAL read_only = 1") }
 	m.pass()
 	f.exec("SET GLOBAL read_only = 0")
+
 	if got := f.waits(); f.rows("t") != "200" || got != "paused: the server is read-only" {
 		t.Errorf("%s rows are left, and the job is %q", f.rows("t"), got)
 	}
+
 	p.Table = catalog.Table{Schema: f.schema + "_c", Name: "event"}
 	if why, err := m.holds(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
 	}
 }
 
-// otherZoneBeforeABatch: dates are written in another zone from one moment to the next, before anybody has looked.
+// otherZoneBeforeABatch: dates are written in another zone from one moment to the next, before
+// anybody has looked.
 func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	t.Helper()
 	f := newFixture(t, s.Config(""), 0)
@@ -82,13 +94,17 @@ func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	f.exec("UPDATE " + f.schema + "_c.policy SET zone_source = 'server'")
 	m.cfg.beforePacket = func() { f.exec("SET GLOBAL time_zone = '-08:00'") }
 	m.pass()
-	if got := f.waits(); f.rows("t") != "200" || !strings.HasPrefix(got, "paused: the server's time zone is -08:00 and was +09:00") {
+
+	if got := f.waits(); f.rows("t") != "200" ||
+		!strings.HasPrefix(got, "paused: the server's time zone is -08:00 and was +09:00") {
 		t.Errorf("%s rows are left, and the job of policy %d is %q", f.rows("t"), p.ID, got)
 	}
+
 	f.exec("SET GLOBAL time_zone = '+09:00'")
 	m = f.at(utc("05-10 12:00:10"))
 	m.pass()
 	f.exec("SET GLOBAL time_zone = 'SYSTEM'")
+
 	if got := f.rows("t"); got != "100" {
 		t.Errorf("%s rows are left when the zone is the old one again, want 100", got)
 	}
@@ -97,15 +113,21 @@ func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
 // changedZone: a policy whose zone came from the server waits when the server's is another one.
 func changedZone(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for _, s := range []string{"CREATE DATABASE zone", "CREATE TABLE zone.t (id INT PRIMARY KEY, made DATETIME, at TIMESTAMP NULL)", "SET GLOBAL time_zone = '+02:00'"} {
+	for _, s := range []string{
+		"CREATE DATABASE zone",
+		"CREATE TABLE zone.t (id INT PRIMARY KEY, made DATETIME, at TIMESTAMP NULL)",
+		"SET GLOBAL time_zone = '+02:00'",
+	} {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		column, zone string
 		source       catalog.ZoneSource
@@ -122,29 +144,35 @@ func changedZone(t *testing.T, db *sql.DB) {
 			t.Errorf("%s with %s from %s: got %q, %v; want held %v", c.column, c.zone, c.source, why, err, c.held)
 		}
 	}
+
 	if _, err := tableHold(t.Context(), db, catalog.Policy{Rule: catalog.Rule{Column: "id"}}, facts); err == nil {
 		t.Error("a column that is no date is not objected to")
 	}
 }
 
-// zoneAhead: a zone that has lost an hour on the server and not here yet, and one that has lost it here only.
+// zoneAhead: a zone that has lost an hour on the server and not here yet, and one that has lost it
+// here only.
 func zoneAhead(t *testing.T, db *sql.DB) {
 	t.Helper()
 	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, name := range []string{"Etc/GMT-6", "Etc/GMT-4"} { // six, and four hours east; the server takes both for five
+
+	// six, and four hours east; the server takes both for five
+	for id, name := range []string{"Etc/GMT-6", "Etc/GMT-4"} {
 		for _, s := range []string{
 			fmt.Sprintf("INSERT INTO mysql.time_zone (Time_zone_id, Use_leap_seconds) VALUES (%d, 'N')", 90001+id),
 			fmt.Sprintf("INSERT INTO mysql.time_zone_name (Name, Time_zone_id) VALUES ('%s', %d)", name, 90001+id),
-			fmt.Sprintf("INSERT INTO mysql.time_zone_transition_type (Time_zone_id, Transition_type_id, `Offset`, Is_DST, Abbreviation) VALUES (%d, 0, 18000, 0, '+05')", 90001+id),
+			fmt.Sprintf("INSERT INTO mysql.time_zone_transition_type (Time_zone_id, Transition_type_id, `Offset`, "+
+				"Is_DST, Abbreviation) VALUES (%d, 0, 18000, 0, '+05')", 90001+id),
 		} {
 			if _, err := db.ExecContext(t.Context(), s); err != nil {
 				t.Fatalf("%s: %v", s, err)
 			}
 		}
 	}
+
 	for _, c := range []struct {
 		column, zone string
 		source       catalog.ZoneSource
@@ -162,6 +190,7 @@ func zoneAhead(t *testing.T, db *sql.DB) {
 				t.Fatal(err)
 			}
 		}
+
 		p := catalog.Policy{Rule: catalog.Rule{Column: c.column, TimeZone: c.zone, ZoneSource: c.source}}
 		why, err := tableHold(t.Context(), db, p, facts)
 		if err != nil || !strings.Contains(why, c.want) || c.want == "" && why != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// recognize makes sure that a policy's table still is the one it was declared on; nil when it is not, and then the
-// policy is disarmed.
+// recognize makes sure that a policy's table still is the one it was declared on; nil when it is
+// not, and then the policy is disarmed.
 func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, why, err := e.store.Recognize(ctx, e.actor(), p)
 	about := []slog.Attr{
@@ -28,8 +28,8 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 	return known, err
 }
 
-// remembered is what the table was on the worker's server when it was last recognized; on first sight, and while its ids could not
-// be read, that is done now.
+// remembered is what the table was on the worker's server when it was last recognized; on first
+// sight, and while its ids could not be read, that is done now.
 func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
 	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
@@ -45,22 +45,25 @@ func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Id
 		return nil, &doubtError{known[0].Why()}
 	}
 	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
-		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one", w.session.server)}
+		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
+			w.session.server)}
 	}
+
 	return known, err
 }
 
-// doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from is not certain.
+// doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from
+// is not certain.
 type doubtError struct{ reason string }
 
 func (e *doubtError) Error() string { return e.reason }
 
-// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is altered within the
-// same second would look the same.
+// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is
+// altered within the same second would look the same.
 const settleTime = 1100 * time.Millisecond
 
-// identityOf is the condition that goes into every DELETE: the table, and the partition in question, still are the
-// ones remembered.
+// identityOf is the condition that goes into every DELETE: the table, and the partition in
+// question, still are the ones remembered.
 func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, all []catalog.Identity) (string, error) {
 	table, found := identified(all, "")
 	if !found {
@@ -69,6 +72,7 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, a
 	if err := settle(ctx, now, table.CreateTime); err != nil {
 		return "", err
 	}
+
 	one, found := identified(all, t.Partition)
 	if !found {
 		return "", errChanged
@@ -78,18 +82,23 @@ func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, a
 	if !known {
 		return "", &doubtError{unknownID}
 	}
+
 	return condition, nil
 }
 
 // unknownID is why nothing is deleted from a table whose replacement would not be noticed.
-const unknownID = "InnoDB's id of the table, which tells it from any other that takes its name, cannot be read: GRANT PROCESS ON *.* to the service account " +
-	"makes ids visible; a table in a tablespace that it shares on MySQL gets one with ALTER TABLE … TABLESPACE = innodb_file_per_table"
+const unknownID = "InnoDB's id of the table, which tells it from any other that takes its name, cannot be read: " +
+	"GRANT PROCESS ON *.* to the service account " +
+	"makes ids visible; a table in a tablespace that it shares on MySQL gets one with ALTER TABLE … TABLESPACE = " +
+	"innodb_file_per_table"
 
-// settle waits until the second of CREATE_TIME is over, in which the table might be altered once more and keep it.
+// settle waits until the second of CREATE_TIME is over, in which the table might be altered once
+// more and keep it.
 func settle(ctx context.Context, now, created time.Time) error {
 	switch left := settleTime - now.Sub(created); {
 	case left > 2*settleTime:
-		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it was turned back", catalog.Moment(created))}
+		return &doubtError{fmt.Sprintf("the table was created at %s, which the server's clock has not reached: it "+
+			"was turned back", catalog.Moment(created))}
 	case left > 0:
 		wait(ctx, left)
 	}

@@ -13,11 +13,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// TestSettle: a table is left alone until its second is over, and one from the future until a person has looked.
+// TestSettle: a table is left alone until its second is over, and one from the future until a
+// person has looked.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	if err := settle(t.Context(), noon.Add(900*time.Millisecond), noon); err != nil || time.Since(began) < 200*time.Millisecond {
+	if err := settle(t.Context(), noon.Add(900*time.Millisecond), noon); err != nil ||
+		time.Since(began) < 200*time.Millisecond {
 		t.Errorf("got %v after %v for a table of this second", err, time.Since(began))
 	}
 	if err := settle(t.Context(), noon.Add(settleTime), noon); err != nil {
@@ -29,31 +31,38 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and says what it needs. What it sees with
-// that may be any table, so that a person has to look.
+// TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and
+// says what it needs. What it sees with that may be any table, so that a person has to look.
 func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 3000)
 		account := f.serviceAccount()
 		f.exec("REVOKE PROCESS ON *.* FROM engine")
+
 		connector, err := catalog.Connector(account)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		db := sql.OpenDB(connector)
 		defer db.Close()
+
 		if f.store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
 			t.Fatal(err)
 		}
+
 		f.declare("t")
 		defer f.run(func(c *Config) { c.Backend = account })()
+
 		f.wait("the job to be held", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+"_c.job WHERE state = 'paused'"), "GRANT PROCESS")
+			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+
+				"_c.job WHERE state = 'paused'"), "GRANT PROCESS")
 		})
 		f.exec("GRANT PROCESS ON *.* TO engine")
 		f.wait("the policy to be disarmed", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+"_c.policy WHERE state = 'disarmed'"), "could not be read before")
+			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+
+				"_c.policy WHERE state = 'disarmed'"), "could not be read before")
 		})
 		if left := f.rows("t"); left != "3000" {
 			t.Errorf("%s rows are left, want all 3000", left)
@@ -61,23 +70,27 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 	})
 }
 
-// TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch and sending it stay, and the
-// partition waits for a person; the others go on.
+// TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch
+// and sending it stay, and the partition waits for a person; the others go on.
 func TestExchangedPartitionMidJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		const columns = " (id INT NOT NULL PRIMARY KEY, made DATETIME NULL)"
-		f.exec("CREATE TABLE "+f.schema+".t"+columns+" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100000), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+		f.exec("CREATE TABLE "+f.schema+".t"+columns+
+			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100000), PARTITION p1 VALUES LESS THAN MAXVALUE)",
 			"CREATE TABLE "+f.schema+".other"+columns)
 		f.fill("seed", 20_000)
+
 		for _, table := range []string{"t", "other"} {
 			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT id, '2020-01-01' FROM " + f.schema + ".seed")
 		}
+
 		f.exec("INSERT INTO " + f.schema + ".t SELECT id + 100000, made FROM " + f.schema + ".seed")
 		p := f.declareEvery("t", "1h")
 		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+
 		var packets atomic.Int64
 		defer f.run(func(c *Config) {
 			c.beforePacket = func() {
@@ -86,8 +99,10 @@ func TestExchangedPartitionMidJob(t *testing.T) {
 				}
 			}
 		})()
+
 		f.wait("the partition to be held", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(held), '') FROM "+f.schema+"_c.policy_identity"), "exchanged outside ttlproxy")
+			return strings.Contains(f.text("SELECT COALESCE(MAX(held), '') FROM "+f.schema+"_c.policy_identity"),
+				"exchanged outside ttlproxy")
 		})
 		f.wait("the other partition's rows to go", func() bool {
 			return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id > 100000") == "10000"

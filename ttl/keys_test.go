@@ -7,15 +7,21 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TestEveryKeyTypeEndToEnd lets the engine clean tables with keys of every type, by key and, with an index on time, from
-// the old end. n runs from 1 to 3000; rows with odd n are expired.
+// TestEveryKeyTypeEndToEnd lets the engine clean tables with keys of every type, by key and, with
+// an index on time, from the old end. n runs from 1 to 3000; rows with odd n are expired.
 func TestEveryKeyTypeEndToEnd(t *testing.T) {
 	keys := []struct{ name, columns, key, fill string }{
 		{"big", "id BIGINT", "id", "n * 7 - 9000"},
 		{"unsigned", "id BIGINT UNSIGNED", "id", "18446744073709551615 - n * 1000003"},
 		{"dec", "id DECIMAL(30,6)", "id", "n / 7 - 200"},
-		{"ci", "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", "id", "CONCAT(IF(n % 3, 'Key', 'kEY'), n, 'š')"},
-		{"bin", "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "id", "CONCAT('x''\\\\ ', SHA2(n, 224), '')"},
+		{
+			"ci", "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", "id",
+			"CONCAT(IF(n % 3, 'Key', 'kEY'), n, 'š')",
+		},
+		{
+			"bin", "id VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "id",
+			"CONCAT('x''\\\\ ', SHA2(n, 224), '')",
+		},
 		{"latin", "id CHAR(60) CHARACTER SET latin1", "id", "SHA2(n, 224)"},
 		{"wide", "id VARCHAR(60) CHARACTER SET utf16", "id", "CONCAT('Ж', n, '€')"},
 		{"bytes", "id VARBINARY(20)", "id", "UNHEX(LEFT(SHA2(n, 256), 40))"},
@@ -37,6 +43,7 @@ func TestEveryKeyTypeEndToEnd(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("numbers", 3000)
+
 		for _, k := range keys {
 			key := ", PRIMARY KEY (" + k.key + ")"
 			if u, unique := strings.CutPrefix(k.key, "UNIQUE "); unique {
@@ -46,27 +53,33 @@ func TestEveryKeyTypeEndToEnd(t *testing.T) {
 			} else if k.key == "" {
 				key = ""
 			}
+
 			for _, index := range []string{"", ", INDEX (made)"} {
 				table := k.name
 				if index != "" {
 					table += "_t"
 				}
+
 				f.exec("CREATE TABLE "+f.schema+"."+table+" ("+k.columns+", made DATETIME NULL"+key+index+")",
-					"INSERT INTO "+f.schema+"."+table+" SELECT "+k.fill+", made FROM (SELECT id AS n, made FROM "+f.schema+".numbers) AS numbered",
-					"ANALYZE TABLE "+f.schema+"."+table)
+					"INSERT INTO "+f.schema+"."+table+" SELECT "+k.fill+", made FROM (SELECT id AS n, made FROM "+
+						f.schema+".numbers) AS numbered", "ANALYZE TABLE "+f.schema+"."+table)
 				f.declare(table)
 			}
 		}
 		defer f.run(nil)()
+
 		for _, k := range keys {
 			for _, table := range []string{k.name, k.name + "_t"} {
 				f.wait("the expired rows of "+table+" to go", func() bool { return f.rows(table) == "1500" })
-				if left := f.text("SELECT COUNT(*) FROM " + f.schema + "." + table + " WHERE made < NOW()"); left != "0" {
+				if left := f.text("SELECT COUNT(*) FROM " + f.schema + "." + table +
+					" WHERE made < NOW()"); left != "0" {
 					t.Errorf("%s: %s expired rows are left", table, left)
 				}
 			}
 		}
-		if failed := f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT(table_name, ': ', reason)), '') FROM " + f.schema + "_c.job_history WHERE state <> 'finished'"); failed != "" {
+
+		if failed := f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT(table_name, ': ', reason)), '') FROM " + f.schema +
+			"_c.job_history WHERE state <> 'finished'"); failed != "" {
 			t.Errorf("jobs did not finish: %s", failed)
 		}
 	})

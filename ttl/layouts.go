@@ -10,10 +10,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// layouts remembers the columns and indexes of tables, so that a task which is taken up again, a second later, need not ask
-// for them. A layout is kept under the incarnation of the table it was read from, and every ALTER makes another one: what is
-// found cannot be stale. Only statements are written from it. What is estimated, what holds a job, and whether the
-// table still is that incarnation, is asked anew each time.
+// layouts remembers the columns and indexes of tables, so that a task which is taken up again, a
+// second later, need not ask for them. A layout is kept under the incarnation of the table it was
+// read from, and every ALTER makes another one: what is found cannot be stale. Only statements are
+// written from it. What is estimated, what holds a job, and whether the table still is that
+// incarnation, is asked anew each time.
 type layouts struct {
 	known *lru.Cache[incarnation, *plan.Layout]
 }
@@ -29,8 +30,8 @@ type incarnation struct {
 const (
 	// layoutsKept bounds the memory: a layout takes some kilobytes.
 	layoutsKept = 1000
-	// layoutAge is how old a table must be. CREATE_TIME has whole seconds: a younger one may yet be altered without
-	// getting another.
+	// layoutAge is how old a table must be. CREATE_TIME has whole seconds: a younger one may yet be
+	// altered without getting another.
 	layoutAge = 3 * time.Second
 )
 
@@ -45,8 +46,11 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 	return c
 }
 
-// layout returns the columns and indexes of a table whose identity is known, at a time before it was looked at.
-func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table, known []catalog.Identity) (*plan.Layout, error) {
+// layout returns the columns and indexes of a table whose identity is known, at a time before it
+// was looked at.
+func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table,
+	known []catalog.Identity,
+) (*plan.Layout, error) {
 	key, ok := incarnationOf(w.session.server, now, t, known)
 	if l, found := w.layouts.known.Get(key); ok && found {
 		return l, nil
@@ -67,10 +71,11 @@ func (l layouts) keep(ctx context.Context, q plan.Querier, key incarnation, read
 	return err
 }
 
-// incarnationOf is what a layout may be kept under; not ok when it cannot be told for certain: the table is too young, is
-// partitioned, or its id cannot be seen.
+// incarnationOf is what a layout may be kept under; not ok when it cannot be told for certain: the
+// table is too young, is partitioned, or its id cannot be seen.
 func incarnationOf(server string, now time.Time, t catalog.Table, known []catalog.Identity) (incarnation, bool) {
-	if len(known) != 1 || known[0].TableID == 0 || known[0].CreateTime.IsZero() || now.Sub(known[0].CreateTime) < layoutAge {
+	if len(known) != 1 || known[0].TableID == 0 || known[0].CreateTime.IsZero() ||
+		now.Sub(known[0].CreateTime) < layoutAge {
 		return incarnation{}, false
 	}
 	return incarnation{server, t, known[0].TableID, known[0].CreateTime.Unix()}, true

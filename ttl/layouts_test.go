@@ -12,33 +12,39 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestLayoutsAreRemembered: a table that stays as it is, is asked for its columns and indexes once; one that was just
-// altered, each time.
+// TestLayoutsAreRemembered: a table that stays as it is, is asked for its columns and indexes once;
+// one that was just altered, each time.
 func TestLayoutsAreRemembered(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 10)
 		f.declare("t")
+
 		e, err := New(Config{Backend: cfg}, f.store, slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer e.db.Close()
+
 		w := &worker{Engine: e, session: e.newSession()}
 		defer w.session.close()
+
 		look := func(wantRemembered bool) {
 			t.Helper()
 			first, second := f.layoutBy(w), f.layoutBy(w)
 			if remembered := first == second; remembered != wantRemembered {
 				t.Errorf("remembered: %v, want %v", remembered, wantRemembered)
 			}
+
 			fresh, err := plan.ReadLayout(t.Context(), f.admin, f.schema, "t")
 			if err != nil || !reflect.DeepEqual(first, fresh) {
 				t.Errorf("got %+v, the table has %+v, %v", first, fresh, err)
 			}
 		}
+
 		old := func() bool {
-			return f.text("SELECT CREATE_TIME < NOW() - INTERVAL 4 SECOND FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+f.schema+"' AND TABLE_NAME = 't'") == "1"
+			return f.text("SELECT CREATE_TIME < NOW() - INTERVAL 4 SECOND FROM information_schema.TABLES WHERE "+
+				"TABLE_SCHEMA = '"+f.schema+"' AND TABLE_NAME = 't'") == "1"
 		}
 		f.wait("the table to be old enough", old)
 		look(true)
@@ -56,22 +62,27 @@ func (f *fixture) layoutBy(w *worker) *plan.Layout {
 	if err := w.session.ready(ctx); err != nil {
 		f.t.Fatal(err)
 	}
+
 	now, err := f.store.Clock(ctx)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	policies, err := f.store.Policies(ctx)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	known, err := w.recognize(ctx, policies[0])
 	if err != nil || known == nil {
 		f.t.Fatal(known, err)
 	}
+
 	l, err := w.layout(ctx, now, policies[0].Table, known)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return l
 }
 
@@ -84,12 +95,16 @@ func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 		if f.store.Server().MariaDB {
 			hide = "ALTER INDEX b IGNORED"
 		}
+
 		created := func() string {
-			return f.text("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.schema + "' AND TABLE_NAME = 't'")
+			return f.text("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.schema +
+				"' AND TABLE_NAME = 't'")
 		}
 		for _, alter := range []string{
-			"ADD INDEX a (made)", "RENAME INDEX a TO b", hide, "DROP INDEX b", "ADD UNIQUE INDEX u (id, pad)", "ADD COLUMN c INT", "RENAME COLUMN c TO d",
-			"MODIFY d BIGINT", "ALTER COLUMN d SET DEFAULT 7", "MODIFY pad VARCHAR(250)", "DROP COLUMN d", "COMMENT 'x'", "DROP PRIMARY KEY, ADD PRIMARY KEY (id, made)", "ENGINE = InnoDB",
+			"ADD INDEX a (made)", "RENAME INDEX a TO b", hide, "DROP INDEX b", "ADD UNIQUE INDEX u (id, pad)",
+			"ADD COLUMN c INT", "RENAME COLUMN c TO d",
+			"MODIFY d BIGINT", "ALTER COLUMN d SET DEFAULT 7", "MODIFY pad VARCHAR(250)", "DROP COLUMN d",
+			"COMMENT 'x'", "DROP PRIMARY KEY, ADD PRIMARY KEY (id, made)", "ENGINE = InnoDB",
 		} {
 			before := created()
 			f.wait("the next second", f.nextSecond())
@@ -115,7 +130,10 @@ func TestIncarnations(t *testing.T) {
 		"created to-morrow": {[]catalog.Identity{{TableID: 7, CreateTime: noon.Add(24 * time.Hour)}}, false},
 		"without its id":    {[]catalog.Identity{{CreateTime: created}}, false},
 		"without its time":  {[]catalog.Identity{{TableID: 7}}, false},
-		"with partitions":   {[]catalog.Identity{{CreateTime: created}, {Partition: "p", TableID: 8, CreateTime: created}}, false},
+		"with partitions": {[]catalog.Identity{
+			{CreateTime: created},
+			{Partition: "p", TableID: 8, CreateTime: created},
+		}, false},
 		"that nobody knows": {nil, false},
 	} {
 		if _, ok := incarnationOf("server", noon, table, c.known); ok != c.want {

@@ -9,8 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// limits are the settings the engine works by, read again every few seconds, and as soon as something was refused that had
-// been decided by older ones.
+// limits are the settings the engine works by, read again every few seconds, and as soon as
+// something was refused that had been decided by older ones.
 type limits struct {
 	revision     uint64        // of the settings
 	enabled      bool          // ttl_job_enable
@@ -42,17 +42,21 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	nodes, err := e.liveEngines(ctx)
 	if err != nil {
 		return err
 	}
+
 	l := limitsOf(v, nodes)
 	e.gang.limit(l.workers)
 	e.metrics.workers.Set(float64(l.workers))
+
 	rows := v.Int(setting.DeleteRowsLimit)
 	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
 		rows = max(share, 1)
 	}
+
 	e.rates.limit(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
 	e.limits.Store(&l) // when all the rest goes by them: a task that is claimed by this revision does, too
 	return nil
@@ -84,6 +88,7 @@ func limitsOf(v setting.Reading, nodes int) limits {
 		l.runningTasks = min(all, mostTasks)
 		l.countsTasks = all > mostTasks // otherwise the workers are no more
 	}
+
 	return l
 }
 

@@ -21,11 +21,13 @@ func (f *fixture) hold(statements ...string) (letGo func()) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	for _, s := range statements {
 		if _, err := tx.ExecContext(f.t.Context(), strings.ReplaceAll(s, "{t}", f.schema+".t")); err != nil {
 			f.t.Fatalf("%s: %v", s, err)
 		}
 	}
+
 	return func() {
 		if err := tx.Rollback(); err != nil {
 			f.t.Error(err)
@@ -37,7 +39,8 @@ func (f *fixture) hold(statements ...string) (letGo func()) {
 func (f *fixture) lockWaits() int {
 	f.t.Helper()
 	var name, n string
-	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name, &n); err != nil {
+	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name,
+		&n); err != nil {
 		f.t.Fatal(err)
 	}
 	waits, err := strconv.Atoi(n)
@@ -60,8 +63,8 @@ func (f *fixture) wantWaits(before, most int) {
 }
 
 // TestLockedRowsHoldNobodyUp: whatever an application holds of a table, and wherever, all other
-// rows go at once, nobody waits more than once, in a small table that is walked by its key nobody at
-// all, and what is left is counted.
+// rows go at once, nobody waits more than once, in a small table that is walked by its key nobody
+// at all, and what is left is counted.
 func TestLockedRowsHoldNobodyUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -90,11 +93,34 @@ type locking struct {
 }
 
 var lockings = []locking{
-	{"two in the middle of a small table", plan.WalkRange, small, []string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"}, 2, 2, 0},
-	{"the first and the last", plan.WalkRange, small, []string{"SELECT * FROM {t} WHERE id IN (1, 900) FOR UPDATE"}, 2, 2, 0},
-	{"two of a large table", plan.WalkRange, nil, []string{"SELECT * FROM {t} WHERE id IN (7001, 7003) FOR UPDATE"}, 2, 5002, 1},
-	{"a thousand, scattered", plan.WalkRange, nil, []string{"SELECT * FROM {t} FORCE INDEX (PRIMARY) WHERE id IN (" + everyTenth() + ") FOR UPDATE"}, 1000, 6000, 0},
-	{"only rows that stay", plan.WalkRange, nil, []string{"SELECT * FROM {t} WHERE id IN (2, 5000, 10000) FOR UPDATE"}, 0, 5000, 0},
+	{
+		"two in the middle of a small table", plan.WalkRange, small,
+		[]string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"},
+		2, 2, 0,
+	},
+	{
+		"the first and the last", plan.WalkRange, small,
+		[]string{"SELECT * FROM {t} WHERE id IN (1, 900) FOR UPDATE"},
+		2,
+		2, 0,
+	},
+	{
+		"two of a large table", plan.WalkRange, nil,
+		[]string{"SELECT * FROM {t} WHERE id IN (7001, 7003) FOR UPDATE"},
+		2,
+		5002, 1,
+	},
+	{
+		"a thousand, scattered", plan.WalkRange, nil,
+		[]string{"SELECT * FROM {t} FORCE INDEX (PRIMARY) WHERE id IN (" + everyTenth() + ") FOR UPDATE"},
+		1000, 6000,
+		0,
+	},
+	{
+		"only rows that stay", plan.WalkRange, nil,
+		[]string{"SELECT * FROM {t} WHERE id IN (2, 5000, 10000) FOR UPDATE"},
+		0, 5000, 0,
+	},
 	{
 		"gaps", plan.WalkRange,
 		[]string{"DELETE FROM {t} WHERE id BETWEEN 5000 AND 6000"},
@@ -104,11 +130,15 @@ var lockings = []locking{
 	{
 		"by an index on time", plan.WalkIndex,
 		[]string{"ALTER TABLE {t} ADD INDEX (made)", "UPDATE {t} SET made = '2020-02-01' WHERE id IN (501, 503)"},
-		[]string{"SELECT * FROM {t} WHERE made = '2020-02-01' FOR UPDATE", "SELECT * FROM {t} WHERE id IN (2, 7002) FOR UPDATE"},
+		[]string{
+			"SELECT * FROM {t} WHERE made = '2020-02-01' FOR UPDATE",
+			"SELECT * FROM {t} WHERE id IN (2, 7002) FOR UPDATE",
+		},
 		2, 5002, 1,
 	},
 	{
-		"by an index on time of a small table", plan.WalkIndex, slices.Concat(small, []string{"ALTER TABLE {t} ADD INDEX (made)"}),
+		"by an index on time of a small table", plan.WalkIndex,
+		slices.Concat(small, []string{"ALTER TABLE {t} ADD INDEX (made)"}),
 		[]string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"},
 		2, 2, 1,
 	},
@@ -130,22 +160,28 @@ func (f *fixture) holdsNobodyUp(c locking) {
 	for _, s := range slices.Concat(c.prepare, []string{"ANALYZE TABLE {t}"}) {
 		f.exec(strings.ReplaceAll(s, "{t}", f.schema+".t"))
 	}
+
 	f.reopen()
 	defer f.hold(c.hold...)()
+
 	before, began := f.lockWaits(), time.Now()
 	table := f.serverTable()
 	table.contested = newContested()
-	w := newWalk(table, c.way, plan.Range{}, newBatchSize(firstBlock, largestBlock, 50*time.Millisecond), newRates(NewMetrics(nil).wait), nil)
+	w := newWalk(table, c.way, plan.Range{}, newBatchSize(firstBlock, largestBlock, 50*time.Millisecond),
+		newRates(NewMetrics(nil).wait), nil)
 	f.toEnd(w)
 	w.revisit(f.t.Context(), revisits)
+
 	if took := time.Since(began); took > 15*time.Second {
 		f.t.Errorf("the walk took %v", took)
 	}
+
 	f.wantWaits(before, c.waits)
 	if left := f.number("SELECT COUNT(*) FROM " + f.schema + ".t"); left != c.left {
 		f.t.Errorf("%d rows are left, want %d", left, c.left)
 	}
-	if got, want := f.text("SELECT CONCAT_WS(' ', skipped, refreshed, failed) FROM "+f.schema+"_c.task"), fmt.Sprintf("%d 0 0", c.held); got != want {
+	if got, want := f.text("SELECT CONCAT_WS(' ', skipped, refreshed, failed) FROM "+f.schema+
+		"_c.task"), fmt.Sprintf("%d 0 0", c.held); got != want {
 		f.t.Errorf("the task says %q of rows skipped, refreshed and failed, want %q", got, want)
 	}
 }
@@ -154,7 +190,8 @@ func (f *fixture) holdsNobodyUp(c locking) {
 func (f *fixture) reopen() {
 	f.t.Helper()
 	c := f.schema + "_c."
-	f.exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1", "DELETE FROM "+c+"policy")
+	f.exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1",
+		"DELETE FROM "+c+"policy")
 	f.open()
 }
 
@@ -178,21 +215,26 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		table := f.serverTable()
 		table.contested = newContested()
 		before := f.lockWaits()
-		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, newBatchSize(1000, 1000, time.Second),
+			newRates(NewMetrics(nil).wait), nil)
 		f.toEnd(w)
+
 		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"
 		if got := f.text(counts); got != `["20000"] 9997 0 3` {
 			t.Errorf(`task is %s, want ["20000"] 9997 0 3`, got)
 		}
+
 		w.revisit(t.Context(), revisits)
 		if got := f.text(counts); got != `["20000"] 9997 0 3` {
 			t.Errorf("after a look at rows that are held still the task is %s", got)
 		}
+
 		f.wantWaits(before, 1)
 		letGo()
 		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 9999") // it has been refreshed
 		w.parked = []plan.Key{{"4001"}, {"4003"}, {"9999"}}
 		w.revisit(t.Context(), revisits)
+
 		if got := f.text(counts); got != `["20000"] 9999 1 0` {
 			t.Errorf(`once they are free the task is %s, want ["20000"] 9999 1 0`, got)
 		}
@@ -210,19 +252,25 @@ func TestLockedBehindARow(t *testing.T) {
 		f.open()
 		letGo := f.hold("SELECT n FROM {t} FORCE INDEX (n) WHERE n = 4001 LOCK IN SHARE MODE")
 		mostLeft := 1
+
 		if !f.store.Server().MariaDB {
 			mostLeft = listed
 		}
+
 		before := f.lockWaits()
 		table := f.serverTable()
 		table.contested = newContested()
-		w := newWalk(table, plan.WalkRange, plan.Range{}, newBatchSize(1000, 1000, time.Second), newRates(NewMetrics(nil).wait), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{}, newBatchSize(1000, 1000, time.Second),
+			newRates(NewMetrics(nil).wait), nil)
 		f.toEnd(w)
 		f.wantWaits(before, 2)
+
 		skipped := f.number("SELECT skipped FROM " + f.schema + "_c.task")
-		if left := f.number("SELECT COUNT(*) FROM "+f.schema+".t") - 5000; left != skipped || left < 1 || left > mostLeft {
+		if left := f.number("SELECT COUNT(*) FROM "+f.schema+".t") - 5000; left != skipped || left < 1 ||
+			left > mostLeft {
 			t.Errorf("%d rows are left, %d count as skipped, want %d at most", left, skipped, mostLeft)
 		}
+
 		letGo()
 	})
 }

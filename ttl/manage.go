@@ -11,31 +11,37 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when it is too old or not
-// wanted any more, and lets it go on when what held it is over. Only the owner does this; everything it writes
-// names the job's fence.
+// manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when
+// it is too old or not wanted any more, and lets it go on when what held it is over. Only the owner
+// does this; everything it writes names the job's fence.
 func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 	if job.Owner != t.node.Load() {
 		if !t.leads {
 			return nil
 		}
+
 		led, err := t.store.LeadJob(ctx, job.ID, t.node.Load())
 		if err != nil {
 			return err // ErrFence: its owner lives
 		}
+
 		t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", jobAttrs(led)...)
 		job = led
 	}
+
 	l := t.limits.Load()
 	switch {
 	case !l.enabled:
 		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
-	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout: // waiting does not count
+	// waiting does not count
+	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
 		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
 	case tooManyFailed(job.Counts):
-		return t.finish(ctx, job, catalog.JobFailed, fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS", job.Counts.Failed, job.Counts.Failed+job.Counts.Deleted))
+		return t.finish(ctx, job, catalog.JobFailed,
+			fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS", job.Counts.Failed,
+				job.Counts.Failed+job.Counts.Deleted))
 	default:
 		return t.reconsider(ctx, v, job)
 	}
@@ -51,22 +57,26 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 	t.sumUp(ctx, job)
 	if end == catalog.JobFinished {
 		if err := t.forgetMended(ctx, job); err != nil && ctx.Err() == nil {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID), slog.Any("err", err))
+			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID),
+				slog.Any("err", err))
 		}
 	}
+
 	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
 		return err
 	}
+
 	job.State, job.Reason = end, reason
 	t.metrics.jobEnded(job)
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
-		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed), slog.Uint64("skipped", job.Counts.Skipped),
+		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed),
+		slog.Uint64("skipped", job.Counts.Skipped),
 		slog.Uint64("failed", job.Counts.Failed), slog.Uint64("examined", job.Counts.Examined))...)
 	return nil
 }
 
-// reconsider lets a job wait for its window, pauses it for a reason that has come up, and resumes it when nothing is left
-// in its way.
+// reconsider lets a job wait for its window, pauses it for a reason that has come up, and resumes
+// it when nothing is left in its way.
 func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
 	s, known := v.schedule[job.PolicyID]
 	if !known || s.err != nil || job.State == catalog.JobNeedsApproval {
@@ -78,6 +88,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if !t.looksAt(job, v.now) {
 		return nil
 	}
+
 	why, err := t.heldNow(ctx, s.Policy, job)
 	switch {
 	case err != nil:
@@ -89,14 +100,15 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	}
 }
 
-// reconsiderEvery is how often a job's table is asked for reasons to hold it, reconsiderFor how long that may keep a
-// tick: of many jobs some wait for the next one.
+// reconsiderEvery is how often a job's table is asked for reasons to hold it, reconsiderFor how
+// long that may keep a tick: of many jobs some wait for the next one.
 const (
 	reconsiderEvery = 5 * time.Second
 	reconsiderFor   = time.Second
 )
 
-// looksAt says whether it is time to ask a job's table. That of a new job was looked at a moment ago, by the same settings.
+// looksAt says whether it is time to ask a job's table. That of a new job was looked at a moment
+// ago, by the same settings.
 func (t *ticker) looksAt(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow // which is open now
 	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
@@ -107,19 +119,23 @@ func (t *ticker) looksAt(job catalog.Job, now time.Time) bool {
 	return true
 }
 
-// heldNow says why a job must wait although its policy is in force and its window open; empty when it need not.
+// heldNow says why a job must wait although its policy is in force and its window open; empty when
+// it need not.
 func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return "", err
 	}
+
 	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return "", err
 	}
+
 	why, err := t.holds(ctx, p, facts)
 	if err != nil || why != "" {
 		return why, err
 	}
+
 	known, err := t.store.Identities(ctx, p.ID)
 	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
 		known, err = t.recognize(ctx, p) // those who could vouch for it may be gone
@@ -127,6 +143,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 	if err != nil {
 		return "", err
 	}
+
 	return partitionHold(known, job.Partition, ""), nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// meter measures what the fixed limits are about, so that people can see a limit and what it limits side by side.
+// meter measures what the fixed limits are about, so that people can see a limit and what it limits
+// side by side.
 type meter struct {
 	statements, deleted, examined atomic.Int64
 	busy                          atomic.Int64 // nanoseconds of delete statements
@@ -29,26 +30,31 @@ func (m *meter) batch(deleted, examined int64, took time.Duration) {
 	m.busy.Add(int64(took))
 }
 
-// measure shows the speeds since the last reading beside their limits. One goroutine calls it, every tick.
+// measure shows the speeds since the last reading beside their limits. One goroutine calls it,
+// every tick.
 func (m *Metrics) measure(now time.Time, r *rates, target time.Duration) {
 	took := now.Sub(m.meter.at)
 	if took < measureEvery {
 		return
 	}
+
 	v := reading{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load(), m.meter.busy.Load()}
 	last := m.meter.before
 	m.meter.at, m.meter.before = now, v
 	if took > time.Minute { // the first reading
 		return
 	}
+
 	statements, deleted, examined := r.limits()
 	perSecond := func(n int64) float64 { return float64(n) / took.Seconds() }
 	m.signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
 	m.signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
 	m.signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
 	seconds := 0.0
+
 	if n := v.statements - last.statements; n > 0 {
 		seconds = time.Duration(v.busy-last.busy).Seconds() / float64(n)
 	}
+
 	m.signal("delete_statement_seconds", seconds, target.Seconds())
 }

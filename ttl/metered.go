@@ -66,7 +66,9 @@ func (m *metered) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint)
 	return deleted, err
 }
 
-func (m *metered) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error) {
+func (m *metered) deleteFree(ctx context.Context, keys []plan.Key,
+	c checkpoint,
+) (deleted int64, held []plan.Key, err error) {
 	deleted, err = m.deletes(c, func() (n int64, err error) {
 		n, held, err = m.table.deleteFree(ctx, keys, c)
 		return n, err

@@ -9,10 +9,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// tablesWithMetrics bounds the tables that have counters of their own; those that come later share the name "other".
+// tablesWithMetrics bounds the tables that have counters of their own; those that come later share
+// the name "other".
 const tablesWithMetrics = 200
 
-// Metrics counts what this node's engine does. What is true of the whole cluster is read from the catalog instead.
+// Metrics counts what this node's engine does. What is true of the whole cluster is read from the
+// catalog instead.
 type Metrics struct {
 	rows       *prometheus.CounterVec
 	statements *prometheus.HistogramVec
@@ -55,39 +57,52 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		rows: counter("rows_total",
-			"Rows this node examined, deleted, found refreshed, could not delete (failed), or left because somebody held them (skipped).",
+			"Rows this node examined, deleted, found refreshed, could not delete (failed), or left because somebody "+
+				"held them (skipped).",
 			"schema", "table", "result"),
 		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ttlproxy_statement_seconds", Help: "Time of the engine's statements on user tables; a delete includes its barrier, checkpoint and commit.",
+			Name: "ttlproxy_statement_seconds",
+			Help: "Time of the engine's statements on user tables; a delete includes its barrier, checkpoint and " +
+				"commit.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"kind", "outcome"}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "ttlproxy_batch_rows", Help: "Rows deleted by one batch.", Buckets: prometheus.ExponentialBuckets(1, 4, 9),
+			Name: "ttlproxy_batch_rows", Help: "Rows deleted by one batch.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 9),
 		}),
-		phases:     counter("worker_phase_seconds_total", "Time of this node's workers by what they did.", "phase"),
-		tasks:      oneGauge("workers_busy", "Workers of this node that carry a task now."),
-		workers:    oneGauge("workers", "Workers this node may have at work, by its settings."),
-		claimed:    oneCounter("tasks_claimed_total", "Tasks this node has taken up, again after each slice of time."),
-		deleted:    oneCounter("deleted_rows_total", "Rows this node has deleted, of all tables together."),
-		passes:     oneCounter("passes_total", "Passes over a table or partition that this node has led to a good end: jobs that finished."),
-		leader:     oneGauge("leader", "1 while this node has the lease of the scheduler: it starts the jobs of all nodes."),
-		lost:       counter("leases_lost_total", "Leases that were gone when this node wanted to go on: taken over by another node, or ended by a change.", "lease"),
-		missed:     oneCounter("heartbeats_missed_total", "Heartbeats of this node that the catalog did not answer. After two, others may take its work over."),
-		started:    counter("jobs_started_total", "Jobs this node has started, by what triggered them.", "trigger"),
-		ended:      counter("jobs_ended_total", "Jobs this node has led to their end, by how they ended.", "state"),
-		waited:     counter("throttle_wait_seconds_total", "Time workers waited because of a limit, by its signal.", "signal"),
+		phases:  counter("worker_phase_seconds_total", "Time of this node's workers by what they did.", "phase"),
+		tasks:   oneGauge("workers_busy", "Workers of this node that carry a task now."),
+		workers: oneGauge("workers", "Workers this node may have at work, by its settings."),
+		claimed: oneCounter("tasks_claimed_total", "Tasks this node has taken up, again after each slice of time."),
+		deleted: oneCounter("deleted_rows_total", "Rows this node has deleted, of all tables together."),
+		passes: oneCounter("passes_total",
+			"Passes over a table or partition that this node has led to a good end: jobs that finished."),
+		leader: oneGauge("leader",
+			"1 while this node has the lease of the scheduler: it starts the jobs of all nodes."),
+		lost: counter("leases_lost_total",
+			"Leases that were gone when this node wanted to go on: taken over by another node, or ended by a change.",
+			"lease"),
+		missed: oneCounter("heartbeats_missed_total",
+			"Heartbeats of this node that the catalog did not answer. After two, others may take its work over."),
+		started: counter("jobs_started_total", "Jobs this node has started, by what triggered them.", "trigger"),
+		ended:   counter("jobs_ended_total", "Jobs this node has led to their end, by how they ended.", "state"),
+		waited: counter("throttle_wait_seconds_total", "Time workers waited because of a limit, by its signal.",
+			"signal"),
 		signals:    gauge("throttle_signal", "What the throttle measures, by signal.", "signal"),
 		thresholds: gauge("throttle_threshold", "From where on a signal holds deletes back; 0 for never.", "signal"),
 		tables:     map[catalog.Table]*tableMetrics{},
 	}
+
 	m.other = m.newTable("", "other")
 	for _, lease := range []string{leaseScheduler, leaseJob, leaseTask} {
 		m.lost.WithLabelValues(lease)
 	}
+
 	if r != nil {
 		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.workers, m.claimed, m.deleted, m.passes,
 			m.leader, m.lost, m.missed, m.started, m.ended, m.waited, m.signals, m.thresholds)
 	}
+
 	return m
 }
 

@@ -16,6 +16,7 @@ func TestTablesWithMetricsAreBounded(t *testing.T) {
 	for i := range 2 * tablesWithMetrics {
 		m.of(catalog.Table{Schema: "s", Name: fmt.Sprintf("t%d", i)}).deleted.Inc()
 	}
+
 	m.of(catalog.Table{Schema: "s", Name: "t0"}).deleted.Inc()
 	deleted := deletedByTable(t, registry)
 	if got, want := len(deleted), tablesWithMetrics+1; got != want {
@@ -35,6 +36,7 @@ func deletedByTable(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	deleted := map[string]float64{}
 	for _, f := range families {
 		if f.GetName() != "ttlproxy_rows_total" {
@@ -50,5 +52,6 @@ func deletedByTable(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 			}
 		}
 	}
+
 	return deleted
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// moment is an engine at one instant of the database's clock: SET timestamp holds it in every session. Nothing runs by itself.
+// moment is an engine at one instant of the database's clock: SET timestamp holds it in every
+// session. Nothing runs by itself.
 type moment struct {
 	f  *fixture
 	db *sql.DB // of the catalog
@@ -33,14 +34,17 @@ func (f *fixture) at(instant time.Time) *moment {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	db := sql.OpenDB(connector)
 	store, err := catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	m := &moment{f: f, db: db}
 	e, err := New(Config{
-		Backend: f.cfg, afterOpen: []string{hold}, mostSkew: 100 * 365 * 24 * time.Hour, beforePacket: func() { m.packets++ },
+		Backend: f.cfg, afterOpen: []string{hold}, mostSkew: 100 * 365 * 24 * time.Hour,
+		beforePacket: func() { m.packets++ },
 	}, store, slog.New(slog.NewTextHandler(f.t.Output(), nil)), nil)
 	if err != nil {
 		f.t.Fatal(err)
@@ -48,10 +52,12 @@ func (f *fixture) at(instant time.Time) *moment {
 	if err := e.readLimits(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
+
 	node, err := store.Join(f.t.Context(), catalog.Node{Name: "moment", Engine: true})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	e.node.Store(node)
 	e.beaten()
 	m.ticker = newTicker(e)
@@ -60,6 +66,7 @@ func (f *fixture) at(instant time.Time) *moment {
 		_ = e.db.Close()
 		_ = db.Close()
 	})
+
 	return m
 }
 
@@ -68,7 +75,10 @@ func (m *moment) declare(zone, interval string, options map[string]string) catal
 	m.f.t.Helper()
 	p, err := m.store.Declare(m.f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 		Table: catalog.Table{Schema: m.f.schema, Name: "t"},
-		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval, TimeZone: zone, ZoneSource: catalog.ZoneFromTable, Options: options},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
+			TimeZone: zone, ZoneSource: catalog.ZoneFromTable, Options: options,
+		},
 	})
 	if err != nil {
 		m.f.t.Fatal(err)
@@ -107,12 +117,14 @@ func (m *moment) workUntilCalled(ctx context.Context) {
 
 // jobs is how many jobs have started so far.
 func (f *fixture) jobs() string {
-	return f.text("SELECT (SELECT COALESCE(SUM(runs), 0) FROM " + f.schema + "_c.job_history) + (SELECT COUNT(*) FROM " + f.schema + "_c.job)")
+	return f.text("SELECT (SELECT COALESCE(SUM(runs), 0) FROM " + f.schema +
+		"_c.job_history) + (SELECT COUNT(*) FROM " + f.schema + "_c.job)")
 }
 
 // waits is the state of the open job and why.
 func (f *fixture) waits() string {
-	return f.text("SELECT COALESCE(MAX(CONCAT_WS(': ', state, NULLIF(reason, ''))), 'none') FROM " + f.schema + "_c.job")
+	return f.text("SELECT COALESCE(MAX(CONCAT_WS(': ', state, NULLIF(reason, ''))), 'none') FROM " + f.schema +
+		"_c.job")
 }
 
 // The year is one in which the clocks of Prague change on 28 March and 31 October.
@@ -124,7 +136,8 @@ func utc(text string) time.Time {
 	return at
 }
 
-// TestJobsStartWhenTheyAreDue holds the server's clock a moment before and at each time at which a job should start.
+// TestJobsStartWhenTheyAreDue holds the server's clock a moment before and at each time at which a
+// job should start.
 func TestJobsStartWhenTheyAreDue(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		type when struct {
@@ -139,15 +152,93 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 			settings             map[string]string
 			times                []when
 		}{
-			{"interval", "UTC", "1h", nil, nil, []when{{"05-10 12:00:00", "1"}, {"05-10 12:59:59.999999", "1"}, {"05-10 13:00:00", "2"}, {"05-10 16:30:00", "3"}, {"05-10 17:29:59", "3"}, {"05-10 17:30:00", "4"}}},
-			{"goal", "UTC", "24h", map[string]string{"TTL_MAX_LAG": "2h"}, nil, []when{{"05-10 12:00:00", "1"}, {"05-10 12:59:59", "1"}, {"05-10 13:00:00", "2"}}},
-			{"cron in its zone", "Europe/Prague", "24h", cron("0 3 * * *"), nil, []when{{"05-10 12:00:00", "0"}, {"05-11 00:59:59", "0"}, {"05-11 01:00:00", "1"}, {"05-12 00:59:59", "1"}, {"05-12 01:00:00", "2"}}},
-			{"cron in the hour that is skipped", "Europe/Prague", "24h", cron("30 2 * * *"), nil, []when{{"03-27 12:00:00", "0"}, {"03-28 00:59:59", "0"}, {"03-28 01:00:00", "1"}, {"03-29 00:29:59", "1"}, {"03-29 00:30:00", "2"}}},
-			{"cron in the hour that comes twice", "Europe/Prague", "24h", cron("30 2 * * *"), nil, []when{{"10-30 12:00:00", "0"}, {"10-31 00:29:59", "0"}, {"10-31 00:30:00", "1"}, {"10-31 01:30:00", "1"}, {"11-01 01:29:59", "1"}, {"11-01 01:30:00", "2"}}},
-			{"window across midnight", "Europe/Prague", "1m", window("22:00-06:00"), nil, []when{{"05-10 19:59:59.999999", "0"}, {"05-10 20:00:00", "1"}, {"05-10 22:00:00", "2"}, {"05-11 04:00:59.999999", "3"}, {"05-11 04:01:00", "3"}}},
-			{"window of the settings", "Europe/Prague", "1m", nil, map[string]string{setting.WindowStart: "22:00 +0200", setting.WindowEnd: "06:00 +0200"}, []when{{"05-10 19:59:59.999999", "0"}, {"05-10 20:00:00", "1"}, {"05-11 04:00:59.999999", "2"}, {"05-11 04:01:00", "2"}}},
-			{"window when the clocks go forward", "Europe/Prague", "1m", window("01:00-03:30"), nil, []when{{"03-27 23:59:59", "0"}, {"03-28 00:00:00", "1"}, {"03-28 01:30:59", "2"}, {"03-28 01:31:00", "2"}}},
-			{"window when the clocks go back", "Europe/Prague", "1m", window("02:00-02:30"), nil, []when{{"10-30 23:59:59", "0"}, {"10-31 00:00:00", "1"}, {"10-31 00:31:00", "1"}, {"10-31 01:00:00", "2"}, {"10-31 01:31:00", "2"}}},
+			{
+				"interval", "UTC", "1h", nil, nil,
+				[]when{
+					{"05-10 12:00:00", "1"},
+					{"05-10 12:59:59.999999", "1"},
+					{"05-10 13:00:00", "2"},
+					{"05-10 16:30:00", "3"},
+					{"05-10 17:29:59", "3"},
+					{"05-10 17:30:00", "4"},
+				},
+			},
+			{
+				"goal", "UTC", "24h",
+				map[string]string{"TTL_MAX_LAG": "2h"},
+				nil,
+				[]when{{"05-10 12:00:00", "1"}, {"05-10 12:59:59", "1"}, {"05-10 13:00:00", "2"}},
+			},
+			{
+				"cron in its zone", "Europe/Prague", "24h", cron("0 3 * * *"), nil,
+				[]when{
+					{"05-10 12:00:00", "0"},
+					{"05-11 00:59:59", "0"},
+					{"05-11 01:00:00", "1"},
+					{"05-12 00:59:59", "1"},
+					{"05-12 01:00:00", "2"},
+				},
+			},
+			{
+				"cron in the hour that is skipped", "Europe/Prague", "24h", cron("30 2 * * *"), nil,
+				[]when{
+					{"03-27 12:00:00", "0"},
+					{"03-28 00:59:59", "0"},
+					{"03-28 01:00:00", "1"},
+					{"03-29 00:29:59", "1"},
+					{"03-29 00:30:00", "2"},
+				},
+			},
+			{
+				"cron in the hour that comes twice", "Europe/Prague", "24h", cron("30 2 * * *"), nil,
+				[]when{
+					{"10-30 12:00:00", "0"},
+					{"10-31 00:29:59", "0"},
+					{"10-31 00:30:00", "1"},
+					{"10-31 01:30:00", "1"},
+					{"11-01 01:29:59", "1"},
+					{"11-01 01:30:00", "2"},
+				},
+			},
+			{
+				"window across midnight", "Europe/Prague", "1m", window("22:00-06:00"), nil,
+				[]when{
+					{"05-10 19:59:59.999999", "0"},
+					{"05-10 20:00:00", "1"},
+					{"05-10 22:00:00", "2"},
+					{"05-11 04:00:59.999999", "3"},
+					{"05-11 04:01:00", "3"},
+				},
+			},
+			{
+				"window of the settings", "Europe/Prague", "1m", nil,
+				map[string]string{setting.WindowStart: "22:00 +0200", setting.WindowEnd: "06:00 +0200"},
+				[]when{
+					{"05-10 19:59:59.999999", "0"},
+					{"05-10 20:00:00", "1"},
+					{"05-11 04:00:59.999999", "2"},
+					{"05-11 04:01:00", "2"},
+				},
+			},
+			{
+				"window when the clocks go forward", "Europe/Prague", "1m", window("01:00-03:30"), nil,
+				[]when{
+					{"03-27 23:59:59", "0"},
+					{"03-28 00:00:00", "1"},
+					{"03-28 01:30:59", "2"},
+					{"03-28 01:31:00", "2"},
+				},
+			},
+			{
+				"window when the clocks go back", "Europe/Prague", "1m", window("02:00-02:30"), nil,
+				[]when{
+					{"10-30 23:59:59", "0"},
+					{"10-31 00:00:00", "1"},
+					{"10-31 00:31:00", "1"},
+					{"10-31 01:00:00", "2"},
+					{"10-31 01:31:00", "2"},
+				},
+			},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
@@ -156,6 +247,7 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 				for name, value := range c.settings {
 					f.set(name, value)
 				}
+
 				for i, w := range c.times {
 					m := f.at(utc(w.at))
 					if i == 0 {
@@ -170,8 +262,9 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-// TestWindowPausesAJobAtItsKey: a job that is not done when its window closes waits, says until when, and goes on behind the
-// last key; closed hours are no running time for ttl_job_timeout, which ends it with true numbers.
+// TestWindowPausesAJobAtItsKey: a job that is not done when its window closes waits, says until
+// when, and goes on behind the last key; closed hours are no running time for ttl_job_timeout,
+// which ends it with true numbers.
 func TestWindowPausesAJobAtItsKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -180,18 +273,23 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		m.declare("Europe/Prague", "1h", map[string]string{"TTL_WINDOW": "22:00-06:00"})
 		m.most = 2
 		m.pass()
+
 		left, cursor := f.rows("t"), f.text("SELECT cursor_key FROM "+f.schema+"_c.task")
 		if left == "10000" || left == "5000" || cursor == "" {
 			t.Fatalf("%s rows are left, the cursor is at %q: want the job in the middle", left, cursor)
 		}
+
 		f.at(utc("05-10 04:01:00")).pass()
-		if got, want := f.waits(), "waiting for window: outside TTL_WINDOW='22:00-06:00' (Europe/Prague) until 2027-05-10 20:00:00+00:00"; got != want {
+		if got, want := f.waits(),
+			"waiting for window: outside TTL_WINDOW='22:00-06:00' (Europe/Prague) until 2027-05-10 20:00:00+00:00"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+
 		f.at(utc("05-10 19:59:59")).pass()
 		if now := f.rows("t"); now != left {
 			t.Errorf("%s rows when the window closed, %s before it opens", left, now)
 		}
+
 		m = f.at(utc("05-10 20:00:00"))
 		m.most = 1
 		m.pass()
@@ -201,17 +299,21 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		if now := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); now == cursor {
 			t.Errorf("the cursor stays at %s", cursor)
 		}
+
 		f.set(setting.WindowStart, "00:00 +0000")
 		f.set(setting.JobTimeout, "2h")
 		m = f.at(utc("05-10 22:00:00"))
 		m.most = 1
 		m.pass()
+
 		if got := f.waits(); got != "running" {
 			t.Errorf("after two hours at work the job is %q", got)
 		}
+
 		gone := f.text("SELECT 10000 - " + f.rows("t"))
 		f.at(utc("05-10 22:00:00.000001")).pass()
-		ended := f.text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.schema + "_c.job_history ORDER BY job_id LIMIT 1")
+		ended := f.text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.schema +
+			"_c.job_history ORDER BY job_id LIMIT 1")
 		if want := "timed out " + gone + " ttl_job_timeout of 2h0m0s is over"; ended != want {
 			t.Errorf("the job ended as %q, want %q", ended, want)
 		}
@@ -224,19 +326,28 @@ func TestRowsGoAfterTheirInstant(t *testing.T) {
 		for _, c := range []struct{ name, zone, made, last string }{
 			{"UTC", "UTC", "2027-05-09 12:00:00", "05-10 12:00:00.999999"},
 			{"another zone", "Europe/Prague", "2027-05-09 14:00:00", "05-10 12:00:00.999999"},
-			{"a day is 24 hours when clocks go forward", "Europe/Prague", "2027-03-27 12:00:00", "03-28 11:00:00.999999"},
+			{
+				"a day is 24 hours when clocks go forward", "Europe/Prague", "2027-03-27 12:00:00",
+				"03-28 11:00:00.999999",
+			},
 			{"and not early when they go back", "Europe/Prague", "2027-10-30 12:00:00", "10-31 11:00:00.999999"},
-			{"a reading that comes twice expires under both", "Europe/Prague", "2027-10-30 02:30:00", "10-31 01:30:00.999999"},
+			{
+				"a reading that comes twice expires under both", "Europe/Prague", "2027-10-30 02:30:00",
+				"10-31 01:30:00.999999",
+			},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME NULL)", "INSERT INTO "+f.schema+".t VALUES (1, '"+c.made+"'), (2, NULL)")
+				f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME NULL)",
+					"INSERT INTO "+f.schema+".t VALUES (1, '"+c.made+"'), (2, NULL)")
 				m := f.at(utc(c.last))
 				m.declare(c.zone, "1s", nil)
+
 				if m.pass(); f.rows("t") != "2" {
 					t.Errorf("at %s the row is gone", c.last)
 				}
+
 				later := utc(c.last).Add(time.Second)
 				if f.at(later).pass(); f.rows("t") != "1" {
 					t.Errorf("at %s the row is there", later)
@@ -251,9 +362,11 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
-		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW IF OLD.id = 77 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF")
+		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema +
+			".t FOR EACH ROW IF OLD.id = 77 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF")
 		start := utc("05-10 12:00:00")
 		f.at(start).declare("UTC", "1s", nil)
+
 		for _, c := range []struct {
 			after    time.Duration
 			attempts string
@@ -272,9 +385,11 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 				t.Errorf("after %v: %s attempts, want %s", c.after, got, c.attempts)
 			}
 		}
+
 		f.exec("UPDATE " + f.schema + "_c.row_error SET attempts = 60")
 		f.at(start.Add(60 * 24 * time.Hour)).pass()
-		if days := f.text("SELECT TIMESTAMPDIFF(HOUR, last_at, next_try_at) / 24 FROM " + f.schema + "_c.row_error"); days != "7.0000" {
+		if days := f.text("SELECT TIMESTAMPDIFF(HOUR, last_at, next_try_at) / 24 FROM " + f.schema +
+			"_c.row_error"); days != "7.0000" {
 			t.Errorf("a row that was tried often is tried again after %s days, want 7", days)
 		}
 	})
@@ -286,16 +401,19 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 20)
 		m := f.at(utc("05-10 12:00:00"))
+
 		p := m.declare("UTC", "1h", nil)
 		if err := m.store.Pause(t.Context(), "test", p.ID, "", utc("05-10 13:00:00")); err != nil {
 			t.Fatal(err)
 		}
+
 		expect := func(at, jobs string) {
 			t.Helper()
 			if f.at(utc(at)).pass(); f.jobs() != jobs {
 				t.Errorf("at %s: %s jobs have started, want %s", at, f.jobs(), jobs)
 			}
 		}
+
 		expect("05-10 12:59:59.999999", "0")
 		expect("05-10 13:00:00", "1")
 		f.exec("UPDATE " + f.schema + "_c.schedule SET last_state = 'failed', last_finished_at = '2027-05-10 13:00:10'")
@@ -306,13 +424,16 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 		f.set(setting.BrakeRows, "1")
 		f.set(setting.BrakePercent, "1")
 		expect("05-17 13:06:09", "3")
+
 		if got := f.waits(); !strings.HasPrefix(got, "needs approval: ") || f.rows("t") != "10" {
-			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask", got, f.rows("t"))
+			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask", got,
+				f.rows("t"))
 		}
 	})
 }
 
-// TestRetentionByTheClock: the catalog forgets what is older than ttl_history_days, and not a moment sooner.
+// TestRetentionByTheClock: the catalog forgets what is older than ttl_history_days, and not a
+// moment sooner.
 func TestRetentionByTheClock(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -322,12 +443,15 @@ func TestRetentionByTheClock(t *testing.T) {
 		p := m.declare("UTC", "8760h", nil)
 		m.pass()
 		f.set(setting.HistoryDays, "30")
+
 		vanished := f.at(start)
 		if err := vanished.store.Disarm(t.Context(), "test", p.ID, p.Version, "for the test"); err != nil {
 			t.Fatal(err)
 		}
+
 		f.exec("DROP TABLE " + f.schema + ".t")
-		kept := "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM " + f.schema + "_c.job_history), (SELECT COUNT(*) FROM " + f.schema + "_c.policy), (SELECT COUNT(*) FROM " + f.schema + "_c.node WHERE name = 'moment'))"
+		kept := "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM " + f.schema + "_c.job_history), (SELECT COUNT(*) FROM " +
+			f.schema + "_c.policy), (SELECT COUNT(*) FROM " + f.schema + "_c.node WHERE name = 'moment'))"
 		for _, c := range []struct {
 			after time.Duration
 			kept  string // jobs, policies, nodes
@@ -345,7 +469,8 @@ func TestRetentionByTheClock(t *testing.T) {
 	})
 }
 
-// TestTooManyErrorsEndAJob: TiDB's limit is over 40 % of more than 10,000 rows; the counts stay true.
+// TestTooManyErrorsEndAJob: TiDB's limit is over 40 % of more than 10,000 rows; the counts stay
+// true.
 func TestTooManyErrorsEndAJob(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range []struct {
@@ -370,11 +495,16 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+
 				tick()
-				f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) + ", failed = " + strconv.Itoa(c.failed))
+				f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) +
+					", failed = " + strconv.Itoa(c.failed))
 				tick()
+
 				c1 := f.schema + "_c."
-				if got := f.text("SELECT COALESCE((SELECT state FROM " + c1 + "job), (SELECT CONCAT_WS(' ', state, deleted, failed) FROM " + c1 + "job_history))"); got != c.want {
+				if got := f.text("SELECT COALESCE((SELECT state FROM " + c1 +
+					"job), (SELECT CONCAT_WS(' ', state, deleted, failed) FROM " + c1 +
+					"job_history))"); got != c.want {
 					t.Errorf("got %s, want %s", got, c.want)
 				}
 			})

@@ -8,13 +8,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// budget is how fast a table wishes to be deleted from: the options of its policy. Zero means no wish.
+// budget is how fast a table wishes to be deleted from: the options of its policy. Zero means no
+// wish.
 type budget struct {
 	rate  int64 // TTL_DELETE_RATE: rows per second
 	batch int   // TTL_DELETE_BATCH_SIZE
 }
 
-// budgetOf reads what was checked when the policy was declared; an error means that another version wrote it.
+// budgetOf reads what was checked when the policy was declared; an error means that another version
+// wrote it.
 func budgetOf(p catalog.Policy) (b budget, err error) {
 	for name, value := range p.Rule.Options {
 		switch name {

@@ -10,7 +10,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TestPartitionsNotDueCostNothing: of a table with forty partitions, two of which are due, two are looked at.
+// TestPartitionsNotDueCostNothing: of a table with forty partitions, two of which are due, two are
+// looked at.
 func TestPartitionsNotDueCostNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		now, sent := utc("05-10 12:00:00"), map[int]int{}
@@ -33,13 +34,15 @@ func TestPartitionsNotDueCostNothing(t *testing.T) {
 				}
 			})
 		}
+
 		if sent[40] > sent[2] {
 			t.Errorf("%d statements plan the jobs of 40 partitions, two of which are due; of two %d", sent[40], sent[2])
 		}
 	})
 }
 
-// TestPartitionsThatAreGoneAreForgotten: what is not a partition any more is in no list, and is not late.
+// TestPartitionsThatAreGoneAreForgotten: what is not a partition any more is in no list, and is not
+// late.
 func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -48,6 +51,7 @@ func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 		m := f.at(now)
 		m.declare("UTC", "1h", nil)
 		m.pass()
+
 		places := "SELECT GROUP_CONCAT(partition_name ORDER BY partition_name) FROM " + f.schema + "_c.schedule " +
 			"WHERE partition_name <> ''"
 		if got := f.text(places); got != "p0,p1" {
@@ -62,8 +66,8 @@ func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 	})
 }
 
-// divide makes t, whose partitions but the first and the last are a day each, from the day before on; rows
-// are in the first ones, and in the last.
+// divide makes t, whose partitions but the first and the last are a day each, from the day before
+// on; rows are in the first ones, and in the last.
 func (f *fixture) divide(now time.Time, n int) {
 	f.t.Helper()
 	var parts []string
@@ -79,13 +83,15 @@ func (f *fixture) divide(now time.Time, n int) {
 			"(4, '2027-05-09 12:00:00'), (5, '2037-01-01')")
 }
 
-// starting is how many statements the engine's own session sends to start what is due, beside those for which it is opened.
+// starting is how many statements the engine's own session sends to start what is due, beside those
+// for which it is opened.
 func (m *moment) starting() (statements int) {
 	m.f.t.Helper()
 	ctx := m.f.t.Context()
 	if err := m.session.ready(ctx); err != nil {
 		m.f.t.Fatal(err)
 	}
+
 	asked := func() (n int) {
 		var name string
 		if err := m.session.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
@@ -93,6 +99,7 @@ func (m *moment) starting() (statements int) {
 		}
 		return n
 	}
+
 	before := asked()
 	if err := m.tick(ctx, make(chan struct{}, 1)); err != nil {
 		m.f.t.Fatal(err)
@@ -100,5 +107,6 @@ func (m *moment) starting() (statements int) {
 	if jobs := m.f.text("SELECT COUNT(*) FROM " + m.f.schema + "_c.job"); jobs != "2" {
 		m.f.t.Errorf("%s jobs have started, want 2", jobs)
 	}
+
 	return asked() - before
 }

@@ -12,9 +12,9 @@ import (
 
 const unlimitedRows = math.MaxInt32
 
-// rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be paid off, at the
-// limit's speed. Rows that were looked at put off looking for more; rows that went, and statements, put off the next
-// DELETE only. The limits may change at any time.
+// rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be
+// paid off, at the limit's speed. Rows that were looked at put off looking for more; rows that
+// went, and statements, put off the next DELETE only. The limits may change at any time.
 type rates struct {
 	mu         sync.Mutex
 	statements debt
@@ -94,16 +94,19 @@ func (d *debt) left(now time.Time) time.Duration {
 // Wait returns as soon as nothing is owed for rows that were looked at.
 func (r *rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
 
-// Turn takes one statement from the budget as soon as nothing is owed for rows and statements before it.
+// Turn takes one statement from the budget as soon as nothing is owed for rows and statements
+// before it.
 func (r *rates) Turn(ctx context.Context) error { return r.pause(ctx, r.take) }
 
-// pause waits as long as a limit asks for. It looks again at least every second, so that a raised limit is felt.
+// pause waits as long as a limit asks for. It looks again at least every second, so that a raised
+// limit is felt.
 func (r *rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
 	for {
 		signal, pause := left()
 		if pause <= 0 {
 			return ctx.Err()
 		}
+
 		began := time.Now()
 		timer := time.NewTimer(min(pause, time.Second))
 		select {
@@ -154,7 +157,8 @@ func (r *rates) Spend(scanned, deleted int64) {
 	r.deleted.spend(deleted, now)
 }
 
-// Rows is a second's worth of rows to look at, and a tenth of that to delete: several workers may have their turn at once.
+// Rows is a second's worth of rows to look at, and a tenth of that to delete: several workers may
+// have their turn at once.
 func (r *rates) Rows() (scanned, deleted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

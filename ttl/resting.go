@@ -9,35 +9,41 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// resting are rows that could not be deleted and whose next try has not come. A walk goes round them: trying them again
-// and again would cost a block halved to its last row in every job. nil is none.
+// resting are rows that could not be deleted and whose next try has not come. A walk goes round
+// them: trying them again and again would cost a block halved to its last row in every job. nil is
+// none.
 type resting struct {
 	keys  []plan.Key
 	known map[string]bool // the keys as text
 }
 
-// restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended something, or wants to
-// know: then nothing rests.
+// restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended
+// something, or wants to know: then nothing rests.
 func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key plan.Columns) (*resting, error) {
 	if job.Trigger == catalog.TriggerManual {
 		return nil, nil
 	}
+
 	texts, err := e.store.RestingRows(ctx, job.PolicyID, job.Partition)
 	if err != nil || len(texts) == 0 {
 		return nil, err
 	}
+
 	keys, err := decodeKeys(texts, key)
 	if err != nil {
 		return nil, err
 	}
+
 	r := &resting{keys: keys, known: make(map[string]bool, len(keys))}
 	for _, k := range keys {
 		r.known[k.Encode()] = true
 	}
+
 	return r, nil
 }
 
-// decodeKeys reads keys of error rows, leaving out those that no row can have since the primary key is another one.
+// decodeKeys reads keys of error rows, leaving out those that no row can have since the primary key
+// is another one.
 func decodeKeys(texts []string, key plan.Columns) ([]plan.Key, error) {
 	var keys []plan.Key
 	for _, text := range texts {
@@ -66,7 +72,8 @@ func (r *resting) in(ctx context.Context, t table, block plan.Range) (bool, erro
 
 func (r *resting) has(key plan.Key) bool { return r != nil && r.known[key.Encode()] }
 
-// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due any more.
+// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due
+// any more.
 func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 	old, err := t.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
 	if err != nil || len(old) == 0 {
@@ -85,19 +92,26 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 	if err := t.session.ready(ctx); err != nil {
 		return nil, err
 	}
+
 	p, err := t.store.PolicyByID(ctx, job.PolicyID)
 	if err != nil {
 		return nil, err
 	}
+
 	layout, err := plan.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return nil, err
 	}
-	table := &serverTable{session: t.session, statements: plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)}
+
+	table := &serverTable{
+		session:    t.session,
+		statements: plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral),
+	}
 	keys, err := decodeKeys(texts, table.statements.Key)
 	if err != nil {
 		return nil, err
 	}
+
 	there := map[string]bool{}
 	for some := range slices.Chunk(keys, listed) {
 		due, err := table.dueAmong(ctx, plan.Range{}, some)
@@ -108,5 +122,6 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 			there[key.Encode()] = true
 		}
 	}
+
 	return there, nil
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// rush is when many jobs are due at once: then they are started before this node takes up tasks. A start costs a fraction of what a job
-// does, and workers that go on meanwhile take from it the time of server and proxy; the work itself is the same in any order.
+// rush is when many jobs are due at once: then they are started before this node takes up tasks. A
+// start costs a fraction of what a job does, and workers that go on meanwhile take from it the time
+// of server and proxy; the work itself is the same in any order.
 type rush struct {
 	on    atomic.Bool // the crew takes up nothing
 	since time.Time   // of the ticker: when many jobs were due for the first time; zero when few are
@@ -21,8 +22,8 @@ const (
 	rushFor = 10 * time.Second
 )
 
-// begins reports whether the crew is to wait for these jobs. What somebody has asked for, which comes first among them, is not kept waiting
-// by others.
+// begins reports whether the crew is to wait for these jobs. What somebody has asked for, which
+// comes first among them, is not kept waiting by others.
 func (r *rush) begins(due []turn) bool {
 	if len(due) < manyDue {
 		r.since = time.Time{}

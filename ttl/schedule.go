@@ -27,8 +27,9 @@ type glance struct {
 	known      []catalog.Identity // of a table that was recognized; nil for one that is still to be
 }
 
-// dueNow lists the policies whose next job should start at now, the most overdue first; those a person asked for before
-// all others. The database's clock decides; intervals run from start to start.
+// dueNow lists the policies whose next job should start at now, the most overdue first; those a
+// person asked for before all others. The database's clock decides; intervals run from start to
+// start.
 func dueNow(now time.Time, all schedule, l limits) []turn {
 	var turns []turn
 	for _, s := range all {
@@ -36,6 +37,7 @@ func dueNow(now time.Time, all schedule, l limits) []turn {
 			turns = append(turns, t)
 		}
 	}
+
 	slices.SortFunc(turns, func(a, b turn) int {
 		if a.trigger != b.trigger {
 			if a.trigger == catalog.TriggerManual {
@@ -45,6 +47,7 @@ func dueNow(now time.Time, all schedule, l limits) []turn {
 		}
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.policy.ID, b.policy.ID))
 	})
+
 	return turns
 }
 

@@ -16,7 +16,10 @@ var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
 func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
 	return catalog.Policy{
 		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: noon.Add(-48 * time.Hour),
-		Rule: catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval, TimeZone: "Europe/Prague", Options: options},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
+			TimeZone: "Europe/Prague", Options: options,
+		},
 	}
 }
 
@@ -35,7 +38,10 @@ func windowOf(start, end string) limits {
 func TestDue(t *testing.T) {
 	t.Parallel()
 	open, night := windowOf("00:00 +0000", "23:59 +0000"), windowOf("22:00 +0200", "06:00 +0200")
-	requested := []catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon.Add(-time.Second), RequestedBy: "ann"}}
+	requested := []catalog.Schedule{{
+		LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon.Add(-time.Second),
+		RequestedBy: "ann",
+	}}
 	off := policyOf(1, "1h", nil)
 	off.Rule.Enabled = false
 	disarmed := policyOf(1, "1h", nil)
@@ -44,7 +50,11 @@ func TestDue(t *testing.T) {
 	stopped.Paused = catalog.Pause{Paused: true}
 	lapsed := policyOf(1, "1h", nil)
 	lapsed.Paused = catalog.Pause{Paused: true, Until: noon}
-	failed := []catalog.Schedule{{LastStartedAt: noon.Add(-7 * time.Minute), LastFinishedAt: noon.Add(-6 * time.Minute), LastState: catalog.JobFailed}}
+	failed := []catalog.Schedule{{
+		LastStartedAt: noon.Add(-7 * time.Minute), LastFinishedAt: noon.Add(-6 * time.Minute),
+		LastState: catalog.JobFailed,
+	}}
+
 	for _, c := range []struct {
 		name   string
 		policy catalog.Policy
@@ -55,7 +65,10 @@ func TestDue(t *testing.T) {
 		{"never ran", policyOf(1, "1h", nil), nil, open, true},
 		{"interval not over", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour + time.Microsecond)), open, false},
 		{"interval over, from start to start", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour)), open, true},
-		{"the last partition counts", policyOf(1, "1h", nil), append(startedAt(noon.Add(-2*time.Hour)), startedAt(noon.Add(-time.Minute))...), open, false},
+		{
+			"the last partition counts", policyOf(1, "1h", nil),
+			append(startedAt(noon.Add(-2*time.Hour)), startedAt(noon.Add(-time.Minute))...), open, false,
+		},
 		{"zero interval", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second)), open, true},
 		{"zero interval rests a second", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second / 2)), open, false},
 		{"TTL_ENABLE off", off, nil, open, false},
@@ -67,12 +80,30 @@ func TestDue(t *testing.T) {
 		{"failed, and it is not", policyOf(1, "2h", nil), failed, open, false},
 		{"outside the global window", policyOf(1, "1h", nil), nil, night, false},
 		{"asked for outside the window", policyOf(1, "1h", nil), requested, night, false},
-		{"inside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "14:00-14:30"}), nil, open, true},
-		{"outside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "12:00-13:59"}), nil, open, false},
-		{"cron before its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "1 14 * * *"}), startedAt(noon.Add(-23 * time.Hour)), open, false},
-		{"cron at its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 * * *"}), startedAt(noon.Add(-23 * time.Hour)), open, true},
-		{"cron, first time after declaration", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 1 6 *"}), nil, open, false},
-		{"an option of another version", policyOf(1, "1h", map[string]string{"TTL_CRON": "whenever"}), nil, open, false},
+		{
+			"inside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "14:00-14:30"}),
+			nil, open, true,
+		},
+		{
+			"outside TTL_WINDOW in the table's zone", policyOf(1, "1h", map[string]string{"TTL_WINDOW": "12:00-13:59"}),
+			nil, open, false,
+		},
+		{
+			"cron before its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "1 14 * * *"}),
+			startedAt(noon.Add(-23 * time.Hour)), open, false,
+		},
+		{
+			"cron at its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 * * *"}),
+			startedAt(noon.Add(-23 * time.Hour)), open, true,
+		},
+		{
+			"cron, first time after declaration", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 1 6 *"}), nil,
+			open, false,
+		},
+		{
+			"an option of another version", policyOf(1, "1h", map[string]string{"TTL_CRON": "whenever"}), nil, open,
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,12 +119,15 @@ func TestTheMostOverdueComesFirst(t *testing.T) {
 	all := schedule{
 		1: scheduledOf(policyOf(1, "1h", nil), startedAt(noon.Add(-2*time.Hour))),
 		2: scheduledOf(policyOf(2, "1h", nil), startedAt(noon.Add(-3*time.Hour))),
-		3: scheduledOf(policyOf(3, "24h", nil), []catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}}),
+		3: scheduledOf(policyOf(3, "24h", nil),
+			[]catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}}),
 	}
+
 	var order []uint64
 	for _, d := range dueNow(noon, all, limits{}) {
 		order = append(order, d.policy.ID)
 	}
+
 	if got, want := fmt.Sprint(order), "[3 2 1]"; got != want {
 		t.Errorf("got %s, want %s: what a person asked for, then by lateness", got, want)
 	}
@@ -112,6 +146,7 @@ func TestRates(t *testing.T) {
 			r.Spend(1000, int64(batch))
 			rows += int64(batch)
 		}
+
 		if rows < 5900 || rows > 6200 {
 			t.Errorf("%d rows in a minute, want about 6000", rows)
 		}
@@ -127,6 +162,7 @@ func TestRates(t *testing.T) {
 				t.Fatalf("looking for rows waited %v for DELETEs, %v", time.Since(asked), err)
 			}
 		}
+
 		if statements < 19 || statements > 22 {
 			t.Errorf("%d statements in ten seconds, want about 20", statements)
 		}
@@ -140,16 +176,19 @@ func TestRaisedLimitIsFeltSoon(t *testing.T) {
 		r.Spend(0, 3600) // an hour's worth
 		time.AfterFunc(5*time.Second, func() { r.limit(0, 0, 0) })
 		began := time.Now()
+
 		if err := r.Turn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 7*time.Second {
 			t.Errorf("waited %v after the limit was lifted at 5s", took)
 		}
+
 		r.limit(0, 1, 0)
 		r.Spend(0, 3600)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
+
 		if err := r.Turn(ctx); err == nil {
 			t.Error("Wait returned before its debt was paid")
 		}
@@ -172,12 +211,14 @@ func TestBatchSizeFollowsTime(t *testing.T) {
 			n := b.next()
 			b.took(n, c.fixed+time.Duration(n)*c.perRow)
 		}
+
 		forRows := max(target-c.fixed, target/2)
 		want := min(max(int(forRows/c.perRow), 100), 20_000)
 		if b.rows < want/2 || b.rows > want*3/2 {
 			t.Errorf("with %v and %v a row: %d rows, want about %d", c.fixed, c.perRow, b.rows, want)
 		}
 	}
+
 	b := newBatchSize(1000, 20_000, 50*time.Millisecond)
 	b.took(1000, time.Second)
 	if b.rows > 100 {
@@ -185,7 +226,8 @@ func TestBatchSizeFollowsTime(t *testing.T) {
 	}
 }
 
-// TestGangFindsWhatPays runs gangs against servers whose speed stops growing with some number of workers.
+// TestGangFindsWhatPays runs gangs against servers whose speed stops growing with some number of
+// workers.
 func TestGangFindsWhatPays(t *testing.T) {
 	for best := 1; best <= 8; best++ {
 		t.Run(fmt.Sprint(best), func(t *testing.T) {
@@ -201,6 +243,7 @@ func TestGangFindsWhatPays(t *testing.T) {
 						sum, n = sum+size, n+1
 					}
 				}
+
 				if mean := float64(sum) / float64(n); mean < float64(best)-0.5 || mean > float64(best)+1.2 {
 					t.Errorf("%.1f workers on average, want about %d", mean, best)
 				}
@@ -209,8 +252,8 @@ func TestGangFindsWhatPays(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves serves hundreds of tables, one of them without end, with four workers until each
-// has had some twenty turns.
+// TestNobodyStarves serves hundreds of tables, one of them without end, with four workers until
+// each has had some twenty turns.
 func TestNobodyStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tables, workers = 300, 4
@@ -218,9 +261,11 @@ func TestNobodyStarves(t *testing.T) {
 		for i := range jobs {
 			jobs[i] = catalog.Job{ID: uint64(i + 1), PolicyID: uint64(i + 1), State: catalog.JobRunning, Tasks: 64}
 		}
+
 		turns := newTurns()
 		turns.set(jobs, map[uint64]bool{7: true})
 		last, served, longest := map[uint64]time.Time{}, map[uint64]int{}, time.Duration(0)
+
 		began := time.Now()
 		for time.Since(began) < 25*time.Minute {
 			for range workers {
@@ -230,12 +275,14 @@ func TestNobodyStarves(t *testing.T) {
 				if at, ok := last[job]; ok {
 					since = at
 				}
+
 				longest = max(longest, time.Since(since))
 				last[job] = time.Now()
 				served[job]++
 			}
 			time.Sleep(sliceTime)
 		}
+
 		if bound := (tables/workers + 10) * sliceTime; longest > bound {
 			t.Errorf("somebody waited %v, want at most %v", longest, bound)
 		}

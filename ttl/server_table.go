@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// serverTable is the table on the server, reached by one session and deleted from through the barrier.
+// serverTable is the table on the server, reached by one session and deleted from through the
+// barrier.
 type serverTable struct {
 	policy     catalog.Policy
 	session    *session
@@ -155,6 +156,7 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 	if t.halted != nil && t.halted() != "" {
 		return 0, errHalted
 	}
+
 	t.begun = true
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
@@ -164,6 +166,7 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 		}
 		return 0, err
 	}
+
 	return t.judge(found)
 }
 
@@ -173,6 +176,7 @@ func (t *serverTable) judge(found []int64) (int64, error) {
 	if deleted > 0 {
 		t.session.visited = t.policy.ID
 	}
+
 	switch {
 	case err != nil:
 		return 0, err
@@ -190,22 +194,27 @@ func (t *serverTable) judge(found []int64) (int64, error) {
 // deleteFree goes round rows that somebody holds: it locks those of the keys that are free and
 // deletes them, in one transaction of two packets. wait_timeout ends the transaction should we
 // never send the second. It returns the keys that are held.
-func (t *serverTable) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error) {
+func (t *serverTable) deleteFree(ctx context.Context, keys []plan.Key,
+	c checkpoint,
+) (deleted int64, held []plan.Key, err error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, nil, err
 	}
 	if t.halted != nil && t.halted() != "" {
 		return 0, nil, errHalted
 	}
+
 	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), entered)
 	if err != nil {
 		return 0, nil, err
 	}
+
 	free, held, err := t.lockFree(ctx, keys)
 	if err != nil {
 		t.session.rollback(ctx)
 		return 0, nil, err
 	}
+
 	c.skipped += int64(len(held))
 	c.chosen = int64(len(keys) - len(held))
 	del, err := t.statements.Forcing().DeleteKeys(free, t.barrier.inside(t.batch))
@@ -216,11 +225,13 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []plan.Key, c checkpo
 	if t.beforePacket != nil {
 		t.beforePacket()
 	}
+
 	left, err := t.session.packet(ctx, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
 	if err != nil {
 		t.session.visited = t.policy.ID
 		return 0, nil, t.behind(err)
 	}
+
 	deleted, err = t.judge(append(entered, left...))
 	return deleted, held, err
 }
@@ -237,7 +248,8 @@ func (t *serverTable) behind(err error) error {
 	}
 }
 
-// lockFree locks those of the rows that nobody else holds, and tells which of the others are due still.
+// lockFree locks those of the rows that nobody else holds, and tells which of the others are due
+// still.
 func (t *serverTable) lockFree(ctx context.Context, keys []plan.Key) (free, held []plan.Key, err error) {
 	lock, err := t.statements.UnlockedKeys(keys)
 	if err != nil {
@@ -246,15 +258,18 @@ func (t *serverTable) lockFree(ctx context.Context, keys []plan.Key) (free, held
 	if free, err = plan.QueryKeys(ctx, t.session, lock, len(t.statements.Key)); err != nil || len(free) == len(keys) {
 		return free, nil, err
 	}
+
 	ours := make(map[string]bool, len(free))
 	for _, key := range free {
 		ours[key.Encode()] = true
 	}
+
 	others := slices.DeleteFunc(slices.Clone(keys), func(key plan.Key) bool { return ours[key.Encode()] })
 	due, err := t.statements.DueAmong(plan.Range{}, others)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	held, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
 	return free, held, err
 }

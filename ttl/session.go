@@ -18,7 +18,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// A session that does nothing for idleLimit is reopened before its next use: the server ends it after wait_timeout.
+// A session that does nothing for idleLimit is reopened before its next use: the server ends it
+// after wait_timeout.
 const (
 	idleLimit   = 3 * time.Second
 	packetLimit = 30 * time.Second
@@ -27,9 +28,9 @@ const (
 // frozenLimit lets the server roll back the open transaction of an engine that is frozen.
 const frozenLimit = "wait_timeout = 5"
 
-// sessionVariables are set on every connection of the engine, after those that all of our sessions have (catalog.SessionPins: UTC, so that
-// TIMESTAMP literals are; READ COMMITTED, so that there are no gap locks and none on rows that stay). Each stands between
-// somebody and an accident.
+// sessionVariables are set on every connection of the engine, after those that all of our sessions
+// have (catalog.SessionPins: UTC, so that TIMESTAMP literals are; READ COMMITTED, so that there are
+// no gap locks and none on rows that stay). Each stands between somebody and an accident.
 var sessionVariables = []string{
 	"SET SESSION innodb_lock_wait_timeout = 1", // never wait long for the application's rows
 	"SET SESSION lock_wait_timeout = 1",        // never queue in front of the application's DDL
@@ -37,7 +38,8 @@ var sessionVariables = []string{
 	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'", // odd dates in keys are compared, not refused
 }
 
-// flavourVariables exist on one server only, or need a right the account may lack: a refusal changes no meaning.
+// flavourVariables exist on one server only, or need a right the account may lack: a refusal
+// changes no meaning.
 var flavourVariables = []string{
 	"SET SESSION binlog_rows_query_log_events = ON",     // MySQL: the comment of the statement reaches the binlog
 	"SET SESSION binlog_annotate_row_events = ON",       // MariaDB: the same
@@ -48,13 +50,15 @@ var flavourVariables = []string{
 	"SET SESSION information_schema_stats_expiry = 0",   // MySQL: sizes as they are, not as they were yesterday
 	"SET SESSION innodb_snapshot_isolation = OFF",       // MariaDB: no error 1020 on rows that changed
 	"SET SESSION idle_transaction_timeout = 5",          // MariaDB: like wait_timeout, inside transactions
-	// MariaDB: a virtual column that drops fractions rounds up, as on MySQL: then it is not early, whatever mode people read it in.
+	// MariaDB: a virtual column that drops fractions rounds up, as on MySQL: then it is not early,
+	// whatever mode people read it in.
 	"SET SESSION sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')",
 }
 
-// restored takes back what a trigger may leave behind that fires for a row of ours: it runs in our session, and what it sets stays set. The
-// servers themselves take back modes, character sets and checks. Who reads the key of a row, who waits for it, and until when a pause
-// lasts must not depend on a trigger; which row is expired does not at all (plan.Predicate).
+// restored takes back what a trigger may leave behind that fires for a row of ours: it runs in our
+// session, and what it sets stays set. The servers themselves take back modes, character sets and
+// checks. Who reads the key of a row, who waits for it, and until when a pause lasts must not
+// depend on a trigger; which row is expired does not at all (plan.Predicate).
 const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_select_limit = 18446744073709551615," +
 	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, " + frozenLimit
 
@@ -64,25 +68,31 @@ type session struct {
 	conn *sql.Conn
 	id   uint64 // CONNECTION_ID()
 	used time.Time
-	// server is the one at the other end, by its key. A task stays on the server it was prepared on: tables have other ids and
-	// times on another.
+	// server is the one at the other end, by its key. A task stays on the server it was prepared
+	// on: tables have other ids and times on another.
 	server, only string
-	// visited is the policy from whose table rows were deleted, 0 for none. Triggers may have run, which are somebody else's programs: what
-	// they set in the session stays there, and temporary tables that they make hide others.
+	// visited is the policy from whose table rows were deleted, 0 for none. Triggers may have run,
+	// which are somebody else's programs: what they set in the session stays there, and temporary
+	// tables that they make hide others.
 	visited uint64
 	// settings is the revision of those by which the server was looked at.
 	settings uint64
-	// broken: the connection went away under a question, as when the server was so slow elsewhere that wait_timeout was over.
+	// broken: the connection went away under a question, as when the server was so slow elsewhere
+	// that wait_timeout was over.
 	broken bool
 
-	admit   func(context.Context, *sql.Conn) error              // may refuse the server at the other end
-	holds   func(context.Context, plan.Querier) (string, error) // may have reasons to wait there; nil for none
-	key     string                                              // the expression that is server; empty when nobody needs to know
-	setup   []string                                            // further statements for each connection; tests move the clock with them
-	flavour *atomic.Pointer[string]                             // those of flavourVariables that the server accepts; nil to find out each time
+	admit func(context.Context, *sql.Conn) error              // may refuse the server at the other end
+	holds func(context.Context, plan.Querier) (string, error) // may have reasons to wait there; nil for none
+	// the expression that is server; empty when nobody needs to know
+	key string
+	// further statements for each connection; tests move the clock with them
+	setup []string
+	// those of flavourVariables that the server accepts; nil to find out each time
+	flavour *atomic.Pointer[string]
 }
 
-// openDB makes the pool the engine's sessions come from. No prepared statements: every text is complete.
+// openDB makes the pool the engine's sessions come from. No prepared statements: every text is
+// complete.
 func openDB(cfg *mysql.Config) (*sql.DB, error) {
 	cfg = cfg.Clone()
 	cfg.MultiStatements = true // a batch is one packet
@@ -90,41 +100,50 @@ func openDB(cfg *mysql.Config) (*sql.DB, error) {
 	cfg.ClientFoundRows = true      // an UPDATE that changes nothing has still found its row
 	cfg.Logger = &mysql.NopLogger{} // errors are returned, and told once
 	cfg.ParseTime = false           // values travel as the server's text
-	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+",program_name:ttlproxy,ttlproxy_role:engine", ",")
+
+	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+
+		",program_name:ttlproxy,ttlproxy_role:engine", ",")
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
+
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("engine connection: %w", err)
 	}
+
 	db := sql.OpenDB(connector)
 	db.SetMaxIdleConns(0) // sessions are held, or closed; never pooled
 	return db, nil
 }
 
-// ready opens the session if it is not open, or has been idle for so long that the server may have closed it.
+// ready opens the session if it is not open, or has been idle for so long that the server may have
+// closed it.
 func (s *session) ready(ctx context.Context) error {
 	if s.conn != nil && !s.broken && time.Since(s.used) < idleLimit {
 		return nil
 	}
+
 	s.close()
 	s.broken, s.visited = false, 0
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+
 	s.conn = conn
 	if err := s.prepare(ctx); err != nil {
 		s.close()
 		return err
 	}
+
 	s.used = time.Now()
 	return nil
 }
 
 func (s *session) prepare(ctx context.Context) error {
-	if _, err := s.conn.ExecContext(ctx, strings.Join(slices.Concat(catalog.SessionPins(), sessionVariables, s.setup), ";\n")); err != nil {
+	if _, err := s.conn.ExecContext(ctx,
+		strings.Join(slices.Concat(catalog.SessionPins(), sessionVariables, s.setup), ";\n")); err != nil {
 		return fmt.Errorf("prepare session: %w", err)
 	}
 	if err := s.prepareFlavour(ctx); err != nil {
@@ -133,12 +152,15 @@ func (s *session) prepare(ctx context.Context) error {
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), "+cmp.Or(s.key, "''")).Scan(&s.id, &s.server); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), "+cmp.Or(s.key, "''")).Scan(&s.id,
+		&s.server); err != nil {
 		return err
 	}
 	if s.only != "" && s.server != s.only {
-		return &doubtError{fmt.Sprintf("connections lead to server %s now, and led to %s when the task was begun", s.server, s.only)}
+		return &doubtError{fmt.Sprintf("connections lead to server %s now, and led to %s when the task was begun",
+			s.server, s.only)}
 	}
+
 	return nil
 }
 
@@ -151,6 +173,7 @@ func (s *session) meet(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if s.holds != nil {
 		switch why, err := s.holds(ctx, s.conn); {
 		case err != nil:
@@ -159,11 +182,12 @@ func (s *session) meet(ctx context.Context) error {
 			return &doubtError{why}
 		}
 	}
+
 	return nil
 }
 
-// prepareFlavour sends what the server has accepted before as one packet. The first session, and one on another server, finds
-// out what that is.
+// prepareFlavour sends what the server has accepted before as one packet. The first session, and
+// one on another server, finds out what that is.
 func (s *session) prepareFlavour(ctx context.Context) error {
 	if s.flavour != nil {
 		if known := s.flavour.Load(); known != nil {
@@ -172,6 +196,7 @@ func (s *session) prepareFlavour(ctx context.Context) error {
 			}
 		}
 	}
+
 	accepted := []string{"DO 0"}
 	for _, statement := range flavourVariables {
 		_, err := s.conn.ExecContext(ctx, statement)
@@ -182,9 +207,11 @@ func (s *session) prepareFlavour(ctx context.Context) error {
 			accepted = append(accepted, statement)
 		}
 	}
+
 	if all := strings.Join(accepted, ";\n"); s.flavour != nil {
 		s.flavour.Store(&all)
 	}
+
 	return nil
 }
 
@@ -207,11 +234,13 @@ func (s *session) reopened(ctx context.Context, announce func() error) error {
 	return announce()
 }
 
-// packet sends statements as one packet and returns the rows each of them found. It is not interrupted by a cancelled
-// ctx: a batch is short, and knowing how it ended is worth more than the moment.
+// packet sends statements as one packet and returns the rows each of them found. It is not
+// interrupted by a cancelled ctx: a batch is short, and knowing how it ended is worth more than the
+// moment.
 func (s *session) packet(ctx context.Context, statements ...string) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packetLimit)
 	defer cancel()
+
 	var found []int64
 	err := s.conn.Raw(func(raw any) error {
 		text := strings.Join(slices.Concat(statements, s.restore()), ";\n")
@@ -219,20 +248,24 @@ func (s *session) packet(ctx context.Context, statements ...string) ([]int64, er
 		if err != nil {
 			return err
 		}
+
 		all := result.(mysql.Result).AllRowsAffected()
 		found = all[:min(len(statements), len(all))]
 		return nil
 	})
+
 	s.used = time.Now()
 	if err == nil {
 		return found, nil
 	}
+
 	// Part of the packet may have run: nothing of it may stay.
 	if lost(err) {
 		s.close()
 	} else {
 		s.rollback(ctx)
 	}
+
 	return nil, err
 }
 
@@ -243,7 +276,8 @@ func (s *session) rollback(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	if _, err := s.conn.ExecContext(ctx, strings.Join(slices.Concat([]string{"ROLLBACK"}, s.restore()), ";\n")); err != nil {
+	if _, err := s.conn.ExecContext(ctx,
+		strings.Join(slices.Concat([]string{"ROLLBACK"}, s.restore()), ";\n")); err != nil {
 		s.close()
 	}
 }

@@ -47,7 +47,8 @@ func (e *Engine) handBack(s *session) {
 	}
 }
 
-// trim closes what has been idle for some time, before the server does so with a warning in its log.
+// trim closes what has been idle for some time, before the server does so with a warning in its
+// log.
 func (e *Engine) trim(idle time.Duration) {
 	e.sessions.mu.Lock()
 	defer e.sessions.mu.Unlock()

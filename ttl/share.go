@@ -13,8 +13,9 @@ import (
 // errBound: the run has deleted all that it may delete unasked, and more is due.
 var errBound = errors.New("the run has deleted what it may without being asked")
 
-// share is a task's part of what its run may delete. The catalog refuses the batch that would exceed it, whoever sends it; what is known
-// here only keeps a walk from trying. A nil share is any number of rows.
+// share is a task's part of what its run may delete. The catalog refuses the batch that would
+// exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share is any
+// number of rows.
 type share struct {
 	store   *catalog.Store
 	task    catalog.Task
@@ -27,21 +28,24 @@ func newShare(store *catalog.Store, task catalog.Task) *share {
 	return &share{store: store, task: task, deleted: task.Counts.Deleted, allowed: task.Allowed}
 }
 
-// room is how many of so many rows may be deleted now. When they are too few the run is asked for more; when it has too few left, not again
-// before they are used up.
+// room is how many of so many rows may be deleted now. When they are too few the run is asked for
+// more; when it has too few left, not again before they are used up.
 func (s *share) room(ctx context.Context, rows int) (int, error) {
 	if s == nil || s.allowed == nil {
 		return rows, nil
 	}
+
 	left := s.left()
 	if left >= uint64(rows) || s.scarce && left > 0 {
 		return int(min(left, uint64(rows))), nil
 	}
+
 	allowed, err := s.store.Allow(ctx, s.task, uint64(rows))
 	if err != nil || allowed == nil {
 		s.allowed = allowed
 		return rows, err
 	}
+
 	s.allowed = allowed
 	left = s.left()
 	s.scarce = left < uint64(rows)
@@ -77,12 +81,14 @@ func (s *share) resume(task catalog.Task) {
 	}
 }
 
-// overBound makes a job ask again that has deleted what it may, with what is left as far as that can be told.
+// overBound makes a job ask again that has deleted what it may, with what is left as far as that
+// can be told.
 func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
 		return err
 	}
+
 	left, err := w.leftOf(ctx, job)
 	if err != nil {
 		return err
@@ -90,17 +96,21 @@ func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 	if left.DueExact && left.Expired == 0 {
 		return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFinished, "")
 	}
+
 	due := job.Counts.Deleted + uint64(max(left.Expired, 0))
 	job.EstimatedRows = &due
 	bound := uint64(0)
 	if job.Bound != nil {
 		bound = *job.Bound
 	}
-	reason := fmt.Sprintf("the run may delete %d rows unasked, this job has deleted %d, and %s; APPROVE TTL JOB FOR %s VERSION %d lets them go",
+
+	reason := fmt.Sprintf("the run may delete %d rows unasked, this job has deleted %d, and %s; APPROVE TTL JOB FOR "+
+		"%s VERSION %d lets them go",
 		bound, job.Counts.Deleted, left.Due(), job.Table, job.Version)
 	if err := w.store.Ask(ctx, w.actor(), job, reason); err != nil {
 		return err
 	}
+
 	w.log.LogAttrs(ctx, slog.LevelWarn, "job waits for approval", append(jobAttrs(job), slog.String("why", reason))...)
 	return nil
 }
@@ -114,16 +124,19 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 	if err := w.session.ready(ctx); err != nil {
 		return plan.Estimate{}, err
 	}
+
 	facts, err := plan.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return plan.Estimate{}, err
 	}
+
 	rows := facts.Rows
 	for _, p := range facts.Partitions {
 		if p.Name == job.Partition {
 			rows = p.Rows
 		}
 	}
+
 	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
 	return s.Estimate(ctx, w.session, rows)
 }

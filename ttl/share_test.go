@@ -37,75 +37,91 @@ func TestRunStopsAtItsBound(t *testing.T) {
 		f.set(setting.BrakePercent, "0") // of an estimate nobody knows on which side of 50 it is
 		p := f.declareEvery("t", "1h")
 		defer f.run(nil)()
+
 		if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR `"+f.schema+"`.`t` VERSION 1") {
 			t.Errorf("the reason is %q, want the statement to type", why)
 		}
+
 		left := 240_000
 		for _, rows := range []uint64{33_333, 20_000, 1} {
 			f.consent(p, catalog.Consent{UpTo: &rows})
 			left -= int(rows)
 			f.wait("the approved rows to go", func() bool { return f.rows("t") == strconv.Itoa(left) })
-			if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR") || !strings.Contains(why, "are due") {
+			if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR") ||
+				!strings.Contains(why, "are due") {
 				t.Errorf("the reason is %q, want rows and the statement to type", why)
 			}
 			if now := f.rows("t"); now != strconv.Itoa(left) {
 				t.Errorf("%s rows are left, want %d", now, left)
 			}
 		}
+
 		f.consent(p, catalog.Consent{UpTo: new(uint64(1_000_000))})
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "120000" })
 		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT(state, ' ', deleted)), '') FROM "+f.schema+"_c.job_history") == "finished 120000"
+			return f.text("SELECT COALESCE(MAX(CONCAT(state, ' ', deleted)), '') FROM "+f.schema+
+				"_c.job_history") == "finished 120000"
 		})
 	})
 }
 
-// TestBatchBeyondItsShareIsRefused: what a node was once allowed is of no use to it when others have been given it since.
+// TestBatchBeyondItsShareIsRefused: what a node was once allowed is of no use to it when others
+// have been given it since.
 func TestBatchBeyondItsShareIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
 		f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10")
 		table, end := f.serverTable(), plan.Key{"100"}
-		if _, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); err == nil || classify(err) != notExecuted {
+		if _, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); err == nil ||
+			classify(err) != notExecuted {
 			t.Errorf("got %v, want the batch refused", err)
 		}
 		if got := f.rows("t"); got != "100" {
 			t.Errorf("%s rows are left, want all", got)
 		}
+
 		end = plan.Key{"20"} // of which ten are due
-		if n, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); n != 10 || err != nil {
+		if n, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); n != 10 ||
+			err != nil {
 			t.Errorf("got %d, %v, want what the task may delete", n, err)
 		}
 	})
 }
 
-// TestEmptyTableApprovesNothing: a policy that was declared with its table has seen nothing. What is loaded afterwards is a surprise.
+// TestEmptyTableApprovesNothing: a policy that was declared with its table has seen nothing. What
+// is loaded afterwards is a surprise.
 func TestEmptyTableApprovesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.exec("CREATE TABLE " + f.schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
 		p := f.declare("t")
 		defer f.run(nil)()
-		f.wait("the first jobs", func() bool { return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+"_c.job_history") > 1 })
+
+		f.wait("the first jobs",
+			func() bool { return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+"_c.job_history") > 1 })
 		f.exec("INSERT INTO " + f.schema + ".t (made) VALUES ('2001-01-01')")
 		f.wait("a row to go as usual", func() bool { return f.rows("t") == "0" })
 		load := "INSERT INTO " + f.schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT 2000"
 		f.exec(load)
+
 		if why := f.needsApproval(); !strings.Contains(why, "2000 of 2000 rows (100 %) are due") {
 			t.Errorf("the reason is %q, want the rows", why)
 		}
 		if got := f.rows("t"); got != "2000" {
 			t.Errorf("%s rows are left, want all", got)
 		}
-		if events := f.number("SELECT COUNT(*) FROM " + f.schema + "_c.event WHERE kind = 'needs approval'"); events != 1 {
+		if events := f.number("SELECT COUNT(*) FROM " + f.schema +
+			"_c.event WHERE kind = 'needs approval'"); events != 1 {
 			t.Errorf("got %d events, want one", events)
 		}
+
 		f.consent(p, catalog.Consent{})
 		f.wait("the rows to go", func() bool { return f.rows("t") == "0" })
 	})
 }
 
-// TestHoldDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over it asks before it deletes.
+// TestHoldDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
+// it asks before it deletes.
 func TestHoldDoesNotPassTheBrake(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -114,7 +130,9 @@ func TestHoldDoesNotPassTheBrake(t *testing.T) {
 			"CREATE TABLE "+f.schema+".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES "+f.schema+".t (id))")
 		f.declareEvery("t", "1h")
 		defer f.run(nil)()
-		f.wait("the job to be held", func() bool { return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "paused" })
+
+		f.wait("the job to be held",
+			func() bool { return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "paused" })
 		f.exec("DROP TABLE " + f.schema + ".child")
 		f.needsApproval()
 		if got := f.rows("t"); got != "3000" {

@@ -8,8 +8,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// simulation is a cluster in virtual time: tables that fill with due rows, a leader that starts their jobs, and workers that
-// take turns. What decides is the engine's own: dueNow, turns and slices. What takes time is made up.
+// simulation is a cluster in virtual time: tables that fill with due rows, a leader that starts
+// their jobs, and workers that take turns. What decides is the engine's own: dueNow, turns and
+// slices. What takes time is made up.
 type simulation struct {
 	all     schedule
 	tables  map[uint64]*simTable
@@ -71,6 +72,7 @@ func (s *simulation) run(d time.Duration) {
 			s.tick()
 			tick = tick.Add(time.Second)
 		}
+
 		next := tick
 		for i := range s.workers {
 			if w := &s.workers[i]; !time.Now().Before(w.free) {
@@ -80,6 +82,7 @@ func (s *simulation) run(d time.Duration) {
 				next = w.free
 			}
 		}
+
 		time.Sleep(max(time.Until(next), time.Millisecond))
 	}
 }
@@ -92,11 +95,15 @@ func (s *simulation) tick() {
 		if t.job != nil || budget < 0 {
 			continue
 		}
+
 		budget -= simStart
 		s.serial++
 		now := time.Now()
 		t.due += t.inflow * now.Sub(t.lastStart).Seconds()
-		t.job = &catalog.Job{ID: s.serial, PolicyID: d.policy.ID, State: catalog.JobRunning, Tasks: min(max(int(t.due/taskRows), 1), maxTasks), CreatedAt: now}
+		t.job = &catalog.Job{
+			ID: s.serial, PolicyID: d.policy.ID, State: catalog.JobRunning,
+			Tasks: min(max(int(t.due/taskRows), 1), maxTasks), CreatedAt: now,
+		}
 		s.open[s.serial] = t
 		t.lastStart, t.waiting = now, now
 		t.runs++
@@ -105,10 +112,12 @@ func (s *simulation) tick() {
 		next.ran = startedAt(now)
 		s.all[d.policy.ID] = next
 	}
+
 	var jobs []catalog.Job
 	for _, t := range s.open {
 		jobs = append(jobs, *t.job)
 	}
+
 	s.turns.set(jobs, nil)
 }
 
@@ -119,6 +128,7 @@ func (s *simulation) work(w *simWorker) {
 		t.claimed--
 		t.waiting = time.Now()
 		w.table = nil
+
 		if t.due < 1 && t.claimed == 0 {
 			delete(s.open, t.job.ID)
 			t.job = nil
@@ -129,28 +139,36 @@ func (s *simulation) work(w *simWorker) {
 		if t == nil || t.claimed == t.job.Tasks || t.claimed > 0 && t.due < 1 {
 			continue
 		}
+
 		s.turns.serve(id)
 		if t.claimed == 0 {
 			s.slices.saw(t.job.PolicyID, t.waiting)
 		}
+
 		t.claimed++
 		w.table, w.took = t, min(t.due, sliceRows, simSpeed*sliceTime.Seconds())
 		t.due -= w.took
 		w.free = time.Now().Add(simSlice + time.Duration(w.took/simSpeed*float64(time.Second)))
+
 		return
 	}
 }
 
-// TestAThousandTables: with a table that never ends and one that never rests beside them, 998 others start in time
-// and are served in time for more than an hour, and what is left of the server goes to the big ones.
+// TestAThousandTables: with a table that never ends and one that never rests beside them, 998
+// others start in time and are served in time for more than an hour, and what is left of the server
+// goes to the big ones.
 func TestAThousandTables(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const digested = 5 * time.Minute
-		s := &simulation{all: schedule{}, tables: map[uint64]*simTable{}, open: map[uint64]*simTable{}, turns: newTurns(), workers: make([]simWorker, 4)}
+		s := &simulation{
+			all: schedule{}, tables: map[uint64]*simTable{}, open: map[uint64]*simTable{},
+			turns: newTurns(), workers: make([]simWorker, 4),
+		}
 		s.starts.from, s.slices.from = time.Now().Add(digested), time.Now().Add(digested)
 		s.add(policyOf(1, "1h", nil), 1000, 1e15)
 		s.add(policyOf(2, "0", nil), 1000, 0)
+
 		for id := uint64(3); id <= 1000; id++ {
 			switch id % 4 {
 			case 0:
@@ -163,24 +181,30 @@ func TestAThousandTables(t *testing.T) {
 				s.add(policyOf(id, "1h", nil), 0, 0) // idle
 			}
 		}
+
 		began := time.Now()
 		s.run(75 * time.Minute)
 		hours := time.Since(began).Hours()
-		// Every quarter of an hour 250 tables are due in the same minute: to start them takes 12.5 s of the leader.
+
+		// Every quarter of an hour 250 tables are due in the same minute: to start them takes 12.5
+		// s of the leader.
 		if bound := 15 * time.Second; s.starts.wait > bound {
 			t.Errorf("table %d waited %v for its job to start, want at most %v", s.starts.id, s.starts.wait, bound)
 		}
 		if bound := 5 * time.Second; s.slices.wait > bound {
 			t.Errorf("table %d waited %v for a worker, want at most %v", s.slices.id, s.slices.wait, bound)
 		}
+
 		for id, table := range s.tables {
 			want := map[uint64]float64{0: 6, 1: 3, 2: 4, 3: 1}[id%4] * (hours - 0.5)
 			if id > 2 && float64(table.runs) < want {
 				t.Errorf("table %d had %d jobs in %.2f hours, want at least %.1f", id, table.runs, hours, want)
 			}
 		}
+
 		if share := s.tables[1].deleted / (hours * 3600 * simSpeed * 4); share < 0.8 {
-			t.Errorf("the table that never ends got %.0f %% of what four workers can delete, want at least 80 %%", 100*share)
+			t.Errorf("the table that never ends got %.0f %% of what four workers can delete, want at least 80 %%",
+				100*share)
 		}
 	})
 }

@@ -4,10 +4,11 @@ import "time"
 
 // batchSize steers the rows of a block so that they cost a statement its target time.
 //
-// A statement takes a fixed time (the way there and back, a turn on a busy processor, the commit) and a time per row. Only
-// the second gets less with fewer rows: steering by the whole time would, on a busy server, end in tiny blocks that take
-// just as long. So the two are told apart by a weighted line through the last statements, whose sizes are varied a little
-// for the purpose. Rows get what the fixed time leaves of the target, but at least half of it.
+// A statement takes a fixed time (the way there and back, a turn on a busy processor, the commit)
+// and a time per row. Only the second gets less with fewer rows: steering by the whole time would,
+// on a busy server, end in tiny blocks that take just as long. So the two are told apart by a
+// weighted line through the last statements, whose sizes are varied a little for the purpose. Rows
+// get what the fixed time leaves of the target, but at least half of it.
 type batchSize struct {
 	rows, least, most int
 	target            time.Duration
@@ -66,7 +67,8 @@ type line struct {
 
 const (
 	memory = 0.85 // of a point after each further one
-	// flattest bounds the slope to a part of the average, because a few noisy points may say anything.
+	// flattest bounds the slope to a part of the average, because a few noisy points may say
+	// anything.
 	flattest = 0.05
 )
 

@@ -21,8 +21,8 @@ type prospect struct {
 	choice     plan.Choice
 }
 
-// start looks at a table and creates its jobs: one, or one per partition. Identity comes first, then holds, then the
-// brake; whatever holds the job, the job is there to say so.
+// start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
+// then holds, then the brake; whatever holds the job, the job is there to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- struct{}) error {
 	p, settings := d.policy, t.limits.Load().revision
 	if err := t.session.ready(ctx); err != nil {
@@ -31,6 +31,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if d.connection != t.session.id { // which may lead to another server
 		d.glance = glance{}
 	}
+
 	identities, err := d.known, error(nil)
 	if identities == nil {
 		identities, err = t.recognize(ctx, p)
@@ -50,6 +51,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if err != nil {
 		return err
 	}
+
 	held, err := t.holds(ctx, p, facts)
 	if errors.Is(err, errColumn) {
 		return t.store.Disarm(ctx, t.actor(), p.ID, p.Version, err.Error())
@@ -57,18 +59,22 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if err != nil {
 		return err
 	}
+
 	cutoff, err := cutoffOf(p, facts, now)
 	if err != nil {
 		return err
 	}
+
 	prospects, err := t.prospects(ctx, p, facts, cutoff)
 	if err != nil {
 		return err
 	}
+
 	runs, err := t.store.Runs(ctx, p.ID)
 	if err != nil {
 		return err
 	}
+
 	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, settings: settings, prospects: prospects}
 	all := together(prospects, facts)
 	switch ruling := braked(now, p, runs, all, *t.limits.Load()); {
@@ -77,19 +83,22 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	case ruling.Why != "":
 		r.state, r.reason, r.ruling = catalog.JobNeedsApproval, ruling.Why, ruling
 		err = t.store.Record(ctx, catalog.Event{
-			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(), Text: ruling.Why,
+			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(),
+			Text: ruling.Why,
 		})
 	default:
 		r.ruling = ruling
 		// An empty table says nothing about what will be loaded into it.
 		r.passed = !p.Approved() && !all.Tiny()
 	}
+
 	if err != nil {
 		return err
 	}
 	if err := t.create(ctx, r, identities, work); err != nil {
 		return err // refused, perhaps, because the brake was changed meanwhile
 	}
+
 	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
 
@@ -106,8 +115,8 @@ type run struct {
 	prospects []prospect
 }
 
-// left are the partitions that had jobs and have none in this run: they are gone, or nothing in them can
-// be due under the policy as it is now.
+// left are the partitions that had jobs and have none in this run: they are gone, or nothing in
+// them can be due under the policy as it is now.
 func (r *run) left() (names []string) {
 	for _, s := range r.ran {
 		among := func(x prospect) bool { return x.partition == s.Partition }
@@ -133,6 +142,7 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 	if r.passed {
 		n.PassedBy = t.actor()
 	}
+
 	for _, x := range r.prospects {
 		job := t.newJob(r, x, partitionHold(identities, x.partition, r.reason))
 		var err error
@@ -141,6 +151,7 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 		}
 		n.Jobs = append(n.Jobs, job)
 	}
+
 	jobs, err := t.store.CreateRun(ctx, n)
 	if err != nil {
 		return err
@@ -148,6 +159,7 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 
 	t.turns.add(jobs)
 	wake(work)
+
 	for i, job := range jobs {
 		t.metrics.jobStarted(job)
 		t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
@@ -157,11 +169,13 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 			}
 		}
 	}
+
 	return nil
 }
 
-// facts are those of the table that was recognized, or of a later state of it. What was read before is that if the table certainly was
-// not altered meanwhile; then workers need not ask for the layout again.
+// facts are those of the table that was recognized, or of a later state of it. What was read before
+// is that if the table certainly was not altered meanwhile; then workers need not ask for the
+// layout again.
 func (t *starter) facts(
 	ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, before *plan.Facts,
 ) (*plan.Facts, error) {
@@ -214,11 +228,14 @@ func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, erro
 }
 
 // prospects plans for the table, or for each of its partitions that may hold rows which are due.
-func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts, cutoff plan.Cutoff) ([]prospect, error) {
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts,
+	cutoff plan.Cutoff,
+) ([]prospect, error) {
 	partitions := []plan.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
 		partitions = f.Due(p.Rule.Column, cutoff)
 	}
+
 	l := t.limits.Load()
 	all := make([]prospect, 0, len(partitions))
 	for _, part := range partitions {
@@ -226,21 +243,25 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts
 		if err != nil {
 			return nil, err
 		}
+
 		e, err := s.Estimate(ctx, t.session, part.Rows)
 		if err != nil {
 			return nil, fmt.Errorf("estimate %s: %w", p.Table, err)
 		}
+
 		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
 		if err := s.Verify(ctx, t.session, x.choice.Way, e.Edge); err != nil {
 			x.choice = x.statements.Second(x.choice, err)
 		}
+
 		all = append(all, x)
 	}
+
 	return all, nil
 }
 
-// together sums the estimates of all partitions: the brake judges tables. Of those in which nothing can
-// be due their size counts.
+// together sums the estimates of all partitions: the brake judges tables. Of those in which nothing
+// can be due their size counts.
 func together(all []prospect, f *plan.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
@@ -264,15 +285,19 @@ func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
 	facts.UsualRows = r.ruling.usual
 	return catalog.NewJob{
 		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(), RunAt: r.at,
-		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
-		Trigger: r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
+		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff,
+		FloorLiteral: x.statements.Expired.Floor,
+		Trigger:      r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
 		Settings: r.settings,
 	}
 }
 
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
-	f := catalog.JobFacts{Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due, TableRows: &rows}
+	f := catalog.JobFacts{
+		Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due,
+		TableRows: &rows,
+	}
 	f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
 	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
 	f.Note = strings.Join(notes(x.estimate), "\n")
@@ -290,7 +315,8 @@ func notes(e plan.Estimate) (lines []string) {
 		lines = append(lines, rowsText(e.Null, e.Exact)+" without a date: never expire")
 	}
 	if e.Implausible > 0 {
-		lines = append(lines, rowsText(e.Implausible, e.Exact)+" with a zero date or one before ttl_date_floor: never expire")
+		lines = append(lines, rowsText(e.Implausible, e.Exact)+
+			" with a zero date or one before ttl_date_floor: never expire")
 	}
 	if e.MostNeverExpire() {
 		lines = append(lines, "most of the rows never expire: is this the column that tells their age?")
@@ -315,8 +341,8 @@ const (
 	maxTasks = 64
 )
 
-// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut evenly. Where nothing is
-// due there are none, and the job ends as it began.
+// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut
+// evenly. Where nothing is due there are none, and the job ends as it began.
 func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
 	switch {
 	case x.choice.Way == plan.Refuse, x.estimate.Nothing:
@@ -324,19 +350,24 @@ func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, e
 	case x.choice.Way != plan.WalkRange:
 		return []catalog.TaskRange{{}}, nil
 	}
-	ranges, err := x.statements.Split(ctx, t.session, x.estimate, taskCount(x.estimate.Rows, t.limits.Load().runningTasks))
+
+	ranges, err := x.statements.Split(ctx, t.session, x.estimate,
+		taskCount(x.estimate.Rows, t.limits.Load().runningTasks))
 	if err != nil {
 		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
 	}
+
 	tasks := make([]catalog.TaskRange, len(ranges))
 	for i, r := range ranges {
 		tasks[i] = catalog.TaskRange{Start: r.From.Encode(), End: r.To.Encode()}
 	}
+
 	return tasks, nil
 }
 
-// taskCount is one task per taskRows. Several are a multiple of those that run at a time, so that no worker is left without
-// one while the others still have theirs; they are not cut below half for that.
+// taskCount is one task per taskRows. Several are a multiple of those that run at a time, so that
+// no worker is left without one while the others still have theirs; they are not cut below half for
+// that.
 func taskCount(rows int64, running int) int {
 	n := int(min(rows/taskRows, maxTasks))
 	running = min(max(running, 1), 2*n)
@@ -348,7 +379,9 @@ func taskCount(rows int64, running int) int {
 
 func jobAttrs(j catalog.Job) []slog.Attr {
 	return []slog.Attr{
-		slog.Uint64("job", j.ID), slog.String("schema", j.Table.Schema), slog.String("table", j.Table.Name), slog.String("partition", j.Partition),
-		slog.String("state", string(j.State)), slog.String("reason", j.Reason), slog.String("plan", j.Plan), slog.Int("tasks", j.Tasks), slog.String("cutoff", j.CutoffLiteral),
+		slog.Uint64("job", j.ID), slog.String("schema", j.Table.Schema), slog.String("table", j.Table.Name),
+		slog.String("partition", j.Partition),
+		slog.String("state", string(j.State)), slog.String("reason", j.Reason), slog.String("plan", j.Plan),
+		slog.Int("tasks", j.Tasks), slog.String("cutoff", j.CutoffLiteral),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// A job is big when it has deleted bigRows and a bigShare of its table: then the server has something to do that it
-// does late, or never, by itself.
+// A job is big when it has deleted bigRows and a bigShare of its table: then the server has
+// something to do that it does late, or never, by itself.
 const (
 	bigRows  = 10_000
 	bigShare = 0.1
@@ -28,25 +28,31 @@ type aftermath struct {
 	history int64  // undo that is not purged; negative when it cannot be read
 }
 
-// sumUp adds what a big job leaves behind to its note, for people: the engine does nothing about it.
+// sumUp adds what a big job leaves behind to its note, for people: the engine does nothing about
+// it.
 func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
 	if !big(job) || t.summedUp[job.ID] { // it ended before, but that could not be written
 		return
 	}
+
 	a, err := t.aftermathOf(ctx, job)
 	if err == nil {
 		facts := job.JobFacts
-		facts.Note = strings.Join(slices.DeleteFunc(append([]string{facts.Note}, a.lines()...), func(s string) bool { return s == "" }), "\n")
+		facts.Note = strings.Join(slices.DeleteFunc(append([]string{facts.Note}, a.lines()...),
+			func(s string) bool { return s == "" }), "\n")
 		err = t.store.SetJobFacts(ctx, job.ID, job.Fence, facts)
 		t.summedUp[job.ID] = err == nil
 	}
+
 	if err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "job ends without a summary", slog.Uint64("job", job.ID), slog.Any("err", err))
+		t.log.LogAttrs(ctx, slog.LevelWarn, "job ends without a summary", slog.Uint64("job", job.ID),
+			slog.Any("err", err))
 	}
 }
 
 func big(job catalog.Job) bool {
-	return job.Counts.Deleted >= bigRows && job.TableRows != nil && float64(job.Counts.Deleted) >= bigShare*float64(*job.TableRows)
+	return job.Counts.Deleted >= bigRows && job.TableRows != nil &&
+		float64(job.Counts.Deleted) >= bigShare*float64(*job.TableRows)
 }
 
 func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, error) {
@@ -57,23 +63,31 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 	if err := t.session.ready(ctx); err != nil {
 		return a, err
 	}
-	size := t.session.QueryRowContext(ctx, selectTableSize, job.Table.Schema, job.Table.Name, job.Partition, job.Partition)
+
+	size := t.session.QueryRowContext(ctx, selectTableSize, job.Table.Schema, job.Table.Name, job.Partition,
+		job.Partition)
 	if err := size.Scan(&a.bytes); err != nil {
 		return a, fmt.Errorf("read the size of %s: %w", job.Table, err)
 	}
 	if err := t.session.QueryRowContext(ctx, selectHistoryLength).Scan(&a.history); err != nil {
 		a.history = -1 // needs PROCESS
 	}
+
 	return a, nil
 }
 
 func (a aftermath) lines() []string {
 	share := float64(a.deleted) / float64(a.before)
-	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s renews the optimizer's statistics", 100*share, a.table)}
+	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s renews the optimizer's "+
+		"statistics", 100*share, a.table)}
 	if a.history >= longHistory {
-		lines = append(lines, fmt.Sprintf("InnoDB's history list has %d entries: what they hold is read around until purge has worked it off", a.history))
+		lines = append(lines,
+			fmt.Sprintf("InnoDB's history list has %d entries: what they hold is read around until purge has "+
+				"worked it off", a.history))
 	}
-	return append(lines, fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would give them back to the disk", bytesText(share*float64(a.bytes)), a.table))
+	return append(lines,
+		fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would give them back to the disk",
+			bytesText(share*float64(a.bytes)), a.table))
 }
 
 func bytesText(n float64) string {

@@ -17,8 +17,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running job is chosen and about
-// to be sent: once the switch has answered no row goes any more, and what was counted is what went.
+// TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running
+// job is chosen and about to be sent: once the switch has answered no row goes any more, and what
+// was counted is what went.
 func TestSwitchesHoldAtOnce(t *testing.T) {
 	switches := map[string]func(context.Context, *fixture, catalog.Policy, string) error{
 		"ttl_job_enable": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
@@ -26,7 +27,8 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 		},
 		"TTL_ENABLE": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			p.Rule.Enabled = false
-			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+				catalog.Declaration{Table: p.Table, Rule: p.Rule})
 			return err
 		},
 		"REMOVE TTL": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
@@ -50,8 +52,10 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 		},
 		"TTL_WINDOW": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			w := f.windowElsewhere()
-			p.Rule.Options = map[string]string{"TTL_WINDOW": w[setting.WindowStart][:5] + "-" + w[setting.WindowEnd][:5]}
-			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+			p.Rule.Options = map[string]string{"TTL_WINDOW": w[setting.WindowStart][:5] + "-" +
+				w[setting.WindowEnd][:5]}
+			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+				catalog.Declaration{Table: p.Table, Rule: p.Rule})
 			return err
 		},
 		"ttl_date_floor": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
@@ -83,9 +87,11 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 						left.Store(f.rows("t"))
 					}
 				})
+
 				f.wait("the switch to be turned", func() bool { return left.Load() != nil })
 				f.wait("a while", elapsed(aWhile))
 				stop()
+
 				now := f.rows("t")
 				if now != left.Load() {
 					t.Errorf("%s rows when the switch had answered, %s later", left.Load(), now)
@@ -93,7 +99,9 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 				if now == "20000" || now == "10000" {
 					t.Errorf("%s rows are left: the switch was not turned in the middle", now)
 				}
-				counted := f.text("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task) + (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.job_history)")
+
+				counted := f.text("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema +
+					"_c.task) + (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.job_history)")
 				if gone := f.text("SELECT 20000 - " + now); counted != gone {
 					t.Errorf("%s rows are counted as deleted, %s are gone", counted, gone)
 				}
@@ -110,14 +118,16 @@ func (f *fixture) windowElsewhere() map[string]string {
 	}
 }
 
-// TestSettingsHoldAtOnce: once a setting was changed, a node that has not heard of it starts no job and gets no task, and none of
-// its batches goes. A window that was closed a moment before an approval stays closed for the job that this lets go.
+// TestSettingsHoldAtOnce: once a setting was changed, a node that has not heard of it starts no job
+// and gets no task, and none of its batches goes. A window that was closed a moment before an
+// approval stays closed for the job that this lets go.
 func TestSettingsHoldAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 5000)
 		f.set(setting.BrakePercent, "0")
 		p := f.declareEvery("t", "1h")
+
 		before, err := f.store.Settings(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -126,13 +136,16 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		if err := f.store.Set(t.Context(), "test", f.windowElsewhere()); err != nil {
 			t.Fatal(err)
 		}
+
 		n := catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}, Settings: before.Revision}
 		if _, err := f.store.CreateJob(t.Context(), n); !settled(err) {
 			t.Errorf("a job planned by the settings before: got %v, want ErrStopped", err)
 		}
+
 		n.Settings, n.State, n.Reason = before.Revision+1, catalog.JobNeedsApproval, "test"
 		n.CutoffLiteral, n.FloorLiteral = fixtureCutoff, fixtureFloor
 		due := uint64(2500)
+
 		n.Facts = catalog.JobFacts{Plan: "range", EstimatedRows: &due}
 		if _, err := f.store.CreateJob(t.Context(), n); err != nil {
 			t.Fatal(err)
@@ -140,32 +153,37 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision}); !errors.Is(err, catalog.ErrNoTask) {
+		if _, err := f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision}); !errors.Is(err,
+			catalog.ErrNoTask) {
 			t.Errorf("a task for the settings before: got %v, want ErrNoTask", err)
 		}
 
 		defer f.run(nil)()
+
 		f.wait("the job to wait for its window", func() bool {
 			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "waiting for window"
 		})
 		if left := f.rows("t"); left != "5000" {
 			t.Errorf("%s rows are left, want all", left)
 		}
-		if err := f.store.Set(t.Context(), "test", map[string]string{setting.WindowStart: setting.Unset, setting.WindowEnd: setting.Unset}); err != nil {
+		if err := f.store.Set(t.Context(), "test",
+			map[string]string{setting.WindowStart: setting.Unset, setting.WindowEnd: setting.Unset}); err != nil {
 			t.Fatal(err)
 		}
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "2500" })
 	})
 }
 
-// TestWorkersLookAtTheWindow: a window that closes between the tick that lets a job go on and the worker that takes its task is seen
-// by the worker.
+// TestWorkersLookAtTheWindow: a window that closes between the tick that lets a job go on and the
+// worker that takes its task is seen by the worker.
 func TestWorkersLookAtTheWindow(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
+
 		if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -177,6 +195,7 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 		if err := m.readLimits(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		m.workUntilCalled(t.Context())
 		if left, waits := f.rows("t"), f.waits(); left != "100" || !strings.HasPrefix(waits, "waiting for window: ") {
 			t.Errorf("got %s rows left, and the job %s; want all 100, and it to wait for its window", left, waits)
@@ -184,14 +203,16 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 	})
 }
 
-// TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a job any more.
+// TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a
+// job any more.
 func TestDisabledStartsNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		p := f.declare("t")
 		f.set(setting.JobEnable, "OFF")
-		if _, err := f.store.CreateJob(t.Context(), catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !settled(err) {
+		if _, err := f.store.CreateJob(t.Context(),
+			catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !settled(err) {
 			t.Errorf("got %v, want ErrStopped", err)
 		}
 		f.set(setting.JobEnable, "ON")
@@ -200,7 +221,8 @@ func TestDisabledStartsNothing(t *testing.T) {
 	})
 }
 
-// TestStopIsLogged: whoever touches the stop file reads in the log that it was seen, once, and that it is gone.
+// TestStopIsLogged: whoever touches the stop file reads in the log that it was seen, once, and that
+// it is gone.
 func TestStopIsLogged(t *testing.T) {
 	t.Parallel()
 	stopFile := filepath.Join(t.TempDir(), "stop")
@@ -215,10 +237,12 @@ func TestStopIsLogged(t *testing.T) {
 		e.logStop(t.Context(), before, now, why)
 		before = now
 	}
+
 	look()
 	if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	look()
 	look()
 	if before != catalog.StopFile {
@@ -227,6 +251,7 @@ func TestStopIsLogged(t *testing.T) {
 	if err := os.Remove(stopFile); err != nil {
 		t.Fatal(err)
 	}
+
 	look()
 	look()
 
@@ -243,22 +268,27 @@ func TestStopFileEndsByItself(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		f.declare("t")
+
 		stopFile := filepath.Join(t.TempDir(), "stop")
 		if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		defer f.run(func(c *Config) { c.StopFile = stopFile })()
+
 		f.wait("a while", elapsed(aWhile))
 		if left := f.rows("t"); left != "100" {
 			t.Fatalf("%s rows are left while the stop file exists", left)
 		}
+
 		nodes, err := f.store.Nodes(t.Context())
-		if err != nil || len(nodes) != 1 || nodes[0].Stop != catalog.StopFile || !strings.Contains(nodes[0].Status, stopFile) {
+		if err != nil || len(nodes) != 1 || nodes[0].Stop != catalog.StopFile ||
+			!strings.Contains(nodes[0].Status, stopFile) {
 			t.Errorf("the nodes: got %+v, %v", nodes, err)
 		}
 		if err := os.Remove(stopFile); err != nil {
 			t.Fatal(err)
 		}
+
 		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// tableRates holds the limit of each table that has one (TTL_DELETE_RATE), shared by this node's workers.
+// tableRates holds the limit of each table that has one (TTL_DELETE_RATE), shared by this node's
+// workers.
 type tableRates struct {
 	mu     sync.Mutex
 	all    map[uint64]*rates

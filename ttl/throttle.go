@@ -2,11 +2,13 @@ package ttl
 
 import "context"
 
-// Throttle says when rows may be looked for and deleted, and how many. The strictest of several wins; All combines them.
+// Throttle says when rows may be looked for and deleted, and how many. The strictest of several
+// wins; All combines them.
 type Throttle interface {
 	// Wait returns when the next rows may be looked for, or with ctx's error.
 	Wait(ctx context.Context) error
-	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of one that is sent again.
+	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
+	// one that is sent again.
 	Turn(ctx context.Context) error
 	// Spend reports rows that were examined and deleted.
 	Spend(scanned, deleted int64)

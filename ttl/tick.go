@@ -54,23 +54,26 @@ func newTicker(e *Engine) *ticker {
 	}
 }
 
-// ticks looks after jobs: the leader of the cluster starts those that are due, every node those that somebody has asked it for, leads
-// those it owns, and wakes its crew when there is work.
+// ticks looks after jobs: the leader of the cluster starts those that are due, every node those
+// that somebody has asked it for, leads those it owns, and wakes its crew when there is work.
 func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 	t := newTicker(e)
 	defer t.closeIdle(0)
 	defer e.store.Listen(t.news)()
+
 	failing := false
 	for ctx.Err() == nil {
 		err := t.tick(ctx, work)
 		if err != nil && ctx.Err() == nil && !failing {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot look after jobs", slog.Any("err", err))
 		}
+
 		failing = err != nil
 		t.closeIdle(idleLimit)
 		e.trim(idleLimit)
 		t.rest(ctx)
 	}
+
 	return nil
 }
 
@@ -82,14 +85,16 @@ func (t *ticker) closeIdle(idle time.Duration) {
 	}
 }
 
-// leastRest keeps a ticker that is woken again and again from asking without a pause; one that had to read all policies rests for
-// restShare times as long as that has taken, unless many jobs are due still.
+// leastRest keeps a ticker that is woken again and again from asking without a pause; one that had
+// to read all policies rests for restShare times as long as that has taken, unless many jobs are
+// due still.
 const (
 	leastRest = 20 * time.Millisecond
 	restShare = 3
 )
 
-// askEvery is how often the node that leads asks whether another process has recorded something, as one without an engine does.
+// askEvery is how often the node that leads asks whether another process has recorded something, as
+// one without an engine does.
 const askEvery = 200 * time.Millisecond
 
 // rest lasts until the next tick is due, or until something has happened that is worth a look.
@@ -98,11 +103,14 @@ func (t *ticker) rest(ctx context.Context) {
 	if t.rush.many() {
 		share = 0
 	}
+
 	wait(ctx, min(max(leastRest, share), t.cfg.Tick))
 	timer := time.NewTimer(t.cfg.Tick)
 	defer timer.Stop()
+
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,7 +130,8 @@ func (t *ticker) rest(ctx context.Context) {
 	}
 }
 
-// newsElsewhere reports whether something was recorded since the last tick. An error is left to the next one.
+// newsElsewhere reports whether something was recorded since the last tick. An error is left to the
+// next one.
 func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	if !t.leads || !t.others {
 		return false
@@ -137,6 +146,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	if err != nil {
 		return err
 	}
+
 	t.others = pulse.Others
 	if pulse.Event != t.event || time.Since(t.limitsAt) > limitsEvery {
 		if err := t.readLimits(ctx); err != nil {
@@ -144,6 +154,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		}
 		t.event, t.limitsAt = pulse.Event, time.Now()
 	}
+
 	if l := t.limits.Load(); l.revision != t.settings.revision {
 		clear(t.lookedAt)
 		if l.historyDays != t.settings.historyDays {
@@ -151,46 +162,55 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		}
 		t.settings, t.settingsAt = *l, time.Now()
 	}
+
 	t.metrics.measure(time.Now(), t.rates, t.limits.Load().target)
 	if err := t.lead(ctx); err != nil {
 		return err
 	}
+
 	jobs, err := t.store.Jobs(ctx)
 	if err != nil {
 		return err
 	}
+
 	v, err := t.view(ctx, pulse, jobs)
 	if err != nil {
 		return err
 	}
+
 	t.turns.set(jobs, v.late())
 	t.schedule(ctx, v, pulse.Pause, work)
 	t.heard = false
 	if t.leads {
 		t.keep(ctx)
 	}
+
 	t.sweep(ctx)
 	t.vouch(ctx)
 	t.forget(jobs)
+
 	for _, job := range jobs {
 		err := t.manage(ctx, v, job)
 		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node.Load() {
 			t.metrics.leaseLost(leaseJob)
 		}
 		if err != nil && !settled(err) {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "job is not looked after", slog.Uint64("job", job.ID), slog.Any("err", err))
+			t.log.LogAttrs(ctx, slog.LevelWarn, "job is not looked after", slog.Uint64("job", job.ID),
+				slog.Any("err", err))
 		}
 		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
 			wake(work)
 		}
 	}
+
 	return nil
 }
 
 // settled are errors that say somebody else has dealt with the thing.
 func settled(err error) bool {
 	return errors.Is(err, catalog.ErrFence) || errors.Is(err, catalog.ErrNoJob) || errors.Is(err, catalog.ErrMove) ||
-		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) || errors.Is(err, catalog.ErrStarted) ||
+		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) ||
+		errors.Is(err, catalog.ErrStarted) ||
 		errors.Is(err, catalog.ErrNoPolicy) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
@@ -207,22 +227,25 @@ func (t *ticker) lead(ctx context.Context) error {
 	if time.Since(t.leaseAt) < leaseEvery {
 		return nil
 	}
+
 	lease, err := t.store.Acquire(ctx, leaseScheduler, t.node.Load(), leaseFor)
 	held := errors.Is(err, catalog.ErrLeaseHeld)
 	if t.leads && held {
 		t.metrics.leaseLost(leaseScheduler)
 	}
+
 	t.leads = err == nil
 	t.metrics.leads(t.leads)
 	if err != nil && !held {
 		return err
 	}
+
 	t.lease, t.leaseAt = lease, time.Now()
 	return nil
 }
 
-// schedule starts what is due; a node that does not lead only what somebody has asked this process for. It watches the clock all the
-// same: no leap of it may come to light only by a job.
+// schedule starts what is due; a node that does not lead only what somebody has asked this process
+// for. It watches the clock all the same: no leap of it may come to light only by a job.
 func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause, work chan<- struct{}) {
 	if t.stopped() != "" {
 		return
@@ -239,6 +262,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 	for _, job := range v.jobs {
 		open[job.PolicyID] = true
 	}
+
 	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits.Load()), func(d turn) bool {
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
 		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
@@ -246,8 +270,9 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 	t.begin(ctx, v.now, due, work)
 }
 
-// clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The witness looks more closely, and either
-// holds everything or knows better: others may have seen that only this machine stood still.
+// clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The
+// witness looks more closely, and either holds everything or knows better: others may have seen
+// that only this machine stood still.
 func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 	leapt, why := t.clock.Look(now)
 	switch {
@@ -259,9 +284,11 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 		t.clock.Forget()
 		_, why = t.clock.Look(now)
 	}
+
 	if before := t.doubt.Swap(&why); why != "" && (before == nil || *before == "") {
 		t.log.LogAttrs(ctx, slog.LevelError, "no jobs are started", slog.String("reason", why))
 	}
+
 	return why != ""
 }
 
@@ -271,8 +298,8 @@ const checksAfter = 2
 // sweepEvery is how soon the policies of a statement whose client has vanished are looked after.
 const sweepEvery = 5 * time.Second
 
-// sweep settles what clients left behind in the middle of a DDL, done by every node: whether a connection is gone only its own
-// member of a cluster can tell.
+// sweep settles what clients left behind in the middle of a DDL, done by every node: whether a
+// connection is gone only its own member of a cluster can tell.
 func (t *ticker) sweep(ctx context.Context) {
 	if time.Since(t.sweptAt) < sweepEvery {
 		return
@@ -280,17 +307,21 @@ func (t *ticker) sweep(ctx context.Context) {
 	t.sweptAt = time.Now()
 	n, err := t.store.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled", slog.Any("err", err))
+		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled",
+			slog.Any("err", err))
 	}
 	if n > 0 {
-		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement", slog.Int("policies", n))
+		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement",
+			slog.Int("policies", n))
 	}
 }
 
-// vouchEvery is how soon a table that another member of the cluster sees for the first time is looked at here.
+// vouchEvery is how soon a table that another member of the cluster sees for the first time is
+// looked at here.
 const vouchEvery = 2 * time.Second
 
-// vouch tells other members which tables are still the ones their policies were declared on, done by every node.
+// vouch tells other members which tables are still the ones their policies were declared on, done
+// by every node.
 func (t *ticker) vouch(ctx context.Context) {
 	if time.Since(t.vouchedAt) < vouchEvery {
 		return
@@ -308,6 +339,7 @@ func (t *ticker) keep(ctx context.Context) {
 	}
 	t.keptAt = time.Now()
 	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be cleared away", slog.Any("err", err))
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be cleared away",
+			slog.Any("err", err))
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestTriggersReachNoOtherTable: whoever may create triggers on a table with a TTL has a program of his own run in a session of the engine.
-// What it leaves behind there, settings and temporary tables that hide others, reaches no table of somebody else.
+// TestTriggersReachNoOtherTable: whoever may create triggers on a table with a TTL has a program of
+// his own run in a session of the engine. What it leaves behind there, settings and temporary
+// tables that hide others, reaches no table of somebody else.
 func TestTriggersReachNoOtherTable(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -29,7 +30,8 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 			_, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 				Table: catalog.Table{Schema: f.schema, Name: table},
 				Rule: catalog.Rule{
-					Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+					Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
+					ZoneSource: catalog.ZoneFromTable,
 				},
 			})
 			if err != nil {
@@ -39,6 +41,7 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		m.workUntilCalled(t.Context()) // one worker, in one session unless it opens another
 		if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
 			t.Fatal(err)
@@ -47,18 +50,21 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 		if got := f.text("SELECT GROUP_CONCAT(id) FROM " + f.schema + ".t"); got != "2" {
 			t.Errorf("rows left: got %s, want 2, which is 18 hours old and kept for a day", got)
 		}
-		if got := f.text("SELECT CONCAT_WS(' ', state, deleted) FROM " + f.schema + "_c.job_history WHERE table_name = 't'"); got != "finished 1" {
+		if got := f.text("SELECT CONCAT_WS(' ', state, deleted) FROM " + f.schema +
+			"_c.job_history WHERE table_name = 't'"); got != "finished 1" {
 			t.Errorf("job: got %s, want finished 1", got)
 		}
 	})
 }
 
 // stray is a trigger that leaves much behind in the session that it runs in.
-const stray = "CREATE TRIGGER {t}.stray AFTER DELETE ON {t}.t FOR EACH ROW SET SESSION time_zone = '-12:00', timestamp = 2000000000," +
+const stray = "CREATE TRIGGER {t}.stray AFTER DELETE ON {t}.t FOR EACH ROW SET SESSION time_zone = '-12:00', " +
+	"timestamp = 2000000000," +
 	" sql_select_limit = 1, innodb_lock_wait_timeout = 90, lock_wait_timeout = 90, wait_timeout = 900"
 
-// TestTriggerSetsTheZone: a TIMESTAMP is expired or not whatever zone the session is in, and a trigger that fires for each row of a
-// batch can put it into one that is twelve hours behind. Half of the rows are due, and the others sixteen hours old.
+// TestTriggerSetsTheZone: a TIMESTAMP is expired or not whatever zone the session is in, and a
+// trigger that fires for each row of a batch can put it into one that is twelve hours behind. Half
+// of the rows are due, and the others sixteen hours old.
 func TestTriggerSetsTheZone(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, columns := range map[string]string{
@@ -72,16 +78,20 @@ func TestTriggerSetsTheZone(t *testing.T) {
 				f := newFixture(t, cfg, 0)
 				f.fill("numbers", 40)
 				f.exec("CREATE TABLE "+f.schema+".t ("+columns+")",
-					"INSERT INTO "+f.schema+".t SELECT id, IF(id % 2, '2020-01-01', '2027-05-09 20:00:00') FROM "+f.schema+".numbers",
-					f.in(stray))
+					"INSERT INTO "+f.schema+".t SELECT id, IF(id % 2, '2020-01-01', '2027-05-09 20:00:00') FROM "+
+						f.schema+".numbers", f.in(stray))
 				m := f.at(utc("05-10 12:00:00"))
 				m.declare("UTC", "1h", map[string]string{ddl.OptionBatchSize: "3"})
 				m.pass()
+
 				if kept := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2 = 0"); kept != 20 {
 					t.Errorf("%d rows are left of 20 that are not due", kept)
 				}
-				// Where the key has a TIMESTAMP the zone decides which rows a batch finds: some are left to the next job.
-				if due := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2"); due != 0 && name != "stamp" {
+
+				// Where the key has a TIMESTAMP the zone decides which rows a batch finds: some are
+				// left to the next job.
+				if due := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2"); due != 0 &&
+					name != "stamp" {
 					t.Errorf("%d rows are left that are due", due)
 				}
 			})
@@ -89,7 +99,8 @@ func TestTriggerSetsTheZone(t *testing.T) {
 	})
 }
 
-// TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables are as they were.
+// TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables
+// are as they were.
 func TestTriggersLeaveNothingBehind(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
@@ -98,6 +109,7 @@ func TestTriggersLeaveNothingBehind(t *testing.T) {
 		if err := table.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		before := variables(t, table.session, "SESSION")
 		expect := func(after string) {
 			t.Helper()
@@ -108,15 +120,21 @@ func TestTriggersLeaveNothingBehind(t *testing.T) {
 				}
 			}
 		}
-		if n, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"50"}}, checkpoint{cursor: plan.Key{"50"}}); n != 25 || err != nil {
+
+		if n, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"50"}},
+			checkpoint{cursor: plan.Key{"50"}}); n != 25 || err != nil {
 			t.Fatalf("got %d rows, %v; want 25", n, err)
 		}
+
 		expect("a batch")
 
-		f.exec(f.in("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE '45000'"))
-		if _, err := table.deleteRange(t.Context(), plan.Range{From: plan.Key{"50"}}, checkpoint{cursor: plan.Key{"100"}}); err == nil {
+		f.exec(f.in("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
+			"'45000'"))
+		if _, err := table.deleteRange(t.Context(), plan.Range{From: plan.Key{"50"}},
+			checkpoint{cursor: plan.Key{"100"}}); err == nil {
 			t.Fatal("the trigger did not object")
 		}
+
 		expect("one that was rolled back")
 	})
 }

@@ -24,8 +24,9 @@ type scheduled struct {
 	ran    []catalog.Schedule
 }
 
-// known keeps the schedule from tick to tick, so that tables which are not due cost nothing: one question tells that
-// nobody has changed anything. What is not told by events (a job that another node has ended) is read after readAgain.
+// known keeps the schedule from tick to tick, so that tables which are not due cost nothing: one
+// question tells that nobody has changed anything. What is not told by events (a job that another
+// node has ended) is read after readAgain.
 type known struct {
 	schedule
 	event uint64 // the last one when it was read
@@ -38,7 +39,8 @@ const readAgain = 10 * time.Second
 // forget makes the next tick read the schedule again.
 func (k *known) forget() { k.schedule = nil }
 
-// view reads what is needed. A node that neither leads nor has jobs to work on, and was not asked for any, needs no more than the jobs.
+// view reads what is needed. A node that neither leads nor has jobs to work on, and was not asked
+// for any, needs no more than the jobs.
 func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.Job) (v view, err error) {
 	v.now, v.jobs = pulse.Now, jobs
 	k := &t.known
@@ -55,6 +57,7 @@ func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.J
 		}
 		k.event, k.at, k.took = pulse.Event, time.Now(), time.Since(began)
 	}
+
 	v.schedule = k.schedule
 	return v, nil
 }
@@ -64,28 +67,34 @@ func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	runs, err := t.store.Schedules(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	ran := map[uint64][]catalog.Schedule{}
 	for _, r := range runs {
 		ran[r.PolicyID] = append(ran[r.PolicyID], r)
 	}
+
 	all := make(schedule, len(policies))
 	for _, p := range policies {
 		timing, err := catalog.TimingOf(p)
 		all[p.ID] = scheduled{p, timing, err, ran[p.ID]}
 	}
+
 	return all, nil
 }
 
-// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as jobs know.
+// late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as
+// jobs know.
 func (v view) late() map[uint64]bool {
 	late := map[uint64]bool{}
 	for _, job := range v.jobs {
 		goal := v.schedule[job.PolicyID].timing.MaxLag
-		if job.State == catalog.JobRunning && goal > 0 && !job.OldestExpiry.IsZero() && v.now.Sub(job.OldestExpiry) > goal {
+		if job.State == catalog.JobRunning && goal > 0 && !job.OldestExpiry.IsZero() &&
+			v.now.Sub(job.OldestExpiry) > goal {
 			late[job.PolicyID] = true
 		}
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// TestVirtualColumns: a TTL column that every session computes for itself holds its jobs, unless the servers' own spelling of it shows
-// that all of them compute the same. A policy of before this rule, or a table altered around the proxy, has no other guard.
+// TestVirtualColumns: a TTL column that every session computes for itself holds its jobs, unless
+// the servers' own spelling of it shows that all of them compute the same. A policy of before this
+// rule, or a table altered around the proxy, has no other guard.
 func TestVirtualColumns(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -39,60 +40,80 @@ func TestVirtualColumns(t *testing.T) {
 			{"n", "number"},
 			{"s", "VARCHAR"},
 		}
+
 		var b strings.Builder
 		for i, c := range columns {
 			fmt.Fprintf(&b, ", c%d DATETIME AS (%s) VIRTUAL", i, c.definition)
 		}
-		f.exec("CREATE TABLE " + f.schema + ".t (id INT PRIMARY KEY, dt DATETIME, da DATE, `odd``name` DATETIME, n INT, ts TIMESTAMP NULL, s VARCHAR(30)" + b.String() +
+
+		f.exec("CREATE TABLE " + f.schema +
+			".t (id INT PRIMARY KEY, dt DATETIME, da DATE, `odd``name` DATETIME, n INT, ts TIMESTAMP NULL, s " +
+			"VARCHAR(30)" + b.String() +
 			", kept DATETIME AS (MAKEDATE(n, 1)) STORED, stamp TIMESTAMP AS (dt) VIRTUAL)")
 		facts, err := plan.ReadFacts(t.Context(), f.admin, f.schema, "t")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		wait := func(column, held string) {
 			t.Helper()
-			why, err := tableHold(t.Context(), f.admin, catalog.Policy{Rule: catalog.Rule{Column: column, TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable}}, facts)
+			why, err := tableHold(t.Context(), f.admin,
+				catalog.Policy{Rule: catalog.Rule{Column: column, TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable}},
+				facts)
 			if err != nil || !strings.Contains(why, held) || held == "" && why != "" {
 				t.Errorf("%s: got %q, %v; want %q", column, why, err, held)
 			}
 		}
+
 		for i, c := range columns {
 			wait(fmt.Sprintf("c%d", i), c.held)
 		}
+
 		wait("kept", "")
 		wait("stamp", "TIMESTAMP column `stamp`")
 	})
 }
 
-// TestVirtualColumnMadeZoneDependent: a table altered around the proxy, with a job under way or not, loses no row to another zone.
+// TestVirtualColumnMadeZoneDependent: a table altered around the proxy, with a job under way or
+// not, loses no row to another zone.
 func TestVirtualColumnMadeZoneDependent(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, epoch INT, made DATETIME AS ('1970-01-01' + INTERVAL epoch SECOND) VIRTUAL)",
-			"INSERT INTO "+f.schema+".t (id, epoch) VALUES (1, UNIX_TIMESTAMP('2027-05-10 02:00:00')), (2, UNIX_TIMESTAMP('2027-05-01'))")
+		f.exec("CREATE TABLE "+f.schema+
+			".t (id INT PRIMARY KEY, epoch INT, made DATETIME AS ('1970-01-01' + INTERVAL epoch SECOND) VIRTUAL)",
+			"INSERT INTO "+f.schema+
+				".t (id, epoch) VALUES (1, UNIX_TIMESTAMP('2027-05-10 02:00:00')), (2, UNIX_TIMESTAMP('2027-05-01'))")
 		m := f.at(utc("05-10 12:00:00"))
 		p := m.declare("UTC", "1h", nil)
+
 		if m.pass(); f.rows("t") != "1" {
 			t.Fatalf("%s rows are left, want 1", f.rows("t"))
 		}
-		f.exec("ALTER TABLE "+f.schema+".t DROP COLUMN made", "ALTER TABLE "+f.schema+".t ADD COLUMN made DATETIME AS (FROM_UNIXTIME(epoch)) VIRTUAL")
+
+		f.exec("ALTER TABLE "+f.schema+".t DROP COLUMN made",
+			"ALTER TABLE "+f.schema+".t ADD COLUMN made DATETIME AS (FROM_UNIXTIME(epoch)) VIRTUAL")
 		m = f.at(utc("05-20 12:00:00"))
 		if m.pass(); f.rows("t") != "1" || f.text("SELECT state FROM "+f.schema+"_c.policy") != "disarmed" {
-			t.Errorf("%s rows are left, and the policy is %s; want 1, and it disarmed", f.rows("t"), f.text("SELECT state FROM "+f.schema+"_c.policy"))
+			t.Errorf("%s rows are left, and the policy is %s; want 1, and it disarmed", f.rows("t"),
+				f.text("SELECT state FROM "+f.schema+"_c.policy"))
 		}
 
 		// Somebody arms it without asking what the proxy asks.
-		if _, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule, Arm: true}); err != nil {
+		if _, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"},
+			catalog.Declaration{Table: p.Table, Rule: p.Rule, Arm: true}); err != nil {
 			t.Fatal(err)
 		}
+
 		f.at(utc("05-21 12:00:00")).pass()
-		if got := f.waits(); f.rows("t") != "1" || !strings.HasPrefix(got, "paused: TTL column 'made' is VIRTUAL and made of FROM_UNIXTIME()") {
+		if got := f.waits(); f.rows("t") != "1" ||
+			!strings.HasPrefix(got, "paused: TTL column 'made' is VIRTUAL and made of FROM_UNIXTIME()") {
 			t.Errorf("%s rows are left, and the job is %q; want 1 and a job that waits", f.rows("t"), got)
 		}
 	})
 }
 
-// TestFractionsAreNotEarly: a virtual column without fractions of what has some is the second after, whatever the server's mode says.
+// TestFractionsAreNotEarly: a virtual column without fractions of what has some is the second
+// after, whatever the server's mode says.
 func TestFractionsAreNotEarly(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)

@@ -23,12 +23,13 @@ func patient(c *Config) { c.Tick = time.Hour }
 func (f *fixture) ended(what string, jobs int) {
 	f.t.Helper()
 	f.wait(what, func() bool {
-		return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == jobs
+		return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+
+			"_c.job_history WHERE state = 'finished'") == jobs
 	})
 }
 
-// TestStatementsWakeTheEngine: whatever is said to the process of an engine that lets a job start, or go on, is followed at once, and not
-// with the next tick.
+// TestStatementsWakeTheEngine: whatever is said to the process of an engine that lets a job start,
+// or go on, is followed at once, and not with the next tick.
 func TestStatementsWakeTheEngine(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -40,8 +41,10 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		e, stop := f.engineOf(patient)
 		defer stop()
+
 		f.wait("the engine to run", func() bool { return e.Node() != 0 })
 
 		p := f.declareEvery("t", "8760h")
@@ -55,11 +58,13 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		f.ended("RESUME TTL", 3)
 
 		p.Rule.Enabled = false
-		off, err := f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: p.Rule})
+		off, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+			catalog.Declaration{Table: p.Table, Rule: p.Rule})
 		must(err)
 		must(f.store.RequestRun(ctx, "test", p.ID))
 		off.Rule.Enabled = true
-		_, err = f.store.Declare(ctx, catalog.Client{Account: "test"}, catalog.Declaration{Table: p.Table, Rule: off.Rule, Arm: true})
+		_, err = f.store.Declare(ctx, catalog.Client{Account: "test"},
+			catalog.Declaration{Table: p.Table, Rule: off.Rule, Arm: true})
 		must(err)
 		f.ended("TTL_ENABLE='ON'", 4)
 
@@ -71,10 +76,14 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		now, err := f.store.Clock(ctx)
 		must(err)
 		must(f.store.Set(ctx, "test", map[string]string{
-			setting.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"), setting.WindowEnd: now.Add(-2 * time.Hour).Format("15:04 +0000"),
+			setting.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"),
+			setting.WindowEnd:   now.Add(-2 * time.Hour).Format("15:04 +0000"),
 		}))
 		must(f.store.RequestRun(ctx, "test", p.ID))
-		must(f.store.Set(ctx, "test", map[string]string{setting.WindowStart: "00:00 +0000", setting.WindowEnd: "23:59 +0000"}))
+		must(f.store.Set(ctx, "test", map[string]string{
+			setting.WindowStart: "00:00 +0000",
+			setting.WindowEnd:   "23:59 +0000",
+		}))
 		f.ended("an opened window", 6)
 
 		must(f.store.Set(ctx, "test", map[string]string{setting.BrakeRows: "1", setting.BrakePercent: "1"}))
@@ -87,29 +96,35 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		must(err)
 		must(f.store.Approve(ctx, "test", p.ID, asking.Version))
 		f.ended("APPROVE TTL JOB", 7)
+
 		if left := f.rows("t"); left != "0" {
 			t.Errorf("%s rows are left, want none", left)
 		}
 	})
 }
 
-// TestOtherProcessesWakeTheLeader: what is said to a proxy that runs no engine is followed by the one that leads, and not with its next tick.
+// TestOtherProcessesWakeTheLeader: what is said to a proxy that runs no engine is followed by the
+// one that leads, and not with its next tick.
 func TestOtherProcessesWakeTheLeader(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		p := f.declareEvery("t", "8760h")
+
 		other := f.otherProcess()
 		if _, err := other.store.Join(t.Context(), catalog.Node{Name: "without an engine"}); err != nil {
 			t.Fatal(err)
 		}
+
 		_, stop := f.engineOf(patient)
 		defer stop()
+
 		f.ended("the first job", 1)
 
 		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
+
 		f.ended("the job that was asked for elsewhere", 2)
 	})
 }
@@ -130,8 +145,8 @@ func (f *fixture) otherProcess() *fixture {
 	return &other
 }
 
-// TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks its process for; the one that leads
-// does not start it again.
+// TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks
+// its process for; the one that leads does not start it again.
 func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -139,20 +154,25 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 		p := f.declareEvery("t", "8760h")
 		_, stopLeader := f.engineOf(patient)
 		defer stopLeader()
+
 		f.ended("the first job", 1)
 
 		other := f.otherProcess()
 		e, stop := other.engineOf(patient)
 		defer stop()
+
 		f.wait("the other node to run", func() bool { return e.Node() != 0 })
 
 		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
+
 		f.ended("the job that was asked for", 2)
-		if err := f.store.Record(t.Context(), catalog.Event{Kind: catalog.EventEngine, Actor: "test"}); err != nil { // wakes the one that leads
+		// wakes the one that leads
+		if err := f.store.Record(t.Context(), catalog.Event{Kind: catalog.EventEngine, Actor: "test"}); err != nil {
 			t.Fatal(err)
 		}
+
 		f.wait("a moment", elapsed(time.Second/2))
 		if jobs := f.jobs(); jobs != "2" {
 			t.Errorf("%s jobs have started, want 2", jobs)
@@ -160,12 +180,14 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 	})
 }
 
-// TestFollowersStartWhatTheyAreAskedFor: nobody else does, where the node that leads has gone a moment ago.
+// TestFollowersStartWhatTheyAreAskedFor: nobody else does, where the node that leads has gone a
+// moment ago.
 func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fill("t", 100)
 		p := f.declareEvery("t", "8760h")
+
 		gone, err := f.store.Join(t.Context(), catalog.Node{Name: "gone", Engine: true})
 		if err != nil {
 			t.Fatal(err)
@@ -173,13 +195,16 @@ func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
 		if _, err := f.store.Acquire(t.Context(), leaseScheduler, gone, time.Hour); err != nil {
 			t.Fatal(err)
 		}
+
 		e, stop := f.engineOf(patient)
 		defer stop()
+
 		f.wait("the engine to run", func() bool { return e.Node() != 0 })
 
 		if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
+
 		f.ended("the job that was asked for", 1)
 	})
 }
@@ -193,6 +218,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 			f.fill(table, 2)
 			f.declareEvery(table, "1h")
 		}
+
 		var sessions atomic.Int64
 		all := make(chan struct{})
 		m.cfg.Admit = func(ctx context.Context, _ *sql.Conn) error {
@@ -206,10 +232,12 @@ func TestJobsStartSideBySide(t *testing.T) {
 				return context.Cause(ctx)
 			}
 		}
+
 		m.session.close()
 		m.ticker = newTicker(m.Engine) // whose sessions meet at the gate
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
+
 		if err := m.tick(ctx, make(chan struct{}, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -219,8 +247,9 @@ func TestJobsStartSideBySide(t *testing.T) {
 	})
 }
 
-// TestManyJobsStartBeforeTheWork: while many jobs are started no worker takes up a task; then all of them are carried out. A table that has
-// taken the place of another is told from it although it is looked at together with others.
+// TestManyJobsStartBeforeTheWork: while many jobs are started no worker takes up a task; then all
+// of them are carried out. A table that has taken the place of another is told from it although it
+// is looked at together with others.
 func TestManyJobsStartBeforeTheWork(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -231,7 +260,9 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			f.fill(table, 2)
 			f.declareEvery(table, "1h")
 		}
-		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"), f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
+
+		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"),
+			f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
 		m.cfg.beforePacket = func() {
 			if m.rush.on.Load() {
@@ -246,12 +277,14 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			cancel()
 			<-crew
 		}()
+
 		f.wait("all jobs", func() bool {
 			if err := m.tick(ctx, work); err != nil {
 				t.Fatal(err)
 			}
 			return f.number("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == tables-1
 		})
+
 		for i := range tables {
 			want := "1"
 			if i == 1 {
@@ -261,13 +294,15 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 				t.Errorf("t%d has %s rows, want %s", i, left, want)
 			}
 		}
+
 		if n := early.Load(); n != 0 {
 			t.Errorf("%d batches went while jobs were started, want none", n)
 		}
 	})
 }
 
-// TestRushes: the crew waits when many jobs are due, not for long, and not where somebody has asked for one of them.
+// TestRushes: the crew waits when many jobs are due, not for long, and not where somebody has asked
+// for one of them.
 func TestRushes(t *testing.T) {
 	many, few := make([]turn, manyDue), make([]turn, manyDue-1)
 	asked := slices.Clone(many)
@@ -287,7 +322,8 @@ func TestRushes(t *testing.T) {
 			{"few again", few, false},
 			{"many anew", many, true},
 		} {
-			if got := r.begins(step.due); got != step.want || got != r.on.Load() || r.many() != (len(step.due) >= manyDue) {
+			if got := r.begins(step.due); got != step.want || got != r.on.Load() ||
+				r.many() != (len(step.due) >= manyDue) {
 				t.Errorf("%s: got %v, want %v", step.what, got, step.want)
 			}
 			r.ends(make(chan struct{}, 1))
@@ -296,7 +332,8 @@ func TestRushes(t *testing.T) {
 	})
 }
 
-// TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with the policy of then.
+// TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with
+// the policy of then.
 func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -309,17 +346,23 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 		if err := s.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		known, err := m.store.Familiar(t.Context(), []catalog.Policy{p})
 		if err != nil || len(known[p.ID]) != 1 {
 			t.Fatalf("got %+v, %v, want the table to be known", known, err)
 		}
-		d := turn{policy: p, trigger: catalog.TriggerSchedule, glance: glance{connection: s.session.id, known: known[p.ID]}}
+
+		d := turn{
+			policy: p, trigger: catalog.TriggerSchedule,
+			glance: glance{connection: s.session.id, known: known[p.ID]},
+		}
 
 		now := utc("05-10 12:00:00")
 		m.declare("UTC", "2h", nil)
 		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "0" {
 			t.Errorf("got %v and %s jobs, want none to start", err, f.jobs())
 		}
+
 		d.policy, _ = m.store.PolicyByID(t.Context(), p.ID)
 		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "1" {
 			t.Errorf("got %v and %s jobs, want one to start", err, f.jobs())

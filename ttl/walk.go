@@ -24,7 +24,8 @@ var (
 	errKeyless = errors.New("a row cannot be deleted, and the table has no key to go round it by")
 )
 
-// table is the user's table as a walk sees it. Its deletes go through the barrier and leave a checkpoint.
+// table is the user's table as a walk sees it. Its deletes go through the barrier and leave a
+// checkpoint.
 type table interface {
 	blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error)
 	blockRows(ctx context.Context, r plan.Range) (int, error)
@@ -41,10 +42,11 @@ type table interface {
 }
 
 const (
-	// listed is the longest list of keys in one DELETE, whatever is set: beyond it both servers prefer other plans.
+	// listed is the longest list of keys in one DELETE, whatever is set: beyond it both servers
+	// prefer other plans.
 	listed = 1000
-	// sparseShare is the due share of a block below which its rows are deleted by key: a range DELETE locks, and
-	// waits for, every row it looks at.
+	// sparseShare is the due share of a block below which its rows are deleted by key: a range
+	// DELETE locks, and waits for, every row it looks at.
 	sparseShare = 0.05
 	denseShare  = 0.2
 	// moveEvery is how often progress through rows that stay is checkpointed.
@@ -106,7 +108,8 @@ func (l lot) from(n int) lot {
 	return l
 }
 
-// lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the index on time.
+// lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the
+// index on time.
 func (w *walk) lotOf(positions []plan.Key, keyOf func(plan.Key) plan.Key, end plan.Key) lot {
 	l := lot{resting: make([]int64, 1, len(positions)+1), end: end}
 	for _, at := range positions {
@@ -127,6 +130,7 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 	if err := w.throttle.Wait(ctx); err != nil {
 		return false, err
 	}
+
 	w.took, w.began, w.idle, w.cut = 0, time.Now(), 0, false
 	switch w.way {
 	case plan.WalkIndex:
@@ -136,6 +140,7 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 	default:
 		done, err = w.stepRange(ctx)
 	}
+
 	return done && !w.cut, err
 }
 
@@ -150,8 +155,9 @@ func (w *walk) turn(ctx context.Context) error {
 // worked is how long the step has lasted, without its waits for a turn.
 func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
 
-// enough says that a step has waited so long that others should have their turn, and settings be looked at again. What is
-// left of its block, after n of all its keys, belongs to the next one, which begins at the last checkpoint and is smaller.
+// enough says that a step has waited so long that others should have their turn, and settings be
+// looked at again. What is left of its block, after n of all its keys, belongs to the next one,
+// which begins at the last checkpoint and is smaller.
 func (w *walk) enough(n, all int) bool {
 	if n == 0 || n == all || w.idle <= sliceTime {
 		return false
@@ -179,6 +185,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	done = end == nil || end.Equal(w.to)
 	if end == nil { // the last block is shorter, by how much must be asked
 		end = w.to
@@ -186,23 +193,28 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
+
 	if !done && end.Equal(w.at) {
 		return false, errStuck
 	}
+
 	block := plan.Range{From: w.at, To: end}
 	w.examined(rows)
 	rest, err := w.resting.in(ctx, w.table, block)
 	if err != nil {
 		return false, err
 	}
+
 	tight, err := w.share.tight(ctx, rows)
 	if err != nil {
 		return false, err
 	}
+
 	choosy := rest || tight || rows > w.allowed() || w.most > 0 // somebody may put more rows into the range
 	if w.sparse || choosy {
 		return done, w.deleteSparse(ctx, block, rows, choosy, done)
 	}
+
 	return done, w.deleteDense(ctx, block, rows)
 }
 
@@ -222,7 +234,8 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 	return nil
 }
 
-// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they are many and none has to be left out.
+// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they
+// are many and none has to be left out.
 func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, choosy, last bool) error {
 	began := w.worked()
 	l, err := w.due(ctx, block)
@@ -232,6 +245,7 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 	if !choosy && float64(len(l.keys)) > denseShare*float64(rows) {
 		return w.deleteDense(ctx, block, rows)
 	}
+
 	w.sparse = w.sparse || float64(len(l.keys)) < sparseShare*float64(rows)
 	if len(l.keys) == 0 {
 		w.size.took(rows, w.worked()-began)
@@ -243,6 +257,7 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 	if !w.cut {
 		w.size.took(rows, w.worked()-began)
 	}
+
 	return nil
 }
 
@@ -266,7 +281,8 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	return nil
 }
 
-// deleteListed deletes the keys of a lot in lists of bounded length, and returns what is left of it.
+// deleteListed deletes the keys of a lot in lists of bounded length, and returns what is left of
+// it.
 func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
 		size, err := w.room(ctx, min(len(l.keys), w.list()))
@@ -330,14 +346,17 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	w.examined(len(entries))
 	if len(entries) == 0 {
 		return true, nil
 	}
+
 	end := entries[len(entries)-1]
 	if end.Equal(w.at) {
 		return false, errStuck
 	}
+
 	done = len(entries) < rows
 	if err := w.deleteEntries(ctx, entries); err != nil {
 		return false, err
@@ -345,6 +364,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	if !w.cut {
 		w.size.took(len(entries), w.worked())
 	}
+
 	return done, nil
 }
 
@@ -358,6 +378,7 @@ func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
 			}
 			continue
 		}
+
 		rest, err := w.deleteListed(ctx, l)
 		if c := classify(err); err != nil && (c == locked || c == poison) {
 			err = w.carefully(ctx, rest)
@@ -378,6 +399,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	if err := w.turn(ctx); err != nil {
 		return false, err
 	}
+
 	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
 	if err != nil && classify(err) == poison {
 		return false, fmt.Errorf("%w: %w", errKeyless, err)
@@ -385,12 +407,14 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	w.size.took(rows, w.worked())
 	w.arrived(nil, deleted)
 	return deleted < int64(rows), nil
 }
 
-// rows is the size of the next block: what fits the target time, and a second of the throttle's budget.
+// rows is the size of the next block: what fits the target time, and a second of the throttle's
+// budget.
 func (w *walk) rows() int {
 	budget, _ := w.throttle.Rows()
 	return max(min(w.size.next(), budget), 1)
@@ -408,7 +432,9 @@ func (w *walk) arrived(at plan.Key, deleted int64) {
 }
 
 // newWalk begins at the cursor of a task.
-func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle, poison func(context.Context, plan.Key, error) error) *walk {
+func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle,
+	poison func(context.Context, plan.Key, error) error,
+) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
 		round: listed, pageRows: listed, listRows: listed, moved: time.Now(),

@@ -17,7 +17,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// memTable is a table in memory whose rows are due, locked or poison, and whose statements take time and fail now and then.
+// memTable is a table in memory whose rows are due, locked or poison, and whose statements take
+// time and fail now and then.
 type memTable struct {
 	t      *testing.T
 	rnd    *rand.Rand
@@ -38,7 +39,10 @@ type memTable struct {
 
 func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
 	t.Helper()
-	m := &memTable{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{}, poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind}
+	m := &memTable{
+		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{},
+		poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind,
+	}
 	share := m.rnd.Float64()
 	for key := range rows {
 		key = key*3 + m.rnd.IntN(3)
@@ -143,12 +147,14 @@ func (m *memTable) deleteFree(_ context.Context, keys []plan.Key, c checkpoint) 
 	if slices.ContainsFunc(in, func(k int) bool { return m.behind[k] }) {
 		return 0, nil, fmt.Errorf("%w: %w", m.tells, &mysql.MySQLError{Number: 1205})
 	}
+
 	c.skipped += int64(len(held))
 	c.chosen = int64(len(in))
 	deleted, err := m.remove(in, c)
 	if err != nil {
 		return 0, nil, err
 	}
+
 	return deleted, held, nil
 }
 
@@ -178,11 +184,13 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 	if m.rnd.IntN(20) == 0 {
 		return 0, &mysql.MySQLError{Number: 1213}
 	}
+
 	for _, k := range in {
 		if m.due[k] && m.poison[k] {
 			return 0, &mysql.MySQLError{Number: 1644, Message: "not this one"}
 		}
 	}
+
 	n := int64(0)
 	for _, k := range in {
 		if m.due[k] {
@@ -191,13 +199,16 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 			n++
 		}
 	}
+
 	m.advance(c)
 	m.deleted += n
 	m.largest = max(m.largest, n)
 	m.skipped += c.skipped - c.again
+
 	if c.chosen > 0 {
 		m.refreshed += c.chosen - n
 	}
+
 	return n, nil
 }
 
@@ -220,7 +231,8 @@ func (m *memTable) advance(c checkpoint) {
 	m.cursor = at
 }
 
-// TestWalkDeletesWhatIsDueAndNothingElse walks random tables with locked and poison rows and failing statements.
+// TestWalkDeletesWhatIsDueAndNothingElse walks random tables with locked and poison rows and
+// failing statements.
 func TestWalkDeletesWhatIsDueAndNothingElse(t *testing.T) {
 	for seed := range uint64(40) {
 		for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex} {
@@ -248,6 +260,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 			rests.known[keyOf(k).Encode()] = true
 		}
 	}
+
 	reported := map[string]bool{}
 	poisoned := func(_ context.Context, key plan.Key, _ error) error {
 		reported[key.Encode()] = true
@@ -256,6 +269,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 		}
 		return nil
 	}
+
 	size := newBatchSize(100, 500, 50*time.Millisecond)
 	w := newWalk(m, way, plan.Range{}, size, newRates(func(string, time.Duration) {}), poisoned)
 	w.pageRows, w.listRows, w.resting = 300, 70, rests
@@ -271,9 +285,11 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 		if tries++; classify(err) != notExecuted || tries > 50 {
 			t.Fatalf("step: %v after %d tries", err, tries)
 		}
+
 		size.failed()
 		w.resume(cursorOf(m), 0) // as the engine does: from the last checkpoint
 	}
+
 	if got := int(m.deleted + m.skipped + m.failed); got != due {
 		t.Errorf("deleted %d + skipped %d + failed %d rows = %d, want %d", m.deleted, m.skipped, m.failed, got, due)
 	}
@@ -286,6 +302,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	if len(reported) != int(m.failed) {
 		t.Errorf("%d rows are reported, %d failed", len(reported), m.failed)
 	}
+
 	// Blocks that were taken again were examined again.
 	if n := int(m.scanned); way == plan.WalkRange && (n < rows || n > 2*rows) {
 		t.Errorf("%d rows count as examined, want at least %d", n, rows)
@@ -295,8 +312,8 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	}
 }
 
-// TestLimitsHoldOnEveryWay: whatever the plan, and whatever is locked, poison or fails, each DELETE is within its bound of rows
-// and waits for its turn, also when it is sent again.
+// TestLimitsHoldOnEveryWay: whatever the plan, and whatever is locked, poison or fails, each DELETE
+// is within its bound of rows and waits for its turn, also when it is sent again.
 func TestLimitsHoldOnEveryWay(t *testing.T) {
 	untouched := limits{deleteBatch: 100, scanBatch: 500, target: time.Second}
 	set := untouched
@@ -326,12 +343,14 @@ func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64)
 	if way == plan.DeleteSome {
 		clear(m.poison)
 	}
+
 	due := 0
 	for _, is := range m.due {
 		if is {
 			due++
 		}
 	}
+
 	r := newRates(func(string, time.Duration) {})
 	r.limit(5, 0, 0)
 	w := newWalk(m, way, plan.Range{}, newBatchSize(500, 500, time.Second), r,
@@ -356,6 +375,7 @@ func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64)
 	if m.largest > most {
 		t.Errorf("one DELETE has deleted %d rows, want at most %d", m.largest, most)
 	}
+
 	for i := 5; i < len(m.sent); i++ {
 		if took := m.sent[i].Sub(m.sent[i-5]); took < time.Second {
 			t.Fatalf("six DELETEs within %v, want five a second", took)
@@ -377,16 +397,21 @@ func TestHeldRowsAreTriedAgain(t *testing.T) {
 						due++
 					}
 				}
-				w := newWalk(m, way, plan.Range{}, newBatchSize(200, 200, time.Hour), newRates(func(string, time.Duration) {}), nil)
+
+				w := newWalk(m, way, plan.Range{}, newBatchSize(200, 200, time.Hour),
+					newRates(func(string, time.Duration) {}), nil)
 				m.toEnd(w)
 				if held := int(m.skipped); held != (due+2)/3 || len(w.parked) != held || int(m.deleted) != due-held {
-					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted, due)
+					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted,
+						due)
 				}
+
 				began := time.Now()
 				m.freed = began.Add(150 * time.Millisecond) // the first two looks come too early
 				w.revisit(t.Context(), revisits)
 				if int(m.deleted) != due || m.skipped != 0 || m.refreshed != 0 || len(w.parked) != 0 {
-					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed", m.deleted, due, m.skipped, m.refreshed)
+					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed", m.deleted, due,
+						m.skipped, m.refreshed)
 				}
 				if took := time.Since(began); took > time.Second {
 					t.Errorf("that took %v", took)
@@ -412,6 +437,7 @@ func TestWhatIsBehindARow(t *testing.T) {
 				clear(m.locked)
 				m.tells = c.tells
 				due, culprits := 0, 0
+
 				for i, k := range m.keys {
 					if m.due[k] {
 						due++
@@ -420,22 +446,30 @@ func TestWhatIsBehindARow(t *testing.T) {
 						culprits++
 					}
 				}
-				w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), nil)
+
+				w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
+					newRates(func(string, time.Duration) {}), nil)
 				m.toEnd(w)
 				left := int(m.skipped)
 				if left < culprits || left > culprits*c.most || int(m.deleted)+left != due {
-					t.Errorf("%d rows are left for %d culprits, %d deleted, %d were due", left, culprits, m.deleted, due)
+					t.Errorf("%d rows are left for %d culprits, %d deleted, %d were due", left, culprits, m.deleted,
+						due)
 				}
+
 				for _, k := range m.keys {
 					m.due[k], m.behind[k] = true, true
 				}
-				w = newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), nil)
+
+				w = newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
+					newRates(func(string, time.Duration) {}), nil)
 				m.cursor, m.skipped = 0, 0
 				var done bool
+
 				var err error
 				for !done && err == nil {
 					done, err = w.step(t.Context())
 				}
+
 				if !errors.Is(err, errBehind) || int(m.skipped) > behindLimit*c.most {
 					t.Errorf("got %v and %d rows left where none can go, want to hear of it", err, m.skipped)
 				}
@@ -469,12 +503,14 @@ func TestSlowDeletesLetTheScanGoOn(t *testing.T) {
 		w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(100, 100, time.Second), r, nil)
 
 		began := time.Now()
+
 		for done := false; !done; {
 			var err error
 			if done, err = w.step(t.Context()); err != nil && classify(err) != notExecuted {
 				t.Fatal(err)
 			}
 		}
+
 		if took := time.Since(began); took > 0 || len(m.sent) > 0 {
 			t.Errorf("looking at 3000 rows took %v and %d DELETEs", took, len(m.sent))
 		}
@@ -489,6 +525,7 @@ func TestRestingRowsCostLittle(t *testing.T) {
 			rests := &resting{known: map[string]bool{}}
 			clear(m.locked)
 			clear(m.poison)
+
 			for i, k := range m.keys {
 				if m.due[k] = true; i%500 == 7 {
 					m.poison[k] = true
@@ -496,16 +533,20 @@ func TestRestingRowsCostLittle(t *testing.T) {
 					rests.known[keyOf(k).Encode()] = true
 				}
 			}
-			w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour), newRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
+
+			w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
+				newRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
 			if rest {
 				w.resting = rests
 			}
+
 			for done := false; !done; {
 				var err error
 				if done, err = w.step(t.Context()); err != nil {
 					w.resume(cursorOf(m), 0)
 				}
 			}
+
 			return m.statements
 		}
 		if tried, rested := statements(false), statements(true); rested > tried/4 {
@@ -525,13 +566,15 @@ func TestWalkWithoutKeyDeletesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemTable(t, 7, 1000)
 		clear(m.poison)
-		w := newWalk(m, plan.DeleteSome, plan.Range{}, newBatchSize(100, 200, time.Second), newRates(func(string, time.Duration) {}), nil)
+		w := newWalk(m, plan.DeleteSome, plan.Range{}, newBatchSize(100, 200, time.Second),
+			newRates(func(string, time.Duration) {}), nil)
 		for done := false; !done; {
 			var err error
 			if done, err = w.step(t.Context()); err != nil && classify(err) != notExecuted {
 				t.Fatal(err)
 			}
 		}
+
 		for k, due := range m.due {
 			if due {
 				t.Fatalf("row %d is left", k)

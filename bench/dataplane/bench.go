@@ -27,11 +27,13 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+
 	direct, end, err := b.findServer(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
+
 	targets := []*target{direct}
 	h, err := startHAProxy(ctx, dir, direct.address)
 	switch {
@@ -43,22 +45,28 @@ func (b *bench) run(ctx context.Context) error {
 	default:
 		return err
 	}
+
 	p, err := startTTLProxy(ctx, b.binary, direct.address)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
+
 	targets = append(targets, p)
 	if err := b.throughput(ctx, targets); err != nil {
 		return err
 	}
+
 	return b.memory(ctx, targets)
 }
 
 // throughput prints a table with a line for each workload, number of connections and target.
 func (b *bench) throughput(ctx context.Context, targets []*target) error {
-	fmt.Fprintf(b.out, "%d rounds of %v each, interleaved; medians. Latency as the client sees it. CPU of the target's own process.\n\n", b.rounds, b.turn)
-	fmt.Fprintf(b.out, "%-13s %5s  %-9s %9s %9s %9s %14s %12s\n", "workload", "conn", "target", "queries/s", "p50 µs", "p95 µs", "CPU µs/query", "× HAProxy")
+	fmt.Fprintf(b.out,
+		"%d rounds of %v each, interleaved; medians. Latency as the client sees it. CPU of the target's own "+
+			"process.\n\n", b.rounds, b.turn)
+	fmt.Fprintf(b.out, "%-13s %5s  %-9s %9s %9s %9s %14s %12s\n", "workload", "conn", "target", "queries/s", "p50 µs",
+		"p95 µs", "CPU µs/query", "× HAProxy")
 	var pooled []float64
 	for _, w := range workloads {
 		for _, connections := range []int{1, 8, 64} {
@@ -66,6 +74,7 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 			if err != nil {
 				return err
 			}
+
 			for i, t := range targets {
 				r := results[i]
 				ratio := ""
@@ -75,6 +84,7 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 						pooled = append(pooled, over...)
 					}
 				}
+
 				fmt.Fprintf(b.out, "%-13s %5d  %-9s %9.0f %9.0f %9.0f %14.1f %12s\n", w.name, connections, t.name,
 					median(each(r, func(r result) float64 { return float64(r.queries) / r.took.Seconds() })),
 					median(each(r, func(r result) float64 { return micros(r.p50) })),
@@ -83,9 +93,13 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 			}
 		}
 	}
+
 	if len(pooled) > 0 {
-		fmt.Fprintf(b.out, "\nCPU per query, ttlproxy to HAProxy in the same round: median %.2f of %d pairs (the bar is 1.40)\n", median(pooled), len(pooled))
+		fmt.Fprintf(b.out,
+			"\nCPU per query, ttlproxy to HAProxy in the same round: median %.2f of %d pairs (the bar is 1.40)\n",
+			median(pooled), len(pooled))
 	}
+
 	return nil
 }
 
@@ -106,11 +120,13 @@ func (b *bench) rounded(ctx context.Context, targets []*target, w workload, conn
 
 // memory prints what idle sessions cost.
 func (b *bench) memory(ctx context.Context, targets []*target) error {
-	fmt.Fprintf(b.out, "\n%d idle sessions, each used once for a result of 20 kB: growth of resident memory per session\n\n", b.idle)
+	fmt.Fprintf(b.out,
+		"\n%d idle sessions, each used once for a result of 20 kB: growth of resident memory per session\n\n", b.idle)
 	for _, t := range targets {
 		if t.name == "direct" {
 			continue
 		}
+
 		before := t.memory()
 		var clients []*client
 		for range b.idle {
@@ -118,17 +134,20 @@ func (b *bench) memory(ctx context.Context, targets []*target) error {
 			if err != nil {
 				return fmt.Errorf("%s, session %d: %w", t.name, len(clients), err)
 			}
+
 			clients = append(clients, c)
 			if err := c.query(workloads[1].next()); err != nil {
 				return err
 			}
 		}
+
 		<-time.After(time.Second)
 		fmt.Fprintf(b.out, "%-9s %6.1f kB\n", t.name, float64(t.memory()-before)/1024/float64(b.idle))
 		for _, c := range clients {
 			c.conn.Close()
 		}
 	}
+
 	return nil
 }
 

@@ -63,28 +63,34 @@ func (c *client) logIn() error {
 	if err != nil {
 		return err
 	}
+
 	var g wire.Greeting
 	if err := g.Decode(payload); err != nil {
 		return err
 	}
+
 	c.tracker.Capabilities = wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | wire.MultiResults
 	r := make([]byte, 32)
 	for i := range 4 {
 		r[i] = byte(c.tracker.Capabilities >> (8 * i))
 	}
+
 	r[0] |= 1 // as a MySQL client: no extensions of MariaDB
 	r[8] = 45
 	r = append(append(r, user...), 0, 0)
 	r = append(append(r, g.AuthPlugin...), 0)
+
 	b, _ := wire.AppendPacket(nil, 1, r)
 	if _, err := c.conn.Write(b); err != nil {
 		return err
 	}
+
 	for {
 		payload, seq, err := wire.ReadPacket(c.conn, nil, wire.MaxPayload)
 		if err != nil {
 			return err
 		}
+
 		switch payload[0] {
 		case wire.AuthOK:
 			return nil
@@ -110,11 +116,13 @@ func (c *client) query(text string) error {
 	if _, err := c.conn.Write(b); err != nil {
 		return err
 	}
+
 	for {
 		n, err := c.conn.Read(c.buf)
 		if err != nil {
 			return err
 		}
+
 		for rest := c.buf[:n]; len(rest) > 0; {
 			n, r, ended := c.tracker.Scan(rest)
 			if rest = rest[n:]; ended {
@@ -147,10 +155,12 @@ func run(ctx context.Context, t *target, w workload, connections int, d time.Dur
 		defer c.conn.Close()
 		clients[i] = c
 	}
+
 	latencies := make([][]time.Duration, connections)
 	errs := make([]error, connections)
 	before, start := t.cpu(), time.Now()
 	var wg sync.WaitGroup
+
 	for i, c := range clients {
 		wg.Go(func() {
 			for time.Since(start) < d && errs[i] == nil {
@@ -160,6 +170,7 @@ func run(ctx context.Context, t *target, w workload, connections int, d time.Dur
 			}
 		})
 	}
+
 	wg.Wait()
 	r := result{took: time.Since(start), cpu: t.cpu() - before}
 	for _, err := range errs {
@@ -167,9 +178,11 @@ func run(ctx context.Context, t *target, w workload, connections int, d time.Dur
 			return r, err
 		}
 	}
+
 	all := slices.Concat(latencies...)
 	slices.Sort(all)
 	r.queries = len(all)
 	r.p50, r.p95 = all[len(all)/2], all[len(all)*95/100]
+
 	return r, nil
 }

@@ -13,7 +13,8 @@ import (
 func main() {
 	var b bench
 	flag.StringVar(&b.binary, "ttlproxy", "bin/ttlproxy", "the proxy to measure")
-	flag.StringVar(&b.server, "server", "", "HOST:PORT of a server that root may log in to without a password; without it one is started")
+	flag.StringVar(&b.server, "server", "",
+		"HOST:PORT of a server that root may log in to without a password; without it one is started")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often each target has its turn")
 	flag.DurationVar(&b.turn, "turn", 2*time.Second, "how long a turn is")
 	flag.IntVar(&b.idle, "idle", 1000, "how many idle sessions to measure memory with")
@@ -22,6 +23,7 @@ func main() {
 	b.out = os.Stdout
 	err := b.run(ctx)
 	stop()
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -38,6 +40,7 @@ func prepare(query func(string) error) error {
 		}
 		fmt.Fprintf(&values, "('%s')", pad)
 	}
+
 	insert := "INSERT INTO " + schema + ".t (pad) VALUES " + values.String()
 	statements := []string{
 		"CREATE DATABASE IF NOT EXISTS " + schema,
@@ -48,13 +51,16 @@ func prepare(query func(string) error) error {
 		"DROP TABLE IF EXISTS " + schema + ".t",
 		"CREATE TABLE " + schema + ".t (id INT AUTO_INCREMENT PRIMARY KEY, pad VARCHAR(250)) ENGINE=InnoDB",
 	}
+
 	for range rows / 1000 {
 		statements = append(statements, insert)
 	}
+
 	for _, s := range statements {
 		if err := query(s); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -13,26 +13,34 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// findServer takes the server that was named, or starts one, and fills it. It returns how to end it.
+// findServer takes the server that was named, or starts one, and fills it. It returns how to end
+// it.
 func (b *bench) findServer(ctx context.Context) (*target, func(), error) {
 	direct := &target{name: "direct", address: b.server}
 	end := func() {}
 	config := mysql.NewConfig()
 	config.User, config.Net, config.Addr = "root", "tcp", b.server
+
 	if b.server == "" {
-		s, err := sandbox.Start(ctx, sandbox.Config{Args: []string{"--innodb-buffer-pool-size=512M", "--max-connections=3000"}})
+		s, err := sandbox.Start(ctx, sandbox.Config{Args: []string{
+			"--innodb-buffer-pool-size=512M",
+			"--max-connections=3000",
+		}})
 		if err != nil {
 			return nil, nil, err
 		}
 		end = func() { s.Close() }
 		config, direct.address, direct.pid = s.Config(""), s.Addr(), readPID(filepath.Join(s.Dir(), "server.pid"))
 	}
+
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, end, err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	err = prepare(func(q string) error {
 		_, err := db.ExecContext(ctx, q)
 		return err

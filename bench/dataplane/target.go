@@ -23,7 +23,8 @@ type target struct {
 // startTTLProxy starts the proxy that was built in front of a server.
 func startTTLProxy(ctx context.Context, binary, server string) (*target, error) {
 	address := freeAddress()
-	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address, "--backend", server, "--engine-user", service, "--engine=off", "--log-level=error")
+	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address, "--backend", server, "--engine-user", service,
+		"--engine=off", "--log-level=error")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
 	return start(ctx, "ttlproxy", address, cmd)
 }
@@ -36,6 +37,7 @@ func startHAProxy(ctx context.Context, dir, server string) (*target, error) {
 			return nil, err
 		}
 	}
+
 	address := freeAddress()
 	config := filepath.Join(dir, "haproxy.cfg")
 	text := fmt.Sprintf(`global
@@ -53,6 +55,7 @@ listen mysql
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
+
 	return start(ctx, "haproxy", address, exec.CommandContext(ctx, binary, "-db", "-f", config))
 }
 
@@ -61,6 +64,7 @@ func start(ctx context.Context, name, address string, cmd *exec.Cmd) (*target, e
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+
 	t := &target{name: name, address: address, pid: cmd.Process.Pid, cmd: cmd}
 	var err error
 	for range 100 {
@@ -71,6 +75,7 @@ func start(ctx context.Context, name, address string, cmd *exec.Cmd) (*target, e
 		}
 		<-time.After(50 * time.Millisecond)
 	}
+
 	t.stop()
 	return nil, fmt.Errorf("%s does not answer: %w", name, err)
 }

@@ -16,31 +16,40 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
 
-// engine declares a policy and waits until the engine has carried it out. The clock runs from the declaration.
+// engine declares a policy and waits until the engine has carried it out. The clock runs from the
+// declaration.
 func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 	connector, err := catalog.Connector(b.cfg)
 	if err != nil {
 		return 0, 0, err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	if err := b.exec(ctx, "DROP DATABASE IF EXISTS "+schema+"_catalog"); err != nil {
 		return 0, 0, err
 	}
+
 	store, err := catalog.Open(ctx, db, catalog.Config{Schema: schema + "_catalog"})
 	if err != nil {
 		return 0, 0, err
 	}
+
 	if err := store.Set(ctx, "bench", map[string]string{
-		setting.BrakePercent: "100", setting.BatchTargetMS: strconv.Itoa(b.target), setting.ScanWorkerCount: strconv.Itoa(b.workers), setting.DeleteWorkerCount: strconv.Itoa(b.workers),
+		setting.BrakePercent: "100", setting.BatchTargetMS: strconv.Itoa(b.target),
+		setting.ScanWorkerCount: strconv.Itoa(b.workers), setting.DeleteWorkerCount: strconv.Itoa(b.workers),
 	}); err != nil {
 		return 0, 0, err
 	}
+
 	registry := prometheus.NewRegistry()
-	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 200 * time.Millisecond}, store, b.log, ttl.NewMetrics(registry))
+	e, err := ttl.New(ttl.Config{Backend: b.cfg, Node: catalog.Node{Name: "bench"}, Tick: 200 * time.Millisecond},
+		store, b.log, ttl.NewMetrics(registry))
 	if err != nil {
 		return 0, 0, err
 	}
+
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	took, err := timed(func() error {
@@ -51,22 +60,28 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 		}
 		return b.finished(ctx)
 	})
+
 	stop()
 	if err := errors.Join(err, <-ended); err != nil {
 		return 0, 0, err
 	}
+
 	b.logPhases(ctx, registry)
 	left, err := b.left(context.WithoutCancel(ctx))
 	if left > 0 {
 		err = fmt.Errorf("%d expired rows are left", left)
 	}
+
 	return b.rows / 2, took, err
 }
 
 func (b *bench) declare(ctx context.Context, store *catalog.Store) error {
 	_, err := store.Declare(ctx, catalog.Client{Account: "bench"}, catalog.Declaration{
 		Table: catalog.Table{Schema: schema, Name: "t"},
-		Rule:  catalog.Rule{Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
+			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+		},
 	})
 	return err
 }
@@ -75,7 +90,8 @@ func (b *bench) declare(ctx context.Context, store *catalog.Store) error {
 func (b *bench) finished(ctx context.Context) (err error) {
 	for err == nil {
 		var state, reason string
-		err = b.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(state), ''), COALESCE(MAX(reason), '') FROM "+schema+"_catalog.job_history").Scan(&state, &reason)
+		err = b.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(state), ''), COALESCE(MAX(reason), '') FROM "+schema+
+			"_catalog.job_history").Scan(&state, &reason)
 		switch {
 		case err != nil:
 		case catalog.JobState(state) == catalog.JobFinished:
@@ -83,6 +99,7 @@ func (b *bench) finished(ctx context.Context) (err error) {
 		case state != "":
 			return fmt.Errorf("the job ended as %s: %s", state, reason)
 		}
+
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -99,12 +116,14 @@ func (b *bench) logPhases(ctx context.Context, metrics prometheus.Gatherer) {
 		b.log.LogAttrs(ctx, slog.LevelWarn, "no metrics", slog.Any("err", err))
 		return
 	}
+
 	for _, family := range families {
 		if family.GetName() != "ttlproxy_worker_phase_seconds_total" {
 			continue
 		}
 		for _, m := range family.GetMetric() {
-			b.log.LogAttrs(ctx, slog.LevelInfo, "workers' time", slog.String("phase", m.GetLabel()[0].GetValue()), slog.Float64("seconds", m.GetCounter().GetValue()))
+			b.log.LogAttrs(ctx, slog.LevelInfo, "workers' time", slog.String("phase", m.GetLabel()[0].GetValue()),
+				slog.Float64("seconds", m.GetCounter().GetValue()))
 		}
 	}
 }

@@ -28,6 +28,7 @@ func newBench(ctx context.Context, cfg *mysql.Config, o options) (*bench, error)
 	if err != nil {
 		return nil, err
 	}
+
 	b := &bench{options: o, cfg: cfg, db: sql.OpenDB(connector), log: slog.New(slog.DiscardHandler)}
 	if o.verbose {
 		b.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -35,6 +36,7 @@ func newBench(ctx context.Context, cfg *mysql.Config, o options) (*bench, error)
 	if err := b.db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&b.version); err != nil {
 		return nil, err
 	}
+
 	return b, b.template(ctx)
 }
 
@@ -47,36 +49,45 @@ func (b *bench) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// template fills the table that every run is copied from. Age and key are uncorrelated: every second row is expired.
+// template fills the table that every run is copied from. Age and key are uncorrelated: every
+// second row is expired.
 func (b *bench) template(ctx context.Context) error {
 	err := b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema,
-		"CREATE TABLE "+schema+".template (id BIGINT PRIMARY KEY AUTO_INCREMENT, made DATETIME NOT NULL, user_id INT NOT NULL, pad VARCHAR(200) NOT NULL, KEY (user_id)) ENGINE=InnoDB",
+		"CREATE TABLE "+schema+
+			".template (id BIGINT PRIMARY KEY AUTO_INCREMENT, made DATETIME NOT NULL, user_id INT NOT NULL, pad "+
+			"VARCHAR(200) NOT NULL, KEY (user_id)) ENGINE=InnoDB",
 		"INSERT INTO "+schema+".template VALUES (1, '2020-01-01', 1, REPEAT('x', 170))")
 	for have := 1; err == nil && have < b.rows; have *= 2 {
-		err = b.exec(ctx, fmt.Sprintf("INSERT INTO %s.template SELECT id + %d, IF((id + %d) %% 2, '2020-01-01', '2037-01-01') + INTERVAL (id + %d) * 7919 %% 86400 SECOND, (id + %d) * 7919 %% 1000003, pad FROM %s.template WHERE id <= %d",
-			schema, have, have, have, have, schema, b.rows-have))
+		err = b.exec(ctx,
+			fmt.Sprintf("INSERT INTO %s.template SELECT id + %d, IF((id + %d) %% 2, '2020-01-01', '2037-01-01') + "+
+				"INTERVAL (id + %d) * 7919 %% 86400 SECOND, (id + %d) * 7919 %% 1000003, pad FROM %s.template WHERE "+
+				"id <= %d",
+				schema, have, have, have, have, schema, b.rows-have))
 	}
 	return err
 }
 
-// fill makes a fresh copy and lets the server come to rest: what it would still have to write otherwise slows down
-// whoever is next.
+// fill makes a fresh copy and lets the server come to rest: what it would still have to write
+// otherwise slows down whoever is next.
 func (b *bench) fill(ctx context.Context) error {
 	err := b.exec(ctx, "DROP TABLE IF EXISTS "+schema+".t", "CREATE TABLE "+schema+".t LIKE "+schema+".template",
 		"INSERT INTO "+schema+".t SELECT * FROM "+schema+".template", "ANALYZE TABLE "+schema+".t")
 	if err != nil {
 		return err
 	}
+
 	conn, err := b.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+
 	for _, flush := range []string{"FLUSH TABLES " + schema + ".t FOR EXPORT", "UNLOCK TABLES"} {
 		if _, err := conn.ExecContext(ctx, flush); err != nil {
 			return fmt.Errorf("flush: %w", err)
 		}
 	}
+
 	return nil
 }
 

@@ -49,12 +49,15 @@ func naive(ctx context.Context, b *bench) (int, time.Duration, error) {
 		if err != nil {
 			return 0, 0, err
 		}
+
 		n, err := result.RowsAffected()
 		if err != nil || n == 0 {
 			return rows, time.Since(began), err
 		}
+
 		rows += int(n)
 	}
+
 	return rows, time.Since(began), nil
 }
 
@@ -64,12 +67,14 @@ func archiver(ctx context.Context, b *bench) (int, time.Duration, error) {
 	if err != nil {
 		return 0, 0, err
 	}
+
 	dsn := fmt.Sprintf("h=%s,P=%s,u=%s,D=%s,t=t", host, port, b.cfg.User, schema)
 	if b.cfg.Passwd != "" {
 		dsn += ",p=" + b.cfg.Passwd
 	}
-	command := exec.CommandContext(ctx, "pt-archiver", "--source", dsn, "--where", "made < NOW()", "--purge", "--bulk-delete",
-		"--limit", "1000", "--commit-each", "--no-check-charset", "--no-version-check")
+
+	command := exec.CommandContext(ctx, "pt-archiver", "--source", dsn, "--where", "made < NOW()", "--purge",
+		"--bulk-delete", "--limit", "1000", "--commit-each", "--no-check-charset", "--no-version-check")
 	var output []byte
 	took, err := timed(func() (err error) {
 		output, err = command.CombinedOutput()
@@ -81,11 +86,13 @@ func archiver(ctx context.Context, b *bench) (int, time.Duration, error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, output)
 	}
+
 	left, err := b.left(ctx)
 	return b.rows/2 - left, took, err
 }
 
-// keyLists is TiDB's pair of statements, with as many workers as ttlproxy has, each on its part of the keys.
+// keyLists is TiDB's pair of statements, with as many workers as ttlproxy has, each on its part of
+// the keys.
 func keyLists(ctx context.Context, b *bench) (int, time.Duration, error) {
 	took, err := timed(func() error {
 		g, ctx := errgroup.WithContext(ctx)
@@ -104,12 +111,14 @@ func (b *bench) listRange(ctx context.Context, at, end int) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
+
 		for n := 0; n < len(ids); n += 100 {
 			list := strings.Join(ids[n:min(n+100, len(ids))], ",")
 			if err := b.exec(ctx, "DELETE FROM "+schema+".t WHERE id IN ("+list+") AND made < NOW()"); err != nil {
 				return err
 			}
 		}
+
 		if _, err := fmt.Sscan(ids[len(ids)-1], &at); err != nil {
 			return err
 		}
@@ -117,11 +126,14 @@ func (b *bench) listRange(ctx context.Context, at, end int) error {
 }
 
 func (b *bench) ids(ctx context.Context, at, end int) ([]string, error) {
-	rows, err := b.db.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s.t FORCE INDEX (PRIMARY) WHERE id > %d AND id <= %d AND made < NOW() ORDER BY id LIMIT 500", schema, at, end))
+	rows, err := b.db.QueryContext(ctx,
+		fmt.Sprintf("SELECT id FROM %s.t FORCE INDEX (PRIMARY) WHERE id > %d AND id <= %d AND made < NOW() ORDER BY "+
+			"id LIMIT 500", schema, at, end))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+
 	var ids []string
 	for rows.Next() {
 		var id string
@@ -130,5 +142,6 @@ func (b *bench) ids(ctx context.Context, at, end int) ([]string, error) {
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, rows.Err()
 }

@@ -24,7 +24,8 @@ const (
 	historyLooks      = 15 // of which the median counts
 )
 
-// soakHistory fills the history of many policies, and measures how long those wait who look at them.
+// soakHistory fills the history of many policies, and measures how long those wait who look at
+// them.
 func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
 	args := []string{
 		"--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--skip-log-bin",
@@ -33,6 +34,7 @@ func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out i
 	if flavour == sandbox.MySQL {
 		args = append(args[:len(args)-1], "--innodb-redo-log-capacity=1G")
 	}
+
 	p, err := o.start(ctx, flavour, args, nil)
 	if err != nil {
 		return err
@@ -49,10 +51,12 @@ func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out i
 		return err
 	}
 	defer h.db.Close()
+
 	if h.direct, err = p.direct(); err != nil {
 		return err
 	}
 	defer h.direct.Close()
+
 	if h.server, err = h.serverPID(ctx); err != nil {
 		return err
 	}
@@ -64,6 +68,7 @@ func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out i
 			return err
 		}
 	}
+
 	return p.proxy.Stop()
 }
 
@@ -85,7 +90,8 @@ func (h *longHistory) make(ctx context.Context) error {
 	}
 	return h.timed("tables and policies made", func() error {
 		declare := func(i int) error {
-			// No two look the same: tables that do, and are made at once, could have taken each other's place.
+			// No two look the same: tables that do, and are made at once, could have taken each
+			// other's place.
 			return h.exec(ctx, fmt.Sprintf("CREATE TABLE %[1]s.t%[2]d "+
 				"(id BIGINT, made DATETIME NOT NULL, note VARCHAR(%[3]d), KEY (id)) "+
 				"TTL = made + INTERVAL 30 DAY TTL_JOB_INTERVAL = '30d'%[4]s", tablesSchema, i, i+1, divided(i)))
@@ -93,18 +99,22 @@ func (h *longHistory) make(ctx context.Context) error {
 		if err := declare(0); err != nil { // which takes its time
 			return err
 		}
+
 		var g errgroup.Group
 		g.SetLimit(4)
 		for i := 1; i < h.n; i++ {
 			g.Go(func() error { return declare(i) })
 		}
+
 		if err := g.Wait(); err != nil {
 			return err
 		}
+
 		armed, err := h.number(ctx, "SELECT COUNT(*) FROM ttlproxy.policy WHERE armed")
 		if err == nil && armed != h.n {
 			err = fmt.Errorf("%d of %d policies are armed", armed, h.n)
 		}
+
 		return err
 	})
 }
@@ -128,12 +138,14 @@ func (h *longHistory) fill(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+
 	exec := func(statement string, args ...any) error {
 		if _, err := conn.ExecContext(ctx, statement, args...); err != nil {
 			return fmt.Errorf("%.80s: %w", statement, err)
 		}
 		return nil
 	}
+
 	return h.timed("history filled", func() error {
 		for _, statement := range []string{
 			"USE ttlproxy",
@@ -145,19 +157,23 @@ func (h *longHistory) fill(ctx context.Context) error {
 				return err
 			}
 		}
+
 		for from := 0; from < h.jobs; from += 100_000 {
 			if err := exec(fillHistory, h.jobs, historyDays, from, h.places(), h.jobs); err != nil {
 				return err
 			}
 		}
+
 		for _, statement := range []string{fillSchedule, fillEnded, fillRuns} {
 			if err := exec(statement); err != nil {
 				return err
 			}
 		}
+
 		if err := exec("ANALYZE TABLE job_history, schedule, policy"); err != nil {
 			return err
 		}
+
 		return h.exec(ctx, "SET GLOBAL ttl_job_enable = ON")
 	})
 }
@@ -208,16 +224,19 @@ func (h *longHistory) look(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("%s: %w", what, err))
 				return
 			}
+
 			took = append(took, time.Since(began))
 			if err := pause(ctx, every); err != nil {
 				return
 			}
 		}
+
 		took = took[1:] // the first one opens connections
 		slices.Sort(took)
 		median, late := took[len(took)/2], took[len(took)*95/100]
 		fmt.Fprintf(h.out, "  %-60s %6.1f ms, p95 %.1f (%.1f to %.1f)\n",
 			what, ms(median), ms(late), ms(took[0]), ms(took[len(took)-1]))
+
 		if h.most > 0 && median > h.most {
 			errs = append(errs, fmt.Errorf("%s takes %v, at most %v are allowed", what, median, h.most))
 		}
@@ -230,13 +249,15 @@ func (h *longHistory) look(ctx context.Context) error {
 	} {
 		measure(path, lookEvery, func() error { return h.get(ctx, path) })
 	}
+
 	for _, list := range []string{
 		"TABLES", "JOBS", "TASKS", "HISTORY LIMIT 40", "HISTORY FOR soak.t0 LIMIT 40",
-		"HISTORY FOR soak.t7 WHERE Rows_deleted > 5 LIMIT 1", "ERRORS", "NODES", "EVENTS LIMIT 40", "STATUS", "VARIABLES",
-		"JOBS FOR soak.t7", "TABLES FOR soak.t0",
+		"HISTORY FOR soak.t7 WHERE Rows_deleted > 5 LIMIT 1", "ERRORS", "NODES", "EVENTS LIMIT 40", "STATUS",
+		"VARIABLES", "JOBS FOR soak.t7", "TABLES FOR soak.t0",
 	} {
 		measure("SHOW TTL "+list, showEvery, func() error { return h.show(ctx, "SHOW TTL "+list) })
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -255,15 +276,18 @@ func (h *longHistory) get(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+
 	answer, err := h.pages.Do(r)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
+
 	_, err = io.Copy(io.Discard, answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(answer.Status)
 	}
+
 	return err
 }
 

@@ -46,10 +46,12 @@ func (l *load) session(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := connector.Connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("log in: %w", err)
 	}
+
 	l.mu.Lock()
 	l.sessions = append(l.sessions, c)
 	l.mu.Unlock()
@@ -71,6 +73,7 @@ func (l *load) work(ctx context.Context, n int, length time.Duration) (int64, er
 			return err
 		})
 	}
+
 	err := g.Wait()
 	return statements.Load(), err
 }

@@ -1,8 +1,10 @@
-// Command soak holds many sessions open through one proxy, keeps some of them busy, and watches what that costs:
-// the proxy's memory must stay bounded, no statement may fail, and what was opened must be closed again. With
+// Command soak holds many sessions open through one proxy, keeps some of them busy, and watches
+// what that costs: the proxy's memory must stay bounded, no statement may fail, and what was opened
+// must be closed again. With
 // -tables it lets many tables be due at once instead: each must be cleaned, no other row may go, and it tells how
-// long that takes and what the tables cost at rest. With -history it writes so many jobs into the history and tells
-// how long scrapes, pages and SHOW TTL take: the median may be no longer than -most.
+// long that takes and what the tables cost at rest. With -history it writes so many jobs into the
+// history and tells how long scrapes, pages and SHOW TTL take: the median may be no longer than
+// -most.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
 //	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
@@ -54,12 +56,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&o.length, "for", 30*time.Second, "how long they do")
 	flags.IntVar(&o.perSession, "limit", 16, "KiB that a session may cost the proxy")
 	flags.IntVar(&o.tables, "tables", 0, "instead: tables with a TTL, all due at once")
-	flags.IntVar(&o.history, "history", 0, "instead: jobs in the history of 1,000 tables, and how long looks at them take")
+	flags.IntVar(&o.history, "history", 0,
+		"instead: jobs in the history of 1,000 tables, and how long looks at them take")
 	flags.DurationVar(&o.most, "most", 0, "how long a look may take, 0 for as long as it likes")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	soak := o.soak
 	switch {
 	case o.tables > 0:
@@ -67,11 +72,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case o.history > 0:
 		soak = o.soakHistory
 	}
+
 	for flavour := range strings.SplitSeq(*servers, ",") {
 		if err := soak(ctx, sandbox.Flavour(flavour), out); err != nil {
 			return fmt.Errorf("%s: %w", flavour, err)
 		}
 	}
+
 	return nil
 }
 
@@ -99,28 +106,35 @@ func (o options) watch(ctx context.Context, l *load, pid int, out io.Writer, nam
 	if err := l.open(ctx, o.idle); err != nil {
 		return err
 	}
+
 	idle, err := settled(ctx, pid)
 	if err != nil {
 		return err
 	}
+
 	statements, err := l.work(ctx, o.busy, o.length)
 	if err != nil {
 		return err
 	}
+
 	after, err := measure(pid)
 	if err != nil {
 		return err
 	}
+
 	perIdle := float64(idle.rss-start.rss) / float64(o.idle)
 	fmt.Fprintf(out, "%s: at start %d MiB; with %d idle sessions %d MiB (%.1f KiB each, %d descriptors); "+
 		"peak with %d more that ran %d statements in %v: %d MiB\n",
-		name, start.rss>>10, o.idle, idle.rss>>10, perIdle, idle.descriptors, o.busy, statements, o.length, after.peak>>10)
+		name, start.rss>>10, o.idle, idle.rss>>10, perIdle, idle.descriptors, o.busy, statements, o.length,
+		after.peak>>10)
 	if perIdle > float64(o.perSession) {
 		return fmt.Errorf("an idle session costs %.1f KiB, at most %d are allowed", perIdle, o.perSession)
 	}
+
 	const workingRoom = 64 << 10 // KiB: buffers of the busy ones, and the collector's
 	if limit := start.rss + o.perSession*(o.idle+o.busy) + workingRoom; after.peak > limit {
 		return fmt.Errorf("the proxy grew to %d MiB, at most %d are allowed", after.peak>>10, limit>>10)
 	}
+
 	return nil
 }

@@ -20,6 +20,7 @@ func measure(pid int) (cost, error) {
 	if err != nil {
 		return c, err
 	}
+
 	for line := range strings.Lines(string(text)) {
 		for name, into := range map[string]*int{"VmRSS:": &c.rss, "VmHWM:": &c.peak} {
 			if value, ok := strings.CutPrefix(line, name); ok {
@@ -29,17 +30,19 @@ func measure(pid int) (cost, error) {
 			}
 		}
 	}
+
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
 		return c, err
 	}
+
 	c.descriptors = len(open)
 	c.cpu, err = cpuTime(pid)
 	return c, err
 }
 
-// cpuTime reads /proc/PID/stat: behind the name, which is in parentheses, fields 12 and 13 are the ticks spent in the
-// program and in the kernel for it.
+// cpuTime reads /proc/PID/stat: behind the name, which is in parentheses, fields 12 and 13 are the
+// ticks spent in the program and in the kernel for it.
 func cpuTime(pid int) (time.Duration, error) {
 	const tick = 10 * time.Millisecond
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -21,7 +21,8 @@ type pair struct {
 	dir     string
 }
 
-// start starts both; the options of the proxy come behind those that it needs. Who has started them closes them.
+// start starts both; the options of the proxy come behind those that it needs. Who has started them
+// closes them.
 func (o options) start(ctx context.Context, flavour sandbox.Flavour, server, proxy []string) (p *pair, err error) {
 	p = &pair{}
 	defer func() {

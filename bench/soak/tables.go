@@ -18,8 +18,8 @@ const (
 	atRest       = 20 * time.Second
 )
 
-// soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and afterwards they must cost
-// next to nothing.
+// soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and
+// afterwards they must cost next to nothing.
 func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
 	p, err := o.start(ctx, flavour, []string{
 		"--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0",
@@ -34,15 +34,19 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 		return err
 	}
 	defer t.db.Close()
+
 	if t.server, err = t.serverPID(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, p.server.Version, o.tables, tableRows)
+
+	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, p.server.Version, o.tables,
+		tableRows)
 	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
+
 	return p.proxy.Stop()
 }
 
@@ -90,20 +94,24 @@ func (t *manyTables) make(ctx context.Context) error {
 			return err
 		}
 	}
+
 	for id := range tableRows {
 		row := fmt.Sprintf("INSERT INTO "+tablesSchema+".seed VALUES (%d, NOW() - INTERVAL %d DAY)", id, 10*(id%2))
 		if err := t.exec(ctx, row); err != nil {
 			return err
 		}
 	}
+
 	for i := range t.n {
 		if err := t.exec(ctx, fmt.Sprintf("CREATE TABLE %[1]s.t%d LIKE %[1]s.seed", tablesSchema, i)); err != nil {
 			return err
 		}
-		if err := t.exec(ctx, fmt.Sprintf("INSERT INTO %[1]s.t%d SELECT * FROM %[1]s.seed", tablesSchema, i)); err != nil {
+		if err := t.exec(ctx, fmt.Sprintf("INSERT INTO %[1]s.t%d SELECT * FROM %[1]s.seed", tablesSchema,
+			i)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -129,7 +137,8 @@ func (t *manyTables) run(ctx context.Context) error {
 	}
 	var first, last float64
 	err := t.db.QueryRowContext(ctx, "SELECT TIMESTAMPDIFF(MICROSECOND, ?, MIN(created_at)) / 1e6, "+
-		"TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6 FROM ttlproxy.job_history", began, began).Scan(&first, &last)
+		"TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6 FROM ttlproxy.job_history", began, began).Scan(&first,
+		&last)
 	fmt.Fprintf(t.out, "    the first started after %.2f s, the last after %.2f s\n", first, last)
 	return err
 }
@@ -141,6 +150,7 @@ func (t *manyTables) jobs(ctx context.Context, began *time.Time) error {
 	if err := t.exec(ctx, "SET GLOBAL ttl_job_enable = ON"); err != nil {
 		return err
 	}
+
 	for {
 		ended, err := t.number(ctx, "SELECT COUNT(*) FROM ttlproxy.job_history WHERE state = 'finished'")
 		if err != nil || ended >= t.n {
@@ -180,6 +190,7 @@ func (t *manyTables) timed(what string, do func() error) error {
 	if err != nil {
 		return err
 	}
+
 	serverBefore, err := cpuTime(t.server)
 	if err != nil {
 		return err
@@ -187,12 +198,15 @@ func (t *manyTables) timed(what string, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
+
 	after, err := measure(t.pid)
 	if err != nil {
 		return err
 	}
+
 	serverAfter, err := cpuTime(t.server)
 	fmt.Fprintf(t.out, "  %s: %v, of the proxy %v CPU time, %d MiB, of the server %v CPU time\n",
-		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10, serverAfter-serverBefore)
+		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10,
+		serverAfter-serverBefore)
 	return err
 }

@@ -40,16 +40,19 @@ type check struct {
 	findings []Finding
 }
 
-// Run looks at everything that has to be right for rows to be deleted: the server, its settings, the account's rights, each
-// tried out, and the catalog. It changes nothing but a table it makes and drops in the catalog's schema.
+// Run looks at everything that has to be right for rows to be deleted: the server, its settings,
+// the account's rights, each tried out, and the catalog. It changes nothing but a table it makes
+// and drops in the catalog's schema.
 func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = catalog.DefaultSchema
 	}
+
 	server, err := catalog.ReadServer(ctx, db)
 	if err != nil {
 		return nil, err
 	}
+
 	c := &check{db: db, cfg: cfg, server: server}
 	for _, look := range []func(context.Context) error{
 		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.excess, c.tableRights,
@@ -59,6 +62,7 @@ func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error)
 			return c.findings, err
 		}
 	}
+
 	return c.findings, nil
 }
 
@@ -70,7 +74,8 @@ func (c *check) bad(level Level, name, text, advice string) {
 	c.findings = append(c.findings, Finding{Level: level, Name: name, Text: text, Advice: advice})
 }
 
-// tried reports a right by what the server said when it was used. An answer that is not about rights is an error.
+// tried reports a right by what the server said when it was used. An answer that is not about
+// rights is an error.
 func (c *check) tried(err error, level Level, name, can, cannot, grant string) error {
 	switch {
 	case err == nil:
@@ -88,6 +93,7 @@ func (c *check) version(context.Context) error {
 	if _, err := fmt.Sscanf(c.server.Version, "%d.%d", &major, &minor); err != nil {
 		return fmt.Errorf("read version %q: %w", c.server.Version, err)
 	}
+
 	oldest := [2]int{8, 0}
 	if c.server.MariaDB {
 		oldest = [2]int{10, 6}
@@ -96,6 +102,7 @@ func (c *check) version(context.Context) error {
 		c.bad(Error, "version", c.server.Version+" is too old", "ttlproxy needs MariaDB 10.6 or MySQL 8.0")
 		return nil
 	}
+
 	c.ok("version", "%s on %s:%d", c.server.Version, c.server.Host, c.server.Port)
 	return nil
 }
@@ -113,6 +120,7 @@ func (c *check) catalog(ctx context.Context) error {
 	default:
 		return err
 	}
+
 	return c.schemaShared(ctx)
 }
 
@@ -134,6 +142,7 @@ func (c *check) ownSchema(ctx context.Context) error {
 
 	var err error
 	steps := append([]string{}, probeSchema...)
+
 	if c.store == nil {
 		steps = nil // the schema may not be there, and is not ours to make now
 		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
@@ -141,11 +150,14 @@ func (c *check) ownSchema(ctx context.Context) error {
 			err = nil
 		}
 	}
+
 	for _, q := range steps {
-		if _, err = c.db.ExecContext(ctx, strings.NewReplacer("{probe}", probe, "{view}", view).Replace(q)); err != nil {
+		if _, err = c.db.ExecContext(ctx,
+			strings.NewReplacer("{probe}", probe, "{view}", view).Replace(q)); err != nil {
 			break
 		}
 	}
+
 	return c.tried(err, Error, "own schema", "the account may do in it what it needs",
 		fmt.Sprintf("the account lacks a right in schema %s: %v", c.cfg.Schema, err), "ttlproxy init prints the GRANT")
 }
@@ -159,8 +171,11 @@ func (c *check) process(ctx context.Context) error {
 		c.ok("PROCESS", "table ids, connections and foreign keys from any schema are visible")
 		return nil
 	}
-	c.bad(Error, "PROCESS", "table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, because a table would not be told "+
-		"from another that takes its name, and a statement whose client vanished is not settled", "GRANT PROCESS ON *.*")
+	c.bad(Error, "PROCESS",
+		"table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, "+
+			"because a table would not be told "+
+			"from another that takes its name, and a statement whose client vanished is not settled",
+		"GRANT PROCESS ON *.*")
 	return nil
 }
 
@@ -171,9 +186,11 @@ func (c *check) replication(ctx context.Context) error {
 	}
 	running, err := c.answers(ctx, query)
 	if err == nil && running {
-		c.bad(Warning, "replica", "this server applies another server's changes", "point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
+		c.bad(Warning, "replica", "this server applies another server's changes",
+			"point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
 	}
-	return c.tried(err, Error, "replication", "replication state is visible", "the account may not see whether this server is a replica", grant)
+	return c.tried(err, Error, "replication", "replication state is visible",
+		"the account may not see whether this server is a replica", grant)
 }
 
 func (c *check) binlogComment(ctx context.Context) error {
@@ -205,10 +222,13 @@ func (c *check) excess(ctx context.Context) error {
 			}
 		}
 	}
+
 	if len(found) > 0 {
-		c.bad(Warning, "excess rights", "the account holds "+strings.Join(found, ", "), "a service account needs none of these: ttlproxy init prints what it needs")
+		c.bad(Warning, "excess rights", "the account holds "+strings.Join(found, ", "),
+			"a service account needs none of these: ttlproxy init prints what it needs")
 		return nil
 	}
+
 	c.ok("excess rights", "none")
 	return nil
 }
@@ -218,10 +238,12 @@ func (c *check) tableRights(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
+
 	all, err := c.store.Policies(ctx)
 	if err != nil {
 		return err
 	}
+
 	allowed := 0
 	for _, p := range all {
 		_, err := c.answers(ctx, fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column)))
@@ -229,18 +251,22 @@ func (c *check) tableRights(ctx context.Context) error {
 		case err == nil:
 			allowed++
 		case refused(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
-			c.bad(Error, "table "+p.Table.String(), "the account may not delete from it", fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
+			c.bad(Error, "table "+p.Table.String(), "the account may not delete from it",
+				fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
 		default:
 			c.bad(Warning, "table "+p.Table.String(), err.Error(), "")
 		}
 	}
+
 	if allowed == len(all) {
 		c.ok("tables", "those with a policy may be deleted from: %d", allowed)
 	}
+
 	return nil
 }
 
-// clock compares the server's clock with ours. Only the server's decides, but a wrong one deletes too early or too late.
+// clock compares the server's clock with ours. Only the server's decides, but a wrong one deletes
+// too early or too late.
 func (c *check) clock(ctx context.Context) error {
 	var there time.Time
 	before := time.Now()
@@ -248,7 +274,8 @@ func (c *check) clock(ctx context.Context) error {
 		return fmt.Errorf("read clock: %w", err)
 	}
 	if off := there.Sub(before).Round(time.Second); off.Abs() > 10*time.Second {
-		c.bad(Warning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off), "the server's clock decides what has expired: is it right?")
+		c.bad(Warning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off),
+			"the server's clock decides what has expired: is it right?")
 		return nil
 	}
 	c.ok("clock", "agrees with this machine's")

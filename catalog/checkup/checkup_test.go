@@ -13,7 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// patient is a server with a catalog, a table that has a policy, and an account with the rights that Grants gives.
+// patient is a server with a catalog, a table that has a policy, and an account with the rights
+// that Grants gives.
 type patient struct {
 	root    *sql.DB
 	store   *catalog.Store
@@ -40,20 +41,29 @@ func newPatient(t *testing.T, s *mysqltest.Server) *patient {
 		Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
 		TimeZone: "UTC", ZoneSource: catalog.ZoneFromServer,
 	}
-	client := catalog.Client{Account: "ann@%", Server: p.store.Server().Key(), Boot: p.store.Server().Boot, Connection: 1 << 60}
+
+	client := catalog.Client{
+		Account: "ann@%", Server: p.store.Server().Key(), Boot: p.store.Server().Boot,
+		Connection: 1 << 60,
+	}
 	if _, err := p.store.Declare(t.Context(), client, catalog.Declaration{Table: table, Rule: rule}); err != nil {
 		t.Fatal(err)
 	}
 
-	service := catalog.ServiceAccount{User: p.account, Password: "s3cret", Catalog: p.cfg.Schema, Schemas: []string{p.user}}
+	service := catalog.ServiceAccount{
+		User: p.account, Password: "s3cret", Catalog: p.cfg.Schema,
+		Schemas: []string{p.user},
+	}
 	for _, g := range service.Grants(s.MariaDB()) {
 		p.exec(t, g.SQL)
 	}
+
 	t.Cleanup(func() {
 		if _, err := p.root.Exec("DROP USER " + p.account); err != nil {
 			t.Error(err)
 		}
 	})
+
 	p.login = s.Config("")
 	p.login.User, p.login.Passwd = p.account, "s3cret"
 	return p
@@ -72,6 +82,7 @@ func connect(t *testing.T, cfg *mysql.Config) *sql.DB {
 			t.Error(err)
 		}
 	})
+
 	return db
 }
 
@@ -119,6 +130,7 @@ func TestEachRightIsMissed(t *testing.T) {
 			{"CREATE VIEW", own, "own schema"},
 			{"DROP", own, "own schema"},
 		}
+
 		last := []struct{ right, on, finding string }{{"REPLICA MONITOR", "*.*", "replication"}}
 		if !s.MariaDB() {
 			last = []struct{ right, on, finding string }{
@@ -135,12 +147,14 @@ func TestEachRightIsMissed(t *testing.T) {
 			}) {
 				t.Errorf("without %s: got %+v, want %q among what is wrong", c.right, findings, c.finding)
 			}
+
 			p.exec(t, "GRANT "+c.right+" ON "+c.on+" TO "+p.account)
 		}
 	})
 }
 
-// TestCatalogThatIsNone: a damaged catalog, and a schema in which somebody keeps something else, are said to be so.
+// TestCatalogThatIsNone: a damaged catalog, and a schema in which somebody keeps something else,
+// are said to be so.
 func TestCatalogThatIsNone(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
@@ -151,6 +165,7 @@ func TestCatalogThatIsNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if !slices.ContainsFunc(findings, func(f Finding) bool {
 				return f.Level == Error && f.Name == "catalog" && strings.Contains(f.Text, about)
 			}) {

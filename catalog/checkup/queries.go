@@ -9,7 +9,8 @@ const (
 	probeDelete         = `EXPLAIN DELETE FROM %s WHERE %s < '1970-01-02'`
 	probeZoneTables     = `SELECT CONVERT_TZ('2000-01-01 00:00:00', 'UTC', 'Europe/Berlin') IS NOT NULL`
 	selectClock         = `SELECT UTC_TIMESTAMP(6)`
-	selectBoundAccounts = `SELECT CONCAT(user, '@', host) FROM mysql.user WHERE host NOT IN ('%', 'localhost', '127.0.0.1', '::1', '') AND user <> '' ORDER BY 1`
+	selectBoundAccounts = `SELECT CONCAT(user, '@', host) FROM mysql.user
+ WHERE host NOT IN ('%', 'localhost', '127.0.0.1', '::1', '') AND user <> '' ORDER BY 1`
 )
 
 // probeSchema is what migrations and the engine need in the catalog's schema.

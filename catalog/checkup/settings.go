@@ -15,6 +15,7 @@ func (c *check) binlogFormat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	format, err := c.variable(ctx, "binlog_format")
 	switch {
 	case err != nil:
@@ -22,10 +23,12 @@ func (c *check) binlogFormat(ctx context.Context) error {
 	case on != "ON":
 		c.ok("binlog", "off")
 	case strings.EqualFold(format, "STATEMENT"):
-		c.bad(Error, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED", "SET GLOBAL binlog_format = 'ROW'")
+		c.bad(Error, "binlog", "binlog_format is STATEMENT, which cannot carry deletes at READ COMMITTED",
+			"SET GLOBAL binlog_format = 'ROW'")
 	default:
 		c.ok("binlog", "binlog_format is %s", cmp.Or(format, "ROW"))
 	}
+
 	return nil
 }
 
@@ -36,7 +39,8 @@ func (c *check) readOnly(ctx context.Context) error {
 			return err
 		}
 		if value != "" && value != "OFF" && value != "0" {
-			c.bad(Error, "read only", name+" is "+value, "rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
+			c.bad(Error, "read only", name+" is "+value,
+				"rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
 			return nil
 		}
 	}
@@ -45,7 +49,8 @@ func (c *check) readOnly(ctx context.Context) error {
 }
 
 func (c *check) cluster(ctx context.Context) error {
-	status, err := c.variables(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
+	status, err := c.variables(ctx,
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_cluster_size')`)
 	if err != nil || status["wsrep_cluster_size"] == "" || status["wsrep_cluster_size"] == "0" {
 		return err
 	}
@@ -63,33 +68,39 @@ func (c *check) names(ctx context.Context) error {
 		return err
 	}
 	if value == "2" {
-		c.bad(Warning, "table names", "lower_case_table_names is 2: names keep their case and are compared without", "write table names in one case")
+		c.bad(Warning, "table names", "lower_case_table_names is 2: names keep their case and are compared without",
+			"write table names in one case")
 		return nil
 	}
 	c.ok("table names", "lower_case_table_names is %s", value)
 	return nil
 }
 
-// zone checks what the server's time zone says about DATETIME values. Cutoffs are computed here, not there, so the server's zone
-// tables matter to its own functions only.
+// zone checks what the server's time zone says about DATETIME values. Cutoffs are computed here,
+// not there, so the server's zone tables matter to its own functions only.
 func (c *check) zone(ctx context.Context) error {
 	zone, err := c.variable(ctx, "time_zone")
 	if err != nil {
 		return err
 	}
+
 	system, err := c.variable(ctx, "system_time_zone")
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case zone == "SYSTEM" && system != "UTC":
-		c.bad(Warning, "time zone", fmt.Sprintf("time_zone is SYSTEM, which is %q here; an abbreviation may stand for several zones", system),
-			"SET GLOBAL ttl_default_time_zone = 'Europe/Berlin', or TTL_TIME_ZONE='…' on each table with DATETIME or DATE")
+		c.bad(Warning, "time zone",
+			fmt.Sprintf("time_zone is SYSTEM, which is %q here; an abbreviation may stand for several zones", system),
+			"SET GLOBAL ttl_default_time_zone = 'Europe/Berlin', or TTL_TIME_ZONE='…' on each table with DATETIME "+
+				"or DATE")
 	case zone == "SYSTEM":
 		c.ok("time zone", "SYSTEM, which is UTC")
 	default:
 		c.ok("time zone", "%s", zone)
 	}
+
 	var loaded bool
 	if err := c.db.QueryRowContext(ctx, probeZoneTables).Scan(&loaded); err != nil {
 		return fmt.Errorf("probe time zone tables: %w", err)
@@ -98,6 +109,7 @@ func (c *check) zone(ctx context.Context) error {
 		c.ok("time zone tables", "not loaded; ttlproxy does not need them, only the server's own CONVERT_TZ does")
 		return nil
 	}
+
 	c.ok("time zone tables", "loaded")
 	return nil
 }
@@ -107,7 +119,9 @@ func (c *check) boundAccounts(ctx context.Context) error {
 	const name, shown = "client hosts", 5
 	accounts, err := c.texts(ctx, selectBoundAccounts)
 	if refused(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
-		c.ok(name, "accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not work through a proxy as they are, by: %s", selectBoundAccounts)
+		c.ok(name,
+			"accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not "+
+				"work through a proxy as they are, by: %s", selectBoundAccounts)
 		return nil
 	}
 	if err != nil {
@@ -117,12 +131,15 @@ func (c *check) boundAccounts(ctx context.Context) error {
 		c.ok(name, "no account is bound to a client's host")
 		return nil
 	}
+
 	list := strings.Join(accounts[:min(len(accounts), shown)], ", ")
 	if len(accounts) > shown {
 		list += fmt.Sprintf(" and %d more", len(accounts)-shown)
 	}
+
 	c.bad(Warning, name, "these accounts may log in from certain hosts only, and the server sees the proxy's: "+list,
-		"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, for MariaDB and Percona), or make the accounts for the proxy's host, too")
+		"send PROXY headers (--backend HOST:PORT?proxy-protocol=v2, for MariaDB and Percona), or make the accounts "+
+			"for the proxy's host, too")
 	return nil
 }
 
@@ -130,10 +147,12 @@ func (c *check) lineage(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
+
 	g, err := c.store.GlobalPause(ctx)
 	if err != nil {
 		return err
 	}
+
 	l, err := c.store.Lineage(ctx)
 	switch {
 	case err != nil:
@@ -141,12 +160,14 @@ func (c *check) lineage(ctx context.Context) error {
 	case g.Held:
 		c.bad(Error, "lineage", "every policy is held: "+g.HeldReason, "look at SHOW TTL STATUS")
 	case !l.Known:
-		c.bad(Error, "lineage", "the catalog has not lived on "+l.Server.Key()+" before", "if this is the right server: TRUST TTL SERVER")
+		c.bad(Error, "lineage", "the catalog has not lived on "+l.Server.Key()+" before",
+			"if this is the right server: TRUST TTL SERVER")
 	case g.Paused:
 		c.bad(Warning, "lineage", fmt.Sprintf("everything is paused by %s: %s", g.By, g.Reason), "RESUME TTL")
 	default:
 		c.ok("lineage", "generation %d, last at work %s ago", l.Generation, l.Age.Round(1e9))
 	}
+
 	return nil
 }
 
@@ -154,20 +175,24 @@ func (c *check) policies(ctx context.Context) error {
 	if c.store == nil {
 		return nil
 	}
+
 	all, err := c.store.Policies(ctx)
 	if err != nil {
 		return err
 	}
+
 	armed := 0
 	for _, p := range all {
 		switch p.State {
 		case catalog.PolicyArmed:
 			armed++
 		case catalog.PolicyDisarmed:
-			c.bad(Warning, "policy "+p.Table.String(), "disarmed: "+p.Reason, "look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
+			c.bad(Warning, "policy "+p.Table.String(), "disarmed: "+p.Reason,
+				"look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
 		case catalog.PolicyStaged, catalog.PolicyStopped, catalog.PolicyDormant:
 		}
 	}
+
 	c.ok("policies", "armed: %d of %d", armed, len(all))
 	return nil
 }

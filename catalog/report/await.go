@@ -20,8 +20,9 @@ const (
 	reasonsEvery = mostPause
 )
 
-// Pause is how long to wait before the next look at a job that has been waited for so long: a quarter of that. What is over soon is told
-// soon, and what takes its time is not asked for all the time.
+// Pause is how long to wait before the next look at a job that has been waited for so long: a
+// quarter of that. What is over soon is told soon, and what takes its time is not asked for all the
+// time.
 func Pause(waited time.Duration) time.Duration {
 	return min(max(waited/4, leastPause), mostPause)
 }
@@ -51,7 +52,8 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	return nil
 }
 
-// goesOn reports whether a job of a policy runs that nothing holds: of a partition, perhaps, while others wait.
+// goesOn reports whether a job of a policy runs that nothing holds: of a partition, perhaps, while
+// others wait.
 func (s *Snapshot) goesOn(policy uint64) bool {
 	return slices.ContainsFunc(s.workOf(policy), func(w *Work) bool {
 		_, held := w.holding()
@@ -69,8 +71,8 @@ func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// holding is the verdict that keeps a job from running now. A closed window does so also when nothing is due: a job that somebody asks
-// for waits for it all the same.
+// holding is the verdict that keeps a job from running now. A closed window does so also when
+// nothing is due: a job that somebody asks for waits for it all the same.
 func (w *Work) holding() (Verdict, bool) {
 	if v := Judge(w); v.Word.Holds() {
 		return v, true
@@ -94,14 +96,15 @@ func (s *Snapshot) LastJob(policy uint64) (last uint64) {
 	return last
 }
 
-// JobsOf lists the jobs of a policy that are numbered higher than one: the open ones or, when there are none, those that have
-// ended.
+// JobsOf lists the jobs of a policy that are numbered higher than one: the open ones or, when there
+// are none, those that have ended.
 func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; j.PolicyID == policy && j.ID > after {
 			jobs = append(jobs, catalog.EndedJob{Job: *j})
 		}
 	}
+
 	if len(jobs) > 0 {
 		return jobs
 	}
@@ -111,13 +114,15 @@ func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 			jobs = append(jobs, *j)
 		}
 	}
+
 	slices.SortFunc(jobs, func(a, b catalog.EndedJob) int { return cmp.Compare(a.Partition, b.Partition) })
 	return jobs
 }
 
-// Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones, or ended ones, for some are
-// very short. Between two looks it calls pause. It gives up with a *Refusal when something comes up that keeps the
-// policy from running, or when no engine takes it up for StartWait.
+// Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones,
+// or ended ones, for some are very short. Between two looks it calls pause. It gives up with a
+// *Refusal when something comes up that keeps the policy from running, or when no engine takes it
+// up for StartWait.
 func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pause func(context.Context) error) (
 	[]catalog.EndedJob, error,
 ) {
@@ -150,7 +155,8 @@ func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pa
 	}
 }
 
-// awaitStart pauses until a policy has a job numbered higher than one, or it is time to look for reasons why it has none.
+// awaitStart pauses until a policy has a job numbered higher than one, or it is time to look for
+// reasons why it has none.
 func awaitStart(ctx context.Context, from Starts, policy, after uint64, pause func(context.Context) error) error {
 	for began := time.Now(); time.Since(began) < reasonsEvery; {
 		if err := pause(ctx); err != nil {

@@ -19,8 +19,8 @@ var errorColumns = []Column{
 func Errors(rows []catalog.RowError) List {
 	l := List{Name: "ttl_errors", Columns: errorColumns, Like: "Table_name"}
 	for _, e := range rows {
-		l.add(e.Table, e.Table.Schema, e.Table.Name, orNull(e.Partition), e.Key, uint64(max(e.Number, 0)), e.Reason, e.Attempts,
-			e.FirstAt, e.LastAt, e.NextTryAt)
+		l.add(e.Table, e.Table.Schema, e.Table.Name, orNull(e.Partition), e.Key, uint64(max(e.Number, 0)), e.Reason,
+			e.Attempts, e.FirstAt, e.LastAt, e.NextTryAt)
 	}
 	return l
 }

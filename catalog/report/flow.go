@@ -12,7 +12,8 @@ type Flow struct {
 	Outflow float64
 	// OutflowKnown is false before the first job.
 	OutflowKnown bool
-	// Backlog is the rows that were due when the job started and have not gone yet, as far as known.
+	// Backlog is the rows that were due when the job started and have not gone yet, as far as
+	// known.
 	Backlog uint64
 }
 
@@ -26,6 +27,7 @@ func FlowOf(w *Work) Flow {
 			f.inflow(w.Job.Inflow, w.Job.Cutoff.Sub(w.Last.Cutoff))
 		}
 	}
+
 	if w.Last == nil {
 		return f
 	}
@@ -36,6 +38,7 @@ func FlowOf(w *Work) Flow {
 		// The job before the last is not at hand: cutoffs lie as far apart as starts do.
 		f.inflow(w.Last.Inflow, max(w.Interval(), minInterval))
 	}
+
 	return f
 }
 

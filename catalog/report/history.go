@@ -3,12 +3,15 @@ package report
 import "github.com/ttlproxy/ttlproxy/catalog"
 
 var historyColumns = jobColumns(
-	"Job_id", "Table_schema", "Table_name", "Partition_name", "State", "Reason", "Started", "Finished", "Seconds", "Cutoff",
+	"Job_id", "Table_schema", "Table_name", "Partition_name", "State", "Reason", "Started", "Finished", "Seconds",
+	"Cutoff",
 	"Rows_due", "Never_expire", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined",
-	"Rows_per_second", "Inflow", "Oldest_expired", "Plan", "Plan_reason", "Tasks", "Started_by", "Note", "Runs", "First_started",
+	"Rows_per_second", "Inflow", "Oldest_expired", "Plan", "Plan_reason", "Tasks", "Started_by", "Note", "Runs",
+	"First_started",
 )
 
-// History is SHOW TTL HISTORY: the jobs that have ended, the latest first. Those that found nothing, one after the other, are one line.
+// History is SHOW TTL HISTORY: the jobs that have ended, the latest first. Those that found
+// nothing, one after the other, are one line.
 func History(ended []catalog.EndedJob) List {
 	l := List{Name: "ttl_history", Columns: historyColumns, Like: "Table_name"}
 	for i := range ended {
@@ -22,7 +25,8 @@ var runColumns = jobColumns(
 	"Rows_due", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Seconds", "Plan", "Note",
 )
 
-// Runs is what RUN TTL JOB answers: the jobs it started or joined, open (without a time of ending) or ended.
+// Runs is what RUN TTL JOB answers: the jobs it started or joined, open (without a time of ending)
+// or ended.
 func Runs(jobs []catalog.EndedJob) List {
 	l := List{Name: "ttl_jobs", Columns: runColumns, Like: "Table_name"}
 	for i := range jobs {

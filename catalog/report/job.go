@@ -7,7 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// jobLine is a line of the lists that tell of jobs: SHOW TTL JOBS, SHOW TTL HISTORY and RUN TTL JOB.
+// jobLine is a line of the lists that tell of jobs: SHOW TTL JOBS, SHOW TTL HISTORY and RUN TTL
+// JOB.
 type jobLine struct {
 	table     catalog.Table
 	partition string
@@ -23,7 +24,8 @@ type jobLine struct {
 // endedLine is a job of the history.
 func endedLine(j *catalog.EndedJob) jobLine {
 	return jobLine{
-		table: j.Table, partition: j.Partition, job: &j.Job, ended: j.FinishedAt, runs: j.Runs, first: j.FirstAt, Progress: EndedProgress(j),
+		table: j.Table, partition: j.Partition, job: &j.Job, ended: j.FinishedAt, runs: j.Runs, first: j.FirstAt,
+		Progress: EndedProgress(j),
 	}
 }
 
@@ -56,9 +58,12 @@ var jobFields = map[string]jobField{
 	"Runs":          {Type: Unsigned, value: func(x jobLine) any { return x.runs }},
 	"First_started": {Type: Time, value: func(x jobLine) any { return moment(x.first) }},
 
-	"Started":      {Type: Time, value: func(x jobLine) any { return x.job.CreatedAt }},
-	"Finished":     {Type: Time, value: func(x jobLine) any { return moment(x.ended) }},
-	"Seconds":      {Type: Decimal, value: func(x jobLine) any { return when(!x.ended.IsZero(), x.ended.Sub(x.job.CreatedAt).Seconds()) }},
+	"Started":  {Type: Time, value: func(x jobLine) any { return x.job.CreatedAt }},
+	"Finished": {Type: Time, value: func(x jobLine) any { return moment(x.ended) }},
+	"Seconds": {
+		Type:  Decimal,
+		value: func(x jobLine) any { return when(!x.ended.IsZero(), x.ended.Sub(x.job.CreatedAt).Seconds()) },
+	},
 	"Expected_end": {Type: Time, value: func(x jobLine) any { return when(x.LeftKnown, x.work.Now.Add(x.Left)) }},
 
 	"Rows_due":        {Type: Unsigned, value: func(x jobLine) any { return number(x.job.EstimatedRows) }},
@@ -74,11 +79,17 @@ var jobFields = map[string]jobField{
 	"Rows_per_second": {Type: Decimal, value: func(x jobLine) any { return x.RowsPerSecond }},
 	"Percent":         {Type: Decimal, value: func(x jobLine) any { return when(x.Known, x.Percent) }},
 
-	"Inflow":             {Type: Unsigned, value: func(x jobLine) any { return number(x.job.Inflow) }},
-	"Oldest_expired":     {Type: Time, Secret: true, value: func(x jobLine) any { return moment(x.job.OldestExpiry) }},
-	"Seconds_behind":     {Type: Unsigned, value: func(x jobLine) any { return behind(x.work) }},
-	"Inflow_per_second":  {Type: Decimal, value: func(x jobLine) any { f := FlowOf(x.work); return when(f.InflowKnown, f.Inflow) }},
-	"Outflow_per_second": {Type: Decimal, value: func(x jobLine) any { f := FlowOf(x.work); return when(f.OutflowKnown, f.Outflow) }},
+	"Inflow":         {Type: Unsigned, value: func(x jobLine) any { return number(x.job.Inflow) }},
+	"Oldest_expired": {Type: Time, Secret: true, value: func(x jobLine) any { return moment(x.job.OldestExpiry) }},
+	"Seconds_behind": {Type: Unsigned, value: func(x jobLine) any { return behind(x.work) }},
+	"Inflow_per_second": {
+		Type:  Decimal,
+		value: func(x jobLine) any { f := FlowOf(x.work); return when(f.InflowKnown, f.Inflow) },
+	},
+	"Outflow_per_second": {
+		Type:  Decimal,
+		value: func(x jobLine) any { f := FlowOf(x.work); return when(f.OutflowKnown, f.Outflow) },
+	},
 }
 
 // jobColumns picks columns, in the order of the names.

@@ -2,13 +2,15 @@ package report
 
 var jobsColumns = jobColumns(
 	"Job_id", "Table_schema", "Table_name", "Partition_name", "State", "Reason", "Verdict", "Percent",
-	"Rows_due", "Never_expire", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined", "Rows_per_second",
-	"Started", "Expected_end", "Finished", "Cutoff", "Oldest_expired", "Seconds_behind", "Inflow_per_second", "Outflow_per_second",
+	"Rows_due", "Never_expire", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Rows_examined",
+	"Rows_per_second",
+	"Started", "Expected_end", "Finished", "Cutoff", "Oldest_expired", "Seconds_behind", "Inflow_per_second",
+	"Outflow_per_second",
 	"Plan", "Plan_reason", "Tasks", "Owner", "Started_by", "Note", "Version", "Rows_usual", "Rows_allowed",
 )
 
-// Jobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one that ended last. A table
-// that never had a job has a line for its verdict.
+// Jobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one
+// that ended last. A table that never had a job has a line for its verdict.
 func Jobs(s *Snapshot) List {
 	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}
 	for _, w := range s.Work() {
@@ -19,8 +21,10 @@ func Jobs(s *Snapshot) List {
 		case w.Last != nil:
 			x = endedLine(w.Last)
 		}
+
 		x.table, x.partition, x.work = w.Policy.Table, w.Partition, w
 		l.addJob(x)
 	}
+
 	return l
 }

@@ -10,20 +10,24 @@ import (
 
 var lineageColumns = []Column{{Name: "Property", Type: Name}, {Name: "Value", Type: LongText}}
 
-// Lineage is what TRUST TTL SERVER answers: where the catalog is, whether policies are held there, and how to let them go.
+// Lineage is what TRUST TTL SERVER answers: where the catalog is, whether policies are held there,
+// and how to let them go.
 func Lineage(l catalog.Lineage, hold catalog.GlobalPause) List {
 	list := List{Name: "ttl_server", Columns: lineageColumns}
 	for _, p := range lineageProperties(l) {
 		list.add(catalog.Table{}, p[0], p[1])
 	}
+
 	held := "no"
 	if hold.Held {
 		held = hold.HeldReason
 	}
+
 	list.add(catalog.Table{}, "Policies held", held)
 	if hold.Held || !l.Known {
 		list.add(catalog.Table{}, "To trust it", "TRUST TTL SERVER "+quoted(l.Server.Key()))
 	}
+
 	return list
 }
 
@@ -37,12 +41,14 @@ func lineageProperties(l catalog.Lineage) [][2]string {
 		{"Generation", fmt.Sprint(l.Generation)},
 		{"Last seen at work", lastSeen(l)},
 	}
+
 	var others []string
 	for _, k := range l.Servers {
 		if k.Key != l.Server.Key() {
 			others = append(others, fmt.Sprintf("%s (last seen %s)", k.Key, catalog.Moment(k.LastAt)))
 		}
 	}
+
 	return append(all, [2]string{"Other servers", strings.Join(others, ", ")})
 }
 

@@ -45,7 +45,8 @@ type Column struct {
 	Raw bool
 }
 
-// Row is one line of a list. Values stand in the order of the columns: nil, string, int64, uint64, float64 or time.Time.
+// Row is one line of a list. Values stand in the order of the columns: nil, string, int64, uint64,
+// float64 or time.Time.
 type Row struct {
 	Table  catalog.Table // it tells about; zero for none in particular
 	Values []any
@@ -121,7 +122,8 @@ func (l *List) HasMoment() (has bool) {
 	return has
 }
 
-// Localize writes the times in the list's sentences in a zone, as those in columns of their own are shown.
+// Localize writes the times in the list's sentences in a zone, as those in columns of their own are
+// shown.
 func (l *List) Localize(zone *time.Location) {
 	l.rewrite(func(text string) string { return catalog.Localize(text, zone) })
 }

@@ -18,8 +18,8 @@ type Store interface {
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
 }
 
-// Load reads one of the lists of SHOW TTL, of every table or of those that the filter names. The limit bounds lists that
-// grow with time.
+// Load reads one of the lists of SHOW TTL, of every table or of those that the filter names. The
+// limit bounds lists that grow with time.
 func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l List, err error) {
 	switch name {
 	case ddl.ListHistory:
@@ -33,6 +33,7 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	default:
 		l, err = now(ctx, from, name, f.Table)
 	}
+
 	l.Keep(func(r Row) bool { return concerns(f.Table, r.Table) })
 	return l, err
 }
@@ -52,6 +53,7 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 	if name == ddl.ListTasks || name == ddl.ListNodes {
 		return working(ctx, from, name)
 	}
+
 	s, err := Read(ctx, from)
 	if err != nil {
 		return List{}, err
@@ -61,19 +63,23 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 		lineage, err := from.Lineage(ctx)
 		return Status(s, lineage), err
 	}
+
 	s.Policies = slices.DeleteFunc(s.Policies, func(p catalog.Policy) bool { return !concerns(of, p.Table) })
 	if name == ddl.ListTables {
 		return Tables(s), nil
 	}
+
 	return Jobs(s), nil
 }
 
-// working reads one of the lists that tell of tasks, which need to know of no policy and of no history.
+// working reads one of the lists that tell of tasks, which need to know of no policy and of no
+// history.
 func working(ctx context.Context, from Store, name ddl.List) (l List, err error) {
 	s := &Snapshot{}
 	if s.Nodes, err = from.Nodes(ctx); err != nil {
 		return l, err
 	}
+
 	slices.SortFunc(s.Nodes, byID)
 	if name == ddl.ListTasks {
 		if s.Jobs, err = from.Jobs(ctx); err != nil {
@@ -85,6 +91,7 @@ func working(ctx context.Context, from Store, name ddl.List) (l List, err error)
 	if name == ddl.ListNodes {
 		return Nodes(s, tasks), err
 	}
+
 	return Tasks(s, tasks), err
 }
 
@@ -111,6 +118,7 @@ func Empty(name ddl.List) (l List) {
 	case ddl.ListStatus:
 		l = Status(none, catalog.Lineage{})
 	}
+
 	l.Rows = nil
 	return l
 }

@@ -29,8 +29,8 @@ func Nodes(s *Snapshot, tasks []catalog.Task) List {
 		}
 	}
 	for _, n := range s.Nodes {
-		l.add(catalog.Table{}, n.ID, n.Name, n.Address, nodeState(n), onOff(n.Engine), int64(n.Workers), busy[n.ID], orNull(string(n.Stop)), n.Status,
-			n.Version, n.Server, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt))
+		l.add(catalog.Table{}, n.ID, n.Name, n.Address, nodeState(n), onOff(n.Engine), int64(n.Workers), busy[n.ID],
+			orNull(string(n.Stop)), n.Status, n.Version, n.Server, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt))
 	}
 	return l
 }

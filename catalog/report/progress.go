@@ -15,7 +15,8 @@ type Progress struct {
 	LeftKnown     bool
 }
 
-// nearlyDone is shown for a job that has done all the work foreseen and is still at it: estimates are estimates.
+// nearlyDone is shown for a job that has done all the work foreseen and is still at it: estimates
+// are estimates.
 const nearlyDone = 99.9
 
 // ProgressOf measures an open job by what it has counted.
@@ -26,12 +27,14 @@ func ProgressOf(j *catalog.Job, now time.Time) Progress {
 	if whole == 0 {
 		return p
 	}
+
 	share := min(float64(done)/float64(whole), nearlyDone/100)
 	p.Percent, p.Known = 100*share, true
 	if share > 0 && j.State == catalog.JobRunning {
 		p.Left = time.Duration(float64(worked) * (1 - share) / share).Round(time.Second)
 		p.LeftKnown = true
 	}
+
 	return p
 }
 
@@ -48,8 +51,8 @@ func EndedProgress(j *catalog.EndedJob) Progress {
 	return p
 }
 
-// extent is how much of its way a job has gone. A walk along the key passes every row of the table; the other
-// plans touch only the rows that are due.
+// extent is how much of its way a job has gone. A walk along the key passes every row of the table;
+// the other plans touch only the rows that are due.
 func extent(j *catalog.Job) (done, whole uint64) {
 	if j.Plan == planRange && j.TableRows != nil {
 		return j.Counts.Examined, *j.TableRows

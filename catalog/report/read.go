@@ -33,8 +33,9 @@ type Starts interface {
 // readConnections bounds the connections that one reading takes: statements of clients share them.
 const readConnections = 3
 
-// Read takes a snapshot; whoever tells of the catalog's state reads it here. The parts are moments apart, so a job may end
-// between two of them: jobs are read before the history, so that none is missed.
+// Read takes a snapshot; whoever tells of the catalog's state reads it here. The parts are moments
+// apart, so a job may end between two of them: jobs are read before the history, so that none is
+// missed.
 func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	s := &Snapshot{}
 	var values setting.Values
@@ -47,6 +48,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Policies, &s.Policies) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
+
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}

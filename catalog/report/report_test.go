@@ -15,8 +15,9 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // work is an armed policy with an hourly job, changed as a test wants it.
 func work(change func(*Work)) *Work {
 	w := &Work{Now: noon, Policy: catalog.Policy{
-		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, ChangedAt: noon.Add(-time.Hour),
-		Rule: catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
+		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed,
+		ChangedAt: noon.Add(-time.Hour),
+		Rule:      catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
 	}}
 	change(w)
 	return w
@@ -42,22 +43,47 @@ func TestVerdict(t *testing.T) {
 		change func(*Work)
 		want   string
 	}{
-		"disarmed":        {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
-		"dormant":         {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" }, "DISARMED (a copy)"},
-		"in DDL":          {func(w *Work) { w.Policy.State = catalog.PolicyStopped }, "PAUSED (a DDL statement on the table is under way)"},
-		"off":             {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
-		"halted":          {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
-		"paused":          {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} }, "PAUSED (PAUSE TTL by ann@%)"},
-		"paused until":    {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon.Add(1)} }, "PAUSED (PAUSE TTL until 2026-03-01 12:00:00+00:00)"},
-		"pause is over":   {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} }, "WAITING (the first job has not started)"},
-		"weekly cron":     {func(w *Work) { options(w, "TTL_CRON", "0 3 * * 1"); ran(w, 60*time.Hour) }, "KEEPING UP"},
-		"outside window":  {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, 14*time.Hour) }, "WAITING FOR WINDOW (outside TTL_WINDOW='22:00-06:00' (UTC) until 2026-03-01 22:00:00+00:00)"},
-		"not due, closed": {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, time.Minute) }, "KEEPING UP"},
-		"window never": {func(w *Work) {
-			options(w, "TTL_WINDOW", "22:00-06:00")
-			w.Window = window("13:00-14:00")
-			ran(w, 14*time.Hour)
-		}, "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) for good: the table's window and the global one have no minute in common)"},
+		"disarmed": {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
+		"dormant": {
+			func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" },
+			"DISARMED (a copy)",
+		},
+		"in DDL": {
+			func(w *Work) { w.Policy.State = catalog.PolicyStopped },
+			"PAUSED (a DDL statement on the table is under way)",
+		},
+		"off":    {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
+		"halted": {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
+		"paused": {
+			func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, By: "ann@%"} },
+			"PAUSED (PAUSE TTL by ann@%)",
+		},
+		"paused until": {
+			func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon.Add(1)} },
+			"PAUSED (PAUSE TTL until 2026-03-01 12:00:00+00:00)",
+		},
+		"pause is over": {
+			func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true, Until: noon} },
+			"WAITING (the first job has not started)",
+		},
+		"weekly cron": {func(w *Work) { options(w, "TTL_CRON", "0 3 * * 1"); ran(w, 60*time.Hour) }, "KEEPING UP"},
+		"outside window": {
+			func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, 14*time.Hour) },
+			"WAITING FOR WINDOW (outside TTL_WINDOW='22:00-06:00' (UTC) until 2026-03-01 22:00:00+00:00)",
+		},
+		"not due, closed": {
+			func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, time.Minute) },
+			"KEEPING UP",
+		},
+		"window never": {
+			func(w *Work) {
+				options(w, "TTL_WINDOW", "22:00-06:00")
+				w.Window = window("13:00-14:00")
+				ran(w, 14*time.Hour)
+			},
+			"WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) for " +
+				"good: the table's window and the global one have no minute in common)",
+		},
 		"goal met": {func(w *Work) { options(w, "TTL_MAX_LAG", "2h"); ran(w, time.Hour) }, "KEEPING UP"},
 		"goal missed": {func(w *Work) {
 			options(w, "TTL_MAX_LAG", "2h")
@@ -71,11 +97,17 @@ func TestVerdict(t *testing.T) {
 			w.Job = braked()
 			w.Job.Partition, w.Job.EstimatedRows, w.Job.Reason = "p1", new(uint64), "2 of 3 rows are due"
 		}, "NEEDS APPROVAL (2 of 3 rows are due)"},
-		"braked":    {func(w *Work) { w.Job = braked() }, "NEEDS APPROVAL (1234567 of 2000000 rows (62 %) are due, usual are about 1000)"},
+		"braked": {
+			func(w *Work) { w.Job = braked() },
+			"NEEDS APPROVAL (1234567 of 2000000 rows (62 %) are due, usual are about 1000)",
+		},
 		"throttled": {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
 		"never ran": {func(*Work) {}, "WAITING (the first job has not started)"},
 		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); started(w, w.Last.CreatedAt) }, "KEEPING UP"},
-		"failed":    {func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) }, "FALLING BEHIND (the last job ended as failed: because)"},
+		"failed": {
+			func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) },
+			"FALLING BEHIND (the last job ended as failed: because)",
+		},
 		"failing again": {func(w *Work) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
 			w.Job = running(time.Second, 1000, 0)
@@ -86,8 +118,14 @@ func TestVerdict(t *testing.T) {
 		}, "KEEPING UP"},
 		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00+00:00: is an engine running?)"},
 		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
-		"too slow":       {func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) }, "FALLING BEHIND (needs 190 rows/s, has 10)"},
-		"overdue":        {func(w *Work) { w.Job = running(2*time.Hour, 360_000, 0) }, "FALLING BEHIND (needs 100 rows/s, has 0)"},
+		"too slow": {
+			func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) },
+			"FALLING BEHIND (needs 190 rows/s, has 10)",
+		},
+		"overdue": {
+			func(w *Work) { w.Job = running(2*time.Hour, 360_000, 0) },
+			"FALLING BEHIND (needs 100 rows/s, has 0)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,6 +180,7 @@ func TestProgress(t *testing.T) {
 	stopped.State, stopped.StateAt = catalog.JobPaused, noon.Add(-50*time.Second)
 	rested := running(100*time.Second, 4000, 1000)
 	rested.Waited = 60 * time.Second
+
 	for name, c := range map[string]struct {
 		job  *catalog.Job
 		want Progress
@@ -184,9 +223,18 @@ func TestNextRun(t *testing.T) {
 		"asked for": {func(w *Work) { started(w, noon.Add(-time.Minute)); w.Ran[0].RequestedAt = noon }, noon},
 		"paused":    {func(w *Work) { w.Policy.Paused.Paused = true }, time.Time{}},
 		"halted":    {func(w *Work) { w.Halt = "x" }, time.Time{}},
-		"cron":      {func(w *Work) { options(w, "TTL_CRON", "30 4 * * *"); started(w, noon.Add(-7*time.Hour)) }, noon.Add(16*time.Hour + 30*time.Minute)},
-		"window":    {func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); started(w, noon.Add(-7*time.Hour)) }, noon.Add(10 * time.Hour)},
-		"lag":       {func(w *Work) { options(w, "TTL_MAX_LAG", "30m"); started(w, noon.Add(-5*time.Minute)) }, noon.Add(10 * time.Minute)},
+		"cron": {
+			func(w *Work) { options(w, "TTL_CRON", "30 4 * * *"); started(w, noon.Add(-7*time.Hour)) },
+			noon.Add(16*time.Hour + 30*time.Minute),
+		},
+		"window": {
+			func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); started(w, noon.Add(-7*time.Hour)) },
+			noon.Add(10 * time.Hour),
+		},
+		"lag": {
+			func(w *Work) { options(w, "TTL_MAX_LAG", "30m"); started(w, noon.Add(-5*time.Minute)) },
+			noon.Add(10 * time.Minute),
+		},
 	} {
 		if got := work(c.change).NextRun(); !got.Equal(c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -205,9 +253,12 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	past := []catalog.EndedJob{*ended(catalog.JobFinished, time.Hour, 5)}
 	done := &Snapshot{Now: noon, Policies: s.Policies, Last: past}
 	done.Last[0].PolicyID = 1
+
 	for _, l := range []List{
-		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks), History(past),
-		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(setting.Defaults()), Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
+		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks),
+		History(past),
+		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(setting.Defaults()),
+		Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {
 		if len(l.Rows) == 0 {
@@ -225,7 +276,9 @@ func TestPartitionsHaveLinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := work(func(*Work) {})
 	s := &Snapshot{Now: noon, Policies: []catalog.Policy{w.Policy}, Schedules: []catalog.Schedule{
-		{PolicyID: 1, RequestedAt: noon}, {PolicyID: 1, Partition: "p1", LastStartedAt: noon.Add(-time.Minute)}, {PolicyID: 1, Partition: "p0"},
+		{PolicyID: 1, RequestedAt: noon},
+		{PolicyID: 1, Partition: "p1", LastStartedAt: noon.Add(-time.Minute)},
+		{PolicyID: 1, Partition: "p0"},
 	}}
 	all := s.Work()
 	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].due().Equal(noon) {
@@ -239,9 +292,10 @@ func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
 	held, goes := running(time.Minute, 10, 0), running(time.Minute, 10, 0)
 	held.PolicyID, held.Partition, held.State, held.Reason = 1, "p0", catalog.JobPaused, "exchanged"
 	goes.PolicyID, goes.Partition = 1, "p1"
+
 	s := &Snapshot{
-		Now: noon, Enabled: true, Policies: []catalog.Policy{work(func(*Work) {}).Policy}, Jobs: []catalog.Job{*held, *goes},
-		Nodes: []catalog.Node{{Engine: true, Live: true}},
+		Now: noon, Enabled: true, Policies: []catalog.Policy{work(func(*Work) {}).Policy},
+		Jobs: []catalog.Job{*held, *goes}, Nodes: []catalog.Node{{Engine: true, Live: true}},
 	}
 	if err := s.MayRun(&s.Policies[0]); err != nil {
 		t.Errorf("one runs: got %v", err)
@@ -249,6 +303,7 @@ func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
 	if v, found := s.Holding(1); !found || v.Detail != "exchanged" {
 		t.Errorf("one is held: got %v", v)
 	}
+
 	s.Enabled = false
 	if err := s.MayRun(&s.Policies[0]); err == nil || !strings.Contains(err.Error(), "ttl_job_enable is OFF") {
 		t.Errorf("all are held: got %v", err)

@@ -28,14 +28,15 @@ type place struct {
 	partition string
 }
 
-// Work lists every table and partition that has, had or will have a job, by policy and partition. A policy without any of these
-// has one line of its own.
+// Work lists every table and partition that has, had or will have a job, by policy and partition. A
+// policy without any of these has one line of its own.
 func (s *Snapshot) Work() []*Work {
 	halt, ran := s.Halt().Why, s.ran()
 	jobs, last := s.byPlace()
 	timings := timings{}
 
 	var all []*Work
+
 	for i := range s.Policies {
 		p := &s.Policies[i]
 		common := commonOf(p, ran[p.ID], timings.of(p))
@@ -46,6 +47,7 @@ func (s *Snapshot) Work() []*Work {
 			})
 		}
 	}
+
 	return all
 }
 
@@ -65,6 +67,7 @@ func (s *Snapshot) byPlace() (map[uint64]map[string]*catalog.Job, map[place]*cat
 		j := &s.Last[i]
 		last[place{j.PolicyID, j.Partition}] = j
 	}
+
 	return jobs, last
 }
 
@@ -77,13 +80,14 @@ func (s *Snapshot) ran() map[uint64][]catalog.Schedule {
 	return all
 }
 
-// partitions are those that a policy's jobs and schedules speak of; the empty name stands for the table as a whole and is left out
-// when there are others.
+// partitions are those that a policy's jobs and schedules speak of; the empty name stands for the
+// table as a whole and is left out when there are others.
 func partitions(jobs map[string]*catalog.Job, ran []catalog.Schedule) []string {
 	names := slices.Collect(maps.Keys(jobs))
 	for i := range ran {
 		names = append(names, ran[i].Partition)
 	}
+
 	slices.Sort(names)
 	names = slices.Compact(names)
 
@@ -93,6 +97,7 @@ func partitions(jobs map[string]*catalog.Job, ran []catalog.Schedule) []string {
 	if len(names) == 0 {
 		names = []string{""}
 	}
+
 	return names
 }
 

@@ -21,20 +21,24 @@ func Status(s *Snapshot, lineage catalog.Lineage) List {
 	for _, p := range lineageProperties(lineage) {
 		say(strings.ReplaceAll(p[0], " ", "_"), p[1])
 	}
+
 	say("Deleting", onOff(s.Halt() == Halt{}))
 	say("Halted_by", s.Halt().Why)
 	live, engines := s.LiveNodes()
 	count("Nodes", live)
 	count("Engines", engines)
 	count("Policies", len(s.Policies))
+
 	for _, v := range s.verdicts() {
 		count("Tables_"+v.name, v.count)
 	}
+
 	count("Jobs_open", len(s.Jobs))
 	tasks, finished := 0, 0
 	for i := range s.Jobs {
 		tasks, finished = tasks+s.Jobs[i].Tasks, finished+s.Jobs[i].TasksFinished
 	}
+
 	count("Tasks_open", tasks-finished)
 	return l
 }
@@ -70,6 +74,7 @@ func (s *Snapshot) verdicts() []verdictCount {
 		{word: Disarmed, name: "disarmed"},
 		{word: Off, name: "off"},
 	}
+
 	for _, w := range s.Work() {
 		word := Judge(w).Word
 		for i := range counts {
@@ -78,5 +83,6 @@ func (s *Snapshot) verdicts() []verdictCount {
 			}
 		}
 	}
+
 	return counts
 }

@@ -53,6 +53,7 @@ func tableRow(w *Work) []any {
 	plan, why := lastPlan(w)
 	last := lastResult(w)
 	option := func(name string) any { return orNull(p.Rule.Options[name]) }
+
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,

@@ -8,7 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// TiDB's tables, with its names and types. Our numbers of jobs, policies and nodes stand where it has its own.
+// TiDB's tables, with its names and types. Our numbers of jobs, policies and nodes stand where it
+// has its own.
 
 // tidbInt is the type of a small number.
 const tidbInt Type = "INT"
@@ -92,16 +93,20 @@ func TiDBTask(s *Snapshot, tasks []catalog.Task) List {
 	for i := range s.Jobs {
 		byID[s.Jobs[i].ID] = &s.Jobs[i]
 	}
+
 	for i := range tasks {
 		t := &tasks[i]
 		j := byID[t.JobID]
 		if j == nil {
 			continue
 		}
+
 		id, address, beat := s.tidbOwner(t.Owner)
-		l.add(j.Table, tidbID(j.ID), tidbTable(j.PolicyID, j.Partition), int64(t.Seq), orNull(t.RangeStart), orNull(t.RangeEnd), j.Cutoff,
+		l.add(j.Table, tidbID(j.ID), tidbTable(j.PolicyID, j.Partition), int64(t.Seq), orNull(t.RangeStart),
+			orNull(t.RangeEnd), j.Cutoff,
 			id, address, beat, string(t.State), t.StateAt, tidbCounts(t.Counts, t.Error), j.CreatedAt)
 	}
+
 	return l
 }
 
@@ -122,7 +127,8 @@ var tidbHistoryColumns = []Column{
 	{Name: "status", Type: Name},
 }
 
-// TiDBHistory is mysql.tidb_ttl_job_history. Running jobs are in it, as in TiDB, but without a time of finishing.
+// TiDBHistory is mysql.tidb_ttl_job_history. Running jobs are in it, as in TiDB, but without a time
+// of finishing.
 func TiDBHistory(s *Snapshot, ended []catalog.EndedJob) List {
 	l := List{Name: "tidb_ttl_job_history", Columns: tidbHistoryColumns}
 	for i := range s.Jobs {
@@ -137,8 +143,10 @@ func TiDBHistory(s *Snapshot, ended []catalog.EndedJob) List {
 func tidbHistoryRow(j *catalog.EndedJob) []any {
 	c := j.Counts
 	return []any{
-		tidbID(j.ID), tidbTable(j.PolicyID, j.Partition), int64(j.PolicyID), j.Table.Schema, j.Table.Name, orNull(j.Partition),
-		j.CreatedAt, moment(j.FinishedAt), j.Cutoff, tidbSummary(&j.Job), c.Deleted + c.Refreshed + c.Failed, c.Deleted, c.Failed, string(j.State),
+		tidbID(j.ID), tidbTable(j.PolicyID, j.Partition), int64(j.PolicyID), j.Table.Schema, j.Table.Name,
+		orNull(j.Partition),
+		j.CreatedAt, moment(j.FinishedAt), j.Cutoff, tidbSummary(&j.Job), c.Deleted + c.Refreshed + c.Failed, c.Deleted,
+		c.Failed, string(j.State),
 	}
 }
 
@@ -152,7 +160,8 @@ func tidbTable(policy uint64, partition string) int64 {
 	return int64(crc32.ChecksumIEEE([]byte(partition))>>1)<<32 | int64(policy)
 }
 
-// tidbSummary is a job's summary in TiDB's words. Rows that were refreshed meanwhile are not counted as deleted.
+// tidbSummary is a job's summary in TiDB's words. Rows that were refreshed meanwhile are not
+// counted as deleted.
 func tidbSummary(j *catalog.Job) string {
 	c := j.Counts
 	return tidbJSON(struct {

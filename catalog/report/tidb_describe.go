@@ -32,25 +32,40 @@ var tidbKeys = map[string][]string{
 func DescribeTiDB(table string, form ddl.Form) List {
 	table = strings.ToLower(table)
 	if form == ddl.FormCreate {
-		l := List{Name: "ttl_table", Columns: []Column{{Name: "Table", Type: Name}, {Name: "Create Table", Type: LongText}}, Like: "Table"}
+		l := List{Name: "ttl_table", Columns: []Column{
+			{Name: "Table", Type: Name},
+			{Name: "Create Table", Type: LongText},
+		}, Like: "Table"}
 		l.add(catalog.Table{}, table, createTiDB(table))
 		return l
 	}
-	l := List{Name: "ttl_columns", Columns: describedColumns("Field", "Type", "Null", "Key", "Default", "Extra"), Like: "Field"}
-	if form == ddl.FormFullColumns {
-		l.Columns = describedColumns("Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment")
+
+	l := List{
+		Name: "ttl_columns", Columns: describedColumns("Field", "Type", "Null", "Key", "Default", "Extra"),
+		Like: "Field",
 	}
+	if form == ddl.FormFullColumns {
+		l.Columns = describedColumns("Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges",
+			"Comment")
+	}
+
 	for _, c := range TiDBColumns(table) {
 		null, key := "YES", ""
 		if slices.Contains(tidbKeys[table], c.Name) {
 			null, key = "NO", "PRI"
 		}
+
 		row := []any{c.Name, tidbType(c.Type), null, key, nil, ""}
 		if form == ddl.FormFullColumns {
-			row = []any{c.Name, tidbType(c.Type), when(c.Type.IsText(), "utf8mb4_bin"), null, key, nil, "", "select", ""}
+			row = []any{
+				c.Name, tidbType(c.Type), when(c.Type.IsText(), "utf8mb4_bin"), null, key, nil, "", "select",
+				"",
+			}
 		}
+
 		l.add(catalog.Table{}, row...)
 	}
+
 	return l
 }
 
@@ -65,6 +80,7 @@ func describedColumns(names ...string) []Column {
 func createTiDB(table string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE %s (\n", ddl.Quote(table))
+
 	for _, c := range TiDBColumns(table) {
 		null := "DEFAULT NULL"
 		if slices.Contains(tidbKeys[table], c.Name) {
@@ -72,10 +88,12 @@ func createTiDB(table string) string {
 		}
 		fmt.Fprintf(&b, "  %s %s %s,\n", ddl.Quote(c.Name), tidbType(c.Type), null)
 	}
+
 	quoted := make([]string, len(tidbKeys[table]))
 	for i, k := range tidbKeys[table] {
 		quoted[i] = ddl.Quote(k)
 	}
+
 	fmt.Fprintf(&b, "  PRIMARY KEY (%s)\n)", strings.Join(quoted, ","))
 	return b.String()
 }

@@ -53,7 +53,8 @@ func (v Verdict) String() string {
 	return string(v.Word) + " (" + v.Detail + ")"
 }
 
-// Judge gives the verdict. What stops a policy for good comes before what stops it for a while, and both before speed.
+// Judge gives the verdict. What stops a policy for good comes before what stops it for a while, and
+// both before speed.
 func Judge(w *Work) Verdict {
 	p := &w.Policy
 	switch p.State {
@@ -63,6 +64,7 @@ func Judge(w *Work) Verdict {
 		return Verdict{Paused, "a DDL statement on the table is under way"}
 	case catalog.PolicyArmed:
 	}
+
 	if !p.Rule.Enabled {
 		return Verdict{Off, "TTL_ENABLE='OFF'"}
 	}
@@ -78,6 +80,7 @@ func Judge(w *Work) Verdict {
 	if v, stopped := judgeState(w); stopped {
 		return v
 	}
+
 	return judgeSpeed(w)
 }
 
@@ -103,7 +106,8 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
 		return Verdict{NeedsApproval, w.Job.Reason}, true
 	case w.Job == nil && p.Approval.Required && !p.Approved():
-		return Verdict{NeedsApproval, fmt.Sprintf("%s; APPROVE TTL JOB FOR %s VERSION %d", p.Approval.Reason, p.Table, p.Version)}, true
+		return Verdict{NeedsApproval, fmt.Sprintf("%s; APPROVE TTL JOB FOR %s VERSION %d", p.Approval.Reason, p.Table,
+			p.Version)}, true
 	default:
 		return Verdict{}, false
 	}
@@ -125,12 +129,15 @@ func judgeState(w *Work) (Verdict, bool) {
 	}
 }
 
-// judgeSpeed compares the time a job takes, or will take, with the time until the next one should start.
+// judgeSpeed compares the time a job takes, or will take, with the time until the next one should
+// start.
 func judgeSpeed(w *Work) Verdict {
 	interval := max(w.Interval(), minInterval)
 	if goal := w.timing().MaxLag; goal > 0 && w.lag() > goal {
-		return Verdict{FallingBehind, fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v", w.lag().Round(time.Second), goal)}
+		return Verdict{FallingBehind, fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v",
+			w.lag().Round(time.Second), goal)}
 	}
+
 	switch {
 	case w.Job != nil && w.Job.Counts.Deleted > 0, w.Job != nil && !w.lastFailed():
 		return judgeRunning(w, interval)
@@ -139,7 +146,8 @@ func judgeSpeed(w *Work) Verdict {
 	case w.lastFailed():
 		return Verdict{FallingBehind, "the last job ended as " + string(w.Last.State) + ": " + w.Last.Reason}
 	case w.Now.Sub(w.NextRun()) > max(min(interval, overdue), minInterval) && !w.NextRun().IsZero():
-		return Verdict{FallingBehind, "no job has started since " + catalog.Moment(w.lastStarted()) + ": is an engine running?"}
+		return Verdict{FallingBehind, "no job has started since " + catalog.Moment(w.lastStarted()) +
+			": is an engine running?"}
 	default:
 		return Verdict{Word: KeepingUp}
 	}
@@ -154,11 +162,12 @@ func judgeRunning(w *Work, interval time.Duration) Verdict {
 		return Verdict{Word: KeepingUp}
 	}
 	f := FlowOf(w)
-	return Verdict{FallingBehind, fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)), grouped(round(f.Outflow)))}
+	return Verdict{FallingBehind, fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)),
+		grouped(round(f.Outflow)))}
 }
 
-// needed is the rate at which the backlog and what comes in would be gone when the next job should start, or within one
-// interval when that moment has passed.
+// needed is the rate at which the backlog and what comes in would be gone when the next job should
+// start, or within one interval when that moment has passed.
 func needed(w *Work, f Flow, interval time.Duration) uint64 {
 	left := w.Job.CreatedAt.Add(interval).Sub(w.Now)
 	if left < interval/10 {

@@ -3,6 +3,7 @@ package report
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -38,8 +39,8 @@ type common struct {
 // overdue is how late a job may start before its engine is asked after, if its interval is longer.
 const overdue = time.Hour
 
-// minInterval bounds TTL_JOB_INTERVAL from below where we divide by it or measure against it: the engine looks
-// every few seconds, so a shorter one promises nothing.
+// minInterval bounds TTL_JOB_INTERVAL from below where we divide by it or measure against it: the
+// engine looks every few seconds, so a shorter one promises nothing.
 const minInterval = time.Minute
 
 // timing is when the policy's jobs start and may run.
@@ -69,14 +70,17 @@ func timingOf(p *catalog.Policy) catalog.Timing {
 	return t
 }
 
-// timings remembers what has been read of the rules of one snapshot, which are much alike: a zone is a file to be read.
+// timings remembers what has been read of the rules of one snapshot, which are much alike: a zone
+// is a file to be read.
 type timings map[string]catalog.Timing
 
 func (all timings) of(p *catalog.Policy) catalog.Timing {
-	key := p.Rule.TimeZone + "\x00" + p.Rule.JobInterval
+	parts := []string{p.Rule.TimeZone, p.Rule.JobInterval}
 	for _, name := range slices.Sorted(maps.Keys(p.Rule.Options)) {
-		key += "\x00" + name + "\x00" + p.Rule.Options[name]
+		parts = append(parts, name, p.Rule.Options[name])
 	}
+
+	key := strings.Join(parts, "\x00")
 	t, known := all[key]
 	if !known {
 		t = timingOf(p)
@@ -100,6 +104,7 @@ func (w *Work) NextRun() time.Time {
 	if w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.Holds(w.Now) {
 		return time.Time{}
 	}
+
 	due, t := w.due(), w.timing()
 	switch {
 	case due.IsZero():
@@ -151,13 +156,15 @@ func (w *Work) Oldest() time.Time {
 	return time.Time{}
 }
 
-// Behind is for how long the oldest row still there has been due. When the last job left none that was due, it is how late the
-// next one is. It is not known before a job has looked, and where a job cannot know.
+// Behind is for how long the oldest row still there has been due. When the last job left none that
+// was due, it is how late the next one is. It is not known before a job has looked, and where a job
+// cannot know.
 func (w *Work) Behind() (behind time.Duration, known bool) {
 	if oldest := w.Oldest(); !oldest.IsZero() {
 		return max(0, w.Now.Sub(oldest)), true
 	}
-	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished || w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
+	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished ||
+		w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
 	return max(0, w.Now.Sub(w.lastStarted().Add(w.Interval()))), true
@@ -181,8 +188,8 @@ func (w *Work) lastFailed() bool {
 	return w.Last != nil && (w.Last.State == catalog.JobFailed || w.Last.State == catalog.JobTimedOut)
 }
 
-// Watermark is a moment before which all rows that had expired are gone; zero when none is known, as before the first job of a
-// version of the policy has come to its end and left no row behind.
+// Watermark is a moment before which all rows that had expired are gone; zero when none is known,
+// as before the first job of a version of the policy has come to its end and left no row behind.
 func (w *Work) Watermark() time.Time {
 	if c := w.schedule(); c != nil && c.WatermarkVersion == w.Policy.Version {
 		return c.Watermark
@@ -190,8 +197,9 @@ func (w *Work) Watermark() time.Time {
 	return time.Time{}
 }
 
-// Goal is how old the watermark may become before rows count as late: TTL_MAX_LAG or, without one, the time of two jobs. Where
-// windows interrupt jobs, a day counts as the least time from one to the next.
+// Goal is how old the watermark may become before rows count as late: TTL_MAX_LAG or, without one,
+// the time of two jobs. Where windows interrupt jobs, a day counts as the least time from one to
+// the next.
 func (w *Work) Goal() time.Duration {
 	t := w.timing()
 	if t.MaxLag > 0 {

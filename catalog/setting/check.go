@@ -12,9 +12,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Check reads a value for the setting and returns it as it is stored. A number out of range is clamped, with a
-// warning; anything else that is wrong is refused with MySQL's error. The zone is the session's, for a time of day
-// without an offset.
+// Check reads a value for the setting and returns it as it is stored. A number out of range is
+// clamped, with a warning; anything else that is wrong is refused with MySQL's error. The zone is
+// the session's, for a time of day without an offset.
 func (s Setting) Check(value string, zone *time.Location) (stored string, warning, refusal *ddl.Error) {
 	var err error
 	switch s.Kind {
@@ -37,6 +37,7 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 	if err != nil {
 		return "", nil, s.wrongValue(value, err)
 	}
+
 	return stored, nil, nil
 }
 
@@ -89,6 +90,7 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	if clamped != n {
 		return clamped.String(), s.truncated(value), nil
 	}
+
 	return n.String(), nil, nil
 }
 

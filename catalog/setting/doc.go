@@ -1,4 +1,5 @@
-// Package setting says what can be set for the whole cluster: names, kinds, defaults, ranges and meanings.
+// Package setting says what can be set for the whole cluster: names, kinds, defaults, ranges and
+// meanings.
 //
 // There is one table, All. SQL variables, options of the command line, environment, TOML and the
 // reference page are made from it, so none of them can know a setting that the others do not.
@@ -6,6 +7,7 @@
 //	a person's text ──Check──► the stored text, a warning, or MySQL's error
 //	stored texts ──Take──► Reading ──► Bool, Int, Duration, Window: values for those who act on them
 //
-// What never happens here: no value is kept, read or written. The catalog does that (its Set, Seed and Settings), and
-// with it what a change ends or bars. The package knows the syntax of ddl and nothing else of ours.
+// What never happens here: no value is kept, read or written. The catalog does that (its Set, Seed
+// and Settings), and with it what a change ends or bars. The package knows the syntax of ddl and
+// nothing else of ours.
 package setting

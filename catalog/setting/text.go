@@ -20,6 +20,7 @@ func (s Setting) Allowed() string {
 		if s.Max == math.MaxInt64 {
 			return low + " or more"
 		}
+
 		return fmt.Sprintf("%s to %d", low, s.Max)
 	case KindDuration:
 		return "duration such as 1d12h, 30m, 45s"

@@ -46,7 +46,8 @@ func (v Values) Duration(name string) time.Duration {
 // Reading is the values as they were read, together with what is known about them.
 type Reading struct {
 	Values
-	// Revision is refused, once a setting has been changed, of everybody who wants to delete by the values before.
+	// Revision is refused, once a setting has been changed, of everybody who wants to delete by the
+	// values before.
 	Revision uint64
 	said     map[string]bool
 }

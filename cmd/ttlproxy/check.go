@@ -31,14 +31,19 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 			fmt.Fprintf(out, "%-27s → %s\n", "", f.Advice)
 		}
 	}
+
 	if failed && err == nil {
 		return errFindings
 	}
+
 	return err
 }
 
-// look finds out about the servers one by one, about the one that the engine would work on, and about the tables.
-func (o *options) look(ctx context.Context, backends *proxy.Backends, db *sql.DB) (findings []checkup.Finding, err error) {
+// look finds out about the servers one by one, about the one that the engine would work on, and
+// about the tables.
+func (o *options) look(ctx context.Context, backends *proxy.Backends,
+	db *sql.DB,
+) (findings []checkup.Finding, err error) {
 	members := backends.Members(o.login(backends))
 	for _, m := range members {
 		f := inspect(ctx, m)
@@ -57,6 +62,7 @@ func (o *options) look(ctx context.Context, backends *proxy.Backends, db *sql.DB
 	if err != nil {
 		return findings, nil //nolint:nilerr // the checkup has said what is wrong with the catalog
 	}
+
 	found, err = diagnose(ctx, store)
 	return append(findings, found...), err
 }

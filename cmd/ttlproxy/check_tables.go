@@ -9,21 +9,28 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// diagnose finds out how the deleting itself is: whether anybody does it, and which tables somebody should look at.
+// diagnose finds out how the deleting itself is: whether anybody does it, and which tables somebody
+// should look at.
 func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error) {
 	s, err := report.Read(ctx, from)
 	if err != nil {
 		return nil, err
 	}
+
 	engines := checkup.Finding{Level: checkup.OK, Name: "engines", Text: "jobs have somebody to run them"}
 	if !s.HasEngine() {
-		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off"}
+		engines = checkup.Finding{
+			Level: checkup.Warning, Name: "engines",
+			Text: "no engine is running, so nothing is deleted", Advice: "start ttlproxy serve, without --engine=off",
+		}
 	}
+
 	if halt := s.Halt(); halt.Code == report.HaltStopped {
 		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "nothing is deleted: " + halt.Why}
 	} else if why := s.HeldBack(); why != "" {
 		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "every engine is held back: " + why}
 	}
+
 	findings := []checkup.Finding{engines}
 	for _, w := range s.Work() {
 		v, table := report.Judge(w), w.Policy.Table
@@ -32,13 +39,18 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 			if w.Partition != "" {
 				name += " partition " + w.Partition
 			}
-			findings = append(findings, checkup.Finding{Level: checkup.Warning, Name: name, Text: v.String(), Advice: advice})
+			findings = append(findings, checkup.Finding{
+				Level: checkup.Warning, Name: name, Text: v.String(),
+				Advice: advice,
+			})
 		}
 	}
+
 	return findings, nil
 }
 
-// adviceFor says what to do about a verdict; nothing about a good one, nor about those that the rest of the check tells of.
+// adviceFor says what to do about a verdict; nothing about a good one, nor about those that the
+// rest of the check tells of.
 func adviceFor(w report.Word, t catalog.Table) string {
 	switch w {
 	case report.NeedsApproval:

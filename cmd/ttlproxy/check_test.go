@@ -24,17 +24,22 @@ func (s sickStore) Policies(ctx context.Context) ([]catalog.Policy, error) {
 type heldStore struct{ someStore }
 
 func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
-	return []catalog.Node{{ID: 1, Name: "a", Engine: true, Live: true, Stop: catalog.StopFile, Status: "the stop file /stop exists"}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
+	return []catalog.Node{{
+		ID: 1, Name: "a", Engine: true, Live: true, Stop: catalog.StopFile,
+		Status: "the stop file /stop exists",
+	}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
 }
 
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	found, err := diagnose(t.Context(), heldStore{})
-	if err != nil || found[0].Level != checkup.Warning || found[0].Text != "nothing is deleted: the stop file /stop exists (on a)" {
+	if err != nil || found[0].Level != checkup.Warning ||
+		found[0].Text != "nothing is deleted: the stop file /stop exists (on a)" {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	var b strings.Builder
-	if err := overview(t.Context(), &b, screen{}, heldStore{}); err != nil || !strings.Contains(b.String(), "NOT DELETING: the stop file /stop exists (on a)  tables") {
+	if err := overview(t.Context(), &b, screen{}, heldStore{}); err != nil ||
+		!strings.Contains(b.String(), "NOT DELETING: the stop file /stop exists (on a)  tables") {
 		t.Errorf("got %s, %v", b.String(), err)
 	}
 }
@@ -46,8 +51,10 @@ func TestDiagnose(t *testing.T) {
 		t.Errorf("all well: got %+v, %v", well, err)
 	}
 	sick, err := diagnose(t.Context(), sickStore{})
-	if err != nil || len(sick) != 2 || sick[0].Text != "no engine is running, so nothing is deleted" || sick[1].Name != "table `shop`.`visits`" ||
-		sick[1].Advice != "EXPLAIN TTL `shop`.`visits` shows what would go, APPROVE TTL JOB FOR `shop`.`visits` lets it go" {
+	if err != nil || len(sick) != 2 || sick[0].Text != "no engine is running, so nothing is deleted" ||
+		sick[1].Name != "table `shop`.`visits`" ||
+		sick[1].Advice != "EXPLAIN TTL `shop`.`visits` shows what would go, APPROVE TTL JOB FOR `shop`.`visits` "+
+			"lets it go" {
 		t.Errorf("not well: got %+v, %v", sick, err)
 	}
 }

@@ -12,11 +12,12 @@ func printConfig(_ context.Context, w world, _ *options, _ []string) error {
 	return writeExample(w.stdout)
 }
 
-// writeExample writes a file in which every key stands with its explanation. All are commented out, so that the example
-// as it is means the defaults.
+// writeExample writes a file in which every key stands with its explanation. All are commented out,
+// so that the example as it is means the defaults.
 func writeExample(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and the environment win over what stands here.\n" +
+	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and the environment win over what " +
+		"stands here.\n" +
 		"# A line that begins with # is a comment; remove it to set the value.\n")
 	rows := table()
 	for _, group := range groups(rows) {
@@ -30,6 +31,7 @@ func writeExample(w io.Writer) error {
 			fmt.Fprintf(&b, "\n%s\n#%s = %s\n", wrap(o.text+o.lasting(), "# ", 100), o.name, example(o))
 		}
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -42,11 +44,15 @@ func example(o option) string {
 			"backend": "db1.example.com:3306", "engine-user": "ttlproxy",
 			"engine-password-file": "/etc/ttlproxy/engine-password", "stop-file": "/run/ttlproxy/stop",
 			"tls-cert": "/etc/ttlproxy/cert.pem", "tls-key": "/etc/ttlproxy/key.pem",
-			"tls-client-ca": "/etc/ttlproxy/clients-ca.pem", "rsa-key": "/etc/ttlproxy/private_key.pem", "proxy-networks": "10.0.0.0/8",
-			"backend-tls-ca": "/etc/ttlproxy/servers-ca.pem", "backend-tls-cert": "/etc/ttlproxy/client.pem", "backend-tls-key": "/etc/ttlproxy/client-key.pem",
-			"state-dir": "/var/lib/ttlproxy", "status": "127.0.0.1:4080", "status-token-file": "/etc/ttlproxy/status-token",
+			"tls-client-ca": "/etc/ttlproxy/clients-ca.pem", "rsa-key": "/etc/ttlproxy/private_key.pem",
+			"proxy-networks": "10.0.0.0/8",
+			"backend-tls-ca": "/etc/ttlproxy/servers-ca.pem", "backend-tls-cert": "/etc/ttlproxy/client.pem",
+			"backend-tls-key": "/etc/ttlproxy/client-key.pem",
+			"state-dir":       "/var/lib/ttlproxy", "status": "127.0.0.1:4080",
+			"status-token-file": "/etc/ttlproxy/status-token",
 		}[o.name]
 	}
+
 	switch o.bind(defaults()).(type) {
 	case list:
 		return fmt.Sprintf("[%q]", s)

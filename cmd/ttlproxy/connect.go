@@ -21,7 +21,8 @@ func (o *options) prepareBackends() error {
 		return usagef("which server? Name it with --backend HOST:PORT or unix:PATH")
 	}
 	if o.EngineUser == "" {
-		return usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; `ttlproxy init` prints the statements that make it")
+		return usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; " +
+			"`ttlproxy init` prints the statements that make it")
 	}
 
 	o.password = newSecret("engine-password-file", o.EnginePasswordFile, o.EnginePassword)
@@ -64,7 +65,8 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(8) // statements of clients share them, and each is short
-	db.SetMaxIdleConns(8) // to open one takes as long as ten statements; they are closed when they were idle for a minute
+	// to open one takes as long as ten statements; they are closed when they were idle for a minute
+	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, nil
 }
@@ -75,17 +77,23 @@ func (o *options) advise(err error) error {
 		return fmt.Errorf("%w; name the authority with --backend-tls-ca", err)
 	}
 	if _, other := errors.AsType[x509.HostnameError](err); other {
-		return fmt.Errorf("%w; give --backend as the certificate names it, or be content with --backend-tls-verify=verify-ca", err)
+		return fmt.Errorf("%w; give --backend as the certificate names it, or be content with "+
+			"--backend-tls-verify=verify-ca", err)
 	}
+
 	var answer *mysql.MySQLError
 	if !errors.As(err, &answer) {
 		return err
 	}
+
 	switch answer.Number {
 	case ddl.CodeAccessDenied, ddl.CodeNoPassword, ddl.CodeHostRefused:
-		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or make the account with the statements of `ttlproxy init`", o.EngineUser, err)
+		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or make the account "+
+			"with the statements of `ttlproxy init`", o.EngineUser, err)
 	case ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeRightNeeded:
-		return fmt.Errorf("the account --engine-user=%s lacks rights: %w; `ttlproxy init` prints the GRANTs it needs", o.EngineUser, err)
+		return fmt.Errorf("the account --engine-user=%s lacks rights: %w; `ttlproxy init` prints the GRANTs it needs",
+			o.EngineUser, err)
 	}
+
 	return err
 }

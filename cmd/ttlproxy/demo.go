@@ -26,12 +26,14 @@ const (
 	demoPassword = "demo"
 )
 
-// demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills four tables.
+// demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills
+// four tables.
 func demo(ctx context.Context, w world, o *options, _ []string) error {
 	o.Status = cmp.Or(o.Status, "127.0.0.1:4080")
 	if err := o.chooseAddresses(ctx); err != nil {
 		return err
 	}
+
 	server, err := provideServer(ctx, w, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
 	if err == nil {
 		err = errors.Join(o.perform(ctx, w, server), server.Close())
@@ -39,11 +41,13 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 	if err := whileRunning(ctx, err); err != nil {
 		return err
 	}
+
 	if o.Demo.Keep != "" {
 		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s: the same --keep goes on with it.\n", o.Demo.Keep)
 	} else {
 		fmt.Fprintln(w.stdout, "\nStopped, and everything removed.")
 	}
+
 	return nil
 }
 
@@ -55,6 +59,7 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 		return err
 	}
 	defer log.Close()
+
 	if err := o.introduce(ctx, server); err != nil {
 		return whileRunning(ctx, err)
 	}
@@ -72,26 +77,32 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 			return o.show(ctx, w.stdout, server, address, logPath)
 		}
 	})
+
 	return g.Wait()
 }
 
 // introduce makes the accounts and tells the proxy where its server is.
 func (o *options) introduce(ctx context.Context, server demoServer) error {
 	o.Backends.Addresses = []string{server.Addr()}
-	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they are content with any certificate.
+
+	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they are content
+	// with any certificate.
 	o.Proxy.TLS.SelfSigned, o.Backends.TLS.Mode = true, proxy.TLSNever
 	o.EngineUser, o.EnginePassword = "ttlproxy", rand.Text()
 	connector, err := mysql.NewConnector(server.Config(""))
 	if err != nil {
 		return err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	for _, statement := range append(o.accounts(server.Kind().Flavour == sandbox.MariaDB), demoAccounts...) {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("prepare the server: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -101,22 +112,26 @@ var demoAccounts = []string{
 	"GRANT ALL ON " + demoSchema + ".* TO " + demoUser + "@'%'",
 }
 
-// show fills the tables through the proxy, says what to try, and goes on as a busy application until ctx ends.
+// show fills the tables through the proxy, says what to try, and goes on as a busy application
+// until ctx ends.
 func (o *options) show(ctx context.Context, out io.Writer, server demoServer, address, logPath string) error {
 	application, err := openDemo(address)
 	if err != nil {
 		return err
 	}
 	defer application.Close()
+
 	if err := application.create(ctx); err != nil {
 		return whileRunning(ctx, err)
 	}
+
 	printInvitation(out, invitation{
 		Server: server.Kind().String(), Address: address, Status: o.Status, Log: logPath,
 	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return application.insert(ctx) })
 	g.Go(func() error { return application.watch(ctx, out) })
+
 	return whileRunning(ctx, g.Wait())
 }
 

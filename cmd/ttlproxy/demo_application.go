@@ -22,27 +22,31 @@ type demoTable struct {
 	beat   int           // rows inserted with each beat
 }
 
-// demoTables are chosen to show short and long lives, and the brake: most of audit is due at once, so that its first
-// job waits for approval.
+// demoTables are chosen to show short and long lives, and the brake: most of audit is due at once,
+// so that its first job waits for approval.
 var demoTables = []demoTable{
 	{
 		name: "code", column: "sent_at", rows: 200, oldest: 3 * time.Minute, beat: 5,
-		create: "CREATE TABLE IF NOT EXISTS code (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), sent_at DATETIME, KEY (sent_at)) " +
+		create: "CREATE TABLE IF NOT EXISTS code (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), sent_at " +
+			"DATETIME, KEY (sent_at)) " +
 			"TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "session", column: "seen_at", rows: 2000, oldest: 20 * time.Minute, beat: 2,
-		create: "CREATE TABLE IF NOT EXISTS session (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), seen_at TIMESTAMP NULL, KEY (seen_at)) " +
+		create: "CREATE TABLE IF NOT EXISTS session (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), seen_at " +
+			"TIMESTAMP NULL, KEY (seen_at)) " +
 			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "event", column: "at", rows: 12_000, oldest: 9 * 24 * time.Hour, beat: 10,
-		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME(3)) " +
+		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at " +
+			"DATETIME(3)) " +
 			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},
 	{
 		name: "audit", column: "at", rows: 18_000, oldest: 90 * 24 * time.Hour, beat: 1,
-		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at DATETIME) " +
+		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at " +
+			"DATETIME) " +
 			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
 	},
 }
@@ -66,27 +70,32 @@ func openDemo(address string) (*application, error) {
 	return &application{DB: sql.OpenDB(connector)}, nil
 }
 
-// create makes the tables and fills those that are empty. A table's TTL is switched on when it is full: a job that began
-// while it is being filled would judge it by the rows of that moment, and find nothing to wait for approval.
+// create makes the tables and fills those that are empty. A table's TTL is switched on when it is
+// full: a job that began while it is being filled would judge it by the rows of that moment, and
+// find nothing to wait for approval.
 func (a *application) create(ctx context.Context) error {
 	for i, t := range demoTables {
 		if _, err := a.ExecContext(ctx, t.create); err != nil {
 			return fmt.Errorf("create table %s: %w", t.name, err)
 		}
+
 		var rows int64
 		if err := a.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.name).Scan(&rows); err != nil {
 			return err
 		}
+
 		a.inserted[i].Store(rows)
 		if rows > 0 {
 			continue
 		}
+
 		const batch = 1000
 		for done := 0; done < t.rows; done += batch {
 			if err := a.fill(ctx, i, min(batch, t.rows-done), t.oldest); err != nil {
 				return err
 			}
 		}
+
 		if _, err := a.ExecContext(ctx, "ALTER TABLE "+t.name+" TTL_ENABLE = 'ON'"); err != nil {
 			return fmt.Errorf("switch on the TTL of %s: %w", t.name, err)
 		}
@@ -102,7 +111,8 @@ func (a *application) fill(ctx context.Context, table, rows int, oldest time.Dur
 		age := rand.Int64N(int64(oldest/time.Second) + 1)
 		values[i] = fmt.Sprintf("('%s %06d', NOW() - INTERVAL %d SECOND)", t.name, rand.IntN(1_000_000), age)
 	}
-	_, err := a.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (what, %s) VALUES %s", t.name, t.column, strings.Join(values, ",")))
+	_, err := a.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (what, %s) VALUES %s", t.name, t.column,
+		strings.Join(values, ",")))
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", t.name, err)
 	}
@@ -110,8 +120,8 @@ func (a *application) fill(ctx context.Context, table, rows int, oldest time.Dur
 	return nil
 }
 
-// insert adds fresh rows to all tables, as the users of a busy application would. What fails, because somebody tries what
-// happens when a table is dropped, is tried again with the next beat.
+// insert adds fresh rows to all tables, as the users of a busy application would. What fails,
+// because somebody tries what happens when a table is dropped, is tried again with the next beat.
 func (a *application) insert(ctx context.Context) error {
 	beat := time.NewTicker(500 * time.Millisecond)
 	defer beat.Stop()

@@ -25,12 +25,14 @@ type demoServer interface {
 	Close() error
 }
 
-// provideServer starts a server that is installed; else installs MariaDB, if that is allowed; else uses Docker.
+// provideServer starts a server that is installed; else installs MariaDB, if that is allowed; else
+// uses Docker.
 func provideServer(ctx context.Context, w world, c sandbox.Config) (demoServer, error) {
 	_, err := sandbox.Find(ctx, c.Flavour)
 	if errors.Is(err, sandbox.ErrNotInstalled) && install(ctx, w, c.Flavour) {
 		_, err = sandbox.Find(ctx, c.Flavour)
 	}
+
 	switch {
 	case err == nil:
 		fmt.Fprintln(w.stdout, "Starting a private server…")
@@ -47,10 +49,12 @@ func provideServer(ctx context.Context, w world, c sandbox.Config) (demoServer, 
 		}
 		return container, nil
 	}
+
 	return nil, err
 }
 
-// manager is a package manager, and how it is told to install MariaDB's server without starting one.
+// manager is a package manager, and how it is told to install MariaDB's server without starting
+// one.
 type manager struct {
 	program string
 	steps   [][]string
@@ -58,7 +62,10 @@ type manager struct {
 }
 
 var managers = []manager{
-	{"apt-get", [][]string{{"-q", "update"}, {"-q", "-y", "install", "--no-install-recommends", "mariadb-server-core", "mariadb-client-core"}}, true},
+	{"apt-get", [][]string{
+		{"-q", "update"},
+		{"-q", "-y", "install", "--no-install-recommends", "mariadb-server-core", "mariadb-client-core"},
+	}, true},
 	{"dnf", [][]string{{"-y", "install", "mariadb-server"}}, true},
 	{"apk", [][]string{{"add", "mariadb", "mariadb-client"}}, true},
 	{"zypper", [][]string{{"--non-interactive", "install", "mariadb"}}, true},
@@ -66,8 +73,9 @@ var managers = []manager{
 	{"brew", [][]string{{"install", "mariadb"}}, false},
 }
 
-// install installs MariaDB's programs, and reports whether it has. It asks first, except root where nobody can be asked: there
-// the demo was started by a script that meant it. MySQL is left to its own ways.
+// install installs MariaDB's programs, and reports whether it has. It asks first, except root where
+// nobody can be asked: there the demo was started by a script that meant it. MySQL is left to its
+// own ways.
 func install(ctx context.Context, w world, want sandbox.Flavour) bool {
 	m, sudo := findManager()
 	asks := isTerminal(w.stdin)
@@ -77,18 +85,22 @@ func install(ctx context.Context, w world, want sandbox.Flavour) bool {
 	case !asks && (sudo || !m.root):
 		return false
 	case asks:
-		fmt.Fprintf(w.stdout, "The demo needs a MariaDB or MySQL server, and none is installed.\nInstall MariaDB's programs with %s? No service is started. [y/N] ", m.program)
+		fmt.Fprintf(w.stdout,
+			"The demo needs a MariaDB or MySQL server, and none is installed.\nInstall MariaDB's programs with %s? "+
+				"No service is started. [y/N] ", m.program)
 		answer, _ := bufio.NewReader(w.stdin).ReadString('\n') // no answer is a no
 		if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 			return false
 		}
 	}
+
 	fmt.Fprintf(w.stdout, "Installing MariaDB with %s…\n", m.program)
 	for _, step := range m.steps {
 		if err := m.command(ctx, w, sudo, step).Run(); err != nil {
 			fmt.Fprintf(w.stderr, "%s %s: %v\n", m.program, strings.Join(step, " "), err)
 		}
 	}
+
 	return true
 }
 
@@ -122,7 +134,8 @@ func (m *manager) command(ctx context.Context, w world, sudo bool, args []string
 	return cmd
 }
 
-// chooseAddresses looks whether the addresses are free before anything is started, and puts a number in the place of port 0.
+// chooseAddresses looks whether the addresses are free before anything is started, and puts a
+// number in the place of port 0.
 func (o *options) chooseAddresses(ctx context.Context) error {
 	var taken, free []string
 	choose := func(option string, address *string) error {
@@ -134,20 +147,25 @@ func (o *options) chooseAddresses(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("--%s: %w", option, err)
 		}
+
 		return nil
 	}
+
 	for i := range o.Proxy.Listen {
 		if err := choose("listen", &o.Proxy.Listen[i]); err != nil {
 			return err
 		}
 	}
+
 	if err := choose("status", &o.Status); err != nil {
 		return err
 	}
 	if len(taken) > 0 {
-		return fmt.Errorf("another program listens on %s (another demo?): choose other addresses, or let the demo take free ones with %s",
+		return fmt.Errorf("another program listens on %s (another demo?): choose other addresses, or let the demo "+
+			"take free ones with %s",
 			strings.Join(taken, " and "), strings.Join(free, " "))
 	}
+
 	return nil
 }
 

@@ -24,20 +24,26 @@ var tries = []struct{ statement, shows string }{
 		"      TTL = at + INTERVAL 20 SECOND TTL_JOB_INTERVAL = '5s';\n     ", "insert rows, and watch them go"},
 }
 
-// printInvitation fits on a terminal of 80 columns and 24 lines, with what stands before and behind it.
+// printInvitation fits on a terminal of 80 columns and 24 lines, with what stands before and behind
+// it.
 func printInvitation(out io.Writer, i invitation) {
 	connect := clientProgram() + " --socket=" + i.Address
 	if host, port, err := net.SplitHostPort(i.Address); err == nil {
 		connect = fmt.Sprintf("%s --host=%s --port=%s", clientProgram(), host, port)
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "A private %s is running, with ttlproxy in front of it and an\n", i.Server)
 	b.WriteString("application that fills four tables. Connect with any client; see the page:\n\n")
-	fmt.Fprintf(&b, "  %s --user=%s --password=%s %s\n  http://%s\n\nStatements to try:\n\n", connect, demoUser, demoPassword, demoSchema, i.Status)
+	fmt.Fprintf(&b, "  %s --user=%s --password=%s %s\n  http://%s\n\nStatements to try:\n\n", connect, demoUser,
+		demoPassword, demoSchema, i.Status)
+
 	for n, t := range tries {
 		fmt.Fprintf(&b, "  %d.  %-27s -- %s\n", n+1, t.statement, t.shows)
 	}
-	fmt.Fprintf(&b, "\nThe log is in %s. Ctrl-C ends the demo.\nRows in each table, and how many have been deleted:\n\n", i.Log)
+
+	fmt.Fprintf(&b,
+		"\nThe log is in %s. Ctrl-C ends the demo.\nRows in each table, and how many have been deleted:\n\n", i.Log)
 	_, _ = io.WriteString(out, b.String())
 }
 

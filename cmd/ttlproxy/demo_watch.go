@@ -8,15 +8,17 @@ import (
 	"time"
 )
 
-// watch prints how many rows there are and how many have been deleted: on a terminal in one line that is written over and
-// over, elsewhere a line now and then.
+// watch prints how many rows there are and how many have been deleted: on a terminal in one line
+// that is written over and over, elsewhere a line now and then.
 func (a *application) watch(ctx context.Context, out io.Writer) error {
 	every, live := 10*time.Second, isTerminal(out)
 	if live {
 		every = time.Second
 	}
+
 	beat := time.NewTicker(every)
 	defer beat.Stop()
+
 	for {
 		line := a.progress(ctx)
 		if live {
@@ -24,6 +26,7 @@ func (a *application) watch(ctx context.Context, out io.Writer) error {
 		} else {
 			fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), line)
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -32,7 +35,8 @@ func (a *application) watch(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// progress fits in a terminal of 80 columns: rows of each table, and behind a minus those that are gone.
+// progress fits in a terminal of 80 columns: rows of each table, and behind a minus those that are
+// gone.
 func (a *application) progress(ctx context.Context) string {
 	for i, t := range demoTables {
 		inserted := a.inserted[i].Load() // before counting: what is inserted meanwhile must not look deleted
@@ -43,6 +47,7 @@ func (a *application) progress(ctx context.Context) string {
 			}
 			continue
 		}
+
 		a.deleted[i] = max(a.deleted[i], inserted-rows)
 		a.shown[i] = fmt.Sprintf("%s %d −%d", t.name, rows, a.deleted[i])
 	}

@@ -31,7 +31,8 @@ func newDoor() *door {
 	return d
 }
 
-// catalog is where clients' statements knock. Right after the start they wait for a moment, until the first attempt has ended.
+// catalog is where clients' statements knock. Right after the start they wait for a moment, until
+// the first attempt has ended.
 func (d *door) catalog() *catalog.Store {
 	const patience = 2 * time.Second
 	select {
@@ -41,13 +42,17 @@ func (d *door) catalog() *catalog.Store {
 	return d.store.Load()
 }
 
-// open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it closed, a server that is away or a
-// damaged schema, is logged once and told to the clients of TTL statements; someone may mend it. Only a login that is
-// refused, or a schema that is somebody else's, at the very start is an error: then an option was given wrong.
-func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger, metrics *catalog.Metrics) (*catalog.Store, error) {
+// open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it
+// closed, a server that is away or a damaged schema, is logged once and told to the clients of TTL
+// statements; someone may mend it. Only a login that is refused, or a schema that is somebody
+// else's, at the very start is an error: then an option was given wrong.
+func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger,
+	metrics *catalog.Metrics,
+) (*catalog.Store, error) {
 	const interval = time.Second
 	first := sync.OnceFunc(func() { close(d.tried) })
 	defer first()
+
 	for logged := ""; ; {
 		store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version(), Metrics: metrics})
 		if err == nil {
@@ -55,21 +60,28 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 			log.InfoContext(ctx, "the catalog is open", slog.String("schema", o.Schema))
 			return store, nil
 		}
+
 		if ctx.Err() != nil {
 			return nil, nil //nolint:nilnil // asked to stop while trying: nothing failed
 		}
-		// A schema in which somebody keeps something else was named wrong, unless a catalog is in it already: then clients need us.
+
+		// A schema in which somebody keeps something else was named wrong, unless a catalog is in
+		// it already: then clients need us.
 		misplaced := errors.Is(err, catalog.ErrSharedSchema) && errors.Is(err, catalog.ErrNoCatalog)
 		if logged == "" && (refused(err) || misplaced) {
 			return nil, o.advise(err)
 		}
+
 		err = o.advise(err)
 		d.reason.Store(&err)
 		first()
 		if err.Error() != logged {
 			logged = err.Error()
-			log.ErrorContext(ctx, "no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes", slog.Any("err", err))
+			log.ErrorContext(ctx,
+				"no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes",
+				slog.Any("err", err))
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, nil //nolint:nilnil // asked to stop while waiting

@@ -12,7 +12,8 @@ import (
 
 // export is `ttlproxy export`: all policies and settings as statements.
 func export(ctx context.Context, w world, o *options, _ []string) error {
-	return o.withCatalog(ctx, slog.New(slog.DiscardHandler), func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
+	return o.withCatalog(ctx, slog.New(slog.DiscardHandler),
+		func(store *catalog.Store) error { return writePolicies(ctx, w.stdout, store) })
 }
 
 func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) error {

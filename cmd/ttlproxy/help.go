@@ -9,8 +9,10 @@ import (
 
 // printOverview lists the commands.
 func printOverview(w io.Writer) {
-	fmt.Fprint(w, "ttlproxy gives tables of MySQL and MariaDB a time to live: it takes TTL = created_at + INTERVAL 30 DAY\n"+
-		"out of CREATE and ALTER TABLE, and deletes the rows that have expired.\n\nUsage: ttlproxy COMMAND [OPTIONS]\n\nCommands:\n")
+	fmt.Fprint(w,
+		"ttlproxy gives tables of MySQL and MariaDB a time to live: it takes TTL = created_at + INTERVAL 30 DAY\n"+
+			"out of CREATE and ALTER TABLE, and deletes the rows that have expired.\n\nUsage: ttlproxy COMMAND "+
+			"[OPTIONS]\n\nCommands:\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
@@ -33,7 +35,8 @@ func printHelp(w io.Writer, c *command, table []option) {
 	}
 }
 
-const everywhere = "Each option can also be set in the environment, as TTLPROXY_ and its name in capitals (TTLPROXY_LOG_LEVEL), " +
+const everywhere = "Each option can also be set in the environment, as TTLPROXY_ and its name in capitals " +
+	"(TTLPROXY_LOG_LEVEL), " +
 	"and most in the file named by --config. The command line wins over the environment, and that over the file."
 
 func printOption(w io.Writer, o option) {
@@ -78,7 +81,9 @@ func wrap(text, indent string, width int) string {
 		if line != indent {
 			line += " "
 		}
+
 		line += word
 	}
+
 	return strings.Join(append(lines, line), "\n")
 }

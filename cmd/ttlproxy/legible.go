@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// legible is where people read: what others have named tables, columns and accounts may hold orders to a terminal, or marks that
-// turn a line around. They are written as Go writes them, and lines stay lines.
+// legible is where people read: what others have named tables, columns and accounts may hold orders
+// to a terminal, or marks that turn a line around. They are written as Go writes them, and lines
+// stay lines.
 type legible struct{ io.Writer }
 
 func (l legible) Write(b []byte) (int, error) {
@@ -19,7 +20,8 @@ func (l legible) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// onTerminal is legible where out is a terminal. What goes into a file is to be run some day, to the letter.
+// onTerminal is legible where out is a terminal. What goes into a file is to be run some day, to
+// the letter.
 func onTerminal(out io.Writer) io.Writer {
 	if screenOf(out) == (screen{}) {
 		return out
@@ -42,7 +44,9 @@ func visible(text string) string {
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}
+
 		text = text[n:]
 	}
+
 	return b.String()
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// hostileStore is a catalog in which people who may make tables, and declare policies, have named theirs.
+// hostileStore is a catalog in which people who may make tables, and declare policies, have named
+// theirs.
 type hostileStore struct{ someStore }
 
 const hostile = "\x1b]0;owned\a\x9b2J\u009b1m\u202eevil\nshop.fake  100%\tKEEPING UP"
@@ -33,15 +34,17 @@ func TestNothingOrdersATerminal(t *testing.T) {
 		if list != "" {
 			args = []string{list}
 		}
+
 		view, err := newStatusView(&options{}, args)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var b strings.Builder
 		if err := view(t.Context(), &b, screen{}, hostileStore{}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.ContainsAny(b.String(), "\x1b\a\t\x9b\u009b\u202e") {
+		if strings.ContainsAny(b.String(), "\x1b\a\t\u009b\u202e") || strings.Contains(b.String(), "\x9b") {
 			t.Errorf("%q orders a terminal: %q", list, b.String())
 		}
 		if got := strings.Count(b.String(), "\n"); got != wantLines {
@@ -51,9 +54,11 @@ func TestNothingOrdersATerminal(t *testing.T) {
 
 	var b strings.Builder
 	exitCode(errors.New("table "+hostile), &b)
-	if strings.ContainsAny(b.String(), "\x1b\a\t\u202e") || !strings.Contains(b.String(), `\x1b]0;owned\x07\x9b2J\u009b1m\u202eevil`) {
+	if strings.ContainsAny(b.String(), "\x1b\a\t\u202e") ||
+		!strings.Contains(b.String(), `\x1b]0;owned\x07\x9b2J\u009b1m\u202eevil`) {
 		t.Errorf("the error orders a terminal: %q", b.String())
 	}
+
 	for _, plain := range []string{"shop.orders → √ „é“ 日本語 …\n", ""} {
 		if got := visible(plain); got != plain {
 			t.Errorf("got %q, want it as it is: %q", got, plain)

@@ -14,7 +14,8 @@ import (
 // given holds the values found in one place, by name of the option.
 type given map[string][]string
 
-// load fills in the options: a value on the command line wins over the environment, which wins over the file.
+// load fills in the options: a value on the command line wins over the environment, which wins over
+// the file.
 func load(table []option, flags given, getenv func(string) (string, bool)) (*options, error) {
 	environment := given{}
 	for _, o := range table {
@@ -22,6 +23,7 @@ func load(table []option, flags given, getenv func(string) (string, bool)) (*opt
 			environment[o.name] = []string{s}
 		}
 	}
+
 	file := given{}
 	path := first(flags["config"], environment["config"])
 	if path != "" {
@@ -30,6 +32,7 @@ func load(table []option, flags given, getenv func(string) (string, bool)) (*opt
 			return nil, err
 		}
 	}
+
 	values := defaults()
 	for _, o := range table {
 		var err error
@@ -41,10 +44,12 @@ func load(table []option, flags given, getenv func(string) (string, bool)) (*opt
 		case file[o.name] != nil:
 			err = set(o.bind(values), file[o.name], path+": "+o.name)
 		}
+
 		if err != nil {
 			return nil, err
 		}
 	}
+
 	return values, nil
 }
 
@@ -57,7 +62,8 @@ func first(places ...[]string) string {
 	return ""
 }
 
-// set gives a value what was found in one place. The entries of a list replace its default, they do not add to it.
+// set gives a value what was found in one place. The entries of a list replace its default, they do
+// not add to it.
 func set(v value, texts []string, place string) error {
 	if l, ok := v.(list); ok {
 		*l.p = nil
@@ -97,12 +103,14 @@ func parseFlags(table []option, args []string) (found given, rest []string, help
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	var names []string
+
 	for _, o := range table {
 		if o.accepts(fromFlag) {
 			flags.Var(collector{o.bind(defaults()), o.name, found}, o.name, "")
 			names = append(names, "--"+o.name)
 		}
 	}
+
 	for {
 		err := flags.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
@@ -114,6 +122,7 @@ func parseFlags(table []option, args []string) (found given, rest []string, help
 		if flags.NArg() == 0 {
 			return found, rest, false, nil
 		}
+
 		rest = append(rest, flags.Arg(0))
 		args = flags.Args()[1:]
 	}
@@ -141,17 +150,21 @@ func readFile(path string) (given, error) {
 	if err := toml.Unmarshal(data, &keys); err != nil {
 		return nil, usagef("%s: %v", path, err)
 	}
+
 	found := given{}
 	for key, v := range keys {
 		if err := knownKey(key); err != nil {
 			return nil, usagef("%s: %v", path, err)
 		}
+
 		texts, err := texts(v)
 		if err != nil {
 			return nil, usagef("%s: %s: %v", path, key, err)
 		}
+
 		found[key] = texts
 	}
+
 	return found, nil
 }
 
@@ -193,6 +206,7 @@ func texts(v any) ([]string, error) {
 			}
 			all = append(all, s)
 		}
+
 		return all, nil
 	default:
 		return nil, errors.New("must be a text, a whole number, true, false, or an array of texts")

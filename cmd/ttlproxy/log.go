@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newLogger writes text for people and JSON for machines. The formats and levels have been checked by the table.
+// newLogger writes text for people and JSON for machines. The formats and levels have been checked
+// by the table.
 func newLogger(w io.Writer, format string, least slog.Leveler) *slog.Logger {
 	settings := &slog.HandlerOptions{Level: least}
 	if format == "text" || format == "auto" && isTerminal(w) {

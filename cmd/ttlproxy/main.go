@@ -12,9 +12,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once: once the first has arrived, signals have their default effect.
+	// A second signal ends the program at once: once the first has arrived, signals have their
+	// default effect.
 	context.AfterFunc(ctx, stop)
-	os.Exit(exitCode(run(ctx, os.Args[1:], world{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv}), os.Stderr))
+	os.Exit(exitCode(run(ctx, os.Args[1:],
+		world{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv}), os.Stderr))
 }
 
 // usageError is a mistake in how the program was called.

@@ -12,17 +12,20 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// introduceMembers makes the other members of the backend list known to the catalog, now and then, so that a planned fail-over to one
-// of them keeps policies armed. It also asks each who of its clients has vanished in the middle of a statement.
+// introduceMembers makes the other members of the backend list known to the catalog, now and then,
+// so that a planned fail-over to one of them keeps policies armed. It also asks each who of its
+// clients has vanished in the middle of a statement.
 func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) error {
 	const interval = time.Minute
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+
 	for {
 		if members := r.backends.Members(r.login(r.backends)); len(members) > 1 {
 			for _, m := range members {
 				if err := introduceOne(ctx, store, m); err != nil && ctx.Err() == nil {
-					r.log.DebugContext(ctx, "a member of the backend list cannot be looked at", slog.String("backend", m.Address), slog.Any("err", err))
+					r.log.DebugContext(ctx, "a member of the backend list cannot be looked at",
+						slog.String("backend", m.Address), slog.Any("err", err))
 				}
 			}
 		}
@@ -59,7 +62,8 @@ func openMember(m proxy.Member) (*sql.DB, error) {
 	return db, nil
 }
 
-// inspect says about one backend whether it can be used, and whom it will see when clients come through a proxy on this machine.
+// inspect says about one backend whether it can be used, and whom it will see when clients come
+// through a proxy on this machine.
 func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 	f := checkup.Finding{Name: "backend"}
 	db, err := openMember(m)
@@ -67,23 +71,29 @@ func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 		return checkup.Finding{Level: checkup.Error, Name: f.Name, Text: m.Address + ": " + err.Error()}
 	}
 	defer db.Close()
+
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+
 	var host string
 	var readOnly bool
-	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), @@global.read_only").Scan(&host, &readOnly); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), @@global.read_only").Scan(&host,
+		&readOnly); err != nil {
 		f.Level, f.Text = checkup.Warning, m.Address+" cannot be asked: "+err.Error()
 		f.Advice = "sessions will not go there as long as another one is well"
 		return f
 	}
+
 	f.Level, f.Text = checkup.OK, m.Address+" can be written to"
 	if readOnly {
 		f.Text = m.Address + " is read_only: new sessions go there only when no writer is left"
 	}
+
 	if m.ProxyProtocol > 0 {
 		f.Text += fmt.Sprintf("; it is told the clients' own addresses (PROXY v%d)", m.ProxyProtocol)
 	} else {
 		f.Text += fmt.Sprintf("; in USER() and when looking for accounts it sees clients as coming from %s", host)
 	}
+
 	return f
 }

@@ -53,18 +53,22 @@ func (l *listed) note(c prometheus.Collector) {
 	case prometheus.Counter, *prometheus.CounterVec:
 		kind = "counter"
 	}
+
 	descs := make(chan *prometheus.Desc, 100)
 	c.Describe(descs)
 	close(descs)
+
 	for d := range descs {
 		parts := descForm.FindStringSubmatch(d.String())
 		if parts == nil {
 			panic("metrics of ours have no constant labels: " + d.String())
 		}
+
 		m := metric{name: parts[1], kind: kind, help: strings.ReplaceAll(parts[2], `\"`, `"`)}
 		if parts[3] != "" {
 			m.labels = strings.Split(parts[3], ",")
 		}
+
 		l.metrics[m.name] = m
 	}
 }
@@ -73,7 +77,8 @@ func (l *listed) note(c prometheus.Collector) {
 func allMetrics(t *testing.T) map[string]metric {
 	t.Helper()
 	l := &listed{metrics: map[string]metric{}}
-	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{"127.0.0.1:3306"}}, slog.New(slog.DiscardHandler))
+	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{"127.0.0.1:3306"}},
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +128,7 @@ instance: take `+"`max by (…)`"+`, not `+"`sum`"+`. Names of at most 200 table
 			}
 			labels += "`" + l + "`"
 		}
+
 		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", m.name, m.kind, labels, m.help)
 	}
 }
@@ -165,6 +171,7 @@ func TestDashboardKnowsItsMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var board struct {
 		Panels []struct {
 			ID          int
@@ -175,9 +182,11 @@ func TestDashboardKnowsItsMetrics(t *testing.T) {
 	if err := json.Unmarshal(text, &board); err != nil {
 		t.Fatal(err)
 	}
+
 	all := allMetrics(t)
 	var rules strings.Builder
 	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
+
 	for _, p := range board.Panels {
 		if p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("panel %q shows nothing", p.Title)
@@ -189,15 +198,18 @@ func TestDashboardKnowsItsMetrics(t *testing.T) {
 			fmt.Fprintf(&rules, "  - record: panel:%d\n    expr: %q\n", p.ID, dashboardVariables.Replace(target.Expr))
 		}
 	}
+
 	path := filepath.Join(t.TempDir(), "dashboard.yml")
 	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	promtool(t, "check", "rules", path)
 }
 
 // dashboardVariables are those of Grafana, and values that they may have.
-var dashboardVariables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$schema", "shop", "$table", ".*")
+var dashboardVariables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$schema", "shop", "$table",
+	".*")
 
 // promtool checks a file with Prometheus' own tool.
 func promtool(t *testing.T, args ...string) {

@@ -43,7 +43,8 @@ type options struct {
 func defaults() *options {
 	return &options{
 		Proxy: proxy.Config{
-			Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second, TLS: proxy.ClientTLS{SelfSigned: true},
+			Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second,
+			TLS: proxy.ClientTLS{SelfSigned: true},
 		},
 		Backends: proxy.BackendsConfig{
 			DialTimeout: 10 * time.Second, CheckInterval: 2 * time.Second,
@@ -66,18 +67,19 @@ var (
 	onCatalog = []string{"serve", "status", "init", "check", "export", "uninstall"}
 )
 
-// table is everything that can be set when the program starts. What can be set while it runs, for the whole cluster and
-// by SQL, is in catalog's table of settings.
+// table is everything that can be set when the program starts. What can be set while it runs, for
+// the whole cluster and by SQL, is in catalog's table of settings.
 func table() []option {
-	return slices.Concat(generalOptions(), clientOptions(), serverOptions(), engineOptions(), watchingOptions(), statusOptions(), uninstallOptions(), demoOptions())
+	return slices.Concat(generalOptions(), clientOptions(), serverOptions(), engineOptions(), watchingOptions(),
+		statusOptions(), uninstallOptions(), demoOptions())
 }
 
 // generalOptions are the part of the table about where the others come from.
 func generalOptions() []option {
 	return []option{
 		{
-			name: "config", arg: "FILE", group: "General", on: append([]string{"ready"}, onCatalog...), from: fromFlag | fromEnvironment,
-			bind: func(o *options) value { return text{&o.File} },
+			name: "config", arg: "FILE", group: "General", on: append([]string{"ready"}, onCatalog...),
+			from: fromFlag | fromEnvironment, bind: func(o *options) value { return text{&o.File} },
 			text: "Configuration file in TOML. `ttlproxy config` prints an example with every key.",
 		},
 	}

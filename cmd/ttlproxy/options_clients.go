@@ -12,7 +12,8 @@ func clientOptions() []option {
 		{
 			name: "tls-cert", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.TLS.CertFile} },
-			text: "Certificate shown to clients that ask for TLS, in PEM, with those that lead to its authority behind it. Read again when it changes. See docs/how-to/tls.md.",
+			text: "Certificate shown to clients that ask for TLS, in PEM, with those that lead to its authority " +
+				"behind it. Read again when it changes. See docs/how-to/tls.md.",
 		},
 		{
 			name: "tls-key", arg: "FILE", group: "Clients", on: onServe,
@@ -22,7 +23,8 @@ func clientOptions() []option {
 		{
 			name: "tls-self-signed", arg: "on|off", group: "Clients", on: onServe,
 			bind: func(o *options) value { return onOff{&o.Proxy.TLS.SelfSigned} },
-			text: "Where no certificate is named make one at start, as servers do when they are set up: clients that prefer TLS get it where the server has it too. It proves nothing to clients that verify.",
+			text: "Where no certificate is named make one at start, as servers do when they are set up: clients that " +
+				"prefer TLS get it where the server has it too. It proves nothing to clients that verify.",
 		},
 		{
 			name: "require-tls", arg: "on|off", group: "Clients", on: onServe,
@@ -37,17 +39,22 @@ func clientOptions() []option {
 		{
 			name: "rsa-key", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.RSAKeyFile} },
-			text: "RSA key by which clients without TLS encrypt their password where the leg to the server is private. Needed only when clients keep the server's public key: then name the server's own private key. Otherwise one is made.",
+			text: "RSA key by which clients without TLS encrypt their password where the leg to the server is " +
+				"private. Needed only when clients keep the server's public key: then name the server's own private " +
+				"key. Otherwise one is made.",
 		},
 		{
 			name: "proxy-networks", arg: "NETWORK", group: "Clients", on: onServe,
 			bind: func(o *options) value { return list{&o.Proxy.ProxyNetworks} },
-			text: "Networks of load balancers, whose connections begin with a PROXY header (version 1 or 2): addresses, prefixes such as 10.0.0.0/8, or the word unix. Nobody else's header is believed. May be given several times. See docs/how-to/load-balancer.md.",
+			text: "Networks of load balancers, whose connections begin with a PROXY header (version 1 or 2): " +
+				"addresses, prefixes such as 10.0.0.0/8, or the word unix. Nobody else's header is believed. May be " +
+				"given several times. See docs/how-to/load-balancer.md.",
 		},
 		{
 			name: "max-connections", arg: "N", group: "Clients", on: onServe,
 			bind: func(o *options) value { return number{&o.Proxy.MaxConnections} },
-			text: "How many clients may be connected; further ones get error 1040. 0: as many as there are file descriptors for, two for each.",
+			text: "How many clients may be connected; further ones get error 1040. 0: as many as there are file " +
+				"descriptors for, two for each.",
 		},
 		{
 			name: "max-user-connections", arg: "N", group: "Clients", on: onServe,
@@ -62,17 +69,20 @@ func clientOptions() []option {
 		{
 			name: "idle-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.IdleTimeout} },
-			text: "Close sessions that were silent for so long outside a transaction. 0s leaves that to the server's wait_timeout.",
+			text: "Close sessions that were silent for so long outside a transaction. 0s leaves that to the server's " +
+				"wait_timeout.",
 		},
 		{
 			name: "idle-transaction-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.IdleTransactionTimeout} },
-			text: "Close sessions that were silent for so long inside a transaction, which the server then rolls back. 0s: never.",
+			text: "Close sessions that were silent for so long inside a transaction, which the server then rolls " +
+				"back. 0s: never.",
 		},
 		{
 			name: "drain-delay", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.DrainDelay} },
-			text: "How long, after SIGTERM, clients are still let in while the health check already says no, so that a load balancer notices first.",
+			text: "How long, after SIGTERM, clients are still let in while the health check already says no, so that " +
+				"a load balancer notices first.",
 		},
 		{
 			name: "drain-timeout", arg: "DURATION", group: "Clients", on: onServe,

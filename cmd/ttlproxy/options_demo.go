@@ -12,7 +12,8 @@ func demoOptions() []option {
 		{
 			name: "keep", arg: "DIR", group: "Demo", on: on, from: fromFlag | fromEnvironment,
 			bind: func(o *options) value { return text{&o.Demo.Keep} },
-			text: "Keep the server's data in this directory and use it again the next time. Without it everything is removed at the end.",
+			text: "Keep the server's data in this directory and use it again the next time. Without it everything is " +
+				"removed at the end.",
 		},
 	}
 }

@@ -7,12 +7,14 @@ func engineOptions() []option {
 			name: "engine-user", arg: "NAME", group: "Engine", on: onCatalog,
 			once: true,
 			bind: func(o *options) value { return text{&o.EngineUser} },
-			text: "Account on the server that keeps the policies and deletes expired rows. `ttlproxy init` prints the statements that make it.",
+			text: "Account on the server that keeps the policies and deletes expired rows. `ttlproxy init` prints " +
+				"the statements that make it.",
 		},
 		{
 			name: "engine-password-file", arg: "FILE", group: "Engine", on: onCatalog,
 			bind: func(o *options) value { return text{&o.EnginePasswordFile} },
-			text: "File whose first line is that account's password. Read at each login, so that the password can be changed while it runs.",
+			text: "File whose first line is that account's password. Read at each login, so that the password can be " +
+				"changed while it runs.",
 		},
 		{
 			name: "engine-password", group: "Engine", on: onCatalog, from: fromEnvironment,
@@ -23,13 +25,15 @@ func engineOptions() []option {
 			name: "engine", arg: "on|off", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return onOff{&o.Engine} },
-			text: "Whether this proxy deletes expired rows. With off it only relays and answers; other proxies of the same server do the deleting.",
+			text: "Whether this proxy deletes expired rows. With off it only relays and answers; other proxies of " +
+				"the same server do the deleting.",
 		},
 		{
 			name: "stop-file", arg: "FILE", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return text{&o.StopFile} },
-			text: "While this file exists, this proxy deletes nothing: a brake that works even when the server cannot be asked.",
+			text: "While this file exists, this proxy deletes nothing: a brake that works even when the server " +
+				"cannot be asked.",
 		},
 		{
 			name: "catalog-schema", arg: "NAME", group: "Engine", on: onCatalog,
@@ -41,7 +45,8 @@ func engineOptions() []option {
 			name: "state-dir", arg: "DIR", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return text{&o.StateDir} },
-			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced by an old copy of itself. Without it, it remembers only while it runs.",
+			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced " +
+				"by an old copy of itself. Without it, it remembers only while it runs.",
 		},
 	}
 }

@@ -6,21 +6,24 @@ func serverOptions() []option {
 		{
 			name: "backend", arg: "ADDRESS", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return list{&o.Backends.Addresses} },
-			text: "The MySQL or MariaDB server: HOST:PORT or unix:PATH. May be given several times, for the members of one cluster, in order of preference.",
+			text: "The MySQL or MariaDB server: HOST:PORT or unix:PATH. May be given several times, for the members " +
+				"of one cluster, in order of preference.",
 		},
 		{
 			name: "backend-tls", arg: "MODE", group: "Servers", on: onCatalog,
 			bind: func(o *options) value {
 				return choice{(*string)(&o.Backends.TLS.Mode), []string{"as-client", "always", "never"}}
 			},
-			text: "When the connection to the server uses TLS: as-client, where the client itself does; always; or never. See docs/how-to/tls.md.",
+			text: "When the connection to the server uses TLS: as-client, where the client itself does; always; or " +
+				"never. See docs/how-to/tls.md.",
 		},
 		{
 			name: "backend-tls-verify", arg: "MODE", group: "Servers", on: onCatalog,
 			bind: func(o *options) value {
 				return choice{(*string)(&o.Backends.TLS.Verify), []string{"none", "verify-ca", "verify-identity"}}
 			},
-			text: "What is demanded of the server's certificate: none; verify-ca, that a known authority has signed it; verify-identity, that it names the server's host, too.",
+			text: "What is demanded of the server's certificate: none; verify-ca, that a known authority has signed " +
+				"it; verify-identity, that it names the server's host, too.",
 		},
 		{
 			name: "backend-tls-ca", arg: "FILE", group: "Servers", on: onCatalog,
@@ -40,7 +43,8 @@ func serverOptions() []option {
 		{
 			name: "backend-check", arg: "HOW", group: "Servers", on: onServe,
 			bind: func(o *options) value { return choice{&o.BackendCheck, []string{"account", "greeting"}} },
-			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so that new sessions go to one that can be written to; greeting only notices which one does not answer.",
+			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so " +
+				"that new sessions go to one that can be written to; greeting only notices which one does not answer.",
 		},
 		{
 			name: "backend-check-interval", arg: "DURATION", group: "Servers", on: onServe,

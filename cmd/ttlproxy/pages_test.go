@@ -18,6 +18,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	root := filepath.Join("..", "..")
+
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -27,6 +28,7 @@ func pages(t *testing.T) map[string]string {
 		case filepath.Ext(path) != ".md":
 			return nil
 		}
+
 		text, err := os.ReadFile(path)
 		found[path] = string(text)
 		return err
@@ -34,10 +36,12 @@ func pages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
-// Where pages show commands: in blocks of code, at the beginning of a line, behind a prompt or another command; in spans of code.
+// Where pages show commands: in blocks of code, at the beginning of a line, behind a prompt or
+// another command; in spans of code.
 var (
 	codeBlock    = regexp.MustCompile("(?ms)^ *```(?:sh|console)[^\n]*\n(.*?)^ *```")
 	inBlock      = regexp.MustCompile(`(?m)(?:^ *(?:\$ )?|[|;] )ttlproxy ([a-z]+)([^|;\n]*)`)
@@ -55,7 +59,8 @@ func commandsOn(text string) [][]string {
 
 var longOption = regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 
-// TestPagesNameCommandsThatExist: a command on a page exists, and takes the options it is shown with.
+// TestPagesNameCommandsThatExist: a command on a page exists, and takes the options it is shown
+// with.
 func TestPagesNameCommandsThatExist(t *testing.T) {
 	seen := 0
 	for page, text := range pages(t) {
@@ -65,13 +70,16 @@ func TestPagesNameCommandsThatExist(t *testing.T) {
 				t.Errorf("%s: there is no command in %q", page, m[0])
 				continue
 			}
+
 			for _, name := range longOption.FindAllStringSubmatch(m[2], -1) {
-				if name[1] != "help" && !slices.ContainsFunc(optionsOf(m[1]), func(o option) bool { return o.name == name[1] }) {
+				if name[1] != "help" && !slices.ContainsFunc(optionsOf(m[1]),
+					func(o option) bool { return o.name == name[1] }) {
 					t.Errorf("%s: ttlproxy %s takes no --%s", page, m[1], name[1])
 				}
 			}
 		}
 	}
+
 	if seen < 30 {
 		t.Errorf("only %d commands found on all pages: the pattern does not fit them any more", seen)
 	}
@@ -82,12 +90,14 @@ var foreign = strings.Fields(`alter alter-foreign-keys-method bulk-delete check-
 	file get-server-public-key host limit max-lag no-check-charset no-drop-old-table port primary-key-only purge recursion-method run-time sentinel server-public-key-path skip-ssl
 	sleep ssl-ca ssl-mode stop txn-size assume-master-host where`)
 
-// TestPagesNameOptionsThatExist: an option in a span of code is ours, or known to be somebody else's. So is a variable.
+// TestPagesNameOptionsThatExist: an option in a span of code is ours, or known to be somebody
+// else's. So is a variable.
 func TestPagesNameOptionsThatExist(t *testing.T) {
 	options, variables := map[string]bool{}, map[string]bool{}
 	for _, o := range table() {
 		options[o.name], variables[o.variable()] = true, true
 	}
+
 	for page, text := range pages(t) {
 		for _, m := range regexp.MustCompile("`--([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
 			if !options[m[1]] && !slices.Contains(foreign, m[1]) {
@@ -121,6 +131,7 @@ func TestPagesNameSettingsThatExist(t *testing.T) {
 	for _, s := range setting.All() {
 		known[s.Name], known[s.Alias] = true, true
 	}
+
 	// TiDB's tables and metrics, and a constant of TiDB's, are no settings.
 	others := regexp.MustCompile(`^(tidb_ttl_(table_status|task|job_history)|ttl_(query_duration|processed_expired_rows|job_status|task_status|phase_time|watermark_delay|insert_rows|event_count)|ttl_operator)$`)
 	for page, text := range pages(t) {
@@ -134,5 +145,6 @@ func TestPagesNameSettingsThatExist(t *testing.T) {
 
 // isPart is true for the beginning of a name, as in `SET GLOBAL ttl_…` or LIKE 'tidb_ttl_%'.
 func isPart(name string, known map[string]bool) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(known)), func(k string) bool { return strings.HasPrefix(k, name+"_") })
+	return slices.ContainsFunc(slices.Collect(maps.Keys(known)),
+		func(k string) bool { return strings.HasPrefix(k, name+"_") })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// reloader takes over a changed configuration while the program runs. Sessions go on as they are; what is new holds for what
-// comes after. Flags and the environment still win over the file.
+// reloader takes over a changed configuration while the program runs. Sessions go on as they are;
+// what is new holds for what comes after. Flags and the environment still win over the file.
 type reloader struct {
 	*options
 	backends *proxy.Backends
@@ -40,6 +40,7 @@ func newReloadMetrics(registry prometheus.Registerer) *reloadMetrics {
 			Help: "How many options have changed in the configuration and wait for a restart.",
 		}),
 	}
+
 	registry.MustRegister(m.successful, m.restart)
 	m.successful.Set(1)
 	return m
@@ -51,6 +52,7 @@ func (r *reloader) run(ctx context.Context) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
+
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 
@@ -64,6 +66,7 @@ func (r *reloader) run(ctx context.Context) error {
 				continue
 			}
 		}
+
 		seen = modified(r.File)
 		r.reload(ctx)
 	}
@@ -84,16 +87,18 @@ func (r *reloader) reload(ctx context.Context) {
 		r.log.WarnContext(ctx, "configuration read again, but some of it needs a restart", slog.Any("options", waiting))
 		return
 	}
+
 	r.log.InfoContext(ctx, "configuration read again")
 }
 
-// apply takes over what the file says now, and returns the options that wait for a restart. A mistake in one part leaves the
-// parts behind it as they were.
+// apply takes over what the file says now, and returns the options that wait for a restart. A
+// mistake in one part leaves the parts behind it as they were.
 func (r *reloader) apply() (waiting []string, err error) {
 	fresh, err := r.again()
 	if err != nil {
 		return nil, err
 	}
+
 	waiting = r.outdated(fresh)
 	fresh.EngineUser = r.EngineUser // whose connections are open
 	if err := fresh.prepareBackends(); err != nil {
@@ -106,6 +111,7 @@ func (r *reloader) apply() (waiting []string, err error) {
 	if err := r.server.Reload(fresh.Proxy); err != nil {
 		return nil, err
 	}
+
 	r.password.follow(fresh.password)
 	r.level.Set(levelOf(fresh.LogLevel))
 	return waiting, nil

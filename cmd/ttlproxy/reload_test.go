@@ -7,12 +7,14 @@ import (
 	"testing"
 )
 
-// TestOutdatedNamesWhatWaitsForARestart: only what has changed is named, and nothing that is taken over at once.
+// TestOutdatedNamesWhatWaitsForARestart: only what has changed is named, and nothing that is taken
+// over at once.
 func TestOutdatedNamesWhatWaitsForARestart(t *testing.T) {
 	before, err := loaded(t, "listen = ['a:1']\nstop-file = '/a'\nmax-connections = 1\nlog-level = 'info'", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	after, err := loaded(t, "listen = ['b:1']\nstop-file = '/b'\nmax-connections = 2\nlog-level = 'warn'", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +44,7 @@ func TestSecretIsReadEachTime(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
+
 	write("\n")
 	if _, err := s.read(); err == nil {
 		t.Error("an empty password was taken")

@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string, w world) error {
 		printOverview(w.stderr)
 		return usagef("no command: `ttlproxy serve` is the usual one, `ttlproxy demo` shows what it does")
 	}
+
 	name := args[0]
 	switch {
 	case slices.Contains([]string{"help", "-h", "-help", "--help"}, name) && len(args) > 1:
@@ -44,10 +45,12 @@ func run(ctx context.Context, args []string, w world) error {
 	case name == "-v" || name == "--version" || name == "-version":
 		name = "version"
 	}
+
 	c := find(name)
 	if c == nil {
 		return usagef("there is no command %q%s: `ttlproxy help` lists them", name, suggest(name, commandNames()))
 	}
+
 	table := optionsOf(c.name)
 	flags, rest, help, err := parseFlags(table, args[1:])
 	if err != nil {
@@ -60,11 +63,13 @@ func run(ctx context.Context, args []string, w world) error {
 	if len(rest) > 0 && c.args == "" {
 		return usagef("%s takes no argument %q; options begin with --", c.name, strings.Join(rest, " "))
 	}
+
 	again := func() (*options, error) { return load(table, flags, w.getenv) }
 	o, err := again()
 	if err != nil {
 		return err
 	}
+
 	o.again = again
 	return withAdvice(c.run(ctx, w, o, rest))
 }
@@ -72,7 +77,8 @@ func run(ctx context.Context, args []string, w world) error {
 // withAdvice adds what to do about the commonest failure at start.
 func withAdvice(err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: another program is there; choose another address with --listen for clients, or --status for the page", err)
+		return fmt.Errorf("%w: another program is there; choose another address with --listen for clients, or "+
+			"--status for the page", err)
 	}
 	return err
 }
@@ -114,6 +120,7 @@ func distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1
@@ -126,5 +133,6 @@ func distance(a, b string) int {
 			row[j+1] = min(replace, diagonal+1, row[j]+1)
 		}
 	}
+
 	return row[len(b)]
 }

@@ -10,7 +10,10 @@ import (
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
-	err := run(t.Context(), args, world{stdout: &out, stderr: &errs, getenv: func(string) (string, bool) { return "", false }})
+	err := run(t.Context(), args, world{
+		stdout: &out, stderr: &errs,
+		getenv: func(string) (string, bool) { return "", false },
+	})
 	code = exitCode(err, &errs)
 	return code, out.String(), errs.String()
 }
@@ -33,7 +36,15 @@ func TestWrongUsageExitsWithTwoAndOneLine(t *testing.T) {
 }
 
 func TestHelpIsNoMistake(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"serve", "--help"}, {"help", "serve"}, {"version"}, {"--version"}} {
+	for _, args := range [][]string{
+		{"help"},
+		{"--help"},
+		{"-h"},
+		{"serve", "--help"},
+		{"help", "serve"},
+		{"version"},
+		{"--version"},
+	} {
 		code, stdout, stderr := call(t, args...)
 		if code != 0 || stdout == "" || stderr != "" {
 			t.Errorf("%v: exit code %d, %d bytes of help, %q on standard error", args, code, len(stdout), stderr)
@@ -58,12 +69,14 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func TestInvitationFitsOnASmallTerminal(t *testing.T) {
 	var b strings.Builder
 	printInvitation(&b, invitation{
-		Server: "MariaDB 10.11.19", Address: "127.0.0.1:4000", Status: "127.0.0.1:4080", Log: "/tmp/ttlproxy-1234567890/ttlproxy.log",
+		Server: "MariaDB 10.11.19", Address: "127.0.0.1:4000", Status: "127.0.0.1:4080",
+		Log: "/tmp/ttlproxy-1234567890/ttlproxy.log",
 	})
 	lines := strings.Split(b.String(), "\n")
 	if len(lines) > 22 { // of 24: "Starting a private server…" stands before it, and the shell's next line behind it
 		t.Errorf("%d lines", len(lines))
 	}
+
 	for _, line := range lines {
 		if n := utf8.RuneCountInString(line); n > 80 {
 			t.Errorf("%d columns: %s", n, line)

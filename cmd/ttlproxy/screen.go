@@ -25,7 +25,8 @@ func screenOf(out io.Writer) screen {
 	return screen{int(size.Col), int(size.Row)}
 }
 
-// clip cuts a picture to what fits: a line that wraps, or one too many, would push the first ones out of sight.
+// clip cuts a picture to what fits: a line that wraps, or one too many, would push the first ones
+// out of sight.
 func (s screen) clip(picture string) string {
 	lines := strings.Split(strings.TrimSuffix(picture, "\n"), "\n")
 	if room := s.lines - 1; s.lines > 0 && len(lines) > room { // the cursor stands in the last one

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// secret is a password that is read from its file whenever somebody logs in with it, so that changing it takes no restart.
+// secret is a password that is read from its file whenever somebody logs in with it, so that
+// changing it takes no restart.
 type secret struct {
 	option string // that names the file
 	fixed  string // from the environment, where there is no file

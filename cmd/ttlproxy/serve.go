@@ -24,8 +24,8 @@ func serve(ctx context.Context, w world, o *options, _ []string) error {
 	return runServices(ctx, o, newLogger(w.stderr, o.LogFormat, o.level), nil)
 }
 
-// runServices waits for the server, then runs the proxy and the engine until ctx ends or one of them fails. It calls
-// ready, if given, with the address that clients can connect to.
+// runServices waits for the server, then runs the proxy and the engine until ctx ends or one of
+// them fails. It calls ready, if given, with the address that clients can connect to.
 func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(address string)) error {
 	backends, err := o.backends(log)
 	if err != nil {
@@ -34,27 +34,33 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	if err := o.Proxy.Validate(); err != nil {
 		return usagef("%v", err)
 	}
+
 	db, err := o.open(backends)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+
 	log.InfoContext(ctx, "ttlproxy starts", slog.String("version", version()), slog.Int("pid", os.Getpid()))
 	defer context.AfterFunc(ctx, func() {
 		log.InfoContext(ctx, "stopping: sessions may finish what they are at; a second signal ends all at once")
 	})()
+
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), backends)
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), backends)
 
 	page, err := newPage(ctx, o, registry, log)
 	if err != nil {
 		return err
 	}
+
 	stopPage := page.serve(ctx)
 	r := &running{options: o, log: log, backends: backends, db: db, registry: registry, page: page}
 	if err := errors.Join(r.run(ctx, ready), stopPage()); err != nil {
 		return err
 	}
+
 	log.InfoContext(ctx, "stopped")
 	return nil
 }
@@ -69,8 +75,9 @@ type running struct {
 	page     *page
 }
 
-// run runs the proxy, and all the rest as soon as the catalog is open, until ctx ends or a part fails. Traffic does not wait for
-// the catalog: until it is open, and when it cannot be opened, only statements about TTL fail, with the reason.
+// run runs the proxy, and all the rest as soon as the catalog is open, until ctx ends or a part
+// fails. Traffic does not wait for the catalog: until it is open, and when it cannot be opened,
+// only statements about TTL fail, with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
 	r.Proxy.Statements = proxy.Statements{Catalog: door.catalog, DB: r.db}
@@ -78,10 +85,14 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 	if err != nil {
 		return err
 	}
+
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error { return server.Run(ctx) })
-	reloads := &reloader{options: r.options, backends: r.backends, server: server, metrics: newReloadMetrics(r.registry), log: r.log}
+	reloads := &reloader{
+		options: r.options, backends: r.backends, server: server,
+		metrics: newReloadMetrics(r.registry), log: r.log,
+	}
 	g.Go(func() error { return reloads.run(ctx) })
 	r.page.proxy.Store(server)
 	g.Go(func() error {
@@ -89,6 +100,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 		if err != nil || store == nil {
 			return err
 		}
+
 		r.page.open(store, r.db)
 		if ready != nil {
 			ready(server.Addr().String())
@@ -96,12 +108,15 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 		if !r.Engine {
 			return store.Attend(ctx, thisNode(server.Addr().String()), r.log)
 		}
+
 		return r.delete(ctx, store, server.Addr().String())
 	})
+
 	return g.Wait()
 }
 
-// delete runs the engine on the server that the catalog belongs to, and records what it does for the charts.
+// delete runs the engine on the server that the catalog belongs to, and records what it does for
+// the charts.
 func (r *running) delete(ctx context.Context, store *catalog.Store, address string) error {
 	witness, err := catalog.NewWitness(store, r.StateDir, r.log)
 	if err != nil {
@@ -110,17 +125,20 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 	if !witness.Await(ctx) {
 		return nil
 	}
+
 	engine, err := ttl.New(ttl.Config{
 		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
 	}, store, r.log, ttl.NewMetrics(r.registry))
 	if err != nil {
 		return err
 	}
+
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return witness.Run(ctx) })
 	g.Go(func() error { return engine.Run(ctx) })
 	g.Go(func() error { return r.introduceMembers(ctx, store) })
 	g.Go(func() error { return status.NewRecorder(store, r.registry, engine.Node, r.log).Run(ctx) })
+
 	return g.Wait()
 }
 

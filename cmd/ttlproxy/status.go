@@ -14,8 +14,11 @@ import (
 func statusCommand() command {
 	return command{
 		name: "status", args: "[LIST]", summary: "show what is deleted, how far it is and what holds it up",
-		text: "Shows every table with a TTL: its verdict, the progress of its job, how far it is behind and when it runs next. With a LIST, that list instead: " +
-			listNames() + ". With --format=vertical a list has each value on a line of its own, with --format=json all is for scripts; with --watch again every two seconds.",
+		text: "Shows every table with a TTL: its verdict, the progress of its job, how far it is behind and when it " +
+			"runs next. With a LIST, that list instead: " +
+			listNames() +
+			". With --format=vertical a list has each value on a line of its own, with --format=json all is for " +
+			"scripts; with --watch again every two seconds.",
 		run: showStatus,
 	}
 }
@@ -57,6 +60,7 @@ func newStatusView(o *options, args []string) (statusView, error) {
 	case len(args) == 0:
 		return forPeople(overview), nil
 	}
+
 	for _, l := range ddl.Lists() {
 		if strings.EqualFold(args[0], string(l)) {
 			view := oneList(l, listWriter(o.StatusFormat))
@@ -66,7 +70,9 @@ func newStatusView(o *options, args []string) (statusView, error) {
 			return forPeople(view), nil
 		}
 	}
-	return nil, usagef("there is no list %q%s; there are %s", args[0], suggest(args[0], strings.Split(listNames(), ", ")), listNames())
+
+	return nil, usagef("there is no list %q%s; there are %s", args[0],
+		suggest(args[0], strings.Split(listNames(), ", ")), listNames())
 }
 
 // forPeople is a view in which nothing but the text of a picture is written.

@@ -32,6 +32,7 @@ func writeVertical(w io.Writer, l report.List) error {
 	for _, c := range l.Columns {
 		width = max(width, len(c.Name))
 	}
+
 	for i, r := range l.Rows {
 		fmt.Fprintf(w, "*** %d ***\n", i+1)
 		for k, v := range r.Values {
@@ -40,6 +41,7 @@ func writeVertical(w io.Writer, l report.List) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -50,6 +52,7 @@ func writeTable(w io.Writer, l report.List) error {
 	for i, c := range l.Columns {
 		names[i] = strings.ToUpper(c.Name)
 	}
+
 	fmt.Fprintln(t, strings.Join(names, "\t"))
 	for _, r := range l.Rows {
 		cells := make([]string, len(r.Values))
@@ -58,6 +61,7 @@ func writeTable(w io.Writer, l report.List) error {
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
+
 	return t.Flush()
 }
 
@@ -97,14 +101,17 @@ func overviewJSON(ctx context.Context, w io.Writer, _ screen, store report.Store
 		}
 		all[strings.ToLower(string(name))] = objects(l)
 	}
+
 	l, err := report.Load(ctx, store, ddl.ListStatus, catalog.Filter{})
 	if err != nil {
 		return err
 	}
+
 	status := map[string]any{}
 	for _, r := range l.Rows {
 		status[strings.ToLower(fmt.Sprint(r.Values[0]))] = r.Values[1]
 	}
+
 	all["status"] = status
 	return writeJSON(w, all)
 }

@@ -14,12 +14,14 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// overview is the picture of everything: one line about the whole, one for each table or partition, those first that somebody should look at.
+// overview is the picture of everything: one line about the whole, one for each table or partition,
+// those first that somebody should look at.
 func overview(ctx context.Context, w io.Writer, screen screen, store report.Store) error {
 	s, err := report.Read(ctx, store)
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintln(w, headline(s))
 	work := s.Work()
 	slices.SortStableFunc(work, func(a, b *report.Work) int { return cmp.Compare(urgency(a), urgency(b)) })
@@ -27,21 +29,26 @@ func overview(ctx context.Context, w io.Writer, screen screen, store report.Stor
 		fmt.Fprintln(w, "No table has a TTL yet: ALTER TABLE t TTL = created_at + INTERVAL 30 DAY, through the proxy.")
 		return nil
 	}
+
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	const narrow = 120
 	layout := layout{done: "PROGRESS", bar: 20}
+
 	if screen.columns > 0 && screen.columns < narrow {
 		layout = narrowLayout
 	}
+
 	fmt.Fprintf(t, "TABLE\t%s\tDELETED\tROWS/S\tBEHIND\tNEXT\tVERDICT\n", layout.done)
 	for _, line := range work {
 		fmt.Fprintln(t, strings.Join(layout.line(line), "\t"))
 	}
+
 	return t.Flush()
 }
 
-// urgency is smaller the sooner somebody should look: at what waits for a person, then at what is going on.
+// urgency is smaller the sooner somebody should look: at what waits for a person, then at what is
+// going on.
 func urgency(w *report.Work) int {
 	switch report.Judge(w).Word {
 	case report.Disarmed, report.NeedsApproval:
@@ -75,7 +82,8 @@ func headline(s *report.Snapshot) string {
 	if halt := s.Halt(); halt.Why != "" {
 		state = "NOT DELETING: " + cellText(halt.Why)
 	}
-	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d", catalog.Moment(s.Now), state, len(s.Policies), live, engines)
+	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d", catalog.Moment(s.Now), state,
+		len(s.Policies), live, engines)
 }
 
 func (l layout) line(w *report.Work) []string {
@@ -83,6 +91,7 @@ func (l layout) line(w *report.Work) []string {
 	if w.Partition != "" {
 		name += ":" + w.Partition
 	}
+
 	p, deleted := progressOf(w)
 	rate, behind, next := "", "", ""
 	if p.Known || deleted != "" {
@@ -91,11 +100,13 @@ func (l layout) line(w *report.Work) []string {
 	if d, known := w.Behind(); known {
 		behind = brief(d)
 	}
+
 	if at := w.NextRun(); w.Job == nil && !at.IsZero() {
 		next = "in " + brief(max(0, at.Sub(w.Now)))
 	} else if p.LeftKnown {
 		next = brief(p.Left) + " left"
 	}
+
 	return []string{fit(cellText(name), l.name), l.progress(p), deleted, rate, behind, next, cellText(report.Judge(w))}
 }
 

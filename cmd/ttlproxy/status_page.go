@@ -23,12 +23,14 @@ type page struct {
 	proxy    atomic.Pointer[proxy.Server] // once it listens
 }
 
-// newPage binds the address before anything else starts, so that health can be asked from the first moment.
+// newPage binds the address before anything else starts, so that health can be asked from the first
+// moment.
 func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log *slog.Logger) (*page, error) {
 	p := &page{registry: registry, log: log}
 	if o.Status == "" {
 		return p, nil
 	}
+
 	token := o.StatusToken
 	if o.StatusTokenFile != "" {
 		var err error
@@ -36,17 +38,20 @@ func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log
 			return nil, err
 		}
 	}
+
 	server, err := status.New(ctx, status.Config{
 		Listen: o.Status, Token: token, Version: version(), Checks: []status.Check{{Name: "proxy", Run: p.proxyReady}},
 	}, registry, log)
 	if err != nil {
 		return nil, err
 	}
+
 	p.server = server
 	return p, nil
 }
 
-// serve serves the page from now on, and returns what ends it. It outlives ctx: while the proxy drains, /readyz should say so.
+// serve serves the page from now on, and returns what ends it. It outlives ctx: while the proxy
+// drains, /readyz should say so.
 func (p *page) serve(ctx context.Context) (stop func() error) {
 	if p.server == nil {
 		return func() error { return nil }

@@ -32,15 +32,23 @@ func (someStore) Lineage(context.Context) (catalog.Lineage, error) { return cata
 func (someStore) Policies(context.Context) ([]catalog.Policy, error) {
 	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"}
 	return []catalog.Policy{
-		{ID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, Rule: rule, ChangedAt: someTime.Add(-time.Hour)},
-		{ID: 2, Table: catalog.Table{Schema: "shop", Name: "visits"}, State: catalog.PolicyArmed, Rule: rule, ChangedAt: someTime.Add(-time.Hour)},
+		{
+			ID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, Rule: rule,
+			ChangedAt: someTime.Add(-time.Hour),
+		},
+		{
+			ID: 2, Table: catalog.Table{Schema: "shop", Name: "visits"}, State: catalog.PolicyArmed, Rule: rule,
+			ChangedAt: someTime.Add(-time.Hour),
+		},
 	}, nil
 }
 
 func (someStore) Jobs(context.Context) ([]catalog.Job, error) {
 	return []catalog.Job{{
-		ID: 7, PolicyID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.JobRunning, CreatedAt: someTime.Add(-time.Minute),
-		JobFacts: catalog.JobFacts{Plan: "index", EstimatedRows: new(uint64(1200))}, Counts: catalog.Counts{Deleted: 600},
+		ID: 7, PolicyID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.JobRunning,
+		CreatedAt: someTime.Add(-time.Minute),
+		JobFacts:  catalog.JobFacts{Plan: "index", EstimatedRows: new(uint64(1200))},
+		Counts:    catalog.Counts{Deleted: 600},
 	}}, nil
 }
 
@@ -95,7 +103,8 @@ func TestScreenClips(t *testing.T) {
 func TestBrief(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "0s", 22400 * time.Millisecond: "22s", 252 * time.Second: "4m12s", 65 * time.Minute: "1h05m", 936*time.Hour + 25*time.Second: "39d0h",
+		0: "0s", 22400 * time.Millisecond: "22s", 252 * time.Second: "4m12s", 65 * time.Minute: "1h05m",
+		936*time.Hour + 25*time.Second: "39d0h",
 	} {
 		if got := brief(d); got != want {
 			t.Errorf("%v: got %s, want %s", d, got, want)
@@ -118,10 +127,12 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 		if c.list != "" {
 			args = []string{c.list}
 		}
+
 		view, err := newStatusView(&options{StatusFormat: c.format}, args)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var b strings.Builder
 		if err := view(t.Context(), &b, screen{}, someStore{}); err != nil {
 			t.Fatal(err)
@@ -130,7 +141,9 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 			t.Errorf("%s as %s: got\n%swant %s in it", c.list, c.format, b.String(), c.want)
 		}
 	}
-	if _, err := newStatusView(&options{}, []string{"job"}); err == nil || !strings.Contains(err.Error(), "did you mean jobs") {
+
+	if _, err := newStatusView(&options{}, []string{"job"}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean jobs") {
 		t.Errorf("a wrong list: %v", err)
 	}
 }

@@ -44,7 +44,8 @@ func uninstall(ctx context.Context, w world, o *options, _ []string) error {
 			writeRemoval(w.stdout, "-- These would be run:", removal)
 			return nil
 		case !o.Yes && !isTerminal(w.stdin):
-			return usagef("there is no terminal to ask on: --yes removes the catalog in schema %s, --dry-run shows how", o.Schema)
+			return usagef("there is no terminal to ask on: --yes removes the catalog in schema %s, --dry-run shows how",
+				o.Schema)
 		case !o.Yes:
 			writeRemoval(w.stderr, "These will be run:", removal)
 			if !confirmed(w, "Remove the catalog?") {
@@ -55,19 +56,22 @@ func uninstall(ctx context.Context, w world, o *options, _ []string) error {
 		if err := removal.Run(ctx); err != nil {
 			return err
 		}
+
 		writeFarewell(w.stdout, o.Schema, removal)
 		return nil
 	})
 }
 
-// confirmed asks a question on the terminal. No answer is a no. What is printed may go into a file, so the question does not.
+// confirmed asks a question on the terminal. No answer is a no. What is printed may go into a file,
+// so the question does not.
 func confirmed(w world, question string) bool {
 	fmt.Fprintf(w.stderr, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(w.stdin).ReadString('\n')
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 }
 
-// writeRemoval lists the statements, as comments: what is printed around them brings the policies back.
+// writeRemoval lists the statements, as comments: what is printed around them brings the policies
+// back.
 func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
 	out = onTerminal(out)
 	fmt.Fprintln(out, heading)
@@ -83,7 +87,9 @@ func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
 	if r.Kept == "" {
 		fmt.Fprintf(out, "-- Schema %s is dropped; nothing else was made on the server but the account:\n", schema)
 	} else {
-		fmt.Fprintf(out, "-- The catalog is dropped. Schema %s stays: %s.\n-- Nothing else was made on the server but the account:\n", schema, cellText(r.Kept))
+		fmt.Fprintf(out,
+			"-- The catalog is dropped. Schema %s stays: %s.\n"+
+				"-- Nothing else was made on the server but the account:\n", schema, cellText(r.Kept))
 	}
 	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// value reads and shows one option. Values of all kinds are texts outside of the program; in the file they may also
-// be written as TOML's own numbers, booleans and arrays.
+// value reads and shows one option. Values of all kinds are texts outside of the program; in the
+// file they may also be written as TOML's own numbers, booleans and arrays.
 type value interface {
 	Set(string) error
 	String() string
@@ -53,7 +53,8 @@ func (v list) Set(s string) error {
 	return nil
 }
 
-// onOff is a switch whose value is always written out, so that --engine=off and TTLPROXY_ENGINE=off look alike.
+// onOff is a switch whose value is always written out, so that --engine=off and TTLPROXY_ENGINE=off
+// look alike.
 type onOff struct{ p *bool }
 
 func (v onOff) String() string {

@@ -56,6 +56,7 @@ func TestStatusPage(t *testing.T) {
 	if os.Getenv("TTLPROXY_TEST_BROWSER") == "" {
 		t.Skip("takes minutes: part of make browser and make check-all")
 	}
+
 	chromium, node := find(t, "chromium", "chromium-browser", "google-chrome"), find(t, "node")
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		b := newBench(t, s, chromium, node)
@@ -65,19 +66,25 @@ func TestStatusPage(t *testing.T) {
 		b.restart()
 		b.p.Deleted, b.p.Held, b.p.Tables = sessionDue, cartDue, 6
 		b.p.Verdicts = map[string]string{
-			"session": "keeping up", "cart": "needs approval", "outbox": "off", "replaced": "disarmed", longName: "paused",
+			"session": "keeping up", "cart": "needs approval", "outbox": "off", "replaced": "disarmed",
+			longName: "paused",
 		}
 		b.sameCharts()
 		b.check("charts", "live", "states", "layout", "accessibility", "keyboard", "outages", "readonly", "signals")
+
 		if *update && s.MariaDB() {
 			b.check("pictures")
 		}
 
 		b.check("pause")
-		b.await("audit_log is paused", `SELECT p.paused AND p.reason = 'the browser wants it' FROM {pause} p JOIN {policy} o ON o.id = p.policy_id WHERE o.table_name = 'audit_log'`)
+		b.await("audit_log is paused",
+			`SELECT p.paused AND p.reason = 'the browser wants it' FROM {pause} p JOIN {policy} o ON o.id = p.policy_id
+ WHERE o.table_name = 'audit_log'`)
 		before := b.count("audit_log")
 		b.check("cancel")
-		b.await("its job is cancelled", `SELECT COUNT(*) FROM {job_history} WHERE table_name = 'audit_log' AND state = 'cancelled'`)
+		b.await("its job is cancelled",
+			`SELECT COUNT(*) FROM {job_history} WHERE table_name = 'audit_log' AND state = 'cancelled'`)
+
 		if after := b.count("audit_log"); after != before {
 			t.Errorf("got %d rows after the pause, want the %d from when it was answered", after, before)
 		}
@@ -116,14 +123,18 @@ func newBench(t *testing.T, s *mysqltest.Server, chromium, node string) *bench {
 	b.p.Schema, b.p.Token = "ttlproxy_shop", "a token for the browser"
 	b.direct("CREATE DATABASE " + b.p.Schema)
 	b.p.Pictures = t.TempDir()
+
 	if *update {
 		b.p.Pictures, _ = filepath.Abs("../../docs/images")
 	}
+
 	if _, err := os.Stat("node_modules"); err != nil {
-		if out, err := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit",
+			"--no-fund").CombinedOutput(); err != nil {
 			t.Fatalf("npm ci: %v\n%s", err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		b.direct("DROP DATABASE IF EXISTS " + b.catalog)
 		b.direct("DROP DATABASE " + b.p.Schema)
@@ -131,6 +142,7 @@ func newBench(t *testing.T, s *mysqltest.Server, chromium, node string) *bench {
 	b.proxy = b.start("TTLPROXY_STATUS_TOKEN=" + b.p.Token)
 	b.p.Page = statusOf(t, b.proxy)
 	b.p.Other = statusOf(t, b.start("TTLPROXY_ENGINE=off"))
+
 	return b
 }
 
@@ -138,8 +150,11 @@ func newBench(t *testing.T, s *mysqltest.Server, chromium, node string) *bench {
 func (b *bench) start(env ...string) *program.Process {
 	account := b.server.Config("")
 	return program.Start(b.T, program.Config{
-		Args: []string{"--backend=" + b.server.Addr(), "--engine-user=" + account.User, "--catalog-schema=" + b.catalog, "--status=127.0.0.1:0"},
-		Env:  append(env, "TTLPROXY_ENGINE_PASSWORD="+account.Passwd),
+		Args: []string{
+			"--backend=" + b.server.Addr(), "--engine-user=" + account.User, "--catalog-schema=" + b.catalog,
+			"--status=127.0.0.1:0",
+		},
+		Env: append(env, "TTLPROXY_ENGINE_PASSWORD="+account.Passwd),
 	})
 }
 
@@ -153,29 +168,35 @@ func (b *bench) restart() {
 	b.p.Page = statusOf(b.T, b.proxy)
 }
 
-// sameCharts asks both proxies for the last day: they show the same, although one of them has just started and the other runs no engine.
+// sameCharts asks both proxies for the last day: they show the same, although one of them has just
+// started and the other runs no engine.
 func (b *bench) sameCharts() {
 	b.Helper()
 	deleted := func(page string) float64 {
 		var got struct {
 			Totals struct{ Deleted float64 }
 		}
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, page+"api/v1/series?hours=24&schema="+b.p.Schema+"&table=session", nil)
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet,
+			page+"api/v1/series?hours=24&schema="+b.p.Schema+"&table=session", nil)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer answer.Body.Close()
+
 		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
 			b.Fatal(err)
 		}
+
 		return math.Round(got.Totals.Deleted)
 	}
 	if one, other := deleted(b.p.Page), deleted(b.p.Other); one != sessionDue || other != sessionDue {
-		b.Errorf("deleted from session in the last day: got %v and %v, want %d from either proxy", one, other, sessionDue)
+		b.Errorf("deleted from session in the last day: got %v and %v, want %d from either proxy", one, other,
+			sessionDue)
 	}
 }
 
@@ -192,13 +213,15 @@ func statusOf(t *testing.T, p *program.Process) string {
 	return ""
 }
 
-// fill makes tables in all the states that the page should show, and waits until the first one is clean.
+// fill makes tables in all the states that the page should show, and waits until the first one is
+// clean.
 func (b *bench) fill() {
 	b.Helper()
 	b.exec(`SET GLOBAL ttl_delete_rows_limit = 0`)
 	b.table("session", sessionDue, sessionKept)
 	b.exec(`ALTER TABLE session TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1h'`)
-	b.await("session is clean", `SELECT COUNT(*) FROM {job_history} WHERE table_name = 'session' AND state = 'finished'`)
+	b.await("session is clean",
+		`SELECT COUNT(*) FROM {job_history} WHERE table_name = 'session' AND state = 'finished'`)
 	b.exec(`SET GLOBAL ttl_delete_rows_limit = 100`)
 	b.table("cart", cartDue, cartKept)
 	b.exec(`ALTER TABLE cart TTL = at + INTERVAL 1 DAY`)
@@ -211,22 +234,28 @@ func (b *bench) fill() {
 	b.exec(`PAUSE TTL FOR ` + longName)
 	b.table("replaced", 10, 10)
 	b.exec(`ALTER TABLE replaced TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1h'`)
-	b.await("replaced is clean", `SELECT COUNT(*) FROM {job_history} WHERE table_name = 'replaced' AND state = 'finished'`)
+	b.await("replaced is clean",
+		`SELECT COUNT(*) FROM {job_history} WHERE table_name = 'replaced' AND state = 'finished'`)
 	b.direct(fmt.Sprintf(`DROP TABLE %s.replaced`, b.p.Schema))
 	b.direct(fmt.Sprintf(`CREATE TABLE %s.replaced (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)`, b.p.Schema))
+
 	if code := b.post(b.p.Page, b.p.Token, "tables/"+b.p.Schema+"/replaced/run"); code != http.StatusOK {
 		b.Fatalf("run a job for replaced: got %d", code)
 	}
-	b.await("replaced is disarmed", `SELECT COUNT(*) FROM {policy} WHERE table_name = 'replaced' AND state = 'disarmed'`)
+
+	b.await("replaced is disarmed",
+		`SELECT COUNT(*) FROM {policy} WHERE table_name = 'replaced' AND state = 'disarmed'`)
 	b.await("cart waits", `SELECT COUNT(*) FROM {job} WHERE table_name = 'cart' AND state = 'needs approval'`)
 	b.exec(`APPROVE TTL JOB FOR audit_log`)
-	b.await("audit_log runs", `SELECT SUM(deleted) FROM {task} JOIN {job} ON job.id = task.job_id WHERE table_name = 'audit_log'`)
+	b.await("audit_log runs",
+		`SELECT SUM(deleted) FROM {task} JOIN {job} ON job.id = task.job_id WHERE table_name = 'audit_log'`)
 }
 
 // table makes a table with so many rows that are a week old, and so many that are new.
 func (b *bench) table(name string, due, kept int) {
 	b.Helper()
-	b.exec(`CREATE TABLE ` + name + ` (id BIGINT PRIMARY KEY AUTO_INCREMENT, at DATETIME NOT NULL, v CHAR(100) NOT NULL DEFAULT '', KEY (at))`)
+	b.exec(`CREATE TABLE ` + name +
+		` (id BIGINT PRIMARY KEY AUTO_INCREMENT, at DATETIME NOT NULL, v CHAR(100) NOT NULL DEFAULT '', KEY (at))`)
 	b.exec(`INSERT INTO ` + name + ` (at) VALUES (UTC_TIMESTAMP() - INTERVAL 7 DAY)`)
 	for n := 1; n < due; n *= 2 {
 		b.exec(fmt.Sprintf(`INSERT INTO %s (at) SELECT at FROM %s LIMIT %d`, name, name, due-n))
@@ -275,7 +304,8 @@ func (b *bench) direct(statement string) {
 
 func (b *bench) count(table string) (n int) {
 	b.Helper()
-	if err := b.server.Open(b.T, b.p.Schema).QueryRowContext(b.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n); err != nil {
+	if err := b.server.Open(b.T, b.p.Schema).QueryRowContext(b.Context(),
+		`SELECT COUNT(*) FROM `+table).Scan(&n); err != nil {
 		b.Fatal(err)
 	}
 	return n
@@ -289,23 +319,27 @@ func (b *bench) check(names ...string) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(b.Context(), b.node, "page.mjs")
 	cmd.Env = append(os.Environ(), "CHROMIUM="+b.chromium, "PLAN="+string(text))
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, _ := cmd.Output() // the lines tell which check failed
+
 	ran := 0
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); ran++ {
 		var result struct{ Name, Error string }
 		if err := json.Unmarshal(lines.Bytes(), &result); err != nil {
 			b.Fatalf("%v: %s", err, lines.Text())
 		}
+
 		b.Run(result.Name, func(t *testing.T) {
 			if result.Error != "" {
 				t.Error(result.Error)
 			}
 		})
 	}
+
 	if ran != len(names) {
 		b.Fatalf("got %d of %d checks\n%s", ran, len(names), problems.String())
 	}
@@ -322,7 +356,10 @@ func (b *bench) refusals() {
 		{b.p.Page, "wrong", http.StatusUnauthorized},
 		{b.p.Other, b.p.Token, http.StatusForbidden},
 	} {
-		for _, path := range []string{"pause", "resume", "tables/" + b.p.Schema + "/cart/run", "tables/" + b.p.Schema + "/cart/cancel"} {
+		for _, path := range []string{
+			"pause", "resume", "tables/" + b.p.Schema + "/cart/run",
+			"tables/" + b.p.Schema + "/cart/cancel",
+		} {
 			if got := b.post(c.base, c.token, path); got != c.want {
 				b.Errorf("POST %s with token %q: got %d, want %d", path, c.token, got, c.want)
 			}

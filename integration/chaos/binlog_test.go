@@ -17,7 +17,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// mark begins every statement of the application, so that the judge can tell its deletions from the engine's.
+// mark begins every statement of the application, so that the judge can tell its deletions from the
+// engine's.
 const mark = "/* app */ "
 
 // binlogEnd is where the server's binary log ends now.
@@ -32,11 +33,13 @@ func binlogEnd(t *testing.T, s *mysqltest.Server) mysql.Position {
 	return p
 }
 
-// judgeBinlog reads the server's binary log from a position to its end and returns the judge who followed it.
+// judgeBinlog reads the server's binary log from a position to its end and returns the judge who
+// followed it.
 func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string, from mysql.Position) *judge {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+
 	end := binlogEnd(t, s)
 
 	c := s.Config("")
@@ -44,20 +47,25 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string, from mysql.Po
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	syncer := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
-		ServerID: 4242, Flavor: string(s.Flavour), Host: "127.0.0.1", Port: uint16(port), User: c.User, Password: c.Passwd,
-		DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT, // MariaDB sends statements only to who asks for them
+		ServerID: 4242, Flavor: string(s.Flavour), Host: "127.0.0.1", Port: uint16(port), User: c.User,
+		Password:        c.Passwd, // MariaDB sends statements only to who asks for them
+		DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
 		Logger:          slog.New(slog.DiscardHandler),
 	})
 	defer syncer.Close()
+
 	stream, err := syncer.StartSync(from)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := reader{judge: newJudge(schema)}
 	for file := from.Name; ; {
 		e, err := stream.GetEvent(ctx)
@@ -68,6 +76,7 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string, from mysql.Po
 			file = string(rotate.NextLogName)
 			continue
 		}
+
 		r.event(e)
 		if file == end.Name && e.Header.LogPos >= end.Pos {
 			return r.judge
@@ -75,7 +84,8 @@ func judgeBinlog(t *testing.T, s *mysqltest.Server, schema string, from mysql.Po
 	}
 }
 
-// logFile returns the first two columns of a statement's first row: a file of the binary log, and a size or position.
+// logFile returns the first two columns of a statement's first row: a file of the binary log, and a
+// size or position.
 func logFile(t *testing.T, db *sql.DB, statement string) (string, uint32) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), statement)
@@ -83,19 +93,23 @@ func logFile(t *testing.T, db *sql.DB, statement string) (string, uint32) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	columns, err := rows.Columns()
 	if err != nil || !rows.Next() {
 		t.Fatal(err, rows.Err())
 	}
+
 	var name string
 	var position uint32
 	into := []any{&name, &position}
 	for range columns[2:] {
 		into = append(into, new(sql.RawBytes))
 	}
+
 	if err := rows.Scan(into...); err != nil {
 		t.Fatal(err)
 	}
+
 	return name, position
 }
 
@@ -147,7 +161,8 @@ func (r *reader) rows(e *replication.BinlogEvent, v *replication.RowsEvent) {
 	}
 }
 
-// changes yields each row of an event as it was and as it became; nil where it was not, or is no more.
+// changes yields each row of an event as it was and as it became; nil where it was not, or is no
+// more.
 func changes(kind replication.EventType, v *replication.RowsEvent) func(yield func(before, after row) bool) {
 	return func(yield func(before, after row) bool) {
 		for i := 0; i < len(v.Rows); i++ {
@@ -161,6 +176,7 @@ func changes(kind replication.EventType, v *replication.RowsEvent) func(yield fu
 				before, after = columns(v, i), columns(v, i+1)
 				i++
 			}
+
 			if !yield(before, after) {
 				return
 			}

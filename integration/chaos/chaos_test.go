@@ -49,7 +49,8 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// lengthOf is how long the workload runs. A run that says nothing of it is not meant to take minutes.
+// lengthOf is how long the workload runs. A run that says nothing of it is not meant to take
+// minutes.
 func lengthOf(t *testing.T) time.Duration {
 	t.Helper()
 	s := os.Getenv("TTLPROXY_CHAOS_TIME")
@@ -75,9 +76,11 @@ func run(t *testing.T, flavour sandbox.Flavour, seed uint64, length time.Duratio
 	})
 }
 
-// prove lets the workload and the faults loose on proxies in front of the servers, one after the other, and has the judge
-// read the log of the first.
-func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest.Server, faults func(context.Context, []*node, *rand.Rand)) {
+// prove lets the workload and the faults loose on proxies in front of the servers, one after the
+// other, and has the judge read the log of the first.
+func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest.Server,
+	faults func(context.Context, []*node, *rand.Rand),
+) {
 	t.Helper()
 	s := servers[0]
 	direct := s.Open(t, "")
@@ -86,6 +89,7 @@ func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest
 	engine := s.Account(t, "engine", "ALL ON *.*")
 	var proxies []*node
 	w := &workload{direct: s.Open(t, "app"), seed: seed, done: map[string]int{}, refused: map[string]int{}}
+
 	for i := range 3 {
 		p := newNode(t, servers[i%len(servers)].Addr(), engine.User, engine.Passwd)
 		p.start(t)
@@ -95,12 +99,14 @@ func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest
 		c.Timeout = time.Second
 		w.through = append(w.through, mysqltest.Open(t, c))
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			w.report(t)
 			describe(t, s)
 		}
 	})
+
 	await(t, "the proxies serve", 30*time.Second, func() error {
 		for _, db := range w.through {
 			if err := db.PingContext(t.Context()); err != nil {
@@ -109,35 +115,44 @@ func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest
 		}
 		return nil
 	})
+
 	// No brake: a person who approves is not part of this story.
 	for name, value := range map[string]string{"ttl_brake_percent": "100", "ttl_delete_batch_size": "7"} {
 		exec1(t, w.through[0], fmt.Sprintf("SET GLOBAL %s = %s", name, value))
 	}
+
 	for _, table := range slices.Concat(policied, plain) {
 		exec1(t, w.direct, fmt.Sprintf(createTable, table))
 	}
+
 	for _, table := range policied {
-		exec1(t, w.through[0], fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL 2 SECOND TTL_JOB_INTERVAL = '1s'", table))
+		exec1(t, w.through[0], fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL 2 SECOND TTL_JOB_INTERVAL = '1s'",
+			table))
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
+
 	worked := make(chan struct{})
 	go func() { defer close(worked); w.run(ctx) }()
 	faults(ctx, proxies, rand.New(rand.NewPCG(seed, 300)))
 	<-worked
 
 	settle(t, w)
+
 	for _, p := range proxies {
 		p.Kill() // or they go on deleting between the judge's count and the catalog's
 	}
+
 	j := judgeBinlog(t, s, "app", begin)
 	for _, wrong := range j.wrong {
 		t.Error(wrong)
 	}
+
 	if len(j.wrong) > 0 {
 		t.Logf("renames: %q", j.history)
 	}
+
 	total := 0
 	for id, n := range j.deleted {
 		total += n
@@ -145,9 +160,11 @@ func prove(t *testing.T, seed uint64, length time.Duration, servers []*mysqltest
 			t.Errorf("policy %s: %d rows were deleted, the catalog counts %d", id, n, counted)
 		}
 	}
+
 	if total == 0 {
 		t.Error("the engine deleted nothing, so nothing was tested")
 	}
+
 	t.Logf("the engine deleted %d rows", total)
 }
 
@@ -159,8 +176,10 @@ func describe(t *testing.T, s *mysqltest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	for _, table := range []string{"policy", "pause", "schedule", "job", "task", "lease", "node"} {
 		rows, err := db.QueryContext(context.Background(), "SELECT * FROM "+table) // the test's own context has ended
 		if err != nil {
@@ -168,25 +187,31 @@ func describe(t *testing.T, s *mysqltest.Server) {
 			continue
 		}
 		defer rows.Close()
+
 		names, err := rows.Columns()
 		if err != nil {
 			t.Log(table, err)
 			continue
 		}
+
 		for rows.Next() {
 			values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 			for i := range values {
 				into[i] = &values[i]
 			}
+
 			if err := rows.Scan(into...); err != nil {
 				t.Log(table, err)
 			}
+
 			var line strings.Builder
 			for i, v := range values {
 				fmt.Fprintf(&line, " %s=%s", names[i], head(v.String, 60))
 			}
+
 			t.Logf("%s:%s", table, line.String())
 		}
+
 		if err := rows.Err(); err != nil {
 			t.Log(table, err)
 		}
@@ -215,14 +240,15 @@ func faults(ctx context.Context, t *testing.T, s *mysqltest.Server, proxies []*n
 	}
 }
 
-// settle switches everything on again and waits until all that is due has gone: what survives must be a matter of
-// time, not of luck.
+// settle switches everything on again and waits until all that is due has gone: what survives must
+// be a matter of time, not of luck.
 func settle(t *testing.T, w *workload) {
 	t.Helper()
 	for _, table := range policied {
 		await(t, "all that is due in "+table+" has gone", 2*time.Minute, func() error {
-			// Again and again: a proxy that was frozen may send a PAUSE or the first of two renames only now, and a policy
-			// whose ALTER was cut off by a kill is disarmed when the engine sees what became of its table.
+			// Again and again: a proxy that was frozen may send a PAUSE or the first of two renames
+			// only now, and a policy whose ALTER was cut off by a kill is disarmed when the engine
+			// sees what became of its table.
 			for _, q := range []string{
 				"ALTER TABLE " + table + " TTL = at + INTERVAL 1 SECOND TTL_ENABLE = 'ON' TTL_JOB_INTERVAL = '1s'",
 				"RESUME TTL FOR " + table,
@@ -232,14 +258,17 @@ func settle(t *testing.T, w *workload) {
 					return fmt.Errorf("%s: %w", q, err)
 				}
 			}
+
 			pause(t.Context(), time.Second)
 			var n int
-			if err := w.direct.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+" WHERE at < UTC_TIMESTAMP() - INTERVAL 2 SECOND").Scan(&n); err != nil {
+			if err := w.direct.QueryRowContext(t.Context(),
+				"SELECT COUNT(*) FROM "+table+" WHERE at < UTC_TIMESTAMP() - INTERVAL 2 SECOND").Scan(&n); err != nil {
 				return err
 			}
 			if n > 0 {
 				return fmt.Errorf("%d rows are still there", n)
 			}
+
 			return nil
 		})
 	}
@@ -255,7 +284,8 @@ func comeBack(t *testing.T, w *workload, table string) {
 func countedByEngine(t *testing.T, db *sql.DB, id string) int {
 	t.Helper()
 	var n int
-	err := db.QueryRowContext(t.Context(), `SELECT (SELECT COALESCE(SUM(deleted), 0) FROM ttlproxy.job_history WHERE policy_id = ?)
+	err := db.QueryRowContext(t.Context(), `SELECT (SELECT COALESCE(SUM(deleted), 0) FROM ttlproxy.job_history
+ WHERE policy_id = ?)
 		+ (SELECT COALESCE(SUM(deleted), 0) FROM ttlproxy.task WHERE policy_id = ?)`, id, id).Scan(&n)
 	if err != nil {
 		t.Fatal(err)

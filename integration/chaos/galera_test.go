@@ -12,22 +12,26 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// TestOnlyExpiredRowsAreDeletedOnGalera is the same property where each proxy has a member of its own, and members lag behind each
-// other. TTLPROXY_TEST_GALERA names the members, as data source names with a blank between them; they need
-// binlog_row_metadata=FULL, log_slave_updates and a clock in UTC, and lose their schemas app and ttlproxy.
+// TestOnlyExpiredRowsAreDeletedOnGalera is the same property where each proxy has a member of its
+// own, and members lag behind each other. TTLPROXY_TEST_GALERA names the members, as data source
+// names with a blank between them; they need binlog_row_metadata=FULL, log_slave_updates and a
+// clock in UTC, and lose their schemas app and ttlproxy.
 func TestOnlyExpiredRowsAreDeletedOnGalera(t *testing.T) {
 	names := os.Getenv("TTLPROXY_TEST_GALERA")
 	if testing.Short() || names == "" {
 		t.Skip("needs a Galera cluster, named by TTLPROXY_TEST_GALERA: see scripts/galera.sh")
 	}
+
 	var members []*mysqltest.Server
 	for name := range strings.FieldsSeq(names) {
 		members = append(members, mysqltest.Named(t, sandbox.MariaDB, name))
 	}
+
 	direct := members[0].Open(t, "")
 	for _, q := range []string{"DROP DATABASE IF EXISTS app", "DROP DATABASE IF EXISTS ttlproxy"} {
 		exec1(t, direct, q)
 	}
+
 	length := lengthOf(t)
 	prove(t, seedOf(t), length, members, func(ctx context.Context, proxies []*node, random *rand.Rand) {
 		for ctx.Err() == nil {

@@ -18,6 +18,7 @@ func TestJudgeConvicts(t *testing.T) {
 		maps.Copy(r, change)
 		return r
 	}
+
 	due := row{"id": "7", "at": "2026-05-04 11:58:59"}
 	for name, c := range map[string]struct {
 		events func(j *judge)
@@ -44,7 +45,10 @@ func TestJudgeConvicts(t *testing.T) {
 			j.pause(row{"policy_id": "1", "paused": "0"})
 			j.delete("a", due, now)
 		}, false},
-		"swapped outside": {func(j *judge) { j.ddl("RENAME TABLE a TO x, b TO a, x TO b"); j.delete("a", due, now) }, true},
+		"swapped outside": {
+			func(j *judge) { j.ddl("RENAME TABLE a TO x, b TO a, x TO b"); j.delete("a", due, now) },
+			true,
+		},
 		"renamed through us": {func(j *judge) {
 			j.policy(policy(nil), policy(row{"version": "2", "armed": "0"}))
 			j.ddl("RENAME TABLE a TO c")
@@ -75,6 +79,7 @@ func TestJudgeConvicts(t *testing.T) {
 			j.ddl("CREATE TABLE b (id INT)")
 			j.policy(nil, policy(nil))
 			c.events(j)
+
 			if got := len(j.wrong) > 0; got != c.wrong {
 				t.Errorf("got %q, want a conviction: %v", j.wrong, c.wrong)
 			}

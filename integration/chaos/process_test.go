@@ -37,7 +37,8 @@ func (n *node) start(t *testing.T) {
 	n.Process = program.Start(t, program.Config{Args: n.args, Env: n.env})
 }
 
-// freeze stops the process for a while, in the middle of whatever it does, and lets it go on as if nothing had been.
+// freeze stops the process for a while, in the middle of whatever it does, and lets it go on as if
+// nothing had been.
 func (n *node) freeze(ctx context.Context, t *testing.T, d time.Duration) {
 	t.Helper()
 	if err := n.Signal(syscall.SIGSTOP); err != nil {

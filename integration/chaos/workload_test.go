@@ -12,13 +12,15 @@ import (
 	"time"
 )
 
-// Half of these tables have a policy at any time; x and y are swapped with them behind the proxies' back.
+// Half of these tables have a policy at any time; x and y are swapped with them behind the proxies'
+// back.
 var (
 	policied = []string{"a", "b", "c"}
 	plain    = []string{"x", "y"}
 )
 
-const createTable = `CREATE TABLE %s (k1 VARCHAR(20) NOT NULL, k2 INT UNSIGNED NOT NULL, at DATETIME(3) NULL, other DATETIME(3) NULL,` +
+const createTable = `CREATE TABLE %s (k1 VARCHAR(20) NOT NULL, k2 INT UNSIGNED NOT NULL, at DATETIME(3) NULL, other
+ DATETIME(3) NULL,` +
 	` v VARCHAR(100), PRIMARY KEY (k1, k2), KEY by_at (at))`
 
 // workload is the application. Its goroutines share nothing but the databases.
@@ -48,21 +50,26 @@ func (w *workload) run(ctx context.Context) {
 	all.Wait()
 }
 
-// rows inserts, refreshes or deletes a few rows of one table. Times are around the edge of what is due.
+// rows inserts, refreshes or deletes a few rows of one table. Times are around the edge of what is
+// due.
 func (w *workload) rows(ctx context.Context, random *rand.Rand) {
 	all := slices.Concat(policied, plain)
 	table := all[random.IntN(len(all))]
 	key := fmt.Sprintf("k1 = 'key %d'", random.IntN(20))
 	at := fmt.Sprintf("UTC_TIMESTAMP(3) - INTERVAL %d SECOND", random.IntN(12)-2)
+
 	if random.IntN(20) == 0 {
 		at = "NULL"
 	}
+
 	statement := ""
 	switch random.IntN(4) {
 	case 0, 1:
 		var values []string
 		for range 1 + random.IntN(50) {
-			values = append(values, fmt.Sprintf("('key %d', %d, %s, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, REPEAT('v', %d))", random.IntN(20), random.IntN(1000), at, random.IntN(100)))
+			values = append(values,
+				fmt.Sprintf("('key %d', %d, %s, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, REPEAT('v', %d))", random.IntN(20),
+					random.IntN(1000), at, random.IntN(100)))
 		}
 		statement = fmt.Sprintf("REPLACE INTO %s (k1, k2, at, other, v) VALUES %s", table, strings.Join(values, ", "))
 	case 2:
@@ -70,6 +77,7 @@ func (w *workload) rows(ctx context.Context, random *rand.Rand) {
 	case 3:
 		statement = fmt.Sprintf("DELETE FROM %s WHERE %s AND k2 > %d", table, key, random.IntN(1000))
 	}
+
 	w.exec(ctx, w.proxy(random), statement)
 	pause(ctx, time.Duration(random.IntN(20))*time.Millisecond)
 }
@@ -81,9 +89,11 @@ func (w *workload) policies(ctx context.Context, random *rand.Rand) {
 		db := w.proxy(random)
 		switch random.IntN(10) {
 		case 0, 1, 2:
-			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL %d SECOND TTL_JOB_INTERVAL = '1s'", table, 1+random.IntN(8)))
+			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL %d SECOND TTL_JOB_INTERVAL = '1s'", table,
+				1+random.IntN(8)))
 		case 3:
-			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = '%s'", table, []string{"ON", "OFF"}[random.IntN(2)]))
+			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = '%s'", table,
+				[]string{"ON", "OFF"}[random.IntN(2)]))
 		case 4:
 			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s REMOVE TTL", table))
 		case 5:
@@ -95,22 +105,27 @@ func (w *workload) policies(ctx context.Context, random *rand.Rand) {
 			pause(ctx, time.Duration(random.IntN(500))*time.Millisecond)
 			w.exec(ctx, db, fmt.Sprintf("RENAME TABLE %s_away TO %s", table, table))
 		case 9:
-			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = 'ON' TTL_JOB_INTERVAL = '1s', MODIFY v VARCHAR(%d)", table, 100+random.IntN(100)))
+			w.exec(ctx, db,
+				fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = 'ON' TTL_JOB_INTERVAL = '1s', MODIFY v VARCHAR(%d)", table,
+					100+random.IntN(100)))
 		}
+
 		pause(ctx, time.Duration(random.IntN(300))*time.Millisecond)
 	}
 }
 
-// behind swaps a table that has a policy for one that has not, as a migration that bypasses the proxies does, and swaps its
-// time column for one with other times. Some tables are dropped when another has taken their place, and some begin their lives in the
-// same second, so that nothing but InnoDB's id tells them apart.
+// behind swaps a table that has a policy for one that has not, as a migration that bypasses the
+// proxies does, and swaps its time column for one with other times. Some tables are dropped when
+// another has taken their place, and some begin their lives in the same second, so that nothing but
+// InnoDB's id tells them apart.
 func (w *workload) behind(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(300+random.IntN(1500))*time.Millisecond)
 		a, x := policied[random.IntN(len(policied))], plain[random.IntN(len(plain))]
 		switch random.IntN(6) {
 		case 0:
-			w.exec(ctx, w.direct, fmt.Sprintf("ALTER TABLE %s CHANGE at other DATETIME(3) NULL, CHANGE other at DATETIME(3) NULL", a))
+			w.exec(ctx, w.direct,
+				fmt.Sprintf("ALTER TABLE %s CHANGE at other DATETIME(3) NULL, CHANGE other at DATETIME(3) NULL", a))
 		case 1, 2:
 			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %s TO swap_tmp, %s TO %s, swap_tmp TO %s", a, x, a, x))
 		case 3, 4:
@@ -119,11 +134,14 @@ func (w *workload) behind(ctx context.Context, random *rand.Rand) {
 			w.exec(ctx, w.direct, fmt.Sprintf(createTable, x))
 		case 5:
 			for _, twin := range []string{a, x} {
-				w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE IF EXISTS %s_twin", twin)) // from a time that ended half way
+				// from a time that ended half way
+				w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE IF EXISTS %s_twin", twin))
 			}
+
 			for _, twin := range []string{a, x} {
 				w.exec(ctx, w.direct, fmt.Sprintf(createTable, twin+"_twin"))
 			}
+
 			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %[1]s TO %[1]s_gone, %[1]s_twin TO %[1]s", a))
 			w.exec(ctx, w.direct, fmt.Sprintf("RENAME TABLE %[1]s TO %[1]s_gone, %[1]s_twin TO %[1]s", x))
 			w.exec(ctx, w.direct, fmt.Sprintf("DROP TABLE IF EXISTS %s_gone, %s_gone", a, x))
@@ -131,7 +149,8 @@ func (w *workload) behind(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// exec runs one statement of the application. Errors are part of life with dying proxies; they are counted, not judged.
+// exec runs one statement of the application. Errors are part of life with dying proxies; they are
+// counted, not judged.
 func (w *workload) exec(ctx context.Context, db *sql.DB, statement string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

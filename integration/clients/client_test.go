@@ -59,16 +59,20 @@ func (c client) run(t *testing.T, a account, mode string, statements ...statemen
 	if err != nil {
 		c.missing(t, err)
 	}
+
 	input := c.input
 	if input == nil {
 		input = asJSON
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+
 	argv = append(append(slices.Clip(argv), a.args()...), mode)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin = strings.NewReader(input(statements))
 	var stdout, stderr bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s %s: %v\n%s\n%s", c.name, mode, err, tail(stdout.String()), tail(stderr.String()))
@@ -76,6 +80,7 @@ func (c client) run(t *testing.T, a account, mode string, statements ...statemen
 	if stdout.Len() == 0 {
 		t.Fatalf("%s %s printed nothing\n%s", c.name, mode, stderr.String())
 	}
+
 	return stdout.String()
 }
 
@@ -120,7 +125,8 @@ func missing(t *testing.T, name string, why error) {
 	t.Skipf("%s: %v", name, why)
 }
 
-// check is a program that must succeed for a client to be usable, and the Debian packages that bring it.
+// check is a program that must succeed for a client to be usable, and the Debian packages that
+// bring it.
 func check(t *testing.T, packages string, argv ...string) error {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {

@@ -22,10 +22,12 @@ func TestThroughTheProxy(t *testing.T) {
 		if _, err := s.Open(t, "").ExecContext(t.Context(), "SET GLOBAL max_allowed_packet = 64 << 20"); err != nil {
 			t.Fatal(err)
 		}
+
 		config := s.Account(t, "clients", "ALL ON "+name+".*", "SELECT ON performance_schema.*")
 		config.DBName = name
 		direct := accountOf(t, config)
 		through := startProxy(t, config)
+
 		for _, c := range clients {
 			if c.refuses != nil {
 				if why := c.refuses(s); why != "" {
@@ -63,10 +65,13 @@ func startProxy(t *testing.T, c *mysql.Config) account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := proxy.New(t.Context(), proxy.Config{Listen: []string{"127.0.0.1:0"}}, backends, log, proxy.NewMetrics(prometheus.NewRegistry()))
+
+	p, err := proxy.New(t.Context(), proxy.Config{Listen: []string{"127.0.0.1:0"}}, backends, log,
+		proxy.NewMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -76,6 +81,7 @@ func startProxy(t *testing.T, c *mysql.Config) account {
 			t.Error(err)
 		}
 	})
+
 	c = c.Clone()
 	c.Addr = p.Addr().String()
 	return accountOf(t, c)

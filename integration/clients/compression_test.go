@@ -18,22 +18,28 @@ func TestCompressionIsDoneWithout(t *testing.T) {
 		if err := config.Apply(mysql.EnableCompression(true)); err != nil {
 			t.Fatal(err)
 		}
+
 		var name, value string
-		if err := mysqltest.Open(t, config).QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Compression'").Scan(&name, &value); err != nil || value != "OFF" {
+		if err := mysqltest.Open(t, config).QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Compression'").Scan(&name,
+			&value); err != nil || value != "OFF" {
 			t.Errorf("the Go driver: got %s, %v, want OFF", value, err)
 		}
+
 		for _, c := range clients {
 			program, _, isCommandLine := strings.Cut(c.name, " command line")
 			if !isCommandLine || c.refuses != nil && c.refuses(s) != "" {
 				continue
 			}
+
 			t.Run(program, func(t *testing.T) {
 				option := " --compress"
 				if program == "mysql" {
 					option = " --compression-algorithms=zstd,zlib,uncompressed"
 				}
+
 				c.command = with(option, c.command)
-				if got := c.run(t, through, "text", statement{"SHOW STATUS LIKE 'Compression'"}); !strings.Contains(got, "| OFF ") {
+				if got := c.run(t, through, "text", statement{"SHOW STATUS LIKE 'Compression'"}); !strings.Contains(got,
+					"| OFF ") {
 					t.Errorf("got %s", got)
 				}
 			})

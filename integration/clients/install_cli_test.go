@@ -40,8 +40,8 @@ func mysqlProgram(t *testing.T) (string, error) {
 	return client, nil
 }
 
-// commandLine wraps a command-line client so that it takes its arguments as all clients here do. It prints metadata,
-// goes on after an error, and prints errors where it prints rows.
+// commandLine wraps a command-line client so that it takes its arguments as all clients here do. It
+// prints metadata, goes on after an error, and prints errors where it prints rows.
 func commandLine(client string, options ...string) []string {
 	script := fmt.Sprintf(`exec %s --no-defaults --comments --table --column-type-info --force --unbuffered --show-warnings %s `+
 		`--protocol=TCP -h"$1" -P"$2" -u"$3" -p"$4" "$5" 2>&1`, client, strings.Join(options, " "))
@@ -59,8 +59,8 @@ func semicolons(statements []statement) string {
 	return b.String()
 }
 
-// onlyMySQL keeps the mysql client from MariaDB: since 9.x it does not speak mysql_native_password, which is all that
-// MariaDB's ordinary accounts have.
+// onlyMySQL keeps the mysql client from MariaDB: since 9.x it does not speak mysql_native_password,
+// which is all that MariaDB's ordinary accounts have.
 func onlyMySQL(s *mysqltest.Server) string {
 	if s.MariaDB() {
 		return "speaks no authentication that an ordinary MariaDB account has"

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestPageSaysWhenClientsAreTested: the page on compatibility claims what is so. Which clients are run on every change depends on
-// what is installed where that happens; the others take the nightly run, which installs them all.
+// TestPageSaysWhenClientsAreTested: the page on compatibility claims what is so. Which clients are
+// run on every change depends on what is installed where that happens; the others take the nightly
+// run, which installs them all.
 func TestPageSaysWhenClientsAreTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "compatibility.md"))
@@ -23,6 +24,7 @@ func TestPageSaysWhenClientsAreTested(t *testing.T) {
 		if c.always {
 			want = "on every change"
 		}
+
 		found := false
 		for _, row := range rows {
 			if strings.Contains(row, "`"+c.name+"`") {
@@ -32,6 +34,7 @@ func TestPageSaysWhenClientsAreTested(t *testing.T) {
 				}
 			}
 		}
+
 		if !found {
 			t.Errorf("the page has no row for %s", c.name)
 		}

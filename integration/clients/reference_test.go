@@ -24,7 +24,8 @@ var update = flag.Bool("update", false, "write what was printed into the referen
 
 const referencePage = "../../docs/reference/sql-admin.md"
 
-// TestReferencePage runs the statements of the reference page and compares what they print with what the page shows.
+// TestReferencePage runs the statements of the reference page and compares what they print with
+// what the page shows.
 func TestReferencePage(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) { compareReferencePage(t, s) })
 }
@@ -35,6 +36,7 @@ func compareReferencePage(t *testing.T, s *mysqltest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	name := s.Database(t)
 	config := s.Account(t, "ann", "ALL ON *.*")
 	config.DBName = name
@@ -45,6 +47,7 @@ func compareReferencePage(t *testing.T, s *mysqltest.Server) {
 	got := statementBlocks.ReplaceAllFunc(page, func(block []byte) []byte {
 		var b strings.Builder
 		b.WriteString("```sql\n")
+
 		for line := range strings.SplitSeq(string(block), "\n") {
 			if statement, ok := asStatement(line); ok {
 				b.WriteString(line + "\n" + answer(t, db, name, statement))
@@ -53,41 +56,50 @@ func compareReferencePage(t *testing.T, s *mysqltest.Server) {
 				}
 			}
 		}
+
 		return []byte(b.String() + "```")
 	})
+
 	if *update && s.MariaDB() { // the other one is compared with it
 		if err := os.WriteFile(referencePage, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if !bytes.Equal(page, got) {
-		t.Errorf("the page (-) and what the statements print (+):\n%s", cmp.Diff(strings.Split(string(page), "\n"), strings.Split(string(got), "\n")))
+		t.Errorf("the page (-) and what the statements print (+):\n%s",
+			cmp.Diff(strings.Split(string(page), "\n"), strings.Split(string(got), "\n")))
 	}
 }
 
 var statementBlocks = regexp.MustCompile("(?s)```sql\n.*?\n```")
 
-// awaitFirstJob waits for the job of a table that is still empty, so that every later one is asked for.
+// awaitFirstJob waits for the job of a table that is still empty, so that every later one is asked
+// for.
 func awaitFirstJob(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for range 300 {
 		var ended int
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(finish_time) FROM mysql.tidb_ttl_job_history").Scan(&ended); err != nil {
+		if err := db.QueryRowContext(t.Context(),
+			"SELECT COUNT(finish_time) FROM mysql.tidb_ttl_job_history").Scan(&ended); err != nil {
 			t.Fatal(err)
 		}
 		if ended > 0 {
 			return
 		}
+
 		select {
 		case <-t.Context().Done():
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+
 	t.Fatal("the first job has not ended")
 }
 
-// asStatement is a line of a block that is a statement: they end in ; or \G, what they print in neither.
+// asStatement is a line of a block that is a statement: they end in ; or \G, what they print in
+// neither.
 func asStatement(line string) (string, bool) {
 	return line, !strings.HasPrefix(line, "--") && (strings.HasSuffix(line, ";") || strings.HasSuffix(line, `\G`))
 }
@@ -98,6 +110,7 @@ func answer(t *testing.T, db *sql.DB, schema, statement string) string {
 	query, vertical := strings.CutSuffix(statement, `\G`)
 	names, rows, err := ask(t, db, schema, strings.TrimSuffix(query, ";"))
 	var text string
+
 	switch {
 	case err != nil:
 		text = strings.ReplaceAll(err.Error(), schema, "shop")
@@ -106,6 +119,7 @@ func answer(t *testing.T, db *sql.DB, schema, statement string) string {
 	default:
 		text = transcript.Print(names, rows, vertical)
 	}
+
 	return "-- " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n-- ") + "\n"
 }
 
@@ -119,28 +133,35 @@ func ask(t *testing.T, db *sql.DB, schema, query string) (names []string, rows [
 		t.Fatalf("%s: %v", query, err)
 	}
 	defer r.Close()
+
 	if names, err = r.Columns(); err != nil {
 		t.Fatal(err)
 	}
+
 	for r.Next() {
 		values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 		for i := range values {
 			into[i] = &values[i]
 		}
+
 		if err := r.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
+
 		row := make([]string, len(names))
 		for i, v := range values {
 			if row[i] = "NULL"; v.Valid {
 				row[i] = steady(names[i], strings.ReplaceAll(v.String, schema, "shop"))
 			}
 		}
+
 		rows = append(rows, row)
 	}
+
 	if r.Err() != nil {
 		t.Fatal(r.Err())
 	}
+
 	return names, rows, nil
 }
 

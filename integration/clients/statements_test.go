@@ -1,17 +1,22 @@
 package clients
 
-// script is what any application might say: every family of types, NULLs, warnings, errors in the middle, transactions,
-// procedures, large results and long names. It leaves nothing behind.
+// script is what any application might say: every family of types, NULLs, warnings, errors in the
+// middle, transactions, procedures, large results and long names. It leaves nothing behind.
 var script = []statement{
 	{"SELECT 1"},
 	{"SELECT NULL, '', 'ü ß 漢字 🦉', 0x00FF, TRUE, -1, 18446744073709551615, 1.50, 1e100, DATE '2024-02-29'"},
 	{"DROP TABLE IF EXISTS clients_types"},
-	{"CREATE TABLE clients_types (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, ti TINYINT, si SMALLINT, mi MEDIUMINT, i INT," +
-		" bi BIGINT, de DECIMAL(30,10), f FLOAT, d DOUBLE, b BIT(9), da DATE, ti6 TIME(6), dt DATETIME(6), ts TIMESTAMP NULL," +
-		" y YEAR, c CHAR(4), v VARCHAR(64), bn BINARY(3), vb VARBINARY(8), t TEXT, bl BLOB, e ENUM('a','b'), s SET('x','y','z'), j JSON)" +
+	{"CREATE TABLE clients_types (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, ti TINYINT, si SMALLINT, mi " +
+		"MEDIUMINT, i INT," +
+		" bi BIGINT, de DECIMAL(30,10), f FLOAT, d DOUBLE, b BIT(9), da DATE, ti6 TIME(6), dt DATETIME(6), ts " +
+		"TIMESTAMP NULL," +
+		" y YEAR, c CHAR(4), v VARCHAR(64), bn BINARY(3), vb VARBINARY(8), t TEXT, bl BLOB, e ENUM('a','b'), s " +
+		"SET('x','y','z'), j JSON)" +
 		" DEFAULT CHARSET=utf8mb4"},
-	{"INSERT INTO clients_types VALUES (1, -128, -32768, -8388608, -2147483648, -9223372036854775808, -12345678901234567890.1234567890," +
-		" 1.5, 2.25, b'101', '1000-01-01', '-838:59:59', '9999-12-31 23:59:59.999999', '2001-02-03 04:05:06', 1901, 'abcd', 'v', 'b', 'vb'," +
+	{"INSERT INTO clients_types VALUES (1, -128, -32768, -8388608, -2147483648, -9223372036854775808, " +
+		"-12345678901234567890.1234567890," +
+		" 1.5, 2.25, b'101', '1000-01-01', '-838:59:59', '9999-12-31 23:59:59.999999', '2001-02-03 04:05:06', 1901, " +
+		"'abcd', 'v', 'b', 'vb'," +
 		" 'text', 'blob', 'a', 'x,z', '{\"k\": [1, null]}')"},
 	{"INSERT INTO clients_types (id) VALUES (NULL), (NULL)"},
 	{"SELECT LAST_INSERT_ID(), ROW_COUNT()"},

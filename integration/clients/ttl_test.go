@@ -66,7 +66,10 @@ var talks = []talk{
 	{"SHOW GLOBAL VARIABLES WHERE Variable_name LIKE '%delete\\_batch%'", "501"},
 	{"SET GLOBAL tidb_ttl_delete_batch_size = DEFAULT", ""},
 	{"SET SESSION ttl_brake_rows = 1", "should be set with SET GLOBAL"},
-	{"SELECT CONCAT('rows: ', MAX(deleted_rows)) FROM mysql.tidb_ttl_job_history WHERE table_name = 'orders'", "rows: 1"},
+	{
+		"SELECT CONCAT('rows: ', MAX(deleted_rows)) FROM mysql.tidb_ttl_job_history WHERE table_name = 'orders'",
+		"rows: 1",
+	},
 	{"SELECT CONCAT('tables: ', COUNT(s.table_id)) FROM mysql.tidb_ttl_table_status s", "tables: 1"},
 	{"SELECT CONCAT('tasks: ', COUNT(*) >= 0) FROM mysql.tidb_ttl_task", "tasks: 1"},
 	{"DESC mysql.tidb_ttl_task", "scan_range_start"},
@@ -85,22 +88,28 @@ func TestTTLThroughEveryClient(t *testing.T) {
 		name := s.Database(t)
 		config := s.Account(t, "clients", "ALL ON *.*")
 		config.DBName = name
-		// MySQL remembers the password from here on: not every client can give it over a plain leg for the first time.
+
+		// MySQL remembers the password from here on: not every client can give it over a plain leg
+		// for the first time.
 		if err := mysqltest.Open(t, config).PingContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		through := startEngine(t, s, config, name+"_catalog")
 		statements := make([]statement, len(talks))
 		for i, talk := range talks {
 			statements[i] = statement{talk.statement}
 		}
+
 		config.Addr = net.JoinHostPort(through.host, through.port)
 		t.Run("go-text", func(t *testing.T) { follow(t, speakGo(t, config, false)) })
 		t.Run("go-prepared", func(t *testing.T) { follow(t, speakGo(t, config, true)) })
+
 		for _, c := range clients {
 			if c.refuses != nil && c.refuses(s) != "" {
 				continue
 			}
+
 			for _, mode := range c.modes {
 				if mode == "features" {
 					continue
@@ -109,6 +118,7 @@ func TestTTLThroughEveryClient(t *testing.T) {
 					follow(t, c.run(t, through, mode, statements...))
 				})
 			}
+
 			if slices.Contains(c.modes, "text") && !slices.Contains(c.modes, "prepared") {
 				t.Run(strings.ReplaceAll(c.name+" prepared by SQL", " ", "-"), func(t *testing.T) {
 					follow(t, c.run(t, through, "text", preparedBySQL(statements)...))
@@ -118,7 +128,8 @@ func TestTTLThroughEveryClient(t *testing.T) {
 	})
 }
 
-// preparedBySQL prepares and executes each statement in SQL, for clients that prepare in no other way.
+// preparedBySQL prepares and executes each statement in SQL, for clients that prepare in no other
+// way.
 func preparedBySQL(statements []statement) []statement {
 	var all []statement
 	for _, s := range statements {
@@ -128,7 +139,8 @@ func preparedBySQL(statements []statement) []statement {
 	return all
 }
 
-// speakGo runs the statements through the driver that this program has, and prints what they return.
+// speakGo runs the statements through the driver that this program has, and prints what they
+// return.
 func speakGo(t *testing.T, config *mysql.Config, prepared bool) string {
 	t.Helper()
 	db := mysqltest.Open(t, config)
@@ -153,27 +165,33 @@ func printRows(t *testing.T, w io.Writer, db *sql.DB, query string, prepared boo
 		defer st.Close()
 		ask = func() (*sql.Rows, error) { return st.QueryContext(t.Context()) }
 	}
+
 	rows, err := ask()
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+
 	names, err := rows.Columns()
 	if err != nil {
 		return err
 	}
+
 	for rows.Next() {
 		values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 		for i := range values {
 			into[i] = &values[i]
 		}
+
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+
 		for i, v := range values {
 			fmt.Fprintf(w, "%s: %s\n", names[i], v.String)
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -186,15 +204,18 @@ func follow(t *testing.T, printed string) {
 		if talk.answer == "" {
 			continue
 		}
+
 		_, after, found := strings.Cut(rest, talk.answer)
 		if !found {
 			t.Fatalf("%s: no %q in the rest of\n%s", talk.statement, talk.answer, plain)
 		}
+
 		rest = after
 	}
 }
 
-// startEngine runs a proxy that knows TTL, with its engine, and returns the account as it logs in there.
+// startEngine runs a proxy that knows TTL, with its engine, and returns the account as it logs in
+// there.
 func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema string) account {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -202,19 +223,26 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	db := sql.OpenDB(connector)
 	store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := ttl.New(ttl.Config{Backend: s.Config(""), Node: catalog.Node{Name: "clients"}, Tick: 100 * time.Millisecond}, store, log, ttl.NewMetrics(nil))
+
+	engine, err := ttl.New(ttl.Config{
+		Backend: s.Config(""), Node: catalog.Node{Name: "clients"},
+		Tick: 100 * time.Millisecond,
+	}, store, log, ttl.NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := proxy.New(t.Context(), proxy.Config{
 		Listen:     []string{"127.0.0.1:0"},
 		Statements: proxy.Statements{Catalog: func() *catalog.Store { return store }, DB: db},
@@ -222,6 +250,7 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, stop := context.WithCancel(context.Background())
 	var g errgroup.Group
 	g.Go(func() error { return p.Run(ctx) })
@@ -234,30 +263,36 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 		db.ExecContext(context.Background(), "DROP DATABASE "+schema)
 		db.Close()
 	})
+
 	c = c.Clone()
 	c.Addr = p.Addr().String()
 	return accountOf(t, c)
 }
 
-// TestTalksLeaveNothingOut: no statement of the proxy's grammar is missing above, no list, and none of TiDB's tables.
+// TestTalksLeaveNothingOut: no statement of the proxy's grammar is missing above, no list, and none
+// of TiDB's tables.
 func TestTalksLeaveNothingOut(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	for _, talk := range talks {
 		all.WriteString(talk.statement + "\n")
 	}
+
 	var wanted []string
 	for _, usage := range ddl.Grammar() {
 		words, _, _ := strings.Cut(usage, "TTL")
 		verb, _, _ := strings.Cut(words, " ")
 		wanted = append(wanted, verb)
 	}
+
 	for _, list := range ddl.Lists() {
 		wanted = append(wanted, "SHOW TTL "+string(list))
 	}
+
 	for _, table := range ddl.TiDBTables() {
 		wanted = append(wanted, "mysql."+table)
 	}
+
 	for _, w := range wanted {
 		if !strings.Contains(all.String(), w) {
 			t.Errorf("no client says %s", w)

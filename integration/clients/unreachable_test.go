@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
-// TestUnreachableServerIsSaid: when no server answers, people read why: a client must not take the error for a broken packet.
+// TestUnreachableServerIsSaid: when no server answers, people read why: a client must not take the
+// error for a broken packet.
 func TestUnreachableServerIsSaid(t *testing.T) {
 	t.Parallel()
 	proxy := program.Start(t, program.Config{

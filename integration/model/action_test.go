@@ -60,7 +60,8 @@ func (a action) moves() bool {
 }
 
 const (
-	columns     = "(id INT NOT NULL, part INT NOT NULL DEFAULT 0, created DATETIME NULL, tag VARCHAR(20) NULL, PRIMARY KEY (id, part), KEY by_time (created))"
+	columns = "(id INT NOT NULL, part INT NOT NULL DEFAULT 0, created DATETIME NULL, tag VARCHAR(20) NULL, " +
+		"PRIMARY KEY (id, part), KEY by_time (created))"
 	partitioned = " PARTITION BY LIST (part) (PARTITION p0 VALUES IN (0), PARTITION p1 VALUES IN (1))"
 )
 
@@ -130,9 +131,11 @@ func (a action) spec() string {
 		return fmt.Sprintf("CHANGE %s %s DATETIME NULL", otherColumn(a.column), a.column)
 	default:
 	}
+
 	if a.extra != "" {
 		spec = a.extra + ", " + spec
 	}
+
 	return spec
 }
 
@@ -173,5 +176,6 @@ func (a action) dress(m manner) string {
 		return text + "; # done"
 	case plain, binary:
 	}
+
 	return text
 }

@@ -19,8 +19,9 @@ const (
 	inTime    = 2 * time.Minute // how long what must go may take
 )
 
-// await puts a row of each age into every table, and waits until nothing can happen any more: until no armed policy is left
-// over a table with rows that have to stay, and, if the script says so, until all is gone that must.
+// await puts a row of each age into every table, and waits until nothing can happen any more: until
+// no armed policy is left over a table with rows that have to stay, and, if the script says so,
+// until all is gone that must.
 func (p *player) await(ctx context.Context) error {
 	if err := p.fill(ctx, slices.Collect(maps.Keys(p.world.tables))...); err != nil {
 		return err
@@ -28,6 +29,7 @@ func (p *player) await(ctx context.Context) error {
 	if err := p.look(ctx); err != nil {
 		return err
 	}
+
 	asked := map[name]bool{}
 	quiet, err := until(ctx, suspicion, func() (bool, error) {
 		doubtful, err := p.doubtful(ctx)
@@ -47,16 +49,19 @@ func (p *player) await(ctx context.Context) error {
 	if p.script.watch {
 		return p.awaitGoing(ctx)
 	}
+
 	return nil
 }
 
-// doubtful lists the tables over which the catalog has a policy that would delete a row which has to stay.
+// doubtful lists the tables over which the catalog has a policy that would delete a row which has
+// to stay.
 func (p *player) doubtful(ctx context.Context) ([]name, error) {
 	rows, err := p.db.QueryContext(ctx, armed, fmt.Sprintf("m%d_", p.number))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+
 	var found []name
 	for rows.Next() {
 		var n name
@@ -68,6 +73,7 @@ func (p *player) doubtful(ctx context.Context) ([]name, error) {
 			found = append(found, n)
 		}
 	}
+
 	return found, rows.Err()
 }
 
@@ -103,6 +109,7 @@ func (p *player) awaitGoing(ctx context.Context) error {
 		if len(ways) != 1 || ways[0].home != homeOf(t) || t.column != ways[0].column {
 			continue
 		}
+
 		gone, err := until(ctx, inTime, func() (bool, error) {
 			err := p.look(ctx)
 			return len(p.world.wrong) > 0 || !p.world.hasDue(n, ways[0]), err
@@ -111,9 +118,12 @@ func (p *player) awaitGoing(ctx context.Context) error {
 			return err
 		}
 		if !gone {
-			p.world.wrong = append(p.world.wrong, fmt.Sprintf("%s has a policy beyond doubt, %+v, and rows that are due %v later%s", n, ways[0], inTime, p.state(ctx, n)))
+			p.world.wrong = append(p.world.wrong,
+				fmt.Sprintf("%s has a policy beyond doubt, %+v, and rows that are due %v later%s", n, ways[0], inTime,
+					p.state(ctx, n)))
 			return nil
 		}
+
 		p.liveness.Add(1)
 	}
 	return nil

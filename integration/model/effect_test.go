@@ -30,11 +30,13 @@ func (w *world) apply(d deed) {
 	if d.outcome == refused {
 		return
 	}
+
 	w.doubt(d)
 	w.spendFor(d)
 	if d.client.direct || d.shadowed() || !w.allowed(d) {
 		return // the server's tables change, no policy does
 	}
+
 	before := maps.Clone(w.policies)
 	w.follow(d)
 	if d.outcome == unknown {
@@ -42,23 +44,27 @@ func (w *world) apply(d deed) {
 			w.set(n, slices.Concat(ways, w.policies[n]))
 		}
 	}
+
 	if d.outcome == done {
 		w.moved(d)
 	}
+
 	w.trust(d)
 	w.expose()
 }
 
 // shadowed reports whether the deed is about a temporary table.
 func (d deed) shadowed() bool {
-	return d.verb == shadow || d.verb == unveil || d.hidden != nil && (d.hidden(d.target()) || d.verb == like && d.hidden(d.source()))
+	return d.verb == shadow || d.verb == unveil ||
+		d.hidden != nil && (d.hidden(d.target()) || d.verb == like && d.hidden(d.source()))
 }
 
 func (d deed) target() name { return d.table.under(d.in) }
 
 func (d deed) source() name { return d.other.under(d.in) }
 
-// allowed reports whether the account has the rights that a statement of ours needs. An OK without them is a right gained.
+// allowed reports whether the account has the rights that a statement of ours needs. An OK without
+// them is a right gained.
 func (w *world) allowed(d deed) bool {
 	rights := needed(d.verb)
 	if d.verb == replace && d.days > 0 {
@@ -68,7 +74,8 @@ func (w *world) allowed(d deed) bool {
 		return true
 	}
 	if d.outcome == done {
-		w.wrong = append(w.wrong, fmt.Sprintf("account %d was told OK for %q in %s, without %v on %s", d.client.account, d.text(), d.in, rights, d.target()))
+		w.wrong = append(w.wrong, fmt.Sprintf("account %d was told OK for %q in %s, without %v on %s", d.client.account,
+			d.text(), d.in, rights, d.target()))
 	}
 	return false
 }
@@ -82,6 +89,7 @@ func (w *world) spendFor(d deed) {
 	if d.hidden != nil && d.hidden(d.target()) {
 		return
 	}
+
 	for _, t := range targets {
 		switch d.verb {
 		case drop, truncate, replace:
@@ -138,7 +146,8 @@ func (d deed) newborn(t name) policy {
 	return policy{days: d.days, column: d.column, enabled: true, held: d.held, asleep: t.isGhost(), home: unborn}
 }
 
-// redeclared is what ALTER TABLE … TTL makes: one rule, on the table that is there, still paused if it was.
+// redeclared is what ALTER TABLE … TTL makes: one rule, on the table that is there, still paused if
+// it was.
 func (w *world) redeclared(t name, d deed) []policy {
 	made := policy{days: d.days, column: d.column, enabled: true, held: d.held, home: homeOf(w.tables[t])}
 	if len(w.policies[t]) == 0 {
@@ -177,6 +186,7 @@ func (w *world) adjust(t name, d deed) {
 		default:
 		}
 	}
+
 	w.set(t, ways)
 }
 
@@ -185,19 +195,23 @@ func (w *world) copyRule(t, from name, account int) {
 	if _, exists := w.tables[t]; exists {
 		return
 	}
+
 	w.set(t, nil)
 	if account != root && !w.accounts[account].has(t, "DELETE") {
 		return
 	}
+
 	var ways []policy
 	for _, p := range w.policies[from] {
 		p.asleep, p.copied, p.left, p.paused, p.home = t.isGhost(), t.isGhost(), name{}, false, unborn
 		ways = append(ways, p)
 	}
+
 	w.set(t, ways)
 }
 
-// exchanged is a partition that trades places with a table, through the proxy: each policy may go on with what it got.
+// exchanged is a partition that trades places with a table, through the proxy: each policy may go
+// on with what it got.
 func (w *world) exchanged(a, b name) {
 	all := bothHomes(homeOf(w.tables[a]), homeOf(w.tables[b]))
 	for _, n := range []name{a, b} {
@@ -218,6 +232,7 @@ func (w *world) doubt(d deed) {
 		clear(w.plainly)
 	default:
 	}
+
 	delete(w.plainly, d.target())
 	delete(w.plainly, d.source())
 	for _, p := range d.moves() {
@@ -226,7 +241,8 @@ func (w *world) doubt(d deed) {
 	}
 }
 
-// trust keeps in mind that the policy of a table is beyond doubt: it was just declared, and nothing speaks against it.
+// trust keeps in mind that the policy of a table is beyond doubt: it was just declared, and nothing
+// speaks against it.
 func (w *world) trust(d deed) {
 	t := d.target()
 	ways := w.policies[t]

@@ -41,12 +41,14 @@ func (d *dice) shuffle(threads [][]step) []step {
 	}
 }
 
-// grants are those of somebody who owns one schema, or rights by chance: on one schema all, on another some, on a table others.
+// grants are those of somebody who owns one schema, or rights by chance: on one schema all, on
+// another some, on a table others.
 func (d *dice) grants() grants {
 	g := grants{}
 	if d.one(3) {
 		return grants{d.schema() + ".*": everything}
 	}
+
 	for _, scope := range []string{"db1.*", "db2.*", "db1.t", "db2.t", "db1.u"} {
 		switch {
 		case d.one(4):
@@ -54,13 +56,16 @@ func (d *dice) grants() grants {
 		case d.one(2):
 			g[scope] = d.some(rightsKnown)
 		}
+
 		if len(scope) > 0 && scope[len(scope)-1] != '*' {
-			g[scope] = slices.DeleteFunc(slices.Clone(g[scope]), func(r string) bool { return r == "CREATE TEMPORARY TABLES" })
+			g[scope] = slices.DeleteFunc(slices.Clone(g[scope]),
+				func(r string) bool { return r == "CREATE TEMPORARY TABLES" })
 		}
 		if len(g[scope]) == 0 {
 			delete(g, scope)
 		}
 	}
+
 	return g
 }
 
@@ -112,7 +117,8 @@ func (d *dice) table() name {
 	return name{schema, pick(d, []string{"t", "t", "u", "p"})}
 }
 
-// spelt writes a name with or without its schema, and returns the schema that has to be the current one.
+// spelt writes a name with or without its schema, and returns the schema that has to be the current
+// one.
 func (d *dice) spelt(n name) (name, string) {
 	if d.one(2) {
 		return name{"", n.table}, n.schema

@@ -40,9 +40,11 @@ func open(t *testing.T, flavour sandbox.Flavour) *house {
 	return h
 }
 
-// mortal starts a proxy that a script may kill. The engine is elsewhere, so that others' jobs go on.
+// mortal starts a proxy that a script may kill. The engine is elsewhere, so that others' jobs go
+// on.
 func (h *house) mortal() (*program.Process, error) {
-	return program.Launch(h.binary, h.logs, program.Config{Args: append([]string{"--engine=off"}, h.args...), Env: h.env})
+	return program.Launch(h.binary, h.logs,
+		program.Config{Args: append([]string{"--engine=off"}, h.args...), Env: h.env})
 }
 
 // exec runs statements as root, around the proxy, in one packet.

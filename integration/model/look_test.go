@@ -40,11 +40,13 @@ func (e *eyes) once(ctx context.Context) (map[name]table, []row, error) {
 	if err != nil || text == "" {
 		return tables, nil, err
 	}
+
 	rows, err := e.db.QueryContext(ctx, text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the rows: %w", err)
 	}
 	defer rows.Close()
+
 	var found []row
 	for rows.Next() {
 		var r row
@@ -52,12 +54,15 @@ func (e *eyes) once(ctx context.Context) (map[name]table, []row, error) {
 		if err := rows.Scan(&schema, &r.table.table, &r.id, &r.part, &r.days); err != nil {
 			return nil, nil, err
 		}
+
 		r.table.schema = e.schemas[schema]
 		if r.id < 0 {
 			tables[r.table].markers[r.part] = r.id
 		}
+
 		found = append(found, r)
 	}
+
 	return tables, found, rows.Err()
 }
 
@@ -67,11 +72,13 @@ func (e *eyes) tables(ctx context.Context) (map[name]table, string, error) {
 	for schema := range e.schemas {
 		names = append(names, schema)
 	}
+
 	rows, err := e.db.QueryContext(ctx, selectTables, names...)
 	if err != nil {
 		return nil, "", fmt.Errorf("look at the tables: %w", err)
 	}
 	defer rows.Close()
+
 	tables, parts := map[name]table{}, []string{}
 	for rows.Next() {
 		var schema, options, columns string
@@ -79,11 +86,13 @@ func (e *eyes) tables(ctx context.Context) (map[name]table, string, error) {
 		if err := rows.Scan(&schema, &n.table, &options, &columns); err != nil {
 			return nil, "", err
 		}
+
 		n.schema = e.schemas[schema]
 		t := table{column: timeColumn(columns), markers: map[int]int{}, split: strings.Contains(options, "partitioned")}
 		tables[n] = t
 		parts = append(parts, selectRows(schema, n.table, t.column))
 	}
+
 	return tables, strings.Join(parts, " UNION ALL "), rows.Err()
 }
 
@@ -101,6 +110,7 @@ func selectRows(schema, table, column string) string {
 	if column == "" {
 		column = "NULL"
 	}
-	return fmt.Sprintf("SELECT '%s', '%s', id, part, GREATEST(COALESCE(DATEDIFF(UTC_TIMESTAMP(), %s), 0), 0) FROM %s.`%s`",
+	return fmt.Sprintf("SELECT '%s', '%s', id, part, GREATEST(COALESCE(DATEDIFF(UTC_TIMESTAMP(), %s), 0), 0) FROM "+
+		"%s.`%s`",
 		schema, table, column, schema, table)
 }

@@ -27,14 +27,19 @@ type player struct {
 
 // play plays a script and returns what was wrong. The error is for what is not the product's fault.
 func (h *house) play(ctx context.Context, s script) (wrong []string, err error) {
-	p := &player{house: h, script: s, world: newWorld(s.accounts), sessions: map[client]*session{}, number: h.played.Add(1)}
+	p := &player{
+		house: h, script: s, world: newWorld(s.accounts), sessions: map[client]*session{},
+		number: h.played.Add(1),
+	}
 	db1, db2 := fmt.Sprintf("m%da", p.number), fmt.Sprintf("m%db", p.number)
 	p.names = strings.NewReplacer("db1", db1, "db2", db2)
 	p.eyes = eyes{db: h.db, schemas: map[string]string{db1: "db1", db2: "db2"}}
 	defer func() { err = firstError(err, p.leave()) }()
+
 	if err := p.enter(ctx); err != nil {
 		return nil, err
 	}
+
 	for i := 0; i < len(s.steps) && len(p.world.wrong) == 0; i++ {
 		h.steps.Add(1)
 		if err := p.step(ctx, s.steps[i]); err != nil {
@@ -44,9 +49,11 @@ func (h *house) play(ctx context.Context, s script) (wrong []string, err error) 
 			return nil, err
 		}
 	}
+
 	if len(p.world.wrong) == 0 {
 		err = p.await(ctx)
 	}
+
 	return p.world.wrong, err
 }
 
@@ -67,6 +74,7 @@ func (p *player) enter(ctx context.Context) error {
 		}
 		statements = append(statements, action{verb: create, table: n, extra: extra}.text())
 	}
+
 	for i, g := range p.script.accounts {
 		if !p.script.speaks(i) {
 			continue
@@ -76,9 +84,11 @@ func (p *player) enter(ctx context.Context) error {
 			statements = append(statements, "GRANT "+grant+" TO "+p.user(i))
 		}
 	}
+
 	for i := range statements {
 		statements[i] = p.names.Replace(statements[i])
 	}
+
 	if err := p.exec(ctx, statements...); err != nil {
 		return err
 	}
@@ -91,6 +101,7 @@ func (p *player) enter(ctx context.Context) error {
 	if err := p.fill(ctx, stage...); err != nil {
 		return err
 	}
+
 	return p.look(ctx)
 }
 
@@ -127,15 +138,19 @@ func (p *player) session(ctx context.Context, c client, in string) (*session, er
 			config := p.server.Config("")
 			user, options.password = config.User, config.Passwd
 		}
+
 		var err error
 		if s, err = connect(ctx, p.address(c), user, options); err != nil {
 			return nil, err
 		}
+
 		p.sessions[c] = s
 	}
+
 	if err := s.conn.UseDB(p.names.Replace(in)); err != nil && judged(err) == unknown {
 		s.lost = true
 	}
+
 	return s, nil
 }
 
@@ -154,17 +169,21 @@ func (p *player) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	var texts []string
 	for _, missing := range p.world.seen(tables, rows) {
 		p.last++
-		texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part) VALUES (%d, %d)", missing.table, -p.last, missing.part)))
+		texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part) VALUES (%d, %d)", missing.table,
+			-p.last, missing.part)))
 		p.world.marked(missing.table, missing.part, -p.last)
 	}
+
 	if len(texts) > 0 {
 		if err := p.exec(ctx, texts...); err != nil {
 			return err
 		}
 	}
+
 	p.world.settle()
 	return nil
 }
@@ -177,7 +196,8 @@ func (p *player) fill(ctx context.Context, names ...name) error {
 	var texts []string
 	for _, n := range names {
 		if t := p.world.tables[n]; t.column != "" {
-			texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) VALUES %s", n, t.column, p.values(t))))
+			texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) VALUES %s", n, t.column,
+				p.values(t))))
 		}
 	}
 	if len(texts) == 0 {
@@ -186,7 +206,8 @@ func (p *player) fill(ctx context.Context, names ...name) error {
 	return p.write(ctx, texts...)
 }
 
-// write is what an application does with rows. It may be refused, as by a lock or a key that a script has made.
+// write is what an application does with rows. It may be refused, as by a lock or a key that a
+// script has made.
 func (p *player) write(ctx context.Context, statements ...string) error {
 	p.moved = true
 	err := p.exec(ctx, statements...)
@@ -200,7 +221,8 @@ func (p *player) values(t table) string {
 	var values []string
 	for i, days := range ages {
 		p.last++
-		values = append(values, fmt.Sprintf("(%d, %d, UTC_TIMESTAMP() + INTERVAL %d DAY)", p.last, i%t.parts(), 1-days-days/20))
+		values = append(values, fmt.Sprintf("(%d, %d, UTC_TIMESTAMP() + INTERVAL %d DAY)", p.last, i%t.parts(),
+			1-days-days/20))
 	}
 	return strings.Join(values, ", ")
 }
@@ -213,35 +235,42 @@ func (p *player) copyRows(ctx context.Context, from, to name) error {
 	}
 	shift := 1000 * (1 + p.last/1000)
 	p.last += shift
-	return p.write(ctx, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) SELECT id + %d, part, %s FROM %s WHERE id > 0",
-		to, target.column, shift, source.column, from)))
+	return p.write(ctx,
+		p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) SELECT id + %d, part, %s FROM %s WHERE id > 0",
+			to, target.column, shift, source.column, from)))
 }
 
 // leave closes connections and drops what the script has made, policies first.
 func (p *player) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+
 	for _, s := range p.sessions {
 		_ = s.conn.Close()
 	}
+
 	if p.own != nil {
 		p.own.Kill()
 	}
+
 	s, err := connect(ctx, p.proxy.Addr, p.server.Config("").User, clientOptions{password: p.server.Config("").Passwd})
 	if err != nil {
 		return err
 	}
 	defer s.conn.Close()
+
 	for _, schema := range []string{"db1", "db2"} {
 		if _, err := s.conn.Execute(p.names.Replace("DROP DATABASE IF EXISTS " + schema)); err != nil {
 			return fmt.Errorf("drop %s: %w", schema, err)
 		}
 	}
+
 	var users []string
 	for i := range p.script.accounts {
 		if p.script.speaks(i) {
 			users = append(users, p.user(i))
 		}
 	}
+
 	return p.exec(ctx, "DROP USER "+strings.Join(users, ", "))
 }

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// race runs a statement of the proxy while somebody reads its table, so that the server cannot end it. Then, as the step
-// says, another waits behind it, around the proxy; the proxy dies; the statement is killed. At last the reader goes.
+// race runs a statement of the proxy while somebody reads its table, so that the server cannot end
+// it. Then, as the step says, another waits behind it, around the proxy; the proxy dies; the
+// statement is killed. At last the reader goes.
 func (p *player) race(ctx context.Context, s step) error {
 	a := s.actions[0]
 	release, err := p.read(ctx, a.table.under(s.in))
@@ -15,10 +16,12 @@ func (p *player) race(ctx context.Context, s step) error {
 		return err
 	}
 	defer release()
+
 	on, err := p.session(ctx, s.client, s.in)
 	if err != nil {
 		return err
 	}
+
 	first := make(chan outcome, 1)
 	go func() { first <- on.outcomes(p.names.Replace(a.text()), 1)[0] }()
 	if err := p.awaitWaiting(ctx, 1); err != nil {
@@ -32,11 +35,13 @@ func (p *player) race(ctx context.Context, s step) error {
 	if s.kill {
 		p.own.Kill()
 	}
+
 	if s.abort {
 		if err := p.abort(ctx); err != nil {
 			return err
 		}
 	}
+
 	release()
 	o, swapped := <-first, <-second
 	p.concludes(on, s, a, o)
@@ -49,6 +54,7 @@ func (p *player) race(ctx context.Context, s step) error {
 	if err := p.awaitGone(ctx); err != nil {
 		return err
 	}
+
 	return p.killProxy()
 }
 
@@ -67,12 +73,14 @@ func (p *player) queue(ctx context.Context, s step, _ action) (chan outcome, err
 	return result, p.awaitWaiting(ctx, 2)
 }
 
-// read begins a transaction that has read the table. What it returns ends it, and may be called twice.
+// read begins a transaction that has read the table. What it returns ends it, and may be called
+// twice.
 func (p *player) read(ctx context.Context, n name) (release func(), err error) {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	release = func() { _ = tx.Rollback() }
 	if _, exists := p.world.tables[n]; !exists {
 		return release, nil
@@ -81,6 +89,7 @@ func (p *player) read(ctx context.Context, n name) (release func(), err error) {
 		release()
 		return nil, err
 	}
+
 	return release, nil
 }
 
@@ -90,7 +99,8 @@ const (
 	listClients  = `SELECT id FROM information_schema.processlist WHERE user LIKE ? AND state LIKE 'Waiting for table metadata lock%'`
 )
 
-// awaitWaiting waits until so many statements of the script wait for a table, or until it is plain that they do not.
+// awaitWaiting waits until so many statements of the script wait for a table, or until it is plain
+// that they do not.
 func (p *player) awaitWaiting(ctx context.Context, n int) error {
 	_, err := until(ctx, 500*time.Millisecond, func() (bool, error) {
 		var waiting int
@@ -118,6 +128,7 @@ func (p *player) abort(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
+
 	var ids []int
 	for rows.Next() {
 		var id int
@@ -126,8 +137,10 @@ func (p *player) abort(ctx context.Context) error {
 		}
 		ids = append(ids, id)
 	}
+
 	for _, id := range ids {
 		_ = p.exec(ctx, fmt.Sprintf("KILL %d", id)) // which may have ended by itself
 	}
+
 	return rows.Err()
 }

@@ -14,13 +14,14 @@ func (d deed) moves() []pair {
 	return moves
 }
 
-// renamed moves policies with their tables. Where a copy that slept takes a name, the name keeps what it had, and what
-// left it keeps nothing.
+// renamed moves policies with their tables. Where a copy that slept takes a name, the name keeps
+// what it had, and what left it keeps nothing.
 func (w *world) renamed(moves []pair) {
 	ends, before := endsOf(moves), maps.Clone(w.policies)
 	for from := range ends {
 		w.set(from, nil)
 	}
+
 	for from, to := range ends {
 		awake, kept := before[from], []policy(nil)
 		if incoming := before[cameTo(ends, from)]; slices.ContainsFunc(incoming, asleep) && from != to {
@@ -29,29 +30,35 @@ func (w *world) renamed(moves []pair) {
 				awake = before[from]
 			}
 		}
+
 		w.set(from, slices.Concat(w.policies[from], w.stay(kept, cameTo(ends, from))))
 		if len(before[to]) > 0 && from != to {
 			awake = slices.DeleteFunc(slices.Clone(awake), asleep) // the name has a policy of its own
 		}
+
 		w.set(to, slices.Concat(w.policies[to], w.arrive(awake, pair{from, to}, waiting(before, to))))
 	}
 }
 
-// moved takes tables and rows along that were renamed for certain: rows may be gone before anybody has seen them under the new name.
+// moved takes tables and rows along that were renamed for certain: rows may be gone before anybody
+// has seen them under the new name.
 func (w *world) moved(d deed) {
 	moves := d.moves()
 	if d.verb == rebrand {
 		moves = []pair{{d.target(), d.source()}}
 	}
+
 	ends, before := endsOf(moves), maps.Clone(w.tables)
 	for from := range ends {
 		delete(w.tables, from)
 	}
+
 	for from, to := range ends {
 		if t, there := before[from]; there {
 			w.tables[to] = t
 		}
 	}
+
 	for _, r := range w.rows {
 		if to, moves := ends[r.table]; moves {
 			r.table = to
@@ -101,7 +108,8 @@ func asleep(p policy) bool { return p.asleep }
 
 func awakened(p policy) bool { return !p.asleep }
 
-// stay is what a name keeps when a copy takes it: all but the table, and the name that the copy gave the column.
+// stay is what a name keeps when a copy takes it: all but the table, and the name that the copy
+// gave the column.
 func (w *world) stay(ways []policy, incoming name) []policy {
 	var kept []policy
 	for _, p := range ways {
@@ -114,8 +122,8 @@ func (w *world) stay(ways []policy, incoming name) []policy {
 	return kept
 }
 
-// arrive is what comes along with a table. It falls asleep under a ghost's name, and wakes under the name that it has left, or gives
-// way to what waits for that name if it is a copy.
+// arrive is what comes along with a table. It falls asleep under a ghost's name, and wakes under
+// the name that it has left, or gives way to what waits for that name if it is a copy.
 func (w *world) arrive(ways []policy, moved pair, waiting []policy) []policy {
 	var all []policy
 	for _, p := range ways {
@@ -129,6 +137,7 @@ func (w *world) arrive(ways []policy, moved pair, waiting []policy) []policy {
 		}
 		all = append(all, p)
 	}
+
 	return all
 }
 

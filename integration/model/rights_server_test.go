@@ -8,14 +8,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestRightsAreTheServers compares the rights that the model demands with what the server demands for the statements that one
-// of ours stands for: each set of rights is given to an account, on a schema and on tables, and each statement is tried.
+// TestRightsAreTheServers compares the rights that the model demands with what the server demands
+// for the statements that one of ours stands for: each set of rights is given to an account, on a
+// schema and on tables, and each statement is tried.
 func TestRightsAreTheServers(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		db, schema := s.Open(t, ""), s.Database(t)
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE "+schema+".t (created DATETIME)"); err != nil {
 			t.Fatal(err)
 		}
+
 		for n, scope := range []string{".*", ".t"} {
 			for set := range 1 << len(deciding) {
 				g := grants{}
@@ -52,6 +54,7 @@ func checkRights(t *testing.T, s *mysqltest.Server, user, schema string, g grant
 	alters := may("ALTER TABLE db.t COMMENT ''")
 	deletes := may("DELETE FROM db.t WHERE created < '1970-01-02'")
 	empties := may("DELETE FROM db.t")
+
 	creates := may("CREATE TABLE db.born (created DATETIME)")
 	if creates {
 		root := s.Open(t, "")
@@ -59,6 +62,7 @@ func checkRights(t *testing.T, s *mysqltest.Server, user, schema string, g grant
 			t.Fatal(err)
 		}
 	}
+
 	there, made := name{schema, "t"}, name{schema, "born"}
 	for _, c := range []struct {
 		verb   verb

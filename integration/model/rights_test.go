@@ -38,8 +38,8 @@ func (g grants) list() []string {
 	return list
 }
 
-// needed are the rights without which the server would refuse the DELETE, ALTER or CREATE that a statement of ours
-// stands for. Statements of the server's own are not here: it judges them itself.
+// needed are the rights without which the server would refuse the DELETE, ALTER or CREATE that a
+// statement of ours stands for. Statements of the server's own are not here: it judges them itself.
 func needed(v verb) []string {
 	switch v {
 	case declare, enable, pace:

@@ -106,13 +106,15 @@ func (s script) stage() []name {
 func (s step) speaksOf(n name) bool {
 	is := func(m name) bool { return m.table == n.table && (m.schema == n.schema || m.schema == "") }
 	return slices.ContainsFunc(s.actions, func(a action) bool {
-		return is(a.table) || is(a.other) || slices.ContainsFunc(a.pairs, func(p pair) bool { return is(p.from) || is(p.to) })
+		return is(a.table) || is(a.other) ||
+			slices.ContainsFunc(a.pairs, func(p pair) bool { return is(p.from) || is(p.to) })
 	})
 }
 
 // speaks reports whether a script has steps of an account.
 func (s script) speaks(account int) bool {
-	return account == 0 || slices.ContainsFunc(s.steps, func(st step) bool { return st.client.account == account && !st.client.direct })
+	return account == 0 || slices.ContainsFunc(s.steps,
+		func(st step) bool { return st.client.account == account && !st.client.direct })
 }
 
 // granted reports whether an account that speaks has rights on a table by name.
@@ -154,6 +156,7 @@ func (s step) String() string {
 			texts = append(texts, a.text())
 		}
 	}
+
 	text := strings.Join(texts, "; ")
 	switch s.kind {
 	case say:
@@ -173,12 +176,14 @@ func (s step) String() string {
 	case kill, tick:
 		return fmt.Sprintf("-- %s", s.kind)
 	}
+
 	if s.manner == dumped {
 		text += "  -- with foreign_key_checks = 0"
 	}
 	if s.binary || s.manner == binary {
 		text += "  -- by the binary protocol"
 	}
+
 	return fmt.Sprintf("%s %s> %s", s.client, s.in, text)
 }
 

@@ -39,18 +39,22 @@ func connect(ctx context.Context, address, user string, c clientOptions) (*sessi
 		}
 		return &flagging{Conn: conn}, nil
 	}
-	conn, err := driver.ConnectWithDialer(ctx, "tcp", address, user, c.password, "", dial, func(conn *driver.Conn) error {
-		conn.ReadTimeout, conn.WriteTimeout = patience, patience
-		return conn.SetCapability(mysql.CLIENT_MULTI_STATEMENTS)
-	})
+
+	conn, err := driver.ConnectWithDialer(ctx, "tcp", address, user, c.password, "", dial,
+		func(conn *driver.Conn) error {
+			conn.ReadTimeout, conn.WriteTimeout = patience, patience
+			return conn.SetCapability(mysql.CLIENT_MULTI_STATEMENTS)
+		})
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", user, err)
 	}
+
 	if c.charset != "" {
 		if _, err := conn.Execute("SET NAMES " + c.charset); err != nil {
 			return nil, err
 		}
 	}
+
 	return &session{conn: conn, shadows: map[name]bool{}, prepared: map[string]bound{}}, nil
 }
 
@@ -60,7 +64,8 @@ type clientOptions struct {
 	charset  string
 }
 
-// flagging sets CLIENT_NO_SCHEMA, which the driver does not know, in the first packet that it sends.
+// flagging sets CLIENT_NO_SCHEMA, which the driver does not know, in the first packet that it
+// sends.
 type flagging struct {
 	net.Conn
 	flagged bool
@@ -76,12 +81,14 @@ func (f *flagging) Write(b []byte) (int, error) {
 	return f.Conn.Write(login)
 }
 
-// outcomes runs a text and returns what became of each of its statements. What was not answered is unknown.
+// outcomes runs a text and returns what became of each of its statements. What was not answered is
+// unknown.
 func (s *session) outcomes(text string, n int) []outcome {
 	results := make([]outcome, n)
 	for i := range results {
 		results[i] = unknown
 	}
+
 	i := 0
 	_, err := s.conn.ExecuteMultiple(text, func(_ *mysql.Result, err error) {
 		if i < n {
@@ -93,9 +100,11 @@ func (s *session) outcomes(text string, n int) []outcome {
 		s.lost = true
 		return results
 	}
+
 	for ; i < n; i++ {
 		results[i] = refused // behind one that was refused
 	}
+
 	return results
 }
 
@@ -110,5 +119,6 @@ func judged(err error) outcome {
 	return unknown
 }
 
-// codeOfProxy is the error number of what only the proxy can say, such as that it could not write the policy.
+// codeOfProxy is the error number of what only the proxy can say, such as that it could not write
+// the policy.
 const codeOfProxy = 1105

@@ -6,16 +6,20 @@ type shape func(*dice) []step
 // shapes are what scripts are made of.
 func shapes() map[string]shape {
 	return map[string]shape{
-		"life": life, "online": online, "leftover": leftover, "elsewhere": elsewhere, "flagged": flagged, "replaced": replaced,
-		"exchanged": exchanged, "shadowed": shadowed, "renamed": renamedAround, "dump": dump, "reborn": reborn, "sneaked": sneaked,
-		"killed": killed, "raced": raced,
+		"life": life, "online": online, "leftover": leftover, "elsewhere": elsewhere, "flagged": flagged,
+		"replaced":  replaced,
+		"exchanged": exchanged, "shadowed": shadowed, "renamed": renamedAround, "dump": dump, "reborn": reborn,
+		"sneaked": sneaked, "killed": killed, "raced": raced,
 	}
 }
 
 // plainest is a script in which rows have to go.
 func plainest() script {
 	n := name{"db1", "t"}
-	steps := []step{{kind: say, in: n.schema, actions: []action{{verb: declare, table: n, column: "created", days: 30}}}, fillStep(n)}
+	steps := []step{{
+		kind: say, in: n.schema,
+		actions: []action{{verb: declare, table: n, column: "created", days: 30}},
+	}, fillStep(n)}
 	return script{accounts: []grants{{"db1.*": everything, "db2.*": everything}}, steps: steps, watch: true}
 }
 
@@ -33,15 +37,18 @@ func life(d *dice) []step {
 			steps = append(steps, fillStep(n))
 		}
 	}
+
 	if d.one(3) {
 		a := d.policy(n)
 		a.extra = pick(d, []string{"ADD COLUMN y INT", "COMMENT 'y'", "ENGINE = InnoDB"})
 		steps = append(steps, d.say(a))
 	}
+
 	return steps
 }
 
-// online is an online schema change: a copy LIKE the table, filled, swapped; and what is changed meanwhile.
+// online is an online schema change: a copy LIKE the table, filled, swapped; and what is changed
+// meanwhile.
 func online(d *dice) []step {
 	c := d.change()
 	steps := []step{d.owner(d.policy(c.table)), d.owner(action{verb: like, table: c.copied, other: c.table})}
@@ -54,6 +61,7 @@ func online(d *dice) []step {
 	if !d.one(3) {
 		steps = append(steps, d.owner(d.stop(c.table)))
 	}
+
 	steps = append(steps, fillStep(c.table), copyStep(c.table, c.copied))
 	return append(steps, d.swapsIn(c)...)
 }
@@ -61,7 +69,10 @@ func online(d *dice) []step {
 // leftover is an online schema change, and what becomes of the old table and of the copy's name.
 func leftover(d *dice) []step {
 	c := d.change()
-	steps := []step{d.owner(d.policy(c.table)), d.owner(action{verb: like, table: c.copied, other: c.table}), copyStep(c.table, c.copied)}
+	steps := []step{
+		d.owner(d.policy(c.table)), d.owner(action{verb: like, table: c.copied, other: c.table}),
+		copyStep(c.table, c.copied),
+	}
 	return append(append(steps, d.swapsIn(c)...), d.aftermath(c)...)
 }
 
@@ -84,7 +95,10 @@ func (d *dice) swapsIn(c onlineChange) []step {
 	case 0:
 		return []step{beside(both)}
 	case 1:
-		return []step{d.owner(action{verb: rename, pairs: both.pairs[:1]}), d.owner(action{verb: rename, pairs: both.pairs[1:]})}
+		return []step{
+			d.owner(action{verb: rename, pairs: both.pairs[:1]}),
+			d.owner(action{verb: rename, pairs: both.pairs[1:]}),
+		}
 	case 2:
 		return []step{beside(action{verb: drop, table: c.copied})} // given up
 	default:
@@ -114,19 +128,23 @@ func elsewhere(d *dice) []step {
 	if d.one(2) {
 		here, there = there, here
 	}
+
 	n := name{here, pick(d, []string{"t", "u"})}
 	c := d.client()
 	s := step{kind: prepare, client: c, in: here, slot: pick(d, []string{"s1", "s2"}), binary: d.one(2)}
 	s.actions = []action{d.ours(name{table: n.table})}
 	again := step{kind: execute, client: c, in: there, slot: s.slot, binary: s.binary}
 	steps := []step{d.owner(d.policy(n)), s}
+
 	if d.one(2) {
 		steps = append(steps, beside(action{verb: drop, table: name{there, n.table}}))
 	}
+
 	return append(steps, again, fillStep(n))
 }
 
-// flagged is a client with a flag few have, at somebody else's table, while its own schema has one of that name.
+// flagged is a client with a flag few have, at somebody else's table, while its own schema has one
+// of that name.
 func flagged(d *dice) []step {
 	n := name{d.schema(), pick(d, []string{"t", "u"})}
 	c := client{account: 1 + d.IntN(2), noSchema: true}
@@ -135,7 +153,10 @@ func flagged(d *dice) []step {
 	if d.one(4) {
 		a = action{verb: rename, pairs: []pair{{n, name{n.schema, "orders"}}}}
 	}
-	steps := []step{{kind: say, client: c, in: own.schema, actions: []action{a}, manner: pick(d, []manner{plain, plain, binary, packet})}}
+	steps := []step{{
+		kind: say, client: c, in: own.schema, actions: []action{a},
+		manner: pick(d, []manner{plain, plain, binary, packet}),
+	}}
 	if d.one(2) {
 		steps = append([]step{d.owner(d.policy(n))}, steps...)
 	}
@@ -150,19 +171,24 @@ func replaced(d *dice) []step {
 	if d.one(3) {
 		extra = partitioned
 	}
+
 	steps := []step{d.owner(d.policy(n)), d.waits(n)}
 	if !d.one(3) {
 		steps = append(steps, step{kind: tick})
 	}
+
 	switch d.IntN(3) {
 	case 0:
-		steps = append(steps, beside(action{verb: rename, pairs: []pair{{n, before}}}), beside(action{verb: create, table: n, extra: extra}))
+		steps = append(steps, beside(action{verb: rename, pairs: []pair{{n, before}}}),
+			beside(action{verb: create, table: n, extra: extra}))
 	case 1:
 		steps = append(steps, beside(action{verb: create, table: next, extra: extra}), fillStep(next),
 			beside(action{verb: rename, pairs: []pair{{n, before}, {next, n}}}))
 	case 2:
-		steps = append(steps, beside(action{verb: drop, table: n}), beside(action{verb: create, table: n, extra: extra}))
+		steps = append(steps, beside(action{verb: drop, table: n}),
+			beside(action{verb: create, table: n, extra: extra}))
 	}
+
 	steps = append(steps, fillStep(n), d.waits(n))
 	if d.one(2) {
 		steps = append(steps, d.say(d.harmless(n)))
@@ -170,6 +196,7 @@ func replaced(d *dice) []step {
 	if d.one(4) {
 		steps = append(steps, beside(action{verb: rename, pairs: []pair{{n, next}, {before, n}}}))
 	}
+
 	return steps
 }
 
@@ -183,17 +210,23 @@ func raced(d *dice) []step {
 	if d.one(2) {
 		steps = append(steps, d.waits(n), step{kind: tick})
 	}
-	s := step{kind: race, client: client{}, in: "db1", kill: d.one(2), actions: []action{{verb: touch, table: n, format: pick(d, []string{
-		"ALTER TABLE %s ADD COLUMN z INT, ALGORITHM = COPY",
-		fails,
-		"ALTER TABLE %s ENGINE = InnoDB",
-		"OPTIMIZE TABLE %s",
-		"CREATE INDEX by_tag ON %s (tag)",
-	})}}}
+
+	s := step{
+		kind: race, client: client{}, in: "db1", kill: d.one(2),
+		actions: []action{{verb: touch, table: n, format: pick(d, []string{
+			"ALTER TABLE %s ADD COLUMN z INT, ALGORITHM = COPY",
+			fails,
+			"ALTER TABLE %s ENGINE = InnoDB",
+			"OPTIMIZE TABLE %s",
+			"CREATE INDEX by_tag ON %s (tag)",
+		})}},
+	}
+
 	s.abort = s.kill && d.one(2) || d.one(6)
 	if !d.one(4) {
 		s.swap = &action{verb: rename, pairs: []pair{{n, old}, {next, n}}}
 	}
+
 	return append(steps, s, fillStep(n))
 }
 
@@ -221,14 +254,22 @@ func shadowed(d *dice) []step {
 	if d.one(2) {
 		steps = append(steps, d.owner(d.policy(n)))
 	}
+
 	steps = append(steps, step{kind: say, client: c, in: n.schema, actions: []action{{verb: shadow, table: n}}})
 	for range 1 + d.IntN(3) {
-		a := pick(d, []action{d.ours(n), d.ours(n), d.harmless(n), {verb: like, table: name{n.schema, "twin"}, other: n}, {verb: truncate, table: n}})
+		a := pick(d, []action{
+			d.ours(n), d.ours(n), d.harmless(n),
+			{verb: like, table: name{n.schema, "twin"}, other: n},
+			{verb: truncate, table: n},
+		})
 		steps = append(steps, step{kind: say, client: c, in: n.schema, actions: []action{a}, manner: d.manner()})
 	}
+
 	if d.one(2) {
-		steps = append(steps, step{kind: say, client: c, in: n.schema, actions: []action{{verb: unveil, table: n}}}, d.say(d.ours(n)))
+		steps = append(steps, step{kind: say, client: c, in: n.schema, actions: []action{{verb: unveil, table: n}}},
+			d.say(d.ours(n)))
 	}
+
 	return append(steps, fillStep(n))
 }
 
@@ -242,6 +283,7 @@ func renamedAround(d *dice) []step {
 	if d.one(2) {
 		steps = append(steps, d.owner(d.stop(pick(d, []name{t, u}))))
 	}
+
 	for range 1 + d.IntN(3) {
 		a := pick(d, []action{
 			{verb: rename, pairs: []pair{{t, x}, {u, t}, {x, u}}},
@@ -253,12 +295,15 @@ func renamedAround(d *dice) []step {
 			{verb: rebrand, table: t, other: x},
 			{verb: rebrand, table: x, other: t},
 		})
+
 		if d.one(4) {
 			steps = append(steps, beside(a))
 			continue
 		}
+
 		steps = append(steps, d.say(a))
 	}
+
 	return append(steps, fillStep(t), fillStep(u), fillStep(x))
 }
 
@@ -271,6 +316,7 @@ func dump(d *dice) []step {
 		{kind: say, in: n.schema, actions: []action{c}, manner: dumped},
 		fillStep(n),
 	}
+
 	if d.one(2) {
 		to := name{n.schema, pick(d, []string{"twin", "_" + n.table + "_gho"})}
 		steps = append(steps, d.say(action{verb: like, table: to, other: n}), fillStep(to))
@@ -278,9 +324,12 @@ func dump(d *dice) []step {
 			steps = append(steps, d.swapsIn(onlineChange{n, name{n.schema, "_" + n.table + "_del"}, to})...)
 		}
 	}
+
 	for range d.IntN(3) {
-		steps = append(steps, d.say(pick(d, []action{{verb: approve, table: n}, {verb: run, table: n}, d.harmless(n), d.ours(n)})))
+		steps = append(steps, d.say(pick(d,
+			[]action{{verb: approve, table: n}, {verb: run, table: n}, d.harmless(n), d.ours(n)})))
 	}
+
 	return append(steps, fillStep(n))
 }
 
@@ -290,6 +339,7 @@ func reborn(d *dice) []step {
 	if n.table == "p" {
 		n.table = "t"
 	}
+
 	steps := []step{d.owner(d.policy(n))}
 	for range 1 + d.IntN(4) {
 		a := pick(d, []action{
@@ -306,8 +356,10 @@ func reborn(d *dice) []step {
 			steps = append(steps, beside(a), fillStep(n))
 			continue
 		}
+
 		steps = append(steps, d.say(a), fillStep(n))
 	}
+
 	return steps
 }
 
@@ -320,7 +372,11 @@ func sneaked(d *dice) []step {
 	second := step{kind: prepare, client: c, in: in, slot: "s", manner: skipped, actions: []action{pick(d, []action{
 		{verb: nothing}, d.ours(n), {verb: shadow, table: n},
 	})}}
-	return []step{d.owner(d.policy(n)), first, second, {kind: execute, client: c, in: d.schema(), slot: "s"}, fillStep(n)}
+	return []step{
+		d.owner(d.policy(n)), first, second,
+		{kind: execute, client: c, in: d.schema(), slot: "s"},
+		fillStep(n),
+	}
 }
 
 // killed is a proxy that dies between statements, and what goes on without it.

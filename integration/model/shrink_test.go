@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// tries is how often a shorter script is played before it counts as harmless: some faults need luck.
+// tries is how often a shorter script is played before it counts as harmless: some faults need
+// luck.
 const tries = 2
 
-// shrink leaves steps out of a script as long as it still goes wrong, and returns what is left with what was wrong then.
-// It ends when no step can be left out, or when its time is up.
+// shrink leaves steps out of a script as long as it still goes wrong, and returns what is left with
+// what was wrong then. It ends when no step can be left out, or when its time is up.
 func (h *house) shrink(ctx context.Context, s script, wrong []string, atMost time.Duration) (script, []string) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
+
 	for size := max(1, len(s.steps)/2); ctx.Err() == nil; {
 		shorter, why := h.firstWrong(ctx, without(s, size))
 		switch {
@@ -27,6 +29,7 @@ func (h *house) shrink(ctx context.Context, s script, wrong []string, atMost tim
 			return s, wrong
 		}
 	}
+
 	return s, wrong
 }
 
@@ -57,6 +60,7 @@ func (h *house) firstWrong(ctx context.Context, scripts []script) (script, []str
 				}
 			})
 		}
+
 		all.Wait()
 		for i := begin; i < end; i++ {
 			if wrongs[i] != nil {
@@ -64,5 +68,6 @@ func (h *house) firstWrong(ctx context.Context, scripts []script) (script, []str
 			}
 		}
 	}
+
 	return script{}, nil
 }

@@ -22,10 +22,12 @@ func (p *player) step(ctx context.Context, s step) error {
 		return p.race(ctx, s)
 	case say, prepare, execute:
 	}
+
 	on, err := p.session(ctx, s.client, s.in)
 	if err != nil {
 		return err
 	}
+
 	switch s.kind {
 	case prepare:
 		p.prepare(on, s)
@@ -34,6 +36,7 @@ func (p *player) step(ctx context.Context, s step) error {
 	default:
 		p.say(on, s)
 	}
+
 	return nil
 }
 
@@ -101,6 +104,7 @@ func (p *player) concludes(on *session, s step, a action, o outcome) {
 	if o != done {
 		return
 	}
+
 	switch a.verb {
 	case shadow:
 		on.shadows[n] = true
@@ -117,14 +121,17 @@ func (p *player) prepare(on *session, s step) {
 		if s.manner == skipped {
 			text = hiding + text
 		}
+
 		b := bound{action: a, in: s.in}
 		if on.outcomes(p.names.Replace(text), 1)[0] != done {
 			b = on.prepared[s.slot]
 			b.unsure = true
 		}
+
 		on.prepared[s.slot] = b
 		return
 	}
+
 	stmt, err := on.conn.Prepare(p.names.Replace(a.text()))
 	if err == nil {
 		on.prepared[s.slot] = bound{action: a, in: s.in, stmt: stmt}
@@ -136,6 +143,7 @@ func (p *player) execute(on *session, s step) {
 	if !ok || b.action.verb == "" {
 		return
 	}
+
 	var o outcome
 	if b.stmt != nil {
 		_, err := b.stmt.Execute()
@@ -143,9 +151,11 @@ func (p *player) execute(on *session, s step) {
 	} else {
 		o = on.outcomes("EXECUTE "+s.slot, 1)[0]
 	}
+
 	if b.unsure && o == done {
 		o = unknown
 	}
+
 	s.in, s.manner = b.in, plain // a name means what it meant when it was prepared
 	p.concludes(on, s, b.action, o)
 }
@@ -155,7 +165,8 @@ func (p *player) tick(ctx context.Context) error {
 	return p.exec(ctx, "DO SLEEP(1.05 - MICROSECOND(NOW(6)) / 1000000)")
 }
 
-// killProxy ends the script's proxy without warning, waits until the server has noticed, and starts another.
+// killProxy ends the script's proxy without warning, waits until the server has noticed, and starts
+// another.
 func (p *player) killProxy() (err error) {
 	p.own.Kill()
 	for c, s := range p.sessions {
@@ -178,6 +189,7 @@ func until(ctx context.Context, atMost time.Duration, try func() (bool, error)) 
 		if time.Now().After(deadline) {
 			return false, nil
 		}
+
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():

@@ -80,12 +80,14 @@ func (w *world) spend(t name, how verb) {
 	}
 }
 
-// seen takes what is in the tables now, and finds out what is missing. It returns the tables and partitions without a marker.
+// seen takes what is in the tables now, and finds out what is missing. It returns the tables and
+// partitions without a marker.
 func (w *world) seen(tables map[name]table, rows []row) []unmarked {
 	present := map[int]bool{}
 	for _, r := range rows {
 		present[r.id] = true
 	}
+
 	for id, r := range w.rows {
 		if present[id] {
 			continue
@@ -95,6 +97,7 @@ func (w *world) seen(tables map[name]table, rows []row) []unmarked {
 		}
 		delete(w.rows, id)
 	}
+
 	w.tables = tables
 	for _, r := range rows {
 		r.marker = tables[r.table].markerOf(r.part)
@@ -104,13 +107,15 @@ func (w *world) seen(tables map[name]table, rows []row) []unmarked {
 		}
 		w.rows[r.id] = &r
 	}
+
 	w.expose()
 	return w.unmarked()
 }
 
 func (w *world) convict(r *row) {
-	w.wrong = append(w.wrong, fmt.Sprintf("a row of %s is gone, %d days old, and no policy that may be in force there covers it: %s",
-		r.table, r.days, w.describe(r)))
+	w.wrong = append(w.wrong,
+		fmt.Sprintf("a row of %s is gone, %d days old, and no policy that may be in force there covers it: %s",
+			r.table, r.days, w.describe(r)))
 }
 
 // describe says what is possible under the name of the table a row was in.
@@ -156,8 +161,9 @@ func (t table) markerOf(part int) int {
 	return t.markers[0]
 }
 
-// marked says which markers a table has got. A policy whose table was just made is now at home there. What had no marker had no rows: where
-// it came around the proxy, the policy of its name may have gone on with it.
+// marked says which markers a table has got. A policy whose table was just made is now at home
+// there. What had no marker had no rows: where it came around the proxy, the policy of its name may
+// have gone on with it.
 func (w *world) marked(n name, part, marker int) {
 	w.tables[n].markers[part] = marker
 	ways := slices.Clone(w.policies[n])
@@ -173,7 +179,8 @@ func (w *world) marked(n name, part, marker int) {
 	}
 }
 
-// settle gives every policy whose table was just made a home, or forgets it if there is no such table.
+// settle gives every policy whose table was just made a home, or forgets it if there is no such
+// table.
 func (w *world) settle() {
 	for n, ways := range w.policies {
 		t, exists := w.tables[n]

@@ -19,8 +19,9 @@ type Server struct {
 	Flavour sandbox.Flavour
 	Version string
 
-	// Sandbox is the process behind the server: restart, kill, freeze. It is nil when an environment variable
-	// named the server, and it must be left alone when the server is shared (see [Start] for one's own).
+	// Sandbox is the process behind the server: restart, kill, freeze. It is nil when an
+	// environment variable named the server, and it must be left alone when the server is shared
+	// (see [Start] for one's own).
 	Sandbox *sandbox.Server
 
 	config *mysql.Config
@@ -81,8 +82,8 @@ func Open(tb testing.TB, config *mysql.Config) *sql.DB {
 	return db
 }
 
-// Account creates an account for the length of a test, with a password equal to its name, and returns how it
-// connects. The grants are what follows GRANT, up to TO: "SELECT, INSERT ON app.*".
+// Account creates an account for the length of a test, with a password equal to its name, and
+// returns how it connects. The grants are what follows GRANT, up to TO: "SELECT, INSERT ON app.*".
 func (s *Server) Account(tb testing.TB, name string, grants ...string) *mysql.Config {
 	tb.Helper()
 	db := s.Open(tb, "")
@@ -135,7 +136,8 @@ func Named(tb testing.TB, flavour sandbox.Flavour, dsn string) *Server {
 	return s
 }
 
-// fromDSN connects to a server that the environment names. Tests need its TCP address to put a proxy in front.
+// fromDSN connects to a server that the environment names. Tests need its TCP address to put a
+// proxy in front.
 func fromDSN(ctx context.Context, flavour sandbox.Flavour, dsn string) (*Server, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -144,13 +146,16 @@ func fromDSN(ctx context.Context, flavour sandbox.Flavour, dsn string) (*Server,
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 		return nil, fmt.Errorf("a TCP address is needed: %w", err)
 	}
+
 	c.DBName = ""
 	s := &Server{Flavour: flavour, config: c}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
 	}
+
 	db := sql.OpenDB(connector)
 	defer db.Close()
+
 	return s, db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.Version)
 }

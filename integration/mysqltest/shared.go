@@ -13,8 +13,9 @@ import (
 // Flavours are the servers everything is tested on.
 var Flavours = []sandbox.Flavour{sandbox.MariaDB, sandbox.MySQL}
 
-// Both runs a test on MariaDB and on MySQL side by side, as parallel subtests of these names: they begin when the
-// caller's own function has ended, so the call is the last thing in it. Tests wait for servers more than they compute.
+// Both runs a test on MariaDB and on MySQL side by side, as parallel subtests of these names: they
+// begin when the caller's own function has ended, so the call is the last thing in it. Tests wait
+// for servers more than they compute.
 func Both(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	for _, flavour := range Flavours {
@@ -25,7 +26,8 @@ func Both(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// Each is Both for tests that measure their own process: one server after the other, and nothing beside them.
+// Each is Both for tests that measure their own process: one server after the other, and nothing
+// beside them.
 func Each(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	for _, flavour := range Flavours {
@@ -60,8 +62,8 @@ func Start(tb testing.TB, flavour sandbox.Flavour, args ...string) *Server {
 	return FromSandbox(s)
 }
 
-// shared holds one lazily started server per flavour. It has to be the package's: tests have no other place that
-// lives as long as the test binary.
+// shared holds one lazily started server per flavour. It has to be the package's: tests have no
+// other place that lives as long as the test binary.
 var shared = map[sandbox.Flavour]func() (*Server, error){
 	sandbox.MariaDB: sync.OnceValues(func() (*Server, error) { return open(sandbox.MariaDB, "TTLPROXY_TEST_MARIADB") }),
 	sandbox.MySQL:   sync.OnceValues(func() (*Server, error) { return open(sandbox.MySQL, "TTLPROXY_TEST_MYSQL") }),
@@ -79,8 +81,9 @@ func open(flavour sandbox.Flavour, variable string) (*Server, error) {
 	return FromSandbox(s), nil
 }
 
-// Careless leaves out what guards a server's files against a power failure: tests kill servers, not machines.
-// On MySQL it takes a third off the time that a catalog needs to come and go, on MariaDB two thirds.
+// Careless leaves out what guards a server's files against a power failure: tests kill servers, not
+// machines. On MySQL it takes a third off the time that a catalog needs to come and go, on MariaDB
+// two thirds.
 func Careless(flavour sandbox.Flavour) []string {
 	args := []string{"--innodb-flush-method=nosync"}
 	if flavour == sandbox.MariaDB {
@@ -96,8 +99,8 @@ func skipShort(tb testing.TB) {
 	}
 }
 
-// missing ends a test that has no server: by skipping where that is a fact about the machine, by failing where
-// a server is there and broken, or where everything is meant to be tested.
+// missing ends a test that has no server: by skipping where that is a fact about the machine, by
+// failing where a server is there and broken, or where everything is meant to be tested.
 func missing(tb testing.TB, flavour sandbox.Flavour, err error) {
 	tb.Helper()
 	if errors.Is(err, sandbox.ErrNotInstalled) && os.Getenv("CI") != "true" {

@@ -20,7 +20,8 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Build returns the path of a ttlproxy built from this tree, with the race detector if the test has it.
+// Build returns the path of a ttlproxy built from this tree, with the race detector if the test has
+// it.
 func Build(tb testing.TB) string {
 	tb.Helper()
 	started.Store(true)

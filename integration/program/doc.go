@@ -7,6 +7,6 @@
 //	p := program.Start(t, program.Config{Args: []string{"--backend=" + s.Addr(), "--engine-user=root"}})
 //	db := connect to p.Addr
 //
-// A process ends with its test, and with the test binary if that dies first. When a test fails, the log of its
-// processes is printed.
+// A process ends with its test, and with the test binary if that dies first. When a test fails, the
+// log of its processes is printed.
 package program

@@ -20,7 +20,8 @@ type Config struct {
 	Args []string // behind serve; --listen on a free port comes before
 	Env  []string // on top of the test's own
 
-	// NoCatalog is for servers on which the catalog cannot be opened: Start then waits for the address only.
+	// NoCatalog is for servers on which the catalog cannot be opened: Start then waits for the
+	// address only.
 	NoCatalog bool
 }
 
@@ -45,13 +46,16 @@ func Start(tb testing.TB, c Config) *Process {
 			p.Kill()
 			if tb.Failed() {
 				lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
-				tb.Logf("end of the log of the proxy on %s:\n%s", p.Addr, strings.Join(lines[max(0, len(lines)-40):], "\n"))
+				tb.Logf("end of the log of the proxy on %s:\n%s", p.Addr,
+					strings.Join(lines[max(0, len(lines)-40):], "\n"))
 			}
 		})
 	}
+
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return p
 }
 
@@ -61,6 +65,7 @@ func Launch(path, dir string, c Config) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := &Process{log: log.Name(), done: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, c.Args...)...)
 	p.cmd.Env = append(os.Environ(), c.Env...)
@@ -71,15 +76,18 @@ func Launch(path, dir string, c Config) (*Process, error) {
 		runtime.LockOSThread()
 		defer close(p.done)
 		defer log.Close()
+
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // how it ended is in the log
 		}
 	}()
+
 	if err := <-started; err != nil {
 		return nil, err
 	}
+
 	return p, p.awaitReady(!c.NoCatalog)
 }
 
@@ -90,11 +98,13 @@ func (p *Process) awaitReady(catalog bool) error {
 		if p.Addr = address; address != "" && (opened || !catalog) {
 			return nil
 		}
+
 		select {
 		case <-p.done:
 			return fmt.Errorf("ttlproxy ended:\n%s", p.Log())
 		case <-time.After(20 * time.Millisecond):
 		}
+
 		if time.Now().After(deadline) {
 			return fmt.Errorf("ttlproxy is not ready after %v:\n%s", Patience, p.Log())
 		}
@@ -108,10 +118,12 @@ func (p *Process) progress() (address string, opened bool) {
 		if json.Unmarshal([]byte(line), &entry) != nil {
 			continue
 		}
+
 		switch entry.Msg {
 		case "listening":
 			address = cmp.Or(address, entry.Address)
-		case "the catalog is open", "no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes":
+		case "the catalog is open",
+			"no rows are deleted and TTL statements fail until the catalog can be opened; everything else passes":
 			opened = true
 		}
 	}
@@ -132,15 +144,18 @@ func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
+
 	select {
 	case <-p.done:
 	case <-time.After(Patience):
 		p.Kill()
 		return fmt.Errorf("ttlproxy has not ended %v after SIGTERM:\n%s", Patience, p.Log())
 	}
+
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("ttlproxy ended with exit code %d:\n%s", code, p.Log())
 	}
+
 	return nil
 }
 

@@ -23,6 +23,7 @@ func (c clientTest) find(ctx context.Context, match *regexp.Regexp) ([]test, err
 	if err != nil {
 		return nil, err
 	}
+
 	var found []test
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		name := strings.TrimSpace(lines.Text())
@@ -30,11 +31,13 @@ func (c clientTest) find(ctx context.Context, match *regexp.Regexp) ([]test, err
 			found = append(found, test{name: name})
 		}
 	}
+
 	return found, nil
 }
 
 func (c clientTest) command(ctx context.Context, t test, p place) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.program, "--no-defaults", "--host=127.0.0.1", "--port="+p.port, "--user=root", "--vardir="+p.vardir, "--silent", t.name)
+	cmd := exec.CommandContext(ctx, c.program, "--no-defaults", "--host=127.0.0.1", "--port="+p.port, "--user=root",
+		"--vardir="+p.vardir, "--silent", t.name)
 	cmd.Dir = p.vardir
 	return cmd
 }

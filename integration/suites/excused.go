@@ -7,5 +7,6 @@ var excused = map[string]string{
 	"test_wl12475":                  "wants compression, which is masked",
 	"test_wl13075":                  "wants TLS sessions to be resumed, and TLS ends at the proxy",
 	"test_wl13510_multi_statements": "allows no connection without compression",
-	"test_wl14839":                  "asks the server for the name that the client has put into TLS, which ends at the proxy",
+	"test_wl14839": "asks the server for the name that the client has put into TLS, which ends at " +
+		"the proxy",
 }

@@ -48,6 +48,7 @@ func (g goTest) find(ctx context.Context, match *regexp.Regexp) ([]test, error) 
 func (g goTest) command(ctx context.Context, t test, p place) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, g.program, "-test.run", "^"+t.name+"$")
 	cmd.Dir = g.dir
-	cmd.Env = append(os.Environ(), "MYSQL_TEST_ADDR=127.0.0.1:"+p.port, "MYSQL_TEST_USER=root", "MYSQL_TEST_PASS=", "MYSQL_TEST_DBNAME=test", "MYSQL_TEST_PROT=tcp")
+	cmd.Env = append(os.Environ(), "MYSQL_TEST_ADDR=127.0.0.1:"+p.port, "MYSQL_TEST_USER=root", "MYSQL_TEST_PASS=",
+		"MYSQL_TEST_DBNAME=test", "MYSQL_TEST_PROT=tcp")
 	return cmd
 }

@@ -16,7 +16,8 @@ import (
 
 func main() {
 	o := options{out: os.Stdout}
-	flag.StringVar(&o.suite, "suite", "mariadb", "mariadb, mysql (the servers' tests), client (the C library's) or go (the Go driver's)")
+	flag.StringVar(&o.suite, "suite", "mariadb",
+		"mariadb, mysql (the servers' tests), client (the C library's) or go (the Go driver's)")
 	flag.StringVar(&o.flavour, "server", "", "mariadb or mysql: which server; empty: the one that the suite belongs to")
 	flag.StringVar(&o.match, "run", ".", "regular expression of the tests to run")
 	flag.StringVar(&o.dir, "tests", "", "directory of a server's suite; empty: where Debian puts it")
@@ -28,6 +29,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	worse, err := o.run(ctx)
 	stop()
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
 	}
@@ -51,28 +53,38 @@ func (o *options) run(ctx context.Context) (worse int, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	vardir, err := os.MkdirTemp("", "ttlproxy-suites-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(vardir)
+
 	s, err := o.open(ctx, vardir)
 	if err != nil {
 		return 0, err
 	}
+
 	tests, err := s.find(ctx, re)
 	if err != nil {
 		return 0, err
 	}
 	if len(tests) == 0 {
-		fmt.Fprintf(o.out, "suite %s: no tests are there. The servers' come with mariadb-test and mysql-testsuite; -tests and -player name them elsewhere. Nothing was tested.\n", o.suite)
+		fmt.Fprintf(o.out,
+			"suite %s: no tests are there. The servers' come with mariadb-test and mysql-testsuite; -tests and "+
+				"-player name them elsewhere. Nothing was tested.\n", o.suite)
 		return 0, nil
 	}
-	r := runner{suite: s, timeout: o.timeout, program: o.program, verbose: o.verbose, out: o.out, vardir: vardir, server: &server{flavour: sandbox.MariaDB}}
+
+	r := runner{
+		suite: s, timeout: o.timeout, program: o.program, verbose: o.verbose, out: o.out, vardir: vardir,
+		server: &server{flavour: sandbox.MariaDB},
+	}
 	if cmp.Or(o.flavour, o.suite) == "mysql" {
 		r.server.flavour = sandbox.MySQL
 	}
 	defer r.server.close()
+
 	return r.run(ctx, tests)
 }
 

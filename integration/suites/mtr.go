@@ -18,9 +18,10 @@ type mtr struct {
 }
 
 func (m mtr) command(ctx context.Context, t test, p place) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, m.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1", "--port="+p.port,
-		"--user=root", "--database=test", "--tmpdir="+filepath.Join(p.vardir, "tmp"), "--logdir="+filepath.Join(p.vardir, "log"),
-		"--test-file="+t.file, "--result-file="+t.result)
+	cmd := exec.CommandContext(ctx, m.mysqltest, "--no-defaults", "--silent", "--protocol=tcp", "--host=127.0.0.1",
+		"--port="+p.port,
+		"--user=root", "--database=test", "--tmpdir="+filepath.Join(p.vardir, "tmp"),
+		"--logdir="+filepath.Join(p.vardir, "log"), "--test-file="+t.file, "--result-file="+t.result)
 	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(),
 		"MYSQLTEST_VARDIR="+p.vardir, "MYSQL_TMP_DIR="+filepath.Join(p.vardir, "tmp"), "MYSQL_TEST_DIR="+m.dir,
@@ -29,9 +30,12 @@ func (m mtr) command(ctx context.Context, t test, p place) *exec.Cmd {
 	return cmd
 }
 
-// unfit matches what a test does that cannot be done to a server which others use, or that was started without what it asks for.
-var unfit = regexp.MustCompile(`(?im)shutdown_server|restart_mysqld|kill_mysqld|kill_and_restart|wait_until_disconnected\.inc|` +
-	`big_test\.inc|have_debug|debug_sync|master-slave\.inc|rpl_init|source include/have_log_bin|have_innodb_max|start_mysqld|^\s*shutdown\b|` +
+// unfit matches what a test does that cannot be done to a server which others use, or that was
+// started without what it asks for.
+var unfit = regexp.MustCompile(`(?im)shutdown_server|restart_mysqld|kill_mysqld|kill_and_restart|` +
+	`wait_until_disconnected\.inc|` +
+	`big_test\.inc|have_debug|debug_sync|master-slave\.inc|rpl_init|source include/have_log_bin|` +
+	`have_innodb_max|start_mysqld|^\s*shutdown\b|` +
 	`\$MYSQLD\b|\$MYSQLD_CMD|--exec.*mysqld|install_semisync|include/not_valgrind_build`)
 
 func (m mtr) find(_ context.Context, match *regexp.Regexp) ([]test, error) {
@@ -39,10 +43,12 @@ func (m mtr) find(_ context.Context, match *regexp.Regexp) ([]test, error) {
 	if _, err := os.Stat(tests); err != nil { // MySQL keeps them apart
 		tests, results = filepath.Join(m.dir, "t"), filepath.Join(m.dir, "r")
 	}
+
 	files, err := filepath.Glob(filepath.Join(tests, "*.test"))
 	if err != nil {
 		return nil, err
 	}
+
 	slices.Sort(files)
 	var found []test
 	for _, f := range files {
@@ -51,6 +57,7 @@ func (m mtr) find(_ context.Context, match *regexp.Regexp) ([]test, error) {
 			found = append(found, test{name: name, file: f, result: filepath.Join(results, name+".result")})
 		}
 	}
+
 	return found, nil
 }
 

@@ -37,14 +37,17 @@ func (r *relay) run(ctx context.Context) {
 
 func (r *relay) session(ctx context.Context, c net.Conn) {
 	defer c.Close()
+
 	var d net.Dialer
 	s, err := d.DialContext(ctx, "tcp", r.server)
 	if err != nil {
 		return
 	}
 	defer s.Close()
+
 	stop := context.AfterFunc(ctx, func() { c.Close(); s.Close() })
 	defer stop()
+
 	done := make(chan struct{}, 2)
 	for _, pair := range [][2]net.Conn{{s, c}, {c, s}} {
 		go func() {
@@ -52,6 +55,7 @@ func (r *relay) session(ctx context.Context, c net.Conn) {
 			done <- struct{}{}
 		}()
 	}
+
 	<-done
 	c.Close()
 	s.Close()

@@ -35,7 +35,8 @@ type test struct {
 type suite interface {
 	// find lists the tests whose names match; none if the suite is not installed.
 	find(ctx context.Context, match *regexp.Regexp) ([]test, error)
-	// command plays a test. It exits with 0 when the test passes and with 62 when it cannot be run here.
+	// command plays a test. It exits with 0 when the test passes and with 62 when it cannot be run
+	// here.
 	command(ctx context.Context, t test, p place) *exec.Cmd
 }
 
@@ -63,6 +64,7 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 		}
 	}
 	defer r.leave()
+
 	count := make(map[outcome]int)
 	var worse []string
 	for i, t := range tests {
@@ -70,6 +72,7 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		if direct != passed {
 			count[direct]++
 			if r.verbose {
@@ -77,6 +80,7 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 			}
 			continue
 		}
+
 		through, output, err := r.twice(ctx, t)
 		if err != nil {
 			return 0, err
@@ -89,18 +93,25 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 			fmt.Fprintf(r.out, "%s is excused: %s\n", t.name, why)
 			continue
 		}
+
 		worse = append(worse, t.name)
-		fmt.Fprintf(r.out, "%s passes through the relay and %s through the proxy (%d of %d):\n%s\n", t.name, through, i+1, len(tests), output)
+		fmt.Fprintf(r.out, "%s passes through the relay and %s through the proxy (%d of %d):\n%s\n", t.name, through,
+			i+1, len(tests), output)
 	}
-	fmt.Fprintf(r.out, "%d tests: %d pass through both, %d pass through the relay only, %d fail and %d are skipped also without the proxy\n",
+
+	fmt.Fprintf(r.out,
+		"%d tests: %d pass through both, %d pass through the relay only, %d fail and %d are skipped also without the "+
+			"proxy\n",
 		len(tests), count[passed], len(worse), count[failed], count[skipped])
 	for _, name := range worse {
 		fmt.Fprintln(r.out, "  "+name)
 	}
+
 	return len(worse), nil
 }
 
-// twice runs a test through the proxy. One that fails and then passes was disturbed by something else; some tests are.
+// twice runs a test through the proxy. One that fails and then passes was disturbed by something
+// else; some tests are.
 func (r *runner) twice(ctx context.Context, t test) (outcome, string, error) {
 	through := func(w *ways) string { return w.proxy }
 	o, output, err := r.once(ctx, t, through)
@@ -138,14 +149,17 @@ func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outc
 	if err := r.ready(ctx); err != nil {
 		return failed, "", fmt.Errorf("before %s: %w", t.name, err)
 	}
+
 	address := way(r.ways)
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
+
 	cmd := r.suite.command(limited, t, place{port: port(address), socket: r.server.sandbox.Socket(), vardir: r.vardir})
 	cmd.WaitDelay = 5 * time.Second
 	output, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	const skip = 62 // with which a test says that it cannot be run here
+
 	switch {
 	case ctx.Err() != nil:
 		return failed, "", ctx.Err()
@@ -156,5 +170,6 @@ func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outc
 	case errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay):
 		return failed, string(output[max(0, len(output)-2000):]), nil
 	}
+
 	return failed, "", err
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// server is the database that the tests are run against. When a test has wrecked it, it is replaced.
+// server is the database that the tests are run against. When a test has wrecked it, it is
+// replaced.
 type server struct {
 	flavour sandbox.Flavour
 	sandbox *sandbox.Server
@@ -21,11 +22,14 @@ type server struct {
 	globals map[string]string // the global variables as they were at first
 }
 
-// options are what the suites expect of a server; the rest of their configuration only saves memory.
+// options are what the suites expect of a server; the rest of their configuration only saves
+// memory.
 func (s *server) options() []string {
 	o := []string{
-		"--skip-log-bin", "--skip-name-resolve=OFF", "--local-infile=1", "--log-bin-trust-function-creators=1", "--connect-timeout=60",
-		"--max-connections=151", "--max-allowed-packet=16M", "--key-buffer-size=1M", "--sort-buffer-size=256K", "--max-heap-table-size=1M",
+		"--skip-log-bin", "--skip-name-resolve=OFF", "--local-infile=1", "--log-bin-trust-function-creators=1",
+		"--connect-timeout=60",
+		"--max-connections=151", "--max-allowed-packet=16M", "--key-buffer-size=1M", "--sort-buffer-size=256K",
+		"--max-heap-table-size=1M",
 	}
 	if s.flavour == sandbox.MariaDB {
 		return append(o, "--character-set-server=latin1", "--performance-schema=ON", "--default-storage-engine=myisam",
@@ -41,12 +45,14 @@ func (s *server) start(ctx context.Context) error {
 	if s.sandbox, err = sandbox.Start(ctx, sandbox.Config{Flavour: s.flavour, Args: s.options()}); err != nil {
 		return err
 	}
+
 	c := s.sandbox.Config("")
 	c.Params = map[string]string{"sql_mode": "''"}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return err
 	}
+
 	s.db = sql.OpenDB(connector)
 	for _, q := range []string{
 		"CREATE USER '" + service + "'@'%' IDENTIFIED BY '" + service + "'",
@@ -58,6 +64,7 @@ func (s *server) start(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", q, err)
 		}
 	}
+
 	s.globals, err = s.variables(ctx)
 	return err
 }
@@ -79,6 +86,7 @@ func (s *server) variables(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	defer rows.Close()
+
 	vars := make(map[string]string)
 	for rows.Next() {
 		var name, value string
@@ -87,6 +95,7 @@ func (s *server) variables(ctx context.Context) (map[string]string, error) {
 		}
 		vars[name] = value
 	}
+
 	return vars, rows.Err()
 }
 
@@ -99,34 +108,44 @@ func (s *server) reset(ctx context.Context) error {
 	if err := s.resetVariables(ctx); err != nil {
 		return err
 	}
+
 	schemas, err := s.strings(ctx, "SELECT schema_name FROM information_schema.schemata")
 	if err != nil {
 		return err
 	}
+
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+
 	statements := []string{"SET foreign_key_checks = 0"}
 	for _, name := range schemas {
 		if !slices.Contains(systemSchemas, name) {
 			statements = append(statements, "DROP DATABASE `"+strings.ReplaceAll(name, "`", "``")+"`")
 		}
 	}
-	users, err := s.strings(ctx, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ('root', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema', '"+service+"')")
+
+	users, err := s.strings(ctx,
+		"SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ('root', 'mariadb.sys', "+
+			"'mysql.sys', 'mysql.session', 'mysql.infoschema', '"+service+"')")
 	if err != nil {
 		return err
 	}
+
 	for _, u := range users {
 		statements = append(statements, "DROP USER "+u)
 	}
-	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH PRIVILEGES", "FLUSH STATUS")
+
+	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH PRIVILEGES",
+		"FLUSH STATUS")
 	for _, q := range statements {
 		if _, err := conn.ExecContext(ctx, q); err != nil && !strings.HasPrefix(q, "DROP USER") {
 			return fmt.Errorf("%s: %w", q, err)
 		}
 	}
+
 	return nil
 }
 
@@ -135,6 +154,7 @@ func (s *server) resetVariables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for name, was := range s.globals {
 		if is, ok := now[name]; ok && is != was && !strings.HasPrefix(name, "gtid_") {
 			value := was
@@ -144,12 +164,15 @@ func (s *server) resetVariables(ctx context.Context) error {
 			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; those are nobody's doing
 		}
 	}
+
 	return nil
 }
 
 // killOthers ends the connections that a failed test has left, with their locks.
 func (s *server) killOthers(ctx context.Context) {
-	ids, err := s.strings(ctx, "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root' AND command = 'Sleep' AND time > 0")
+	ids, err := s.strings(ctx,
+		"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root' AND command = "+
+			"'Sleep' AND time > 0")
 	if err != nil {
 		return
 	}
@@ -164,6 +187,7 @@ func (s *server) strings(ctx context.Context, query string) ([]string, error) {
 		return nil, err
 	}
 	defer rows.Close()
+
 	var out []string
 	for rows.Next() {
 		var v string
@@ -172,6 +196,7 @@ func (s *server) strings(ctx context.Context, query string) ([]string, error) {
 		}
 		out = append(out, v)
 	}
+
 	return out, rows.Err()
 }
 

@@ -28,21 +28,24 @@ func openWays(ctx context.Context, program, server string) (*ways, error) {
 		cancel()
 		return nil, err
 	}
+
 	relayed := make(chan struct{})
 	go func() {
 		defer close(relayed)
 		plain.run(ctx)
 	}()
 	w := &ways{relay: plain.address(), proxy: freeAddress()}
-	cmd := exec.CommandContext(ctx, program, "serve", "--listen", w.proxy, "--backend", server, "--engine-user", service, "--engine=off",
-		"--log-level=error", "--drain-timeout=1s", "--tls-self-signed=on")
+	cmd := exec.CommandContext(ctx, program, "serve", "--listen", w.proxy, "--backend", server, "--engine-user",
+		service, "--engine=off", "--log-level=error", "--drain-timeout=1s", "--tls-self-signed=on")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+
 	cmd.WaitDelay = 5 * time.Second
 	if err = cmd.Start(); err == nil {
 		err = awaitGreeting(ctx, w.proxy)
 	}
+
 	w.stop = func() {
 		cancel()
 		if cmd.Process != nil {
@@ -50,10 +53,12 @@ func openWays(ctx context.Context, program, server string) (*ways, error) {
 		}
 		<-relayed
 	}
+
 	if err != nil {
 		w.stop()
 		return nil, err
 	}
+
 	return w, nil
 }
 
@@ -70,12 +75,14 @@ func awaitGreeting(ctx context.Context, address string) error {
 		if err == nil {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	return fmt.Errorf("the proxy does not answer: %w", err)
 }
 

@@ -20,9 +20,11 @@ func match(shown, printed []string) bool {
 			}
 			return false
 		}
+
 		if len(printed) == 0 || !matchLine(line, printed[0]) {
 			return false
 		}
+
 		printed = printed[1:]
 	}
 	return len(printed) == 0

@@ -35,7 +35,8 @@ type Step struct {
 	Shown     []string
 }
 
-// Steps reads a block of SQL or of a terminal. A block of a terminal without the client's prompt has none.
+// Steps reads a block of SQL or of a terminal. A block of a terminal without the client's prompt
+// has none.
 func Steps(b Block) []Step {
 	var r reader
 	for line := range strings.SplitSeq(strings.TrimRight(b.Text, "\n"), "\n") {
@@ -79,7 +80,8 @@ func (r *reader) console(line string) {
 	}
 }
 
-// trailingComment explains a statement to people. It stands behind the statement's end, where it cannot be part of a string.
+// trailingComment explains a statement to people. It stands behind the statement's end, where it
+// cannot be part of a string.
 var trailingComment = regexp.MustCompile(`(;|\\G)\s+-- .*$`)
 
 func (r *reader) add(line string) {

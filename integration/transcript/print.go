@@ -39,10 +39,12 @@ func boxed(names []string, rows [][]string) string {
 			widths[i] = max(widths[i], len([]rune(v)))
 		}
 	}
+
 	var rule, b strings.Builder
 	for _, w := range widths {
 		rule.WriteString("+" + strings.Repeat("-", w+2))
 	}
+
 	rule.WriteString("+\n")
 	line := func(row []string) {
 		for i, v := range row {
@@ -50,12 +52,14 @@ func boxed(names []string, rows [][]string) string {
 		}
 		b.WriteString("|\n")
 	}
+
 	b.WriteString(rule.String())
 	line(names)
 	b.WriteString(rule.String())
 	for _, row := range rows {
 		line(row)
 	}
+
 	b.WriteString(rule.String())
 	return b.String()
 }

@@ -7,14 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const page = "Text.\n\n```sql root\n-- a remark before anything\nSELECT\n  1;   -- why\n-- +---+\n-- | 1 |\n\n-- a remark\nSELECT 2\\G\n-- …\nDO 0\n```\n" +
-	"1. In a list:\n\n   ```console\n   $ mysql\n   mysql> SELECT 3\n       -> FROM t;\n   +---+\n   mysql> DO 0;\n   ```\n"
+const page = "Text.\n\n```sql root\n-- a remark before anything\nSELECT\n  1;   -- why\n-- +---+\n-- | 1 |\n\n-- a " +
+	"remark\nSELECT 2\\G\n-- …\nDO 0\n```\n" +
+	"1. In a list:\n\n   ```console\n   $ mysql\n   mysql> SELECT 3\n       -> FROM t;\n   +---+\n   mysql> DO 0;\n " +
+	"  ```\n"
 
 func TestBlocksAndSteps(t *testing.T) {
 	blocks := Blocks(page)
-	if len(blocks) != 2 || blocks[0].Language != "sql" || blocks[0].Words[0] != "root" || blocks[1].Language != "console" {
+	if len(blocks) != 2 || blocks[0].Language != "sql" || blocks[0].Words[0] != "root" ||
+		blocks[1].Language != "console" {
 		t.Fatalf("blocks are %+v", blocks)
 	}
+
 	want := [][]Step{
 		{
 			{Statement: "SELECT\n  1", Shown: []string{"+---+", "| 1 |"}},
@@ -23,6 +27,7 @@ func TestBlocksAndSteps(t *testing.T) {
 		},
 		{{Statement: "SELECT 3\nFROM t", Shown: []string{"+---+"}}, {Statement: "DO 0"}},
 	}
+
 	for i, b := range blocks {
 		if diff := cmp.Diff(want[i], Steps(b)); diff != "" {
 			t.Errorf("block %d: wanted (-) and got (+):\n%s", i, diff)

@@ -27,27 +27,33 @@ func TestBinlogIsReadThroughTheProxy(t *testing.T) {
 		host, port := split(t, through(t, s.Addr()))
 		config := s.Config("")
 		flavour := gomysql.MySQLFlavor
+
 		if s.MariaDB() {
 			flavour = gomysql.MariaDBFlavor
 		}
+
 		syncer := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
 			ServerID: 4242, Flavor: flavour, Host: host, Port: uint16(port), User: config.User, Password: config.Passwd,
 			Logger: slog.New(slog.DiscardHandler),
 		})
 		defer syncer.Close()
+
 		file, at := position(t, s)
 		stream, err := syncer.StartSync(gomysql.Position{Name: file, Pos: at})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		const marker = "a row that is read from the binlog"
 		for _, q := range []string{"CREATE TABLE t (s TEXT)", "INSERT INTO t VALUES ('" + marker + "')"} {
 			if _, err := db.ExecContext(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
+
 		for {
 			event, err := stream.GetEvent(ctx)
 			if err != nil {
@@ -67,25 +73,30 @@ func position(t *testing.T, s *mysqltest.Server) (file string, at uint32) {
 	if s.MariaDB() {
 		query = "SHOW MASTER STATUS"
 	}
+
 	rows, err := s.Open(t, "").QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	columns, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	values := make([]any, len(columns))
 	for i := range values {
 		values[i] = new(any)
 	}
+
 	values[0], values[1] = &file, &at
 	for rows.Next() {
 		if err := rows.Scan(values...); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return file, at
 }
 
@@ -108,15 +119,18 @@ func tool(t *testing.T, mariaDB bool, onMariaDB, onMySQL string) string {
 	if mariaDB {
 		name, flavour = onMariaDB, sandbox.MariaDB
 	}
+
 	if program, err := sandbox.Find(t.Context(), flavour); err == nil {
 		if path := filepath.Join(filepath.Dir(program.Path), name); executable(path) {
 			return path
 		}
 	}
+
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Skipf("%s is not installed", name)
 	}
+
 	return path
 }
 
@@ -129,7 +143,10 @@ func executable(path string) bool {
 func output(t *testing.T, s *mysqltest.Server, program, address string, args ...string) []byte {
 	t.Helper()
 	host, port := split(t, address)
-	all := append([]string{"--no-defaults", "--host=" + host, fmt.Sprintf("--port=%d", port), "--protocol=tcp", "--user=" + s.Config("").User}, args...)
+	all := append([]string{
+		"--no-defaults", "--host=" + host, fmt.Sprintf("--port=%d", port), "--protocol=tcp",
+		"--user=" + s.Config("").User,
+	}, args...)
 	cmd := exec.CommandContext(t.Context(), program, all...)
 	cmd.Env = append(os.Environ(), "MYSQL_PWD="+s.Config("").Passwd)
 	var errors bytes.Buffer
@@ -149,7 +166,8 @@ func TestDumpsAreEqual(t *testing.T) {
 		for _, q := range []string{
 			"FLUSH BINARY LOGS", // what is read below is this test's, not the gigabytes of those before it
 			"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, s TEXT, b LONGBLOB, j JSON, d DATETIME(6), UNIQUE (d))",
-			"INSERT INTO t (s, b, j, d) VALUES ('é''\"\\\\', x'00FF1A', '{\"a\": 1}', '2026-11-21 01:02:03.456789'), (NULL, REPEAT('x', 3000000), NULL, NULL)",
+			"INSERT INTO t (s, b, j, d) VALUES ('é''\"\\\\', x'00FF1A', '{\"a\": 1}', '2026-11-21 01:02:03.456789'), " +
+				"(NULL, REPEAT('x', 3000000), NULL, NULL)",
 			"CREATE VIEW v AS SELECT id, s FROM t",
 			"CREATE PROCEDURE p() SELECT 1",
 			"CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.s = 'x'",
@@ -158,19 +176,27 @@ func TestDumpsAreEqual(t *testing.T) {
 				t.Fatalf("%s: %v", q, err)
 			}
 		}
+
 		proxied := through(t, s.Addr())
 		dump := tool(t, s.MariaDB(), "mariadb-dump", "mysqldump")
-		args := []string{"--skip-comments", "--routines", "--triggers", "--hex-blob", "--max-allowed-packet=64M", schema}
+		args := []string{
+			"--skip-comments", "--routines", "--triggers", "--hex-blob", "--max-allowed-packet=64M",
+			schema,
+		}
 		if !s.MariaDB() {
 			args = append([]string{"--set-gtid-purged=OFF"}, args...)
 		}
+
 		direct, relayed := output(t, s, dump, s.Addr(), args...), output(t, s, dump, proxied, args...)
 		if !bytes.Equal(direct, relayed) || len(direct) < 6000000 {
-			t.Errorf("%s: %d bytes directly, %d through the proxy, want the same and more than 6 MB", dump, len(direct), len(relayed))
+			t.Errorf("%s: %d bytes directly, %d through the proxy, want the same and more than 6 MB", dump, len(direct),
+				len(relayed))
 		}
+
 		file, at := position(t, s)
 		binlog := tool(t, s.MariaDB(), "mariadb-binlog", "mysqlbinlog")
 		args = []string{"--read-from-remote-server", fmt.Sprintf("--stop-position=%d", at), file}
+
 		direct, relayed = output(t, s, binlog, s.Addr(), args...), output(t, s, binlog, proxied, args...)
 		if !bytes.Equal(direct, relayed) || len(direct) < 1000000 {
 			t.Errorf("%s: %d bytes directly, %d through the proxy, want the same", binlog, len(direct), len(relayed))

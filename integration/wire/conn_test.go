@@ -33,7 +33,8 @@ func logIn(t *testing.T, address, user, schema string, caps wire.Capability) *co
 	return c
 }
 
-// tryLogIn connects with mysql_native_password, or another plugin as long as the password is empty. TLS is a capability like others.
+// tryLogIn connects with mysql_native_password, or another plugin as long as the password is empty.
+// TLS is a capability like others.
 func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Capability) (*conn, error) {
 	t.Helper()
 	c := dial(t, address)
@@ -44,18 +45,22 @@ func tryLogIn(t *testing.T, address, user, password, schema string, caps wire.Ca
 	if c.greeting.Capabilities.Has(wire.LongPassword) {
 		caps |= wire.LongPassword
 	}
+
 	c.caps = wire.Effective(caps, c.greeting.Capabilities)
 	c.tracker.Capabilities = c.caps
 	r := response(caps, user, schema, c.greeting.AuthPlugin, native(password, c.greeting.Salt))
 	seq := byte(1)
+
 	if caps.Has(wire.SSL) && !c.greeting.Capabilities.Has(wire.SSL) {
 		return c, errors.New("the greeting offers no TLS")
 	}
+
 	if caps.Has(wire.SSL) {
 		c.send(seq, r[:wire.SSLRequestSize])
 		c.Conn = tls.Client(c.Conn, &tls.Config{InsecureSkipVerify: true})
 		seq++
 	}
+
 	c.send(seq, r)
 	return c, c.authenticate(password)
 }
@@ -67,9 +72,11 @@ func dial(t *testing.T, address string) *conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { n.Close() })
 	n.SetDeadline(time.Now().Add(2 * time.Minute))
 	c := &conn{Conn: n, t: t}
+
 	payload, _, err := c.packet()
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +84,7 @@ func dial(t *testing.T, address string) *conn {
 	if err := c.greeting.Decode(payload); err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -86,6 +94,7 @@ func (c *conn) authenticate(password string) error {
 		if err != nil {
 			return err
 		}
+
 		switch payload[0] {
 		case wire.AuthOK:
 			return nil
@@ -109,19 +118,23 @@ func response(caps wire.Capability, user, schema, plugin string, auth []byte) []
 	b = append(b, 45)
 	b = append(b, make([]byte, 19)...)
 	extended := uint32(caps >> 32)
+
 	if caps.Has(wire.LongPassword) {
 		extended = 0
 	}
+
 	b = binary.LittleEndian.AppendUint32(b, extended)
 	b = append(append(b, user...), 0)
 	b = append(append(b, byte(len(auth))), auth...)
 	if schema != "" {
 		b = append(append(b, schema...), 0)
 	}
+
 	b = append(append(b, plugin...), 0)
 	if caps.Has(wire.ConnectAttrs) {
 		b = wire.AppendString(b, wire.AppendString(wire.AppendString(nil, "program"), "differential"))
 	}
+
 	return b
 }
 
@@ -148,8 +161,8 @@ func (c *conn) send(seq byte, payload []byte) {
 	}
 }
 
-// ask sends commands, in one piece, and returns every byte of their answers. A file that is asked for
-// is sent between them.
+// ask sends commands, in one piece, and returns every byte of their answers. A file that is asked
+// for is sent between them.
 func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 	var out []byte
 	outstanding := 0
@@ -162,9 +175,11 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 			outstanding++
 		}
 	}
+
 	if _, err := c.Write(out); err != nil {
 		return nil, err
 	}
+
 	var answer []byte
 	buf := make([]byte, 1<<16)
 	for outstanding > 0 {
@@ -172,6 +187,7 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 		if err != nil {
 			return answer, fmt.Errorf("after %d bytes: %w", len(answer), err)
 		}
+
 		answer = append(answer, buf[:n]...)
 		for rest := buf[:n]; len(rest) > 0; {
 			n, _, ended := c.tracker.Scan(rest)
@@ -179,9 +195,11 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 				outstanding--
 			}
 		}
+
 		if c.tracker.Opaque() {
 			return answer, errors.New("the answer makes no sense")
 		}
+
 		if c.tracker.FileWanted() {
 			c.tracker.FileSent()
 			if _, err := c.Write(file); err != nil {
@@ -189,11 +207,12 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 			}
 		}
 	}
+
 	return answer, nil
 }
 
-// attributed puts in front of a query's text that it has no attributes, where the server looks for them and the test has not
-// thought of any.
+// attributed puts in front of a query's text that it has no attributes, where the server looks for
+// them and the test has not thought of any.
 func (c *conn) attributed(payload []byte) []byte {
 	if !c.caps.Has(wire.QueryAttributes) || payload[0] != byte(wire.Query) || bytes.HasPrefix(payload[1:], attribute) {
 		return payload

@@ -38,16 +38,19 @@ func queries(texts ...string) []exchange {
 }
 
 // attribute is what stands in front of a query's text: one attribute, a string.
-var attribute = slices.Concat([]byte{1, 1, 0, 1, 0xFE, 0}, wire.AppendString(nil, "name"), wire.AppendString(nil, "TTL = "))
+var attribute = slices.Concat([]byte{1, 1, 0, 1, 0xFE, 0}, wire.AppendString(nil, "name"),
+	wire.AppendString(nil, "TTL = "))
 
-// id is how a test names the n-th statement that was prepared; statements knows how the server does.
+// id is how a test names the n-th statement that was prepared; statements knows how the server
+// does.
 func id(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
 
 func execute(n uint32, flags byte, rest ...byte) []byte {
 	return append(append(cmd(wire.Execute, id(n)...), flags, 1, 0, 0, 0), rest...)
 }
 
-// script is everything that a client may say, in an order in which each answer is the same in every session.
+// script is everything that a client may say, in an order in which each answer is the same in every
+// session.
 func script(mariaDB bool, caps wire.Capability) []exchange {
 	s := queries(
 		"CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(100), b LONGBLOB) ENGINE=InnoDB",
@@ -69,11 +72,17 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 		"SHOW CREATE TABLE t", "SHOW TABLES", "DESCRIBE t",
 		"SELECT 1 FROM t WHERE id = (SELECT id FROM t)",
 	)
+
 	if mariaDB {
 		s = append(s, queries("SELECT id FROM t LIMIT 1 PROCEDURE ANALYSE()",
-			"BEGIN NOT ATOMIC DECLARE i INT; DECLARE c CURSOR FOR SELECT id FROM t; OPEN c; FETCH c INTO i; SELECT i; CLOSE c; END")...)
+			"BEGIN NOT ATOMIC DECLARE i INT; DECLARE c CURSOR FOR SELECT id FROM t; OPEN c; FETCH c INTO i; SELECT "+
+				"i; CLOSE c; END")...)
 	}
-	s = append(s, exchange{name: "pipelined", commands: [][]byte{sql("SELECT 1"), sql("nonsense"), cmd(wire.Ping), sql("SELECT 2")}})
+
+	s = append(s, exchange{
+		name:     "pipelined",
+		commands: [][]byte{sql("SELECT 1"), sql("nonsense"), cmd(wire.Ping), sql("SELECT 2")},
+	})
 	if caps.Has(wire.MultiStatements) {
 		s = append(s, queries(
 			"SELECT 1; SELECT 2; INSERT INTO t (id) VALUES (10); SELECT 3",
@@ -81,8 +90,10 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 			"SELECT 1; SELECT * FROM missing; SELECT 2",
 			"CALL p(5, @b); SELECT @b",
 		)...)
-		s = append(s, one("one statement a packet", cmd(wire.SetOption, 1, 0)), one("refused", sql("SELECT 1; SELECT 2")), one("many again", cmd(wire.SetOption, 0, 0)))
+		s = append(s, one("one statement a packet", cmd(wire.SetOption, 1, 0)),
+			one("refused", sql("SELECT 1; SELECT 2")), one("many again", cmd(wire.SetOption, 0, 0)))
 	}
+
 	s = append(s, prepared(mariaDB)...)
 	if caps.Has(wire.OptionalMetadata) {
 		s = append(s, queries("SET resultset_metadata = NONE", "SELECT id, s FROM t", "CALL p(1, @b)")...)
@@ -90,19 +101,24 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 			one("execute without definitions", execute(4, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0)))
 		s = append(s, queries("SET resultset_metadata = FULL")...)
 	}
+
 	if caps.Has(wire.BulkOperations) {
 		row := func(n byte) []byte { return []byte{0, n, 0, 0, 0, 0, 0, 0, 0} }
 		s = append(s, one("prepare 5", append(cmd(wire.Prepare), "INSERT INTO t (id) VALUES (?)"...)),
-			one("many at once", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(60), row(61), row(62))),
-			one("an error among many", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(63), row(60), row(64))))
+			one("many at once", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(60), row(61),
+				row(62))),
+			one("an error among many", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(63),
+				row(60), row(64))))
 		s = append(s, queries("SELECT id FROM t WHERE id BETWEEN 60 AND 69 ORDER BY id")...)
 	}
+
 	if caps.Has(wire.QueryAttributes) {
 		s = append(s, one("an attribute", slices.Concat(cmd(wire.Query, attribute...), []byte("SELECT 'ttl_'"))))
 	}
 	if caps.Has(wire.LocalFiles) {
 		s = append(s, files(caps)...)
 	}
+
 	s = append(s,
 		one("ping", cmd(wire.Ping)),
 		one("use", append(cmd(wire.InitDB), "test"...)),
@@ -111,15 +127,18 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 		one("list of fields of nothing", append(cmd(wire.FieldList), "missing\x00"...)),
 		one("unknown to every server", cmd(wire.CreateDB, 'x')),
 		one("kill nobody", cmd(wire.ProcessKill, 255, 255, 255, 127)),
-		one("big value there", sql("INSERT INTO t VALUES (100, NULL, '"+strings.Repeat("y", wire.MaxPayload+1000)+"')")),
+		one("big value there", sql("INSERT INTO t VALUES (100, NULL, '"+strings.Repeat("y", wire.MaxPayload+1000)+
+			"')")),
 		one("big value back", sql("SELECT b FROM t WHERE id = 100")),
-		one("exactly 16 MiB there", sql("SELECT LENGTH('"+strings.Repeat("z", wire.MaxPayload-1-len("SELECT LENGTH('')"))+"')")),
+		one("exactly 16 MiB there", sql("SELECT LENGTH('"+
+			strings.Repeat("z", wire.MaxPayload-1-len("SELECT LENGTH('')"))+"')")),
 		one("exactly 16 MiB back", sql(fmt.Sprintf("SELECT REPEAT('x', %d)", wire.MaxPayload-4))),
 		one("many rows", sql("SELECT a.id, b.id, REPEAT('r', 100) FROM t a, t b, t c, t d, t e ORDER BY 1, 2")),
 		one("reset", cmd(wire.ResetConnection)),
 		one("after the reset", sql("SELECT @x")),
 		one("execute of what was reset", execute(1, 0)),
 	)
+
 	return s
 }
 
@@ -138,8 +157,8 @@ func prepared(mariaDB bool) []exchange {
 		one("reset 1", cmd(wire.ResetStatement, id(1)...)),
 		one("prepare 2", prepare("INSERT INTO t (id, b) VALUES (50, ?)")),
 		{name: "long data", commands: [][]byte{
-			append(cmd(wire.SendLongData, id(2)...), "\x00\x00long "...), append(cmd(wire.SendLongData, id(2)...), "\x00\x00data"...),
-			execute(2, 0, 0, 1, 0xFB, 0),
+			append(cmd(wire.SendLongData, id(2)...), "\x00\x00long "...),
+			append(cmd(wire.SendLongData, id(2)...), "\x00\x00data"...), execute(2, 0, 0, 1, 0xFB, 0),
 		}},
 		one("what arrived", sql("SELECT b FROM t WHERE id = 50")),
 		one("prepare nonsense", prepare("SELEC")),
@@ -147,6 +166,7 @@ func prepared(mariaDB bool) []exchange {
 		{name: "close", commands: [][]byte{cmd(wire.CloseStatement, id(2)...), cmd(wire.Ping)}},
 		one("execute what is closed", execute(2, 0, 0, 1, 0xFB, 0)),
 	}
+
 	if mariaDB {
 		first = append(first, exchange{name: "execute before prepare's answer", commands: [][]byte{
 			prepare("SELECT 42"), execute(wire.LastStatement, 0),
@@ -154,10 +174,12 @@ func prepared(mariaDB bool) []exchange {
 			prepare("SELEC"), execute(wire.LastStatement, 0),
 		}})
 	}
+
 	return first
 }
 
-// files are LOAD DATA LOCAL with a file in 600 packets: their numbers wrap, and each reads like a statement of ours.
+// files are LOAD DATA LOCAL with a file in 600 packets: their numbers wrap, and each reads like a
+// statement of ours.
 func files(caps wire.Capability) []exchange {
 	var file []byte
 	seq := byte(2)
@@ -165,17 +187,19 @@ func files(caps wire.Capability) []exchange {
 		file, _ = wire.AppendPacket(file, seq, fmt.Appendf(nil, "\x03ALTER TABLE t TTL = c + INTERVAL %d DAY\n", i))
 		seq++
 	}
+
 	file = wire.AppendHeader(file, 0, seq)
 	load := "LOAD DATA LOCAL INFILE 'f' INTO TABLE l (line)"
 	s := queries("CREATE TABLE l (id INT AUTO_INCREMENT PRIMARY KEY, line TEXT)")
 	s = append(s, exchange{name: load, commands: [][]byte{sql(load)}, file: file})
 	s = append(s, queries("SELECT COUNT(*), MIN(line), MAX(line) FROM l")...)
 	s = append(s, exchange{name: "an empty file", commands: [][]byte{sql(load)}, file: wire.AppendHeader(nil, 0, 2)})
+
 	return append(s, queries("LOAD DATA LOCAL INFILE 'f' INTO TABLE missing (line)", "DROP TABLE l")...)
 }
 
-// statements translates between the test's numbers of prepared statements and the server's: MariaDB counts
-// those of all sessions.
+// statements translates between the test's numbers of prepared statements and the server's: MariaDB
+// counts those of all sessions.
 type statements []uint32
 
 // toServer puts the server's ids into commands.
@@ -203,12 +227,12 @@ func (s *statements) prepared(answer []byte) {
 	}
 }
 
-// differing is what no two sessions share: the time since the server's start, and the ids of prepared statements
-// in messages, which change the packet's length when they grow by a digit.
+// differing is what no two sessions share: the time since the server's start, and the ids of
+// prepared statements in messages, which change the packet's length when they grow by a digit.
 var differing = regexp.MustCompile(`(?s)Uptime.*$|^.(...)(.{3}#HY000(?:The statement|Unknown prepared statement handler)) \([0-9]+\)`)
 
-// comparable leaves out of an answer what differs between sessions. Those answers are short; to search the long ones,
-// of 16 MiB, would take most of an hour under the race detector.
+// comparable leaves out of an answer what differs between sessions. Those answers are short; to
+// search the long ones, of 16 MiB, would take most of an hour under the race detector.
 func comparable(answer []byte) []byte {
 	const long = 1 << 12
 	if len(answer) > long {
@@ -229,6 +253,7 @@ func TestDifferential(t *testing.T) {
 				t.Fatalf("%s: %v", q, err)
 			}
 		}
+
 		proxied := through(t, s.Addr())
 		for name, caps := range capabilitySets(s.MariaDB()) {
 			t.Run(name, func(t *testing.T) {
@@ -236,7 +261,8 @@ func TestDifferential(t *testing.T) {
 				relayed := play(t, proxied, s.MariaDB(), caps)
 				for i, e := range script(s.MariaDB(), caps) {
 					if !bytes.Equal(direct[i], relayed[i]) {
-						t.Errorf("%s: directly %d bytes %.300q, through the proxy %d bytes %.300q", e.name, len(direct[i]), direct[i], len(relayed[i]), relayed[i])
+						t.Errorf("%s: directly %d bytes %.300q, through the proxy %d bytes %.300q", e.name,
+							len(direct[i]), direct[i], len(relayed[i]), relayed[i])
 					}
 				}
 			})
@@ -256,6 +282,7 @@ func capabilitySets(mariaDB bool) map[string]wire.Capability {
 		"with session state":         usual | wire.SessionTrack,
 		"session state, without EOF": usual | wire.SessionTrack | wire.DeprecateEOF,
 	}
+
 	if mariaDB {
 		const extended = wire.Progress | wire.BulkOperations | wire.ExtendedMetadata | wire.CacheMetadata
 		sets["MariaDB's extensions"] = usual | extended
@@ -265,6 +292,7 @@ func capabilitySets(mariaDB bool) map[string]wire.Capability {
 		sets["query attributes"] = usual | wire.QueryAttributes | wire.DeprecateEOF
 		sets["optional metadata without EOF"] = usual | wire.OptionalMetadata | wire.DeprecateEOF | wire.SessionTrack
 	}
+
 	return sets
 }
 
@@ -273,11 +301,16 @@ func play(t *testing.T, address string, mariaDB bool, caps wire.Capability) [][]
 	t.Helper()
 	c := logIn(t, address, "differential", "", caps)
 	defer c.Close()
-	for _, q := range []string{"DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential", "USE differential"} {
+
+	for _, q := range []string{
+		"DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential",
+		"USE differential",
+	} {
 		if _, err := c.ask(nil, sql(q)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var answers [][]byte
 	var ids statements
 	for _, e := range script(mariaDB, c.caps) {
@@ -288,7 +321,9 @@ func play(t *testing.T, address string, mariaDB bool, caps wire.Capability) [][]
 		if wire.Command(e.commands[0][0]) == wire.Prepare {
 			ids.prepared(answer)
 		}
+
 		answers = append(answers, comparable(answer))
 	}
+
 	return answers
 }

@@ -20,25 +20,31 @@ import (
 // connections is how often a client comes and goes in TestNothingIsLeftBehind.
 const connections = 10_000
 
-// TestNothingIsLeftBehind connects ten thousand times, and of these clients many break off: at every byte of the login, in the middle of
-// a command or of a result, with bytes altered or coming one by one. Afterwards there are as many goroutines and descriptors as before.
+// TestNothingIsLeftBehind connects ten thousand times, and of these clients many break off: at
+// every byte of the login, in the middle of a command or of a result, with bytes altered or coming
+// one by one. Afterwards there are as many goroutines and descriptors as before.
 func TestNothingIsLeftBehind(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "restless")
 		if _, err := s.Open(t, "").ExecContext(t.Context(), "SET GLOBAL max_connect_errors = 1000000"); err != nil {
 			t.Fatal(err)
 		}
+
 		goroutines, files := runtime.NumGoroutine(), descriptors(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		log := slog.New(slog.DiscardHandler)
+
 		b, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{s.Addr()}}, log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := proxy.New(ctx, proxy.Config{Listen: []string{"127.0.0.1:0"}, DrainTimeout: time.Second}, b, log, proxy.NewMetrics(nil))
+
+		p, err := proxy.New(ctx, proxy.Config{Listen: []string{"127.0.0.1:0"}, DrainTimeout: time.Second}, b, log,
+			proxy.NewMetrics(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -49,10 +55,12 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			comeAndGo(p.Addr().String(), connections/2)
 			heap[half] = heapInUse()
 		}
+
 		cancel()
 		<-ended
 		settled(t, "goroutines", goroutines, runtime.NumGoroutine)
 		settled(t, "descriptors", files, func() int { return descriptors(t) })
+
 		if grown := int64(heap[1]) - int64(heap[0]); grown > 4<<20 {
 			t.Errorf("the second half of the clients left %d bytes behind", grown)
 		}
@@ -70,9 +78,11 @@ func comeAndGo(address string, n int) {
 			}
 		})
 	}
+
 	for i := range n {
 		todo <- i
 	}
+
 	close(todo)
 	clients.Wait()
 }
@@ -84,6 +94,7 @@ func visit(address string, i int) {
 		return
 	}
 	defer c.Close()
+
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	switch i % 5 {
 	case 1:
@@ -94,16 +105,19 @@ func visit(address string, i int) {
 		c = wiretest.Alter(c, i/5%120, func(b byte) byte { return b ^ byte(1+rand.IntN(255)) })
 		c.SetDeadline(time.Now().Add(200 * time.Millisecond)) // the server may wait for what never comes
 	}
+
 	greeting, _, err := wire.ReadPacket(c, nil, wire.MaxPayload)
 	var g wire.Greeting
 	if err != nil || g.Decode(greeting) != nil {
 		return
 	}
+
 	caps := wire.Protocol41 | wire.SecureConnection | wire.PluginAuth | g.Capabilities&wire.LongPassword
 	packet, _ := wire.AppendPacket(nil, 1, response(caps, "restless", "", g.AuthPlugin, nil))
 	if _, err := c.Write(packet); err != nil {
 		return
 	}
+
 	for {
 		payload, seq, err := wire.ReadPacket(c, nil, wire.MaxPayload)
 		if err != nil || len(payload) == 0 || payload[0] == wire.AuthError {
@@ -112,6 +126,7 @@ func visit(address string, i int) {
 		if payload[0] == wire.AuthOK {
 			break
 		}
+
 		if payload[0] == wire.AuthSwitch {
 			empty := wire.AppendHeader(nil, 0, seq+1)
 			if _, err := c.Write(empty); err != nil {
@@ -119,6 +134,7 @@ func visit(address string, i int) {
 			}
 		}
 	}
+
 	query, _ := wire.AppendPacket(nil, 0, sql("SELECT REPEAT('x', 10000), 'ttl_'"))
 	if _, err := c.Write(query); err != nil {
 		return
@@ -126,6 +142,7 @@ func visit(address string, i int) {
 	if i%5 == 4 {
 		return // without reading the answer
 	}
+
 	buf := make([]byte, 4096)
 	c.Read(buf) // a part of the answer, or none
 }

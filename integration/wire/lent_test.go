@@ -9,8 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Nobody becomes the system's user that the proxy runs as by a COM_CHANGE_USER that is too long to be looked at: the servers do not mind
-// what stands behind it.
+// Nobody becomes the system's user that the proxy runs as by a COM_CHANGE_USER that is too long to
+// be looked at: the servers do not mind what stands behind it.
 func TestLongChangeUserIsNotLent(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -20,17 +20,23 @@ func TestLongChangeUserIsNotLent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			db := s.Open(t, "")
 			db.SetMaxOpenConns(1)
 			plugin, how := "unix_socket", "IDENTIFIED VIA unix_socket"
 			if !s.MariaDB() {
 				plugin, how = "auth_socket", "IDENTIFIED WITH auth_socket"
-				if _, err := db.ExecContext(t.Context(), "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'"); err != nil {
+				if _, err := db.ExecContext(t.Context(),
+					"INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'"); err != nil {
 					t.Skip("MySQL comes without its plugin for sockets: ", err)
 				}
 			}
+
 			lent := "'" + self.Username + "'@localhost"
-			for _, q := range []string{"DROP USER IF EXISTS " + lent, "CREATE USER " + lent + " " + how, "CREATE USER known IDENTIFIED BY ''"} {
+			for _, q := range []string{
+				"DROP USER IF EXISTS " + lent, "CREATE USER " + lent + " " + how,
+				"CREATE USER known IDENTIFIED BY ''",
+			} {
 				if _, err := db.ExecContext(t.Context(), q); err != nil {
 					t.Fatalf("%s: %v", q, err)
 				}

@@ -10,16 +10,19 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// accounts are one for each plugin that a client without a driver can answer: it knows one password's arithmetic and the empty password.
+// accounts are one for each plugin that a client without a driver can answer: it knows one
+// password's arithmetic and the empty password.
 func accounts(mariaDB bool) map[string]string {
 	if mariaDB {
 		return map[string]string{
-			"mysql_native_password":            "IDENTIFIED VIA mysql_native_password USING PASSWORD('secret')",
-			"mysql_native_password, empty":     "IDENTIFIED VIA mysql_native_password USING ''",
-			"mysql_old_password, empty":        "IDENTIFIED VIA mysql_old_password USING ''",
-			"one of two plugins":               "IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('secret')",
+			"mysql_native_password":        "IDENTIFIED VIA mysql_native_password USING PASSWORD('secret')",
+			"mysql_native_password, empty": "IDENTIFIED VIA mysql_native_password USING ''",
+			"mysql_old_password, empty":    "IDENTIFIED VIA mysql_old_password USING ''",
+			"one of two plugins": "IDENTIFIED VIA unix_socket OR mysql_native_password USING " +
+				"PASSWORD('secret')",
 			"mysql_native_password, wrong one": "IDENTIFIED VIA mysql_native_password USING PASSWORD('another')",
-			"locked":                           "IDENTIFIED VIA mysql_native_password USING PASSWORD('secret') ACCOUNT LOCK",
+			"locked": "IDENTIFIED VIA mysql_native_password USING PASSWORD('secret') " +
+				"ACCOUNT LOCK",
 		}
 	}
 	return map[string]string{
@@ -30,8 +33,9 @@ func accounts(mariaDB bool) map[string]string {
 	}
 }
 
-// TestHandshakeMatrix crosses plugins, sets of capabilities, TLS and servers: what a login says directly it says through the proxy.
-// (Plugins with passwords that need a driver, and TLS on one leg only, are crossed in package proxy, with Go's driver.)
+// TestHandshakeMatrix crosses plugins, sets of capabilities, TLS and servers: what a login says
+// directly it says through the proxy. (Plugins with passwords that need a driver, and TLS on one
+// leg only, are crossed in package proxy, with Go's driver.)
 func TestHandshakeMatrix(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		db := s.Open(t, "")
@@ -45,16 +49,19 @@ func TestHandshakeMatrix(t *testing.T) {
 					t.Fatalf("%s: %v", q, err)
 				}
 			}
+
 			password := ""
 			if s.MariaDB() && plugin != "mysql_native_password, empty" && plugin != "mysql_old_password, empty" {
 				password = "secret"
 			}
+
 			for name, caps := range capabilitySets(s.MariaDB()) {
 				for _, tls := range []wire.Capability{0, wire.SSL} {
 					direct := loginResult(t, s.Addr(), user, password, caps|tls)
 					relayed := loginResult(t, proxied, user, password, caps|tls)
 					if direct != relayed {
-						t.Errorf("%s, %s, TLS %v: directly %q, through the proxy %q", plugin, name, tls != 0, direct, relayed)
+						t.Errorf("%s, %s, TLS %v: directly %q, through the proxy %q", plugin, name, tls != 0, direct,
+							relayed)
 					}
 				}
 			}
@@ -72,14 +79,17 @@ func loginResult(t *testing.T, address, user, password string, caps wire.Capabil
 	if err != nil {
 		return err.Error()
 	}
+
 	answer, err := c.ask(nil, sql("SELECT CURRENT_USER()"))
 	if err != nil {
 		return err.Error()
 	}
+
 	r, err := wire.DecodeResult(answer, wire.TextRows, c.caps)
 	if err != nil {
 		return err.Error()
 	}
+
 	return string(r.Rows[0][0])
 }
 
@@ -89,23 +99,30 @@ func TestExpiredPassword(t *testing.T) {
 		db := s.Open(t, "")
 		proxied := through(t, s.Addr())
 		transcript := func(address string) (said []string) {
-			for _, q := range []string{"DROP USER IF EXISTS expired", "CREATE USER expired IDENTIFIED BY '' PASSWORD EXPIRE"} {
+			for _, q := range []string{
+				"DROP USER IF EXISTS expired",
+				"CREATE USER expired IDENTIFIED BY '' PASSWORD EXPIRE",
+			} {
 				if _, err := db.ExecContext(t.Context(), q); err != nil {
 					t.Fatalf("%s: %v", q, err)
 				}
 			}
+
 			said = append(said, loginResult(t, address, "expired", "", 0))
 			c, err := tryLogIn(t, address, "expired", "", "", wire.ExpiredPasswords)
 			if err != nil {
 				return append(said, err.Error())
 			}
 			defer c.Close()
+
 			for _, q := range []string{"SELECT 1", "ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"} {
 				answer, err := c.ask(nil, sql(q))
 				said = append(said, fmt.Sprintf("%q %v", answer, err))
 			}
+
 			return said
 		}
+
 		direct, relayed := transcript(s.Addr()), transcript(proxied)
 		if fmt.Sprint(direct) != fmt.Sprint(relayed) {
 			t.Errorf("directly %q, through the proxy %q", direct, relayed)
@@ -122,6 +139,7 @@ func TestTLSForgottenInTheResponse(t *testing.T) {
 		if s.MariaDB() {
 			t.Skip("the server under test has no certificate")
 		}
+
 		user(t, s, "forgetful")
 		address := through(t, s.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })
 		c := dial(t, address)
@@ -129,6 +147,7 @@ func TestTLSForgottenInTheResponse(t *testing.T) {
 		c.send(1, response(caps|wire.SSL, "forgetful", "", c.greeting.AuthPlugin, nil)[:wire.SSLRequestSize])
 		c.Conn = tls.Client(c.Conn, &tls.Config{InsecureSkipVerify: true})
 		c.send(2, response(caps, "forgetful", "", c.greeting.AuthPlugin, nil))
+
 		if err := c.authenticate(""); err != nil {
 			t.Error(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestIdleSessionsCostLittle opens sessions, uses each once, and looks at what they hold while nothing happens. The clients are in this
-// process, too, which makes the figure a little greater than it is, and the race detector adds
-// to it.
+// TestIdleSessionsCostLittle opens sessions, uses each once, and looks at what they hold while
+// nothing happens. The clients are in this process, too, which makes the figure a little greater
+// than it is, and the race detector adds to it.
 func TestIdleSessionsCostLittle(t *testing.T) {
 	const sessions, limit = 300, 20 << 10
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
@@ -23,6 +23,7 @@ func TestIdleSessionsCostLittle(t *testing.T) {
 				}
 			}
 		}
+
 		open(20) // what is made once
 		before := inUse()
 		open(sessions)

@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// TestNonsenseIsTheServersAffair sends what no client should send. The server's answer comes through, and nothing else does.
+// TestNonsenseIsTheServersAffair sends what no client should send. The server's answer comes
+// through, and nothing else does.
 func TestNonsenseIsTheServersAffair(t *testing.T) {
 	packet := func(seq byte, payload []byte) []byte {
 		b, _ := wire.AppendPacket(nil, seq, payload)
@@ -21,6 +22,7 @@ func TestNonsenseIsTheServersAffair(t *testing.T) {
 		"dump, cut short":            packet(0, cmd(wire.BinlogDump, 1, 2)),
 		"several, the second broken": slices.Concat(packet(0, sql("SELECT 1")), packet(3, sql("SELECT 2"))),
 	}
+
 	goesOn := map[string][]byte{
 		"empty packet":                packet(0, nil),
 		"empty query":                 packet(0, sql("")),
@@ -38,6 +40,7 @@ func TestNonsenseIsTheServersAffair(t *testing.T) {
 		"list of fields, without end": packet(0, cmd(wire.FieldList, 't')),
 		"prepare of nothing":          packet(0, cmd(wire.Prepare)),
 	}
+
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "confused")
 		proxied := through(t, s.Addr())
@@ -45,13 +48,15 @@ func TestNonsenseIsTheServersAffair(t *testing.T) {
 		for name, b := range goesOn {
 			compareLastWords(t, name, s.Addr(), proxied, slices.Concat(b, leave))
 		}
+
 		for name, b := range ends { // nothing may follow: behind a reset no answer arrives
 			compareLastWords(t, name, s.Addr(), proxied, b)
 		}
 	})
 }
 
-// compareLastWords sends bytes directly and through the proxy, and compares what comes back up to the end of the session.
+// compareLastWords sends bytes directly and through the proxy, and compares what comes back up to
+// the end of the session.
 func compareLastWords(t *testing.T, name, server, proxied string, b []byte) {
 	t.Helper()
 	said := func(address string) string {

@@ -7,8 +7,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// A client may ask the servers to ignore the schema in front of a table's name. A statement would then mean another table than
-// the one that its text names, and whose rights and policy are looked at.
+// A client may ask the servers to ignore the schema in front of a table's name. A statement would
+// then mean another table than the one that its text names, and whose rights and policy are looked
+// at.
 func TestSchemasAreNeverIgnored(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "schemaless")
@@ -23,6 +24,7 @@ func TestSchemasAreNeverIgnored(t *testing.T) {
 			_, err = wire.DecodeResult(answer, wire.TextRows, c.caps)
 			return err == nil
 		}
+
 		logIn := func(address string) *conn {
 			c := logIn(t, address, "schemaless", schema, wire.NoSchema)
 			if _, err := c.ask(nil, sql("CREATE TABLE IF NOT EXISTS here (id INT)")); err != nil {
@@ -34,6 +36,7 @@ func TestSchemasAreNeverIgnored(t *testing.T) {
 		if !ignored(logIn(s.Addr())) {
 			t.Error("the server itself knows the schema, so that this test shows nothing")
 		}
+
 		c := logIn(address)
 		if ignored(c) {
 			t.Error("the server ignores the schema of a table")

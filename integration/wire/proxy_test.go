@@ -16,6 +16,7 @@ func through(t *testing.T, server string, change ...func(*proxy.Config)) string 
 	for _, f := range change {
 		f(&c)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.DiscardHandler)
 	b, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{server}}, log)
@@ -23,11 +24,13 @@ func through(t *testing.T, server string, change ...func(*proxy.Config)) string 
 		cancel()
 		t.Fatal(err)
 	}
+
 	p, err := proxy.New(ctx, c, b, log, proxy.NewMetrics(nil))
 	if err != nil {
 		cancel()
 		t.Fatal(err)
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -10,8 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// TestReplicaReadsThroughTheProxy puts the proxy between a source and its replica, which reads by global transaction ids:
-// on MySQL that is COM_BINLOG_DUMP_GTID, on MariaDB COM_BINLOG_DUMP behind a few SETs.
+// TestReplicaReadsThroughTheProxy puts the proxy between a source and its replica, which reads by
+// global transaction ids: on MySQL that is COM_BINLOG_DUMP_GTID, on MariaDB COM_BINLOG_DUMP behind
+// a few SETs.
 func TestReplicaReadsThroughTheProxy(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -19,31 +20,43 @@ func TestReplicaReadsThroughTheProxy(t *testing.T) {
 			if flavour == sandbox.MySQL {
 				gtid = []string{"--gtid-mode=ON", "--enforce-gtid-consistency=ON"}
 			}
+
 			source := mysqltest.Start(t, flavour, append(gtid, "--server-id=11")...)
 			replica := mysqltest.Start(t, flavour, append(gtid, "--server-id=12")...)
 			user(t, source, "replica")
-			host, port := split(t, through(t, source.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })) // MySQL's replicas ask for TLS
-			follow := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = 'replica', SOURCE_AUTO_POSITION = 1"
-			start, failure := "START REPLICA", "SELECT CONCAT(service_state, ' ', last_error_message) FROM performance_schema.replication_connection_status"
+			// MySQL's replicas ask for TLS
+			host, port := split(t, through(t, source.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true }))
+			follow := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = 'replica', " +
+				"SOURCE_AUTO_POSITION = 1"
+			start, failure := "START REPLICA",
+				"SELECT CONCAT(service_state, ' ', last_error_message) FROM "+
+					"performance_schema.replication_connection_status"
+
 			if source.MariaDB() {
-				follow = "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %d, MASTER_USER = 'replica', MASTER_USE_GTID = slave_pos"
-				failure = "SELECT CONCAT(variable_name, ' ', variable_value) FROM information_schema.global_status WHERE variable_name = 'Slave_running'"
+				follow = "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %d, MASTER_USER = 'replica', " +
+					"MASTER_USE_GTID = slave_pos"
+				failure = "SELECT CONCAT(variable_name, ' ', variable_value) FROM information_schema.global_status " +
+					"WHERE variable_name = 'Slave_running'"
 			}
+
 			on := replica.Open(t, "")
 			for _, q := range []string{fmt.Sprintf(follow, host, port), start} {
 				if _, err := on.ExecContext(t.Context(), q); err != nil {
 					t.Fatalf("%s: %v", q, err)
 				}
 			}
+
 			at := source.Open(t, "")
 			for _, q := range []string{
 				"CREATE DATABASE followed", "CREATE TABLE followed.t (id INT PRIMARY KEY, b LONGBLOB)",
-				"INSERT INTO followed.t VALUES (1, REPEAT('x', 20000000)), (2, NULL)", "DELETE FROM followed.t WHERE id = 2",
+				"INSERT INTO followed.t VALUES (1, REPEAT('x', 20000000)), (2, NULL)",
+				"DELETE FROM followed.t WHERE id = 2",
 			} {
 				if _, err := at.ExecContext(t.Context(), q); err != nil {
 					t.Fatalf("%s: %v", q, err)
 				}
 			}
+
 			awaitRow(t, replica, "SELECT COUNT(*) = 1 AND SUM(LENGTH(b)) = 20000000 FROM followed.t", failure)
 		})
 	}
@@ -60,11 +73,13 @@ func awaitRow(t *testing.T, s *mysqltest.Server, query, failure string) {
 		if err == nil && there != nil && *there {
 			return
 		}
+
 		if time.Now().After(deadline) {
 			var why string
 			reason := db.QueryRowContext(t.Context(), failure).Scan(&why)
 			t.Fatalf("the replica has not followed: %v, %s, %v", err, why, reason)
 		}
+
 		<-time.After(100 * time.Millisecond)
 	}
 }

@@ -13,14 +13,18 @@ import (
 func user(t *testing.T, s *mysqltest.Server, name string) {
 	t.Helper()
 	db := s.Open(t, "")
-	for _, q := range []string{"DROP USER IF EXISTS " + name, "CREATE USER " + name + " IDENTIFIED BY ''", "GRANT ALL ON *.* TO " + name} {
+	for _, q := range []string{
+		"DROP USER IF EXISTS " + name, "CREATE USER " + name + " IDENTIFIED BY ''",
+		"GRANT ALL ON *.* TO " + name,
+	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
 	}
 }
 
-// Pitfall 23: the id that a client is greeted with is the one that KILL takes, as a statement and as a command.
+// Pitfall 23: the id that a client is greeted with is the one that KILL takes, as a statement and
+// as a command.
 func TestKillWithTheIDTheClientSees(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "killer")
@@ -36,16 +40,21 @@ func TestKillWithTheIDTheClientSees(t *testing.T) {
 			if name == "command" && !s.MariaDB() {
 				continue // MySQL 9 has it no more
 			}
+
 			victim := logIn(t, proxied, "killer", "", 0)
 			answered := make(chan string, 1)
 			go func() {
 				answer, err := victim.ask(nil, sql("SELECT SLEEP(60)"))
 				answered <- fmt.Sprintf("%.60q %v", answer, err)
 			}()
-			waitFor(t, s, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE id = %d AND info LIKE 'SELECT SLEEP%%'", victim.greeting.ConnectionID))
+			waitFor(t, s,
+				fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE id = %d AND info LIKE 'SELECT "+
+					"SLEEP%%'", victim.greeting.ConnectionID))
+
 			if answer, err := killer.ask(nil, kill(victim.greeting.ConnectionID)); err != nil || answer[4] != 0 {
 				t.Errorf("%s: got %q, %v, want OK", name, answer, err)
 			}
+
 			t.Logf("%s: the victim got %s", name, <-answered)
 		}
 	})
@@ -62,7 +71,8 @@ func waitFor(t *testing.T, s *mysqltest.Server, query string) {
 	}
 }
 
-// Pitfall 24: COM_CHANGE_USER brings another account, with the server's own questions, and the session goes on.
+// Pitfall 24: COM_CHANGE_USER brings another account, with the server's own questions, and the
+// session goes on.
 func TestChangeUser(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "earlier")
@@ -73,13 +83,16 @@ func TestChangeUser(t *testing.T) {
 			change = append(change, 0, 0, 0, 45, 0) // no password, no schema, utf8mb4
 			change = append(append(change, c.greeting.AuthPlugin...), 0)
 			c.send(0, change)
+
 			if err := c.authenticate(""); err != nil {
 				t.Fatal(err)
 			}
+
 			answer, err := c.ask(nil, sql("SELECT USER()"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			r, err := wire.DecodeResult(answer, wire.TextRows, c.caps)
 			if err != nil || string(r.Rows[0][0][:len(name)]) != name {
 				t.Errorf("got %q, %v, want %s", answer, err, name)

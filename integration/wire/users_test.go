@@ -9,7 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// However a client spells the name of an account that lets it in, it is counted for that account, also when a session changes to it.
+// However a client spells the name of an account that lets it in, it is counted for that account,
+// also when a session changes to it.
 func TestEveryNameOfAnAccountIsCounted(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		long := strings.Repeat("n", 32) // as long as names get on MySQL, which cuts off the rest
@@ -28,6 +29,7 @@ func TestEveryNameOfAnAccountIsCounted(t *testing.T) {
 				}
 				defer c.Close()
 			}
+
 			if in > 2 {
 				t.Errorf("%d clients are logged in to %s, which is bounded to 2", in, names[0])
 			}

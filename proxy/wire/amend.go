@@ -8,8 +8,8 @@ import (
 // IsEOF reports whether a packet of a result is an EOF: behind the definitions, or behind the rows.
 func IsEOF(payload []byte) bool { return len(payload) == eofSize && payload[0] == headerEOF }
 
-// PromiseMore sets the flag that says that more results follow, in place, in an EOF or in the last packet of a result.
-// Servers say it behind the definitions, too, and some clients listen there.
+// PromiseMore sets the flag that says that more results follow, in place, in an EOF or in the last
+// packet of a result. Servers say it behind the definitions, too, and some clients listen there.
 func PromiseMore(payload []byte) []byte {
 	at := endStatus(payload)
 	if at >= 0 {
@@ -26,6 +26,7 @@ func endStatus(payload []byte) int {
 	if len(payload) == eofSize && payload[0] == headerEOF {
 		return 3
 	}
+
 	at := 1
 	for range 2 {
 		_, n := Int(payload[min(at, len(payload)):])
@@ -34,28 +35,34 @@ func endStatus(payload []byte) int {
 		}
 		at += n
 	}
+
 	if at+4 > len(payload) {
 		return -1
 	}
+
 	return at
 }
 
-// ChangeOK returns an OK with other counts, warnings or text, and with the session's changes that the server added.
+// ChangeOK returns an OK with other counts, warnings or text, and with the session's changes that
+// the server added.
 func ChangeOK(payload []byte, caps Capability, change func(*OK)) []byte {
 	var o OK
 	if len(payload) == 0 || payload[0] != headerOK || o.Decode(payload, caps) != nil {
 		return payload
 	}
+
 	tracked := trackedState(payload, o, caps)
 	status := o.Status
 	change(&o)
 	out := o.Append(nil, caps)
+
 	if tracked == nil {
 		return out
 	}
 	if o.Info == "" {
 		out = AppendString(out, "") // the block comes behind the text
 	}
+
 	at := endStatus(out)
 	binary.LittleEndian.PutUint16(out[at:], uint16(status))
 	return append(out, tracked...)
@@ -81,6 +88,7 @@ func ChangeRows(packets []byte, form Form, caps Capability, change func(row [][]
 	if err != nil {
 		return nil, err
 	}
+
 	out := append([]byte(nil), packets[:len(packets)-len(d.rest)]...)
 	for {
 		payload, err := d.next()
@@ -91,10 +99,12 @@ func ChangeRows(packets []byte, form Form, caps Capability, change func(row [][]
 			out, _ = AppendPacket(out, 0, payload)
 			return out, nil
 		}
+
 		row, err := d.row(payload, len(columns))
 		if err != nil {
 			return nil, err
 		}
+
 		out, _ = AppendPacket(out, 0, appendRow(nil, form, change(row)))
 	}
 }
@@ -107,6 +117,7 @@ func appendRow(dst []byte, form Form, row [][]byte) []byte {
 		nulls = len(dst)
 		dst = append(dst, make([]byte, nullBitmapSize(len(row)))...)
 	}
+
 	for i, v := range row {
 		switch {
 		case v != nil:
@@ -117,6 +128,7 @@ func appendRow(dst []byte, form Form, row [][]byte) []byte {
 			dst = append(dst, lenencNull)
 		}
 	}
+
 	return dst
 }
 
@@ -126,7 +138,7 @@ func InsertRows(packets []byte, caps Capability, rows []byte) ([]byte, error) {
 	if _, err := d.header(); err != nil {
 		return nil, err
 	}
-	end := d.rest
+
 	for {
 		rest := d.rest
 		payload, err := d.next()
@@ -134,11 +146,9 @@ func InsertRows(packets []byte, caps Capability, rows []byte) ([]byte, error) {
 			return nil, err
 		}
 		if isEnd(payload) {
-			end = rest
-			break
+			return slices.Concat(packets[:len(packets)-len(rest)], rows, rest), nil
 		}
 	}
-	return slices.Concat(packets[:len(packets)-len(end)], rows, end), nil
 }
 
 // AppendNull appends a value of a row of text that is NULL.

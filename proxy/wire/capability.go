@@ -1,7 +1,8 @@
 package wire
 
 // Capability is a set of protocol features. The lower half is MySQL's; the upper half is MariaDB's
-// extended set, which travels in other bytes of the same packets and only where the MySQL bit is clear.
+// extended set, which travels in other bytes of the same packets and only where the MySQL bit is
+// clear.
 type Capability uint64
 
 // The capabilities that change what the bytes mean, or that a proxy has an opinion on.
@@ -48,8 +49,9 @@ func (c Capability) Has(want Capability) bool { return c&want == want }
 // mysqlHalf is MySQL's half of the set.
 const mysqlHalf Capability = 1<<32 - 1
 
-// Effective is what both sides of a connection may use: what the client asked for, of what the server offered.
-// MariaDB's extensions count only where neither side set the bit that says "I am MySQL".
+// Effective is what both sides of a connection may use: what the client asked for, of what the
+// server offered. MariaDB's extensions count only where neither side set the bit that says "I am
+// MySQL".
 func Effective(client, server Capability) Capability {
 	c := client & server
 	if client.Has(LongPassword) || server.Has(LongPassword) {

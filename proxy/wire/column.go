@@ -63,12 +63,18 @@ func Integer(name string) Column {
 
 // Float is a column of floating point numbers with so many digits behind the point.
 func Float(name string, decimals byte) Column {
-	return Column{Name: name, Type: TypeDouble, Charset: charsetBinary, Length: 23, Decimals: decimals, Flags: FlagBinary}
+	return Column{
+		Name: name, Type: TypeDouble, Charset: charsetBinary, Length: 23, Decimals: decimals,
+		Flags: FlagBinary,
+	}
 }
 
 // Datetime is a column of times with so many digits (0 to 6) of fractions of seconds.
 func Datetime(name string, decimals byte) Column {
-	c := Column{Name: name, Type: TypeDatetime, Charset: charsetBinary, Length: 19, Decimals: decimals, Flags: FlagBinary}
+	c := Column{
+		Name: name, Type: TypeDatetime, Charset: charsetBinary, Length: 19, Decimals: decimals,
+		Flags: FlagBinary,
+	}
 	if decimals > 0 {
 		c.Length += 1 + uint32(decimals)
 	}
@@ -89,14 +95,17 @@ func (c Column) Append(dst []byte, caps Capability) []byte {
 	dst = AppendString(dst, c.Table)
 	dst = AppendString(dst, c.Name)
 	dst = AppendString(dst, c.Name)
+
 	if caps.Has(ExtendedMetadata) {
 		dst = AppendInt(dst, 0)
 	}
+
 	dst = AppendInt(dst, 12)
 	dst = binary.LittleEndian.AppendUint16(dst, c.Charset)
 	dst = binary.LittleEndian.AppendUint32(dst, c.Length)
 	dst = append(dst, byte(c.Type))
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(c.Flags))
+
 	return append(dst, c.Decimals, 0, 0)
 }
 
@@ -112,6 +121,7 @@ func (c *Column) Decode(payload []byte, caps Capability) error {
 		}
 		names[i], b = s, b[n:]
 	}
+
 	c.Schema, c.Table, c.Name = string(names[1]), string(names[2]), string(names[4])
 	if caps.Has(ExtendedMetadata) {
 		_, n, ok := String(b)
@@ -120,13 +130,16 @@ func (c *Column) Decode(payload []byte, caps Capability) error {
 		}
 		b = b[n:]
 	}
+
 	if len(b) < 11 {
 		return fmt.Errorf("column definition: %w", errShort)
 	}
+
 	c.Charset = binary.LittleEndian.Uint16(b[1:])
 	c.Length = binary.LittleEndian.Uint32(b[3:])
 	c.Type = Type(b[7])
 	c.Flags = ColumnFlag(binary.LittleEndian.Uint16(b[8:]))
 	c.Decimals = b[10]
+
 	return nil
 }

@@ -24,9 +24,11 @@ func TestConstantsAgreeWithGoMySQL(t *testing.T) {
 			t.Errorf("%v: got %#x, want %#x", ours, byte(ours), theirs)
 		}
 	}
+
 	capabilities := map[Capability]uint32{
 		LongPassword: mysql.CLIENT_LONG_PASSWORD, FoundRows: mysql.CLIENT_FOUND_ROWS, LongFlag: mysql.CLIENT_LONG_FLAG,
-		ConnectWithDB: mysql.CLIENT_CONNECT_WITH_DB, Compress: mysql.CLIENT_COMPRESS, LocalFiles: mysql.CLIENT_LOCAL_FILES,
+		ConnectWithDB: mysql.CLIENT_CONNECT_WITH_DB, Compress: mysql.CLIENT_COMPRESS,
+		LocalFiles: mysql.CLIENT_LOCAL_FILES,
 		Protocol41: mysql.CLIENT_PROTOCOL_41, Interactive: mysql.CLIENT_INTERACTIVE, SSL: mysql.CLIENT_SSL,
 		Transactions: mysql.CLIENT_TRANSACTIONS, SecureConnection: mysql.CLIENT_SECURE_CONNECTION,
 		MultiStatements: mysql.CLIENT_MULTI_STATEMENTS, MultiResults: mysql.CLIENT_MULTI_RESULTS,
@@ -42,9 +44,11 @@ func TestConstantsAgreeWithGoMySQL(t *testing.T) {
 			t.Errorf("capability: got %#x, want %#x", uint32(ours), theirs)
 		}
 	}
+
 	types := map[Type]byte{
 		TypeDouble: mysql.MYSQL_TYPE_DOUBLE, TypeLongLong: mysql.MYSQL_TYPE_LONGLONG, TypeDate: mysql.MYSQL_TYPE_DATE,
-		TypeDatetime: mysql.MYSQL_TYPE_DATETIME, TypeString: mysql.MYSQL_TYPE_VAR_STRING, TypeBlob: mysql.MYSQL_TYPE_BLOB,
+		TypeDatetime: mysql.MYSQL_TYPE_DATETIME, TypeString: mysql.MYSQL_TYPE_VAR_STRING,
+		TypeBlob: mysql.MYSQL_TYPE_BLOB,
 	}
 	for ours, theirs := range types {
 		if byte(ours) != theirs {

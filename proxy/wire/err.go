@@ -51,7 +51,8 @@ func (e *Error) Decode(payload []byte) error {
 	return nil
 }
 
-// IsProgress reports whether a packet is MariaDB's report about how far a statement has come, which has the form of an error.
+// IsProgress reports whether a packet is MariaDB's report about how far a statement has come, which
+// has the form of an error.
 func IsProgress(payload []byte) bool {
 	return len(payload) >= 3 && payload[0] == headerErr && binary.LittleEndian.Uint16(payload[1:]) == progressCode
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzTracker: whatever a server sends, and in whatever pieces, the same responses end at the same places.
+// FuzzTracker: whatever a server sends, and in whatever pieces, the same responses end at the same
+// places.
 func FuzzTracker(f *testing.F) {
 	for _, c := range conversations {
 		if c.server.Len() < 4096 {
@@ -23,6 +24,7 @@ func FuzzTracker(f *testing.F) {
 			for i, c := range commands {
 				tr.Begin(Command(c), int64(i))
 			}
+
 			at := 0
 			for chunk := range slices.Chunk(server, size) {
 				for len(chunk) > 0 {
@@ -30,6 +32,7 @@ func FuzzTracker(f *testing.F) {
 					if n == 0 && !ended {
 						t.Fatal("no progress")
 					}
+
 					at += n
 					chunk = chunk[n:]
 					if ended {
@@ -37,8 +40,10 @@ func FuzzTracker(f *testing.F) {
 					}
 				}
 			}
+
 			return reports, ends, tr.Opaque()
 		}
+
 		whole, wholeEnds, wholeOpaque := run(max(1, len(server)))
 		pieces, piecesEnds, piecesOpaque := run(max(1, int(size)))
 		if !slices.Equal(whole, pieces) || !slices.Equal(wholeEnds, piecesEnds) || wholeOpaque != piecesOpaque {
@@ -74,8 +79,10 @@ func FuzzScanner(f *testing.F) {
 					t.Fatalf("got %d undecided", u)
 				}
 			}
+
 			return starts, ends
 		}
+
 		whole, wholeEnds := run(max(1, len(client)))
 		pieces, piecesEnds := run(max(1, int(size)))
 		if !slices.Equal(whole, pieces) || !slices.Equal(wholeEnds, piecesEnds) {
@@ -96,9 +103,11 @@ func FuzzSplice(f *testing.F) {
 		tr.Begin(Query, 0)
 		s := Splice{Tracker: &tr}
 		var out []byte
+
 		for chunk := range slices.Chunk(server, max(1, int(size))) {
 			out = s.Append(out, chunk, func(Report) {})
 		}
+
 		out = append(out, s.held...)
 		if !bytes.Equal(out, server) {
 			t.Errorf("got %q, want %q", out, server)
@@ -112,7 +121,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(g.Append(nil), uint64(0))
 	f.Add((&Error{Code: 1064, State: "42000", Message: "no"}).Append(nil), uint64(0))
 	f.Add(OK{Affected: 3, Info: "i"}.Append(nil, SessionTrack), uint64(SessionTrack))
-	f.Add(append([]byte{byte(Query), 1, 1, 0, 1, 8, 0, 1, 'n', 1, 2, 3, 4, 5, 6, 7, 8}, "SELECT"...), uint64(QueryAttributes))
+	f.Add(append([]byte{byte(Query), 1, 1, 0, 1, 8, 0, 1, 'n', 1, 2, 3, 4, 5, 6, 7, 8}, "SELECT"...),
+		uint64(QueryAttributes))
 	f.Fuzz(func(t *testing.T, payload []byte, capBits uint64) {
 		caps := Capability(capBits)
 		var g Greeting
@@ -123,6 +133,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("patching nothing changed %q to %q", payload, patched)
 			}
 		}
+
 		var r HandshakeResponse
 		r.Decode(payload)
 		var e Error
@@ -132,9 +143,11 @@ func FuzzDecode(f *testing.F) {
 		ChangeOK(bytes.Clone(payload), caps, func(o *OK) { o.Warnings++ })
 		var c Column
 		c.Decode(payload, caps)
+
 		if at, ok := QueryText(payload, caps); ok && at > len(payload) {
 			t.Errorf("text at %d of %d", at, len(payload))
 		}
+
 		DecodeResult(payload, TextRows, caps)
 		DecodeResult(payload, BinaryRows, caps)
 		ChangeRows(payload, TextRows, caps, func(row [][]byte) [][]byte { return row })

@@ -40,19 +40,23 @@ func (g *Greeting) Decode(payload []byte) error {
 	if len(payload) == 0 || payload[0] != 10 {
 		return ErrProtocol
 	}
+
 	end := bytes.IndexByte(payload, 0)
 	if end < 0 || len(payload) < end+1+greetingSalt2 {
 		return fmt.Errorf("greeting: %w", errShort)
 	}
+
 	g.Version = string(payload[1:end])
 	g.tail = end + 1
 	b := payload[g.tail:]
 	g.ConnectionID = binary.LittleEndian.Uint32(b)
 	low, high := binary.LittleEndian.Uint16(b[greetingCapsLow:]), binary.LittleEndian.Uint16(b[greetingCapsHigh:])
+
 	g.Capabilities = Capability(low) | Capability(high)<<16
 	if !g.Capabilities.Has(LongPassword) {
 		g.Capabilities |= Capability(binary.LittleEndian.Uint32(b[greetingMariaDB:])) << 32
 	}
+
 	g.Charset = b[greetingCharset]
 	g.Status = Status(binary.LittleEndian.Uint16(b[greetingStatus:]))
 	g.Salt = append([]byte(nil), b[greetingSalt1:greetingSalt1+8]...)
@@ -61,10 +65,12 @@ func (g *Greeting) Decode(payload []byte) error {
 	g.Salt = append(g.Salt, bytes.TrimRight(rest[:n], "\x00")...)
 	name, _, _ := bytes.Cut(rest[n:], []byte{0})
 	g.AuthPlugin = string(name)
+
 	return nil
 }
 
-// Patch writes caps into the payload that was decoded, in place. No byte moves: what we do not know stays as it is.
+// Patch writes caps into the payload that was decoded, in place. No byte moves: what we do not know
+// stays as it is.
 func (g *Greeting) Patch(payload []byte, caps Capability) {
 	b := payload[g.tail:]
 	binary.LittleEndian.PutUint16(b[greetingCapsLow:], uint16(caps))
@@ -89,9 +95,11 @@ func (g *Greeting) Append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(g.Capabilities>>16))
 	dst = append(dst, 21, 0, 0, 0, 0, 0, 0)
 	extended := uint32(0)
+
 	if !g.Capabilities.Has(LongPassword) {
 		extended = uint32(g.Capabilities >> 32)
 	}
+
 	dst = binary.LittleEndian.AppendUint32(dst, extended)
 	dst = append(append(dst, salt[8:]...), 0)
 	return append(append(dst, g.AuthPlugin...), 0)

@@ -33,8 +33,8 @@ func IsSSLRequest(payload []byte) bool {
 	return len(payload) == SSLRequestSize && Capability(binary.LittleEndian.Uint32(payload)).Has(SSL)
 }
 
-// Decode reads the response in payload. The fixed part must be there; behind it, the first thing that
-// cannot be read ends the decoding without an error, because the server is the judge of it.
+// Decode reads the response in payload. The fixed part must be there; behind it, the first thing
+// that cannot be read ends the decoding without an error, because the server is the judge of it.
 func (r *HandshakeResponse) Decode(payload []byte) error {
 	*r = HandshakeResponse{}
 	if len(payload) < 2 {
@@ -46,10 +46,12 @@ func (r *HandshakeResponse) Decode(payload []byte) error {
 	if len(payload) < SSLRequestSize {
 		return fmt.Errorf("handshake response: %w", errShort)
 	}
+
 	r.Capabilities = Capability(binary.LittleEndian.Uint32(payload))
 	if !r.Capabilities.Has(LongPassword) {
 		r.Capabilities |= Capability(binary.LittleEndian.Uint32(payload[28:])) << 32
 	}
+
 	r.MaxPacket = binary.LittleEndian.Uint32(payload[4:])
 	r.Charset = payload[8]
 	r.decodeNames(payload[SSLRequestSize:])
@@ -61,6 +63,7 @@ func (r *HandshakeResponse) decodeNames(b []byte) {
 	if !ok {
 		return
 	}
+
 	r.User = string(user)
 	if r.Auth, b, ok = r.cutAuth(b); !ok {
 		return
@@ -95,8 +98,8 @@ func (r *HandshakeResponse) cutAuth(b []byte) (auth, rest []byte, ok bool) {
 	}
 }
 
-// Mask clears capabilities of MySQL's half, in place, in a response or an SSL request. MariaDB's half is
-// left alone where it is none.
+// Mask clears capabilities of MySQL's half, in place, in a response or an SSL request. MariaDB's
+// half is left alone where it is none.
 func Mask(payload []byte, caps Capability) {
 	had := Capability(binary.LittleEndian.Uint32(payload))
 	binary.LittleEndian.PutUint32(payload, uint32(had&^caps))

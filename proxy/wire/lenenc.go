@@ -34,6 +34,7 @@ func Int(b []byte) (v uint64, size int) {
 	if len(b) == 0 {
 		return 0, 0
 	}
+
 	size = intSize(b[0])
 	if size == 0 || len(b) < size {
 		return 0, 0
@@ -41,9 +42,11 @@ func Int(b []byte) (v uint64, size int) {
 	if size == 1 {
 		return uint64(b[0]), 1
 	}
+
 	for i := size - 1; i > 0; i-- {
 		v = v<<8 | uint64(b[i])
 	}
+
 	return v, size
 }
 

@@ -10,10 +10,12 @@ import (
 func TestGreetingRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := Greeting{
-		Version: "10.11.0-MariaDB", ConnectionID: 42, Capabilities: Protocol41 | PluginAuth | SSL | CacheMetadata | Progress,
-		Charset: 45, Status: Autocommit, Salt: []byte("abcdefghijklmnopqrst"), AuthPlugin: "ed25519",
+		Version: "10.11.0-MariaDB", ConnectionID: 42,
+		Capabilities: Protocol41 | PluginAuth | SSL | CacheMetadata | Progress,
+		Charset:      45, Status: Autocommit, Salt: []byte("abcdefghijklmnopqrst"), AuthPlugin: "ed25519",
 	}
 	payload := want.Append(nil)
+
 	var got Greeting
 	if err := got.Decode(payload); err != nil {
 		t.Fatal(err)
@@ -22,6 +24,7 @@ func TestGreetingRoundTrip(t *testing.T) {
 		!bytes.Equal(got.Salt, want.Salt) || got.AuthPlugin != want.AuthPlugin || got.Status != Autocommit {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+
 	got.Patch(payload, want.Capabilities&^(SSL|CacheMetadata))
 	if err := got.Decode(payload); err != nil || got.Capabilities != Protocol41|PluginAuth|Progress {
 		t.Errorf("got %#x, %v after patching", got.Capabilities, err)
@@ -51,13 +54,15 @@ func TestGreetingRefusesWhatIsNone(t *testing.T) {
 	}
 }
 
-// response is a client's response with authentication data of this length in the spelling that caps ask for.
+// response is a client's response with authentication data of this length in the spelling that caps
+// ask for.
 func response(caps Capability, auth []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(caps))
 	b = append(b, 0, 0, 0, 1, 45)
 	b = append(b, make([]byte, 19)...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(caps>>32))
 	b = append(b, "ann\x00"...)
+
 	switch {
 	case caps.Has(PluginAuthLenenc):
 		b = AppendString(b, auth)
@@ -66,6 +71,7 @@ func response(caps Capability, auth []byte) []byte {
 	default:
 		b = append(append(b, auth...), 0)
 	}
+
 	if caps.Has(ConnectWithDB) {
 		b = append(b, "shop\x00"...)
 	}
@@ -75,6 +81,7 @@ func response(caps Capability, auth []byte) []byte {
 	if caps.Has(ConnectAttrs) {
 		b = AppendString(b, "\x01k\x01v")
 	}
+
 	return b
 }
 
@@ -110,12 +117,14 @@ func TestMaskChangesOnlyItsBits(t *testing.T) {
 	if want := response(Protocol41|CacheMetadata, nil); !bytes.Equal(b, want) {
 		t.Errorf("got %q, want %q", b, want)
 	}
+
 	mysql := response(LongPassword|Protocol41|Compress, nil)
 	copy(mysql[28:], "\xff\xff\xff\xff")
 	Mask(mysql, Compress|ComMulti)
 	if !bytes.Equal(mysql[28:32], []byte("\xff\xff\xff\xff")) {
 		t.Error("reserved bytes of a MySQL client were changed")
 	}
+
 	SetSSL(b)
 	if !Capability(binary.LittleEndian.Uint32(b)).Has(SSL) {
 		t.Error("SSL was not set")

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// OK ends a response that went well. With DEPRECATE_EOF it also ends the rows of a result set, with another first byte.
+// OK ends a response that went well. With DEPRECATE_EOF it also ends the rows of a result set, with
+// another first byte.
 type OK struct {
 	Affected uint64
 	InsertID uint64
@@ -36,19 +37,23 @@ func (o *OK) Decode(payload []byte, _ Capability) error {
 	if len(payload) < 1 {
 		return fmt.Errorf("OK packet: %w", errShort)
 	}
+
 	b := payload[1:]
 	var n int
 	if o.Affected, n = Int(b); n == 0 {
 		return fmt.Errorf("OK packet: %w", errShort)
 	}
+
 	b = b[n:]
 	if o.InsertID, n = Int(b); n == 0 || len(b) < n+4 {
 		return fmt.Errorf("OK packet: %w", errShort)
 	}
+
 	o.Status = Status(binary.LittleEndian.Uint16(b[n:]))
 	o.Warnings = binary.LittleEndian.Uint16(b[n+2:])
 	b = b[n+4:]
 	info, _, _ := String(b)
 	o.Info = string(info)
+
 	return nil
 }

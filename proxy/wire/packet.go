@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// HeaderSize is the size of the header of a physical packet: three bytes of length, one of sequence.
+	// HeaderSize is the size of the header of a physical packet: three bytes of length, one of
+	// sequence.
 	HeaderSize = 4
 	// MaxPayload is the longest payload of one physical packet. A packet of exactly this length is
 	// continued by the next one, which may be empty.
@@ -20,7 +21,8 @@ var ErrTooLong = errors.New("packet too long")
 // errShort means that a payload ends before the value that should be there.
 var errShort = errors.New("packet too short")
 
-// Header reads the length and the sequence number of a physical packet; b holds at least HeaderSize bytes.
+// Header reads the length and the sequence number of a physical packet; b holds at least HeaderSize
+// bytes.
 func Header(b []byte) (length int, seq byte) {
 	return int(b[0]) | int(b[1])<<8 | int(b[2])<<16, b[3]
 }
@@ -45,13 +47,14 @@ func AppendPacket(dst []byte, seq byte, payload []byte) ([]byte, byte) {
 	}
 }
 
-// ReadPacket reads one physical packet of at most limit bytes from r into buf, growing it when it must.
-// It reads not one byte more than the packet: what follows may belong to TLS.
+// ReadPacket reads one physical packet of at most limit bytes from r into buf, growing it when it
+// must. It reads not one byte more than the packet: what follows may belong to TLS.
 func ReadPacket(r io.Reader, buf []byte, limit int) (payload []byte, seq byte, err error) {
 	var h [HeaderSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
 		return nil, 0, err
 	}
+
 	n, seq := Header(h[:])
 	if n > limit {
 		return nil, seq, fmt.Errorf("%w: %d bytes, at most %d are allowed here", ErrTooLong, n, limit)
@@ -59,6 +62,7 @@ func ReadPacket(r io.Reader, buf []byte, limit int) (payload []byte, seq byte, e
 	if cap(buf) < n {
 		buf = make([]byte, n)
 	}
+
 	buf = buf[:n]
 	if _, err := io.ReadFull(r, buf); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -66,21 +70,25 @@ func ReadPacket(r io.Reader, buf []byte, limit int) (payload []byte, seq byte, e
 		}
 		return nil, seq, err
 	}
+
 	return buf, seq, nil
 }
 
-// NextPacket splits the first logical packet off b. A packet of several physical ones is joined in a copy.
+// NextPacket splits the first logical packet off b. A packet of several physical ones is joined in
+// a copy.
 func NextPacket(b []byte) (payload, rest []byte, err error) {
 	joined := false
 	for {
 		if len(b) < HeaderSize {
 			return nil, nil, errShort
 		}
+
 		n, _ := Header(b)
 		b = b[HeaderSize:]
 		if len(b) < n {
 			return nil, nil, errShort
 		}
+
 		switch {
 		case joined:
 			payload = append(payload, b[:n]...)
@@ -89,10 +97,12 @@ func NextPacket(b []byte) (payload, rest []byte, err error) {
 		default:
 			payload = b[:n:n]
 		}
+
 		b = b[n:]
 		if n < MaxPayload {
 			return payload, b, nil
 		}
+
 		joined = true
 	}
 }

@@ -17,6 +17,7 @@ func TestPacketsSplitAndJoin(t *testing.T) {
 		if next != want {
 			t.Errorf("%d bytes: got next number %d, want %d", size, next, want)
 		}
+
 		got, rest, err := NextPacket(append(b, "rest"...))
 		if err != nil || !bytes.Equal(got, payload) || string(rest) != "rest" {
 			t.Errorf("%d bytes: got %d back, rest %q, err %v", size, len(got), rest, err)
@@ -52,12 +53,14 @@ func TestIntegers(t *testing.T) {
 		if got != v || n != len(b) {
 			t.Errorf("%d: got %d in %d bytes of %d", v, got, n, len(b))
 		}
+
 		for short := range len(b) {
 			if _, n := Int(b[:short]); n != 0 {
 				t.Errorf("%d cut to %d bytes: got size %d, want 0", v, short, n)
 			}
 		}
 	}
+
 	if _, n := Int([]byte{lenencNull}); n != 0 {
 		t.Error("NULL was read as an integer")
 	}

@@ -9,7 +9,8 @@ const preparedSize = 12
 // maxColumns bounds the counts we believe in; both servers allow 4096 columns.
 const maxColumns = 1 << 16
 
-// LastStatement is the statement id that means "the one prepared last", for clients that do not wait to learn it.
+// LastStatement is the statement id that means "the one prepared last", for clients that do not
+// wait to learn it.
 const LastStatement uint32 = 0xFFFFFFFF
 
 // PreparedID reads the id of the statement from the first packet of the answer to PREPARE.
@@ -34,7 +35,10 @@ func DecodePrepared(payload []byte) (p Prepared, ok bool) {
 		return p, false
 	}
 	parameters, warnings := payload[7:], payload[10:]
-	return Prepared{ID: id, Parameters: int(binary.LittleEndian.Uint16(parameters)), Warnings: binary.LittleEndian.Uint16(warnings)}, true
+	return Prepared{
+		ID: id, Parameters: int(binary.LittleEndian.Uint16(parameters)),
+		Warnings: binary.LittleEndian.Uint16(warnings),
+	}, true
 }
 
 // StatementID reads the id from a command on a prepared statement; payload begins with the command.
@@ -45,17 +49,19 @@ func StatementID(payload []byte) (id uint32, ok bool) {
 	return binary.LittleEndian.Uint32(payload[1:]), true
 }
 
-// decidePrepared takes the counts: the parameters' definitions come first, then the columns'. MySQL leaves them out
-// for a client that does not want them, but not the EOFs behind them.
+// decidePrepared takes the counts: the parameters' definitions come first, then the columns'. MySQL
+// leaves them out for a client that does not want them, but not the EOFs behind them.
 func (t *Tracker) decidePrepared() {
 	if t.head[0] != headerOK || t.nhead < preparedSize {
 		t.opaque = true
 		return
 	}
+
 	t.statement = binary.LittleEndian.Uint32(t.head[1:])
 	t.columns = uint64(binary.LittleEndian.Uint16(t.head[5:]))
 	t.definitions = uint64(binary.LittleEndian.Uint16(t.head[7:]))
 	t.bare = t.Capabilities.Has(OptionalMetadata) && t.nhead > preparedSize && t.head[preparedSize] == 0
+
 	switch {
 	case t.definitions == 0:
 		t.endOfParameters()

@@ -1,7 +1,8 @@
 package wire
 
-// QueryText finds the SQL in the payload of a COM_QUERY or COM_STMT_PREPARE, which begins with the command.
-// MySQL's query attributes come before the text of a COM_QUERY; ok is false if they cannot be read.
+// QueryText finds the SQL in the payload of a COM_QUERY or COM_STMT_PREPARE, which begins with the
+// command. MySQL's query attributes come before the text of a COM_QUERY; ok is false if they cannot
+// be read.
 func QueryText(payload []byte, caps Capability) (offset int, ok bool) {
 	if len(payload) == 0 {
 		return 0, false
@@ -9,20 +10,24 @@ func QueryText(payload []byte, caps Capability) (offset int, ok bool) {
 	if Command(payload[0]) != Query || !caps.Has(QueryAttributes) {
 		return 1, true
 	}
+
 	at := 1
 	count, n := Int(payload[at:])
 	if n == 0 {
 		return 0, false
 	}
+
 	at += n
 	_, n = Int(payload[at:]) // the number of sets of values, always one
 	if n == 0 {
 		return 0, false
 	}
+
 	at += n
 	if count == 0 {
 		return at, true
 	}
+
 	return skipAttributes(payload, at, count)
 }
 
@@ -31,35 +36,43 @@ func skipAttributes(payload []byte, at int, count uint64) (int, bool) {
 	if count > maxColumns {
 		return 0, false
 	}
+
 	nulls := at
 	at += int(count+7) / 8
 	if at >= len(payload) || payload[at] != 1 { // types and names are always sent
 		return 0, false
 	}
+
 	at++
 	types := make([]byte, 0, 16)
 	for range count {
 		if at+2 > len(payload) {
 			return 0, false
 		}
+
 		types = append(types, payload[at])
 		at += 2
 		_, n, ok := String(payload[at:])
 		if !ok {
 			return 0, false
 		}
+
 		at += n
 	}
+
 	for i, kind := range types {
 		if payload[nulls+i/8]&(1<<(i%8)) != 0 {
 			continue
 		}
+
 		n, ok := binarySize(kind, payload[at:])
 		if !ok {
 			return 0, false
 		}
+
 		at += n
 	}
+
 	return at, at <= len(payload)
 }
 
@@ -85,5 +98,6 @@ func binarySize(kind byte, b []byte) (int, bool) {
 		_, n, ok := String(b)
 		return n, ok
 	}
+
 	return size, size <= len(b)
 }

@@ -6,8 +6,9 @@ type outstanding struct {
 	started int64
 }
 
-// queue holds the outstanding commands, oldest first. A client that waits for its answers needs one place, one that
-// pipelines rarely more than eight; beyond that the ring moves to the heap and grows there.
+// queue holds the outstanding commands, oldest first. A client that waits for its answers needs one
+// place, one that pipelines rarely more than eight; beyond that the ring moves to the heap and
+// grows there.
 type queue struct {
 	inline [8]outstanding
 	heap   []outstanding

@@ -76,6 +76,7 @@ func (t *Tracker) decide() {
 		t.decideError()
 		return
 	}
+
 	t.decided = true
 	switch t.phase {
 	case first:
@@ -106,22 +107,25 @@ func (t *Tracker) decide() {
 	}
 }
 
-// decideError takes an ERR, which ends a response wherever it comes,
-// or a progress report of MariaDB, which looks like one and ends nothing. To a client that has not asked for reports the number is an
-// error's: SIGNAL can set it.
+// decideError takes an ERR, which ends a response wherever it comes, or a progress report of
+// MariaDB, which looks like one and ends nothing. To a client that has not asked for reports the
+// number is an error's: SIGNAL can set it.
 func (t *Tracker) decideError() {
 	if !t.want(3) {
 		return
 	}
+
 	t.decided = true
 	if t.nhead < 3 {
 		t.opaque = true
 		return
 	}
+
 	code := binary.LittleEndian.Uint16(t.head[1:])
 	if code == progressCode && t.Capabilities.Has(Progress) {
 		return
 	}
+
 	t.code = code
 	t.file = false
 	t.ended = true
@@ -141,8 +145,8 @@ func (t *Tracker) decideFirst() {
 	}
 }
 
-// decideHeader takes the count of columns. A byte behind it may say that the definitions do not follow;
-// the EOF behind them comes in any case.
+// decideHeader takes the count of columns. A byte behind it may say that the definitions do not
+// follow; the EOF behind them comes in any case.
 func (t *Tracker) decideHeader() {
 	count, follow, ok := columnCount(t.head[:t.nhead], t.Capabilities)
 	switch {
@@ -155,8 +159,9 @@ func (t *Tracker) decideHeader() {
 	}
 }
 
-// columnCount reads the first packet of a result set. Both servers may put a byte behind the count that says whether the definitions
-// follow: MariaDB when the client knows them already, MySQL when it does not want them.
+// columnCount reads the first packet of a result set. Both servers may put a byte behind the count
+// that says whether the definitions follow: MariaDB when the client knows them already, MySQL when
+// it does not want them.
 func columnCount(b []byte, caps Capability) (count uint64, follow, ok bool) {
 	count, n := Int(b)
 	if n == 0 || count == 0 || count > maxColumns {
@@ -175,8 +180,9 @@ func (t *Tracker) definition(eof phase) {
 	}
 }
 
-// decideDefinitionsEnd takes the EOF behind the definitions, which ends the result of an EXECUTE if the rows wait in a cursor. The
-// flag alone means nothing: it also shows cursors inside stored programs.
+// decideDefinitionsEnd takes the EOF behind the definitions, which ends the result of an EXECUTE if
+// the rows wait in a cursor. The flag alone means nothing: it also shows cursors inside stored
+// programs.
 func (t *Tracker) decideDefinitionsEnd() {
 	if t.head[0] != headerEOF || t.nhead < eofSize {
 		t.opaque = true
@@ -190,8 +196,8 @@ func (t *Tracker) decideDefinitionsEnd() {
 	}
 }
 
-// decideRow takes a row, or the packet which ends the rows. A row begins with 0xFE only if its first value
-// is so long that the packet is full.
+// decideRow takes a row, or the packet which ends the rows. A row begins with 0xFE only if its
+// first value is so long that the packet is full.
 func (t *Tracker) decideRow() {
 	if t.head[0] != headerEOF || t.length == MaxPayload {
 		return
@@ -225,8 +231,8 @@ func (t *Tracker) decideSingle() {
 	}
 }
 
-// endResult takes the status at an offset of the head: more results follow, or the response ends here.
-// The flag that promises more is only believed where there can be more.
+// endResult takes the status at an offset of the head: more results follow, or the response ends
+// here. The flag that promises more is only believed where there can be more.
 func (t *Tracker) endResult(at int) {
 	if at < 0 {
 		t.opaque = true
@@ -245,15 +251,19 @@ func (t *Tracker) statusOfOK() int {
 		if at >= t.nhead {
 			return -1
 		}
+
 		n := intSize(t.head[at])
 		if n == 0 {
 			return -1
 		}
+
 		at += n
 	}
+
 	if at+2 > t.nhead {
 		return -1
 	}
+
 	return at
 }
 

@@ -12,8 +12,8 @@ type Result struct {
 // errNotResult means that an answer is not what it was taken for.
 var errNotResult = errors.New("not one complete result of text")
 
-// DecodeResult reads a complete answer, as packets, to a command of ours. An ERR is returned as *Error.
-// Binary rows are read as long as all columns are strings.
+// DecodeResult reads a complete answer, as packets, to a command of ours. An ERR is returned as
+// *Error. Binary rows are read as long as all columns are strings.
 func DecodeResult(packets []byte, form Form, caps Capability) (*Result, error) {
 	d := resultDecoder{rest: packets, form: form, caps: caps}
 	return d.result()
@@ -30,10 +30,12 @@ func (d *resultDecoder) next() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d.rest = rest
 	if len(payload) == 0 {
 		return nil, errNotResult
 	}
+
 	if payload[0] == headerErr {
 		e := new(Error)
 		if err := e.Decode(payload); err != nil {
@@ -41,6 +43,7 @@ func (d *resultDecoder) next() ([]byte, error) {
 		}
 		return nil, e
 	}
+
 	return payload, nil
 }
 
@@ -56,16 +59,19 @@ func (d *resultDecoder) result() (*Result, error) {
 	return &r, d.rows(&r)
 }
 
-// header reads everything in front of the rows. Columns that MariaDB has described to the client before stay blank.
+// header reads everything in front of the rows. Columns that MariaDB has described to the client
+// before stay blank.
 func (d *resultDecoder) header() ([]Column, error) {
 	payload, err := d.next()
 	if err != nil {
 		return nil, err
 	}
+
 	count, follow, ok := columnCount(payload, d.caps)
 	if !ok {
 		return nil, errNotResult
 	}
+
 	columns := make([]Column, count)
 	for i := range columns {
 		if !follow {
@@ -78,9 +84,11 @@ func (d *resultDecoder) header() ([]Column, error) {
 			return nil, err
 		}
 	}
+
 	if !d.caps.Has(DeprecateEOF) {
 		_, err = d.next()
 	}
+
 	return columns, err
 }
 
@@ -93,10 +101,12 @@ func (d *resultDecoder) rows(r *Result) error {
 		if isEnd(payload) {
 			return d.end(r, payload)
 		}
+
 		row, err := d.row(payload, len(r.Columns))
 		if err != nil {
 			return err
 		}
+
 		r.Rows = append(r.Rows, row)
 	}
 }
@@ -123,6 +133,7 @@ func (d *resultDecoder) row(b []byte, columns int) ([][]byte, error) {
 		}
 		nulls, b = b[1:n], b[n:]
 	}
+
 	for i := range row {
 		switch {
 		case nulls != nil && nulls[(i+2)/8]&(1<<((i+2)%8)) != 0:
@@ -131,11 +142,14 @@ func (d *resultDecoder) row(b []byte, columns int) ([][]byte, error) {
 			b = b[1:]
 			continue
 		}
+
 		s, n, ok := String(b)
 		if !ok {
 			return nil, errShort
 		}
+
 		row[i], b = s, b[n:]
 	}
+
 	return row, nil
 }

@@ -17,24 +17,28 @@ const (
 	BinaryRows Form = true
 )
 
-// Append appends the whole result set as packets, the first with sequence number seq, and returns the number
-// which comes next. The differences that caps make are all here: the byte that says that the definitions follow,
-// the EOF behind the definitions, and the packet at the end, which carries status and warnings.
+// Append appends the whole result set as packets, the first with sequence number seq, and returns
+// the number which comes next. The differences that caps make are all here: the byte that says that
+// the definitions follow, the EOF behind the definitions, and the packet at the end, which carries
+// status and warnings.
 func (r *ResultSet) Append(dst []byte, seq byte, form Form, caps Capability, end OK) ([]byte, byte, error) {
 	var payload []byte
 	payload = AppendInt(payload, uint64(len(r.Columns)))
 	if caps&(OptionalMetadata|CacheMetadata) != 0 {
 		payload = append(payload, 1)
 	}
+
 	dst, seq = AppendPacket(dst, seq, payload)
 	for _, c := range r.Columns {
 		payload = c.Append(payload[:0], caps)
 		dst, seq = AppendPacket(dst, seq, payload)
 	}
+
 	if !caps.Has(DeprecateEOF) {
 		payload = appendEOF(payload[:0], end.Status, end.Warnings)
 		dst, seq = AppendPacket(dst, seq, payload)
 	}
+
 	for i, row := range r.Rows {
 		var err error
 		if payload, err = r.appendRow(payload[:0], form, row); err != nil {
@@ -42,6 +46,7 @@ func (r *ResultSet) Append(dst []byte, seq byte, form Form, caps Capability, end
 		}
 		dst, seq = AppendPacket(dst, seq, payload)
 	}
+
 	payload = appendEnd(payload[:0], end, caps)
 	dst, seq = AppendPacket(dst, seq, payload)
 	return dst, seq, nil
@@ -54,21 +59,25 @@ func (r *ResultSet) appendRow(dst []byte, form Form, row []any) ([]byte, error) 
 	if form == BinaryRows {
 		return r.appendBinaryRow(dst, row)
 	}
+
 	var err error
 	for i, v := range row {
 		if dst, err = appendText(dst, r.Columns[i], v); err != nil {
 			return dst, err
 		}
 	}
+
 	return dst, nil
 }
 
-// appendBinaryRow writes a zero, a bitmap of the NULLs that leaves two bits free in front, and the values.
+// appendBinaryRow writes a zero, a bitmap of the NULLs that leaves two bits free in front, and the
+// values.
 func (r *ResultSet) appendBinaryRow(dst []byte, row []any) ([]byte, error) {
 	dst = append(dst, 0)
 	nulls := len(dst)
 	dst = append(dst, make([]byte, nullBitmapSize(len(row)))...)
 	var err error
+
 	for i, v := range row {
 		if v == nil {
 			dst[nulls+(i+2)/8] |= 1 << ((i + 2) % 8)
@@ -78,6 +87,7 @@ func (r *ResultSet) appendBinaryRow(dst []byte, row []any) ([]byte, error) {
 			return dst, err
 		}
 	}
+
 	return dst, nil
 }
 

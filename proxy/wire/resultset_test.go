@@ -36,19 +36,23 @@ func TestResultSetIsReadBackAndTracked(t *testing.T) {
 			if want := byte(1 + bytes.Count(b, []byte("def")) + 4); caps.Has(DeprecateEOF) && next != want {
 				t.Errorf("got next number %d, want %d", next, want)
 			}
+
 			tr := Tracker{Capabilities: caps}
 			tr.Begin(command, 0)
 			if r := scanAll(&tr, b); len(r) != 1 || !tr.Idle() {
 				t.Errorf("form %v: the tracker saw %v, idle %v", form, r, tr.Idle())
 			}
+
 			got, err := DecodeResult(b, form, caps)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got.Columns) != 3 || got.Columns[1] != rs.Columns[1] || got.OK.Warnings != 2 || got.OK.Status != Autocommit {
+			if len(got.Columns) != 3 || got.Columns[1] != rs.Columns[1] || got.OK.Warnings != 2 ||
+				got.OK.Status != Autocommit {
 				t.Errorf("form %v: got %+v", form, got)
 			}
-			if fmt.Sprintf("%q", got.Rows) != `[["a" "" ""] ["b" "c" ""]]` || got.Rows[0][2] != nil || got.Rows[0][1] == nil {
+			if fmt.Sprintf("%q", got.Rows) != `[["a" "" ""] ["b" "c" ""]]` || got.Rows[0][2] != nil ||
+				got.Rows[0][1] == nil {
 				t.Errorf("form %v: got rows %q", form, got.Rows)
 			}
 		}
@@ -67,8 +71,10 @@ func TestChangeRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := DecodeResult(changed, form, caps)
-			if err != nil || len(got.Rows) != 1 || got.Rows[0][0] != nil || len(got.Rows[0][1]) != 20000 || got.OK.Status != Autocommit {
+			if err != nil || len(got.Rows) != 1 || got.Rows[0][0] != nil || len(got.Rows[0][1]) != 20000 ||
+				got.OK.Status != Autocommit {
 				t.Errorf("form %v: got %v, %v", form, got, err)
 			}
 		}
@@ -97,6 +103,7 @@ func TestValuesOfEachType(t *testing.T) {
 		if want := AppendString(nil, c.text); err != nil || !bytes.Equal(text, want) {
 			t.Errorf("%v as text: got %q, %v, want %q", c.value, text, err, want)
 		}
+
 		binary, err := appendBinary(nil, c.column, c.value)
 		if err != nil || string(binary) != c.binary {
 			t.Errorf("%v as binary: got %q, %v, want %q", c.value, binary, err, c.binary)
@@ -127,7 +134,8 @@ func TestErrorsAreReadBack(t *testing.T) {
 	if err := got.Decode(want.AppendBare(nil)); err != nil || got != want {
 		t.Errorf("without SQLSTATE: got %v, %v, want %v", got, err, want)
 	}
-	if _, err := DecodeResult(new(stream).at(1).err(1064).Bytes(), TextRows, 0); err == nil || err.(*Error).Code != 1064 {
+	if _, err := DecodeResult(new(stream).at(1).err(1064).Bytes(), TextRows, 0); err == nil ||
+		err.(*Error).Code != 1064 {
 		t.Errorf("got %v, want the server's error", err)
 	}
 }
@@ -141,20 +149,26 @@ func TestChangeOKKeepsTheSessionsState(t *testing.T) {
 	payload = AppendString(payload, "\x01\x05\x04shop")
 	got := ChangeOK(bytes.Clone(payload), SessionTrack, func(o *OK) { o.Warnings = 3 })
 	want := bytes.Clone(payload)
+
 	want[5] = 3
 	if !bytes.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+
 	withInfo := ChangeOK(bytes.Clone(payload), SessionTrack, func(o *OK) { o.Info = "note" })
 	var o OK
-	if err := o.Decode(withInfo, SessionTrack); err != nil || o.Info != "note" || !bytes.HasSuffix(withInfo, []byte("shop")) {
+	if err := o.Decode(withInfo, SessionTrack); err != nil || o.Info != "note" ||
+		!bytes.HasSuffix(withInfo, []byte("shop")) {
 		t.Errorf("got %q", withInfo)
 	}
 }
 
 func TestQueryTextBehindAttributes(t *testing.T) {
 	t.Parallel()
-	attributes := []byte{byte(Query), 3, 1, 0b100, 1, 8, 0, 1, 'n', 0xFE, 0, 1, 's', 3, 0, 1, 'x', 1, 2, 3, 4, 5, 6, 7, 8, 2, 'h', 'i'}
+	attributes := []byte{
+		byte(Query), 3, 1, 0b100, 1, 8, 0, 1, 'n', 0xFE, 0, 1, 's', 3, 0, 1, 'x', 1, 2, 3, 4, 5, 6, 7,
+		8, 2, 'h', 'i',
+	}
 	for _, c := range []struct {
 		payload []byte
 		caps    Capability

@@ -6,8 +6,8 @@ type Start struct {
 	Size    int // of the first physical packet's payload, the command included; MaxPayload if more packets follow
 }
 
-// Scanner reads the client's side of a session, once it is logged in, and finds where commands start.
-// It needs not to look at the other side:
+// Scanner reads the client's side of a session, once it is logged in, and finds where commands
+// start. It needs not to look at the other side:
 //
 //	seq 0 ──────────────► a command, unless it continues a full packet
 //	seq ≠ 0 ─► run ─────► what the server asked for in the middle of a command: a file, or a password
@@ -16,8 +16,8 @@ type Start struct {
 //	           seq 0 ───► out of turn: a command
 //	           else ────► another run: at a login, the server's packets take numbers in between
 //
-// The wrap matters. Every 256th packet of a file carries the number 0, and somebody else may have written the file.
-// The zero value is ready.
+// The wrap matters. Every 256th packet of a file carries the number 0, and somebody else may have
+// written the file. The zero value is ready.
 type Scanner struct {
 	header    [HeaderSize]byte
 	nheader   int
@@ -30,8 +30,8 @@ type Scanner struct {
 	next      byte // the sequence number with which the run goes on
 }
 
-// Undecided is how many of the bytes scanned last may belong to a command whose start has not been reported yet.
-// Who wants to hold commands back must hold these.
+// Undecided is how many of the bytes scanned last may belong to a command whose start has not been
+// reported yet. Who wants to hold commands back must hold these.
 func (s *Scanner) Undecided() int {
 	if s.starting {
 		return HeaderSize
@@ -42,18 +42,20 @@ func (s *Scanner) Undecided() int {
 	return 0
 }
 
-// Between reports whether the scanner stands between two packets and outside a run: what comes next is a command.
+// Between reports whether the scanner stands between two packets and outside a run: what comes next
+// is a command.
 func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues && !s.run }
 
-// RunEnded reports whether a run has ended, with an empty packet, since it was asked last: a file is complete.
+// RunEnded reports whether a run has ended, with an empty packet, since it was asked last: a file
+// is complete.
 func (s *Scanner) RunEnded() bool {
 	ended := s.ended
 	s.ended = false
 	return ended
 }
 
-// Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found one,
-// the last byte read was the command's, or the last of the header if the packet is empty.
+// Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found
+// one, the last byte read was the command's, or the last of the header if the packet is empty.
 func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {
 	for {
 		switch {
@@ -61,6 +63,7 @@ func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {
 			if n == len(b) {
 				return n, Start{}, false
 			}
+
 			n += s.readHeader(b[n:])
 			if s.starting && s.left == 0 {
 				s.starting, s.nheader = false, 0
@@ -70,11 +73,13 @@ func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {
 			if n == len(b) {
 				return n, Start{}, false
 			}
+
 			c = Start{Command: Command(b[n]), Size: s.left}
 			s.starting = false
 			s.left--
 			n++
 			s.finishPacket()
+
 			return n, c, true
 		case s.left > 0:
 			if n == len(b) {
@@ -96,6 +101,7 @@ func (s *Scanner) readHeader(b []byte) int {
 	if s.nheader += n; s.nheader < HeaderSize {
 		return n
 	}
+
 	length, seq := Header(s.header[:])
 	s.left = length
 	s.full = length == MaxPayload
@@ -112,6 +118,7 @@ func (s *Scanner) readHeader(b []byte) int {
 	default:
 		s.run, s.next, s.ended = length > 0, seq+1, length == 0
 	}
+
 	return n
 }
 

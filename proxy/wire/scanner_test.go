@@ -16,7 +16,8 @@ var clientStreams = []struct {
 	want   string // "command size", one per command
 }{
 	{name: "query", client: new(stream).command(Query, "SELECT 1"), want: "query 9"},
-	{name: "pipelined", client: new(stream).command(Prepare, "SELECT 1").command(Execute, "\xff\xff\xff\xff").command(Ping, ""), want: "prepare 9, execute 5, ping 1"},
+	{name: "pipelined", client: new(stream).command(Prepare, "SELECT 1").command(Execute,
+		"\xff\xff\xff\xff").command(Ping, ""), want: "prepare 9, execute 5, ping 1"},
 	{name: "empty command", client: new(stream).packet().command(Ping, ""), want: "sleep 0, ping 1"},
 	{
 		name: "more than 16 MiB", want: "query 16777215, ping 1",
@@ -41,7 +42,9 @@ var clientStreams = []struct {
 	},
 	{
 		name: "the end of a full packet is not the end of the file", want: "query 4, ping 1",
-		client: new(stream).command(Query, "LOA").at(254).physical(MaxPayload).physical(0).at(0).packet([]byte("\x03"+ddlText)...).packet().command(Ping, ""),
+		client: new(stream).command(Query,
+			"LOA").at(254).physical(MaxPayload).physical(0).at(0).packet([]byte("\x03"+
+			ddlText)...).packet().command(Ping, ""),
 	},
 	{
 		name: "the server refused the file", want: "query 4, query 9",
@@ -49,7 +52,8 @@ var clientStreams = []struct {
 	},
 	{
 		name: "answers of a login", want: "change_user 6, query 9",
-		client: new(stream).command(ChangeUser, "u\x00\x00\x00\x00").at(3).packet('s', 'e', 'c', 'r', 'e', 't').at(5).packet(2).command(Query, "SELECT 1"),
+		client: new(stream).command(ChangeUser, "u\x00\x00\x00\x00").at(3).packet('s', 'e', 'c', 'r', 'e',
+			't').at(5).packet(2).command(Query, "SELECT 1"),
 	},
 }
 
@@ -73,6 +77,7 @@ func TestScannerTellsTheEndOfAFile(t *testing.T) {
 			read, _, _ := s.Scan(b)
 			b = b[read:]
 		}
+
 		if got := s.RunEnded(); got != step.want {
 			t.Errorf("step %d: got %v, want %v", n, got, step.want)
 		}
@@ -82,7 +87,8 @@ func TestScannerTellsTheEndOfAFile(t *testing.T) {
 	}
 }
 
-// wrappingFile sends a file in so many packets that one of them carries the number 0 and reads like a command.
+// wrappingFile sends a file in so many packets that one of them carries the number 0 and reads like
+// a command.
 func wrappingFile() *stream {
 	s := new(stream).command(Query, "LOA").at(2)
 	for range 600 {
@@ -100,6 +106,7 @@ func TestScannerFindsCommands(t *testing.T) {
 				if size < 4096 && c.client.Len() > 1<<20 {
 					continue
 				}
+
 				var s Scanner
 				var got []string
 				for chunk := range slices.Chunk(c.client.Bytes(), size) {
@@ -111,6 +118,7 @@ func TestScannerFindsCommands(t *testing.T) {
 						chunk = chunk[n:]
 					}
 				}
+
 				if g := strings.Join(got, ", "); g != c.want {
 					t.Errorf("chunks of %d: got %q, want %q", size, g, c.want)
 				}

@@ -1,10 +1,11 @@
 package wire
 
-// Splice lets an answer of the server become a part of a longer answer. The results of one multi-statement packet are
-// numbered through and each but the last promises another; if its parts were sent to the server
-// one by one, the numbers are shifted and the promise is put in.
+// Splice lets an answer of the server become a part of a longer answer. The results of one
+// multi-statement packet are numbered through and each but the last promises another; if its parts
+// were sent to the server one by one, the numbers are shifted and the promise is put in.
 //
-// It feeds the tracker itself: bytes that go through a Splice must not be given to the tracker again.
+// It feeds the tracker itself: bytes that go through a Splice must not be given to the tracker
+// again.
 type Splice struct {
 	Tracker *Tracker
 	Shift   byte // added to each sequence number
@@ -19,7 +20,8 @@ type Splice struct {
 // Last is the sequence number of the last packet that passed, as the client sees it.
 func (s *Splice) Last() byte { return s.last }
 
-// Append appends what of b can be sent on, changed where it must be, and calls ended with each report of the tracker.
+// Append appends what of b can be sent on, changed where it must be, and calls ended with each
+// report of the tracker.
 func (s *Splice) Append(dst, b []byte, ended func(Report)) []byte {
 	for len(b) > 0 {
 		if s.left > 0 && len(s.held) == 0 {
@@ -30,6 +32,7 @@ func (s *Splice) Append(dst, b []byte, ended func(Report)) []byte {
 			s.left -= n
 			continue
 		}
+
 		n := min(s.missing(), len(b))
 		s.held = append(s.held, b[:n]...)
 		b = b[n:]
@@ -56,10 +59,12 @@ func (s *Splice) release(dst []byte, ended func(Report)) []byte {
 	s.left = length - (len(s.held) - HeaderSize)
 	s.track(s.held, ended)
 	s.last = seq + s.Shift
+
 	s.held[HeaderSize-1] = s.last
 	if at := s.Tracker.statusAt; s.More && !continuation && at >= 0 && !s.Tracker.opaque {
 		s.held[HeaderSize+at] |= byte(MoreResults)
 	}
+
 	dst = append(dst, s.held...)
 	s.held = s.held[:0]
 	return dst

@@ -24,6 +24,7 @@ func TestSpliceNumbersThroughAndPromisesMore(t *testing.T) {
 			}
 			return s.Last()
 		}
+
 		last := play(rows(new(stream).at(1), Autocommit), 0, true)
 		last = play(new(stream).at(1).ok(Autocommit), last, true)
 		play(new(stream).at(1).err(1064), last, true)

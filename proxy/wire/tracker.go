@@ -4,8 +4,8 @@ package wire
 // which is one byte, two length-encoded integers and two bytes.
 const headSize = 1 + 9 + 9 + 2
 
-// Tracker reads the server's side of a session and finds where the responses end.
-// Begin tells it each command before the server can answer; Scan is given every byte that the server sends.
+// Tracker reads the server's side of a session and finds where the responses end. Begin tells it
+// each command before the server can answer; Scan is given every byte that the server sends.
 //
 //	            ┌─────────────── more results ────────────────┐
 //	            ▼                                             │
@@ -14,10 +14,12 @@ const headSize = 1 + 9 + 9 + 2
 //	            ├─ ERR: the end, whatever was still to come
 //	            └─ file wanted ─► first, when the client has sent it
 //
-// (PREPARE, FETCH, CHANGE_USER and the commands with one packet for an answer have shorter ways; response.go has them all.)
+// (PREPARE, FETCH, CHANGE_USER and the commands with one packet for an answer have shorter ways;
+// response.go has them all.)
 //
-// What is not understood makes the tracker opaque: it lets everything pass from then on and reports nothing.
-// It allocates only while more than eight commands are outstanding. The zero value needs only Capabilities.
+// What is not understood makes the tracker opaque: it lets everything pass from then on and reports
+// nothing. It allocates only while more than eight commands are outstanding. The zero value needs
+// only Capabilities.
 type Tracker struct {
 	// Capabilities are those in effect on the connection.
 	Capabilities Capability
@@ -68,7 +70,8 @@ func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && !t.o
 // GiveUp makes the tracker opaque.
 func (t *Tracker) GiveUp() { t.opaque = true }
 
-// Opaque reports whether the tracker has lost its way, or the session has become a stream of another kind.
+// Opaque reports whether the tracker has lost its way, or the session has become a stream of
+// another kind.
 func (t *Tracker) Opaque() bool { return t.opaque }
 
 // FileWanted reports whether the server waits for the client to send a file.

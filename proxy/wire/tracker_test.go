@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// conversations are responses of servers; each is a sentence of data-plane and a trap that somebody fell into.
-// What follows all commands but the last is pipelined: the tracker learns all commands before the first byte.
+// conversations are responses of servers; each is a sentence of data-plane and a trap that somebody
+// fell into. What follows all commands but the last is pipelined: the tracker learns all commands
+// before the first byte.
 var conversations = []struct {
 	name     string
 	caps     Capability
@@ -28,8 +29,9 @@ var conversations = []struct {
 	},
 	{
 		name: "rows", commands: []Command{Query},
-		server: new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(lenencNull, lenencNull).eof(3),
-		want:   "query 0 0x3",
+		server: new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(lenencNull,
+			lenencNull).eof(3),
+		want: "query 0 0x3",
 	},
 	{
 		name: "rows without EOF", caps: DeprecateEOF, commands: []Command{Query},
@@ -49,8 +51,9 @@ var conversations = []struct {
 	},
 	{
 		name: "several results, then an error ends them all", commands: []Command{Query, Ping},
-		server: new(stream).at(1).ok(2|MoreResults).packet(1).column("a").eof(2|MoreResults).packet(1, 'x').eof(2 | MoreResults).err(1064).at(1).ok(2),
-		want:   "query 1064 0xa, ping 0 0x2",
+		server: new(stream).at(1).ok(2|MoreResults).packet(1).column("a").eof(2|MoreResults).packet(1,
+			'x').eof(2 | MoreResults).err(1064).at(1).ok(2),
+		want: "query 1064 0xa, ping 0 0x2",
 	},
 	{
 		name: "procedure: its results, then an OK", commands: []Command{Query},
@@ -132,8 +135,9 @@ var conversations = []struct {
 	},
 	{
 		name: "a stored program's own cursor", commands: []Command{Query},
-		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists|MoreResults).packet(1, 'x').eof(2 | CursorExists | MoreResults).ok(2),
-		want:   "query 0 0x2",
+		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists|MoreResults).packet(1,
+			'x').eof(2 | CursorExists | MoreResults).ok(2),
+		want: "query 0 0x2",
 	},
 	{
 		name: "cursor without EOF", caps: DeprecateEOF, commands: []Command{Execute, Fetch},
@@ -154,15 +158,16 @@ var conversations = []struct {
 		want: "execute 0 0x2, execute 0 0x2",
 	},
 	{
-		name: "MySQL leaves the definitions out", caps: OptionalMetadata | DeprecateEOF, commands: []Command{Query, Query, Query},
-		server: new(stream).at(1).packet(1, 0).packet(1, 'x').end(2, "").
-			at(1).packet(1, 1).column("a").packet(1, 'x').end(2, "").at(1).ok(2),
+		name: "MySQL leaves the definitions out", caps: OptionalMetadata | DeprecateEOF,
+		commands: []Command{Query, Query, Query}, server: new(stream).at(1).packet(1, 0).packet(1, 'x').end(2, "").
+				at(1).packet(1, 1).column("a").packet(1, 'x').end(2, "").at(1).ok(2),
 		want: "query 0 0x2, query 0 0x2, query 0 0x2",
 	},
 	{
 		name: "progress is no error", caps: Progress, commands: []Command{Query},
-		server: new(stream).at(1).packet(headerErr, 0xFF, 0xFF, 1, 1, 2, 0, 0, 0).packet(headerErr, 0xFF, 0xFF, 1, 2, 2, 0, 0, 0).ok(2),
-		want:   "query 0 0x2",
+		server: new(stream).at(1).packet(headerErr, 0xFF, 0xFF, 1, 1, 2, 0, 0, 0).packet(headerErr, 0xFF, 0xFF, 1, 2, 2,
+			0, 0, 0).ok(2),
+		want: "query 0 0x2",
 	},
 	{
 		name: "the number of progress, where there is none", commands: []Command{Query, Ping},
@@ -220,7 +225,10 @@ var conversations = []struct {
 	{name: "unknown command", commands: []Command{0x40}, server: new(stream).at(1).ok(2), opaque: true},
 	{name: "unasked", server: new(stream).err(1053), opaque: true},
 	{name: "no columns", commands: []Command{Query}, server: new(stream).at(1).packet(0, 0), opaque: true},
-	{name: "absurd count", commands: []Command{Query}, server: new(stream).at(1).packet(lenenc8, 255, 255, 255, 255, 255, 255, 255, 255), opaque: true},
+	{
+		name: "absurd count", commands: []Command{Query},
+		server: new(stream).at(1).packet(lenenc8, 255, 255, 255, 255, 255, 255, 255, 255), opaque: true,
+	},
 	{name: "empty first packet", commands: []Command{Query}, server: new(stream).at(1).packet(), opaque: true},
 	{name: "truncated error", commands: []Command{Query}, server: new(stream).at(1).packet(headerErr), opaque: true},
 	{name: "truncated OK", commands: []Command{Ping}, server: new(stream).at(1).packet(0, lenenc8, 0), opaque: true},
@@ -243,16 +251,19 @@ func TestTrackerFindsEndsOfResponses(t *testing.T) {
 				if size < 4096 && c.server.Len() > 1<<20 {
 					continue
 				}
+
 				tr := Tracker{Capabilities: c.caps}
 				for i, command := range c.commands {
 					tr.Begin(command, int64(i))
 				}
+
 				var got []string
 				for chunk := range slices.Chunk(c.server.Bytes(), size) {
 					for _, r := range scanAll(&tr, chunk) {
 						got = append(got, fmt.Sprintf("%v %d %#x", r.Command, r.Code, uint16(r.Status)))
 					}
 				}
+
 				if s := strings.Join(got, ", "); s != c.want {
 					t.Errorf("chunks of %d: got %q, want %q", size, s, c.want)
 				}
@@ -302,7 +313,8 @@ func TestTrackerReturnsTheTimeItWasGiven(t *testing.T) {
 }
 
 func TestTrackerAllocatesNothing(t *testing.T) {
-	response := new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(1, 'x', 1, 'y').eof(2).Bytes()
+	response := new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(1, 'x', 1,
+		'y').eof(2).Bytes()
 	var tr Tracker
 	if n := testing.AllocsPerRun(100, func() {
 		tr.Begin(Query, 1)
@@ -330,6 +342,7 @@ func BenchmarkTrackerRows(b *testing.B) {
 	for range 5000 {
 		s.packet(append(AppendInt(nil, 196), make([]byte, 196)...)...)
 	}
+
 	response := s.eof(2).Bytes()
 	b.SetBytes(int64(len(response)))
 	var tr Tracker

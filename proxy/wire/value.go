@@ -20,6 +20,7 @@ func appendText(dst []byte, c Column, v any) ([]byte, error) {
 	if b, ok := v.([]byte); ok {
 		return AppendString(dst, b), nil
 	}
+
 	var room [32]byte
 	text := room[:0]
 	if t, ok := v.(time.Time); ok {
@@ -28,14 +29,17 @@ func appendText(dst []byte, c Column, v any) ([]byte, error) {
 	if f, ok := v.(float64); ok {
 		return AppendString(dst, strconv.AppendFloat(text, f, 'f', int(c.Decimals), 64)), nil
 	}
+
 	n, err := integer(c, v)
 	if err != nil {
 		return dst, err
 	}
+
 	return AppendString(dst, strconv.AppendInt(text, n, 10)), nil
 }
 
-// appendBinary appends one value that is not NULL as the binary protocol writes it, which the column's type decides.
+// appendBinary appends one value that is not NULL as the binary protocol writes it, which the
+// column's type decides.
 func appendBinary(dst []byte, c Column, v any) ([]byte, error) {
 	switch c.Type {
 	case TypeLongLong:
@@ -50,6 +54,7 @@ func appendBinary(dst []byte, c Column, v any) ([]byte, error) {
 			}
 			f = float64(n)
 		}
+
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f)), nil
 	case TypeDate, TypeDatetime:
 		t, ok := v.(time.Time)
@@ -79,7 +84,8 @@ func integer(c Column, v any) (int64, error) {
 	return 0, fmt.Errorf("column %s: %T is not an integer", c.Name, v)
 }
 
-// appendTime writes a time as it stands, whatever its zone: which zone to show is the caller's choice.
+// appendTime writes a time as it stands, whatever its zone: which zone to show is the caller's
+// choice.
 func appendTime(dst []byte, t time.Time, c Column) []byte {
 	if c.Type == TypeDate {
 		return t.AppendFormat(dst, time.DateOnly)

@@ -20,14 +20,17 @@ type lab struct {
 
 // newLab copies what git knows, and what is new.
 func newLab(ctx context.Context, verbose bool) (*lab, error) {
-	files, err := exec.CommandContext(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z").Output()
+	files, err := exec.CommandContext(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard",
+		"-z").Output()
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}
+
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return nil, err
 	}
+
 	l := &lab{dir, verbose}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(files), "\x00"), "\x00") {
 		if err := l.copy(name); err != nil && !errors.Is(err, os.ErrNotExist) { // it may be deleted and not committed
@@ -35,6 +38,7 @@ func newLab(ctx context.Context, verbose bool) (*lab, error) {
 			return nil, err
 		}
 	}
+
 	return l, nil
 }
 
@@ -43,14 +47,17 @@ func (l *lab) copy(name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
+
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
+
 	to := filepath.Join(l.dir, name)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
+
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
@@ -76,6 +83,7 @@ func (l *lab) try(ctx context.Context, m mutant) (verdict, error) {
 	if err != nil {
 		return broken, err
 	}
+
 	mutated, ok := m.apply(string(text))
 	if !ok {
 		return stale, nil
@@ -95,6 +103,7 @@ func (l *lab) try(ctx context.Context, m mutant) (verdict, error) {
 		fmt.Print(output)
 		return broken, nil
 	}
+
 	return noticed, nil
 }
 
@@ -108,11 +117,13 @@ func (l *lab) healthy(ctx context.Context, mutants []mutant) error {
 			}
 		}
 	}
+
 	for pkg, names := range tests {
 		output, passed := l.test(ctx, pkg, names, "-v")
 		if !passed || strings.Contains(output, "--- SKIP") {
 			return fmt.Errorf("without any mutant the tests of %s should pass, and none be skipped:\n%s", pkg, output)
 		}
+
 		for _, name := range names {
 			top, _, _ := strings.Cut(name, "/")
 			if !strings.Contains(output, "--- PASS: "+top+" ") {
@@ -120,13 +131,16 @@ func (l *lab) healthy(ctx context.Context, mutants []mutant) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// test runs tests by their names. A test that is named below another's, as Test/part, is run on its own.
+// test runs tests by their names. A test that is named below another's, as Test/part, is run on its
+// own.
 func (l *lab) test(ctx context.Context, pkg string, names []string, flags ...string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
+
 	passed = true
 	for _, pattern := range patterns(names) {
 		arguments := append([]string{"test", "-count=1", "-failfast", "-timeout=15m", "-run=" + pattern}, flags...)
@@ -134,12 +148,15 @@ func (l *lab) test(ctx context.Context, pkg string, names []string, flags ...str
 		cmd.Dir = l.dir
 		cmd.Env = append(os.Environ(), "CI=true") // a server that is not there fails the test
 		said, err := cmd.CombinedOutput()
+
 		if l.verbose {
 			fmt.Print(string(said))
 		}
+
 		output += string(said)
 		passed = passed && err == nil
 	}
+
 	return output, passed
 }
 

@@ -1,6 +1,7 @@
-// Mutants takes the guards of the safety rules away, one at a time, in a copy of the tree, and runs the tests that are named for each. A
-// mutant whose tests still pass has survived: a test is missing. One whose lines are not found any more has to be written anew. The
-// list is mutants.txt, which says what a mutant looks like.
+// Mutants takes the guards of the safety rules away, one at a time, in a copy of the tree, and runs
+// the tests that are named for each. A mutant whose tests still pass has survived: a test is
+// missing. One whose lines are not found any more has to be written anew. The list is mutants.txt,
+// which says what a mutant looks like.
 //
 //	go run ./scripts/mutants [-run REGEXP] [-fit] [-trust] [-v]
 //
@@ -38,6 +39,7 @@ func run(ctx context.Context) (failed int, err error) {
 	trust := flag.Bool("trust", false, "do not run the tests first without any mutant")
 	verbose := flag.Bool("v", false, "show what go test said")
 	flag.Parse()
+
 	pattern, err := regexp.Compile(*wanted)
 	if err != nil {
 		return 0, fmt.Errorf("-run: %w", err)
@@ -47,10 +49,12 @@ func run(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("run it at the top of the tree: %w", err)
 	}
+
 	mutants, err := parse(string(list))
 	if err != nil {
 		return 0, err
 	}
+
 	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !pattern.MatchString(m.name) })
 	if *fit {
 		return misfits(mutants)
@@ -61,6 +65,7 @@ func run(ctx context.Context) (failed int, err error) {
 		return 0, err
 	}
 	defer l.close()
+
 	if !*trust {
 		if err := l.healthy(ctx, mutants); err != nil {
 			return 0, err
@@ -76,8 +81,11 @@ func run(ctx context.Context) (failed int, err error) {
 		if how != noticed {
 			failed++
 		}
-		fmt.Printf("%-9s %5.1fs  %s (%s %s)\n", how, time.Since(began).Seconds(), m.name, m.pkg, strings.Join(m.tests, " "))
+
+		fmt.Printf("%-9s %5.1fs  %s (%s %s)\n", how, time.Since(began).Seconds(), m.name, m.pkg,
+			strings.Join(m.tests, " "))
 	}
+
 	fmt.Printf("%d passed, %d failed\n", len(mutants)-failed, failed)
 	return failed, ctx.Err()
 }

@@ -53,10 +53,12 @@ func parseOne(paragraph string) (m mutant, err error) {
 			return m, fmt.Errorf("%q is no part of a mutant", line)
 		}
 	}
+
 	m.old, m.new = strings.Join(before, "\n"), strings.Join(after, "\n")
 	if m.name != "" && (m.file == "" || m.old == "" || len(m.tests) == 0) {
 		return m, fmt.Errorf("%s: a file, a line that goes, or a test is missing", m.name)
 	}
+
 	return m, nil
 }
 

@@ -1,6 +1,7 @@
-// Testsum reads the output of `go test -json` and prints what a person wants to know: one line per package, the
-// output of what failed, what was skipped and why, and at the end "N passed, M failed". Its arguments are the
-// servers that were not there; their tests are among the skipped, and with CI=true they are failures.
+// Testsum reads the output of `go test -json` and prints what a person wants to know: one line per
+// package, the output of what failed, what was skipped and why, and at the end "N passed, M
+// failed". Its arguments are the servers that were not there; their tests are among the skipped,
+// and with CI=true they are failures.
 //
 // It exits with 1 unless everything passed and something ran.
 package main
@@ -22,6 +23,7 @@ func main() {
 		fmt.Fprintln(os.Stdout, "nothing was tested: go test did not come so far")
 		s.failed++
 	}
+
 	s.report(os.Args[1:], os.Getenv("CI") == "true")
 	if s.failed > 0 {
 		os.Exit(1)

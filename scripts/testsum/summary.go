@@ -36,7 +36,10 @@ type summary struct {
 }
 
 func newSummary(out io.Writer) *summary {
-	return &summary{out: out, output: map[string][]string{}, skipped: map[string][]string{}, brokenInPackage: map[string]int{}}
+	return &summary{
+		out: out, output: map[string][]string{}, skipped: map[string][]string{},
+		brokenInPackage: map[string]int{},
+	}
 }
 
 func (s *summary) add(e event) {
@@ -51,11 +54,13 @@ func (s *summary) add(e event) {
 	default:
 		return
 	}
+
 	if e.Test == "" {
 		s.endPackage(e)
 	} else {
 		s.endTest(e)
 	}
+
 	delete(s.output, e.name())
 }
 
@@ -72,8 +77,8 @@ func (s *summary) endTest(e event) {
 	}
 }
 
-// endPackage prints a package's line. A package that fails without a failed test did not build, panicked outside
-// of its tests or ran out of time; that counts as a failure of its own.
+// endPackage prints a package's line. A package that fails without a failed test did not build,
+// panicked outside of its tests or ran out of time; that counts as a failure of its own.
 func (s *summary) endPackage(e event) {
 	if e.Action != "skip" { // skip: no test files
 		fmt.Fprintf(s.out, "%-4s %-60s %6.1fs\n", e.Action, e.Package, e.Elapsed)
@@ -84,7 +89,8 @@ func (s *summary) endPackage(e event) {
 	}
 }
 
-// printUnfinished prints what the tests said that were running when their package ended: one of them hung or crashed.
+// printUnfinished prints what the tests said that were running when their package ended: one of
+// them hung or crashed.
 func (s *summary) printUnfinished(pkg string) {
 	for _, name := range slices.Sorted(maps.Keys(s.output)) {
 		if test, ok := strings.CutPrefix(name, pkg+"."); ok {
@@ -100,8 +106,8 @@ func (s *summary) fail(e event) {
 	fmt.Fprintf(s.out, "FAIL %s\n%s", e.name(), strings.Join(s.output[e.name()], ""))
 }
 
-// skipReason is the message of t.Skip, which the testing package prints behind the file and line: the last one, as a
-// test may have logged before that.
+// skipReason is the message of t.Skip, which the testing package prints behind the file and line:
+// the last one, as a test may have logged before that.
 func skipReason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if _, reason, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {

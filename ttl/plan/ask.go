@@ -25,6 +25,7 @@ func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Prev
 	if err != nil {
 		return nil, err
 	}
+
 	runs, err := from.Runs(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -32,6 +33,7 @@ func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Prev
 	if timing, err := catalog.TimingOf(p); err == nil {
 		question.Usual = UsualOf(runs, now, timing.Interval)
 	}
+
 	return ask(ctx, q, from, question)
 }
 
@@ -40,7 +42,8 @@ func Ask(ctx context.Context, q Querier, from Source, table catalog.Table, rule 
 	return ask(ctx, q, from, Question{Table: table, Rule: rule})
 }
 
-// Glance is Ask for somebody who cannot wait: what is due now, without days to come and without rows.
+// Glance is Ask for somebody who cannot wait: what is due now, without days to come and without
+// rows.
 func Glance(ctx context.Context, q Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
 	return ask(ctx, q, from, Question{Table: table, Rule: rule, Brief: true})
 }
@@ -50,16 +53,20 @@ func ask(ctx context.Context, q Querier, from Source, question Question) (*Previ
 	if err != nil {
 		return nil, err
 	}
+
 	now, err := from.Clock(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	speed, err := speedOf(ctx, from, question, settings)
 	if err != nil {
 		return nil, err
 	}
+
 	values := settings.Values
-	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor], values.Bool(setting.EnableIndexScan)
+	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor],
+		values.Bool(setting.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
 	return NewPreview(ctx, q, question)
 }
@@ -74,6 +81,7 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 	if err != nil {
 		return s, err
 	}
+
 	if len(ended) > 0 {
 		if d := ended[0].Worked(ended[0].FinishedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
 			s = Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
@@ -83,12 +91,14 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 	for _, name := range []string{setting.DeleteRowsLimit, setting.ClusterRowsLimit} {
 		s.bound(float64(settings.Int(name)), name)
 	}
+
 	s.bound(optionNumber(q.Rule, ddl.OptionDeleteRate), ddl.OptionDeleteRate)
 
 	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
 	if own := optionNumber(q.Rule, ddl.OptionBatchSize); own > 0 {
 		batch, said = own, ddl.OptionBatchSize
 	}
+
 	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
 	return s, nil
 }

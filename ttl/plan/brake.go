@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Brake holds a job that would delete surprisingly much, until somebody approves it. It judges every run before it starts, and says
-// how much the run may delete, whatever the estimate said.
+// Brake holds a job that would delete surprisingly much, until somebody approves it. It judges
+// every run before it starts, and says how much the run may delete, whatever the estimate said.
 type Brake struct {
 	MaxRows int64 // ttl_brake_max_rows
 	Rows    int64 // ttl_brake_rows
@@ -46,7 +46,8 @@ const (
 	// Most of a table counts as a surprise from so many rows on, whatever the settings say.
 	nearlyWholePercent = 90
 	nearlyWholeRows    = 1000
-	// margin is how much more than it should a job may delete before it asks again: what it should rests on an estimate.
+	// margin is how much more than it should a job may delete before it asks again: what it should
+	// rests on an estimate.
 	margin = 1.2
 )
 
@@ -54,7 +55,8 @@ const (
 type Run struct {
 	Estimate
 	Usual Usual
-	// Known says that the policy was looked at before, in this version: by a person, or by the brake when its table had rows to look at.
+	// Known says that the policy was looked at before, in this version: by a person, or by the
+	// brake when its table had rows to look at.
 	Known bool
 }
 
@@ -83,20 +85,25 @@ func (b Brake) first(e Estimate) Ruling {
 	return b.ruling(b.Holds(e), limit)
 }
 
-// later judges a policy that has been at work. What is far more than usual is a surprise, if it also is much.
+// later judges a policy that has been at work. What is far more than usual is a surprise, if it
+// also is much.
 func (b Brake) later(r Run) Ruling {
 	if b.Factor == 0 {
 		return Ruling{}
 	}
+
 	limit := max(b.Rows, r.Rows*b.Percent/100)
 	if usual := float64(b.Factor) * r.Usual.Rows(); usual > float64(limit) {
 		limit = int64(math.Min(usual, math.MaxInt64/2))
 	}
+
 	why := ""
 	if b.Percent < 100 && r.Expired > limit {
-		why = fmt.Sprintf("%s, usual are %s, and more than ttl_brake_factor = %d times that, than ttl_brake_rows = %d and ttl_brake_percent = %d",
+		why = fmt.Sprintf("%s, usual are %s, and more than ttl_brake_factor = %d times that, than ttl_brake_rows = "+
+			"%d and ttl_brake_percent = %d",
 			r.Due(), r.Usual, b.Factor, b.Rows, b.Percent)
 	}
+
 	return b.ruling(why, limit)
 }
 
@@ -118,12 +125,14 @@ func (b Brake) absolute(e Estimate, r Ruling) Ruling {
 			r.Bound = bound
 		}
 	}
+
 	if b.RunRows > 0 {
 		limit(b.RunRows, ddl.OptionMaxRows, b.RunRows)
 	}
 	if b.RunPercent > 0 {
 		limit(e.Rows*b.RunPercent/100, ddl.OptionMaxPercent, b.RunPercent)
 	}
+
 	return r
 }
 
@@ -132,12 +141,14 @@ func rows(n float64) *uint64 {
 	return &whole
 }
 
-// Consented is the ruling on a run that somebody has agreed to: to so many rows, or to what it finds. A number that a person named is kept to
-// the row; any other covers, too, what needs no approval.
+// Consented is the ruling on a run that somebody has agreed to: to so many rows, or to what it
+// finds. A number that a person named is kept to the row; any other covers, too, what needs no
+// approval.
 func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 	if r.Bound == nil && !exactly {
 		return Ruling{}
 	}
+
 	bound := rows(margin * float64(e.Expired))
 	if to != nil {
 		bound = to
@@ -145,17 +156,21 @@ func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 	if !exactly && r.Bound != nil && *r.Bound > *bound {
 		bound = r.Bound
 	}
+
 	why := ""
 	if uint64(max(e.Expired, 0)) > *bound {
 		why = fmt.Sprintf("%s, and %d were approved", e.Due(), *bound)
 	}
+
 	return Ruling{Why: why, Bound: bound}
 }
 
-// Tiny reports whether a table has too few rows for anything to be a surprise: to have seen it so says nothing about what comes later.
+// Tiny reports whether a table has too few rows for anything to be a surprise: to have seen it so
+// says nothing about what comes later.
 func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
 
-// Holds says why so many rows are too many for a policy that has not been at work; empty when they are not.
+// Holds says why so many rows are too many for a policy that has not been at work; empty when they
+// are not.
 func (b Brake) Holds(e Estimate) string {
 	percent := int64(100 * e.Share())
 	switch {
@@ -176,7 +191,8 @@ func (b Brake) Holds(e Estimate) string {
 
 // Due says how many rows are due, in words.
 func (e Estimate) Due() string {
-	return fmt.Sprintf("%s of %s rows (%.0f %%) are due", about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
+	return fmt.Sprintf("%s of %s rows (%.0f %%) are due", about(e.Expired, e.DueExact), about(e.Rows, e.Exact),
+		100*e.Share())
 }
 
 // about is a number as it is told when it was counted, or only estimated.

@@ -11,9 +11,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Children returns the foreign keys that point at a table, wherever the tables that have them are. information_schema
-// only shows those of tables on which the asking account has rights of its own, and a cascade does not ask for any: so
-// InnoDB is asked, which wants PROCESS, and information_schema where that is not granted.
+// Children returns the foreign keys that point at a table, wherever the tables that have them are.
+// information_schema only shows those of tables on which the asking account has rights of its own,
+// and a cascade does not ask for any: so InnoDB is asked, which wants PROCESS, and
+// information_schema where that is not granted.
 func Children(ctx context.Context, q Querier, schema, table string) ([]string, error) {
 	var mariadb bool
 	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {
@@ -37,7 +38,8 @@ func children(ctx context.Context, q Querier, mariadb bool, schema, table string
 	return found, nil
 }
 
-// childrenIn names each child as a sentence names a table, so that it can be kept from those who may not see it.
+// childrenIn names each child as a sentence names a table, so that it can be kept from those who
+// may not see it.
 func childrenIn(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
 	err = eachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
 		var schema, name, rule string

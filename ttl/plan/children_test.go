@@ -8,22 +8,29 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestChildren asks with the rights of a service account for foreign keys of a schema in which it has none.
+// TestChildren asks with the rights of a service account for foreign keys of a schema in which it
+// has none.
 func TestChildren(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		admin := mysqltest.Open(t, s.Config(""))
 		for _, user := range []string{"plan_seer", "plan_blind"} {
 			mustExec(t, admin, "DROP USER IF EXISTS "+user, "CREATE USER "+user+" IDENTIFIED BY 'x'")
 		}
+
 		for _, schema := range []string{"plan_shop", "`plan-other`"} {
 			mustExec(t, admin, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema)
 		}
+
 		t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE `plan-other`"); _, _ = admin.Exec("DROP DATABASE plan_shop") })
 		mustExec(t, admin,
-			"GRANT PROCESS ON *.* TO plan_seer", "GRANT SELECT, DELETE ON plan_shop.* TO plan_seer", "GRANT SELECT, DELETE ON plan_shop.* TO plan_blind",
+			"GRANT PROCESS ON *.* TO plan_seer", "GRANT SELECT, DELETE ON plan_shop.* TO plan_seer",
+			"GRANT SELECT, DELETE ON plan_shop.* TO plan_blind",
 			"CREATE TABLE plan_shop.`café` (id INT PRIMARY KEY)", "CREATE TABLE plan_shop.`CAFÉ` (id INT PRIMARY KEY)",
 			"CREATE TABLE plan_shop.near (id INT, CONSTRAINT one FOREIGN KEY (id) REFERENCES `café` (id))",
-			"CREATE TABLE `plan-other`.far (id INT, CONSTRAINT two FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) ON DELETE CASCADE, CONSTRAINT three FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) ON DELETE SET NULL)")
+			"CREATE TABLE `plan-other`.far (id INT, CONSTRAINT two FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) "+
+				"ON DELETE CASCADE, CONSTRAINT three FOREIGN KEY (id) REFERENCES plan_shop.`café` (id) ON DELETE "+
+				"SET NULL)")
+
 		far := []string{"`plan-other`.`far` (three, ON DELETE SET NULL)", "`plan-other`.`far` (two, ON DELETE CASCADE)"}
 		for _, test := range []struct {
 			user, table string

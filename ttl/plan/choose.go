@@ -23,12 +23,13 @@ type Choice struct {
 }
 
 const (
-	// randomCost is how much dearer a row is by the index on time than by its block when its neighbours in time are
-	// not its neighbours in the table: measured at 5 to 20 times.
+	// randomCost is how much dearer a row is by the index on time than by its block when its
+	// neighbours in time are not its neighbours in the table: measured at 5 to 20 times.
 	randomCost = 10
 	// orderedCost is the same when time runs with the key.
 	orderedCost = 2
-	// keylessRows bounds tables that have neither a key to walk nor an index on time: every batch may read them whole.
+	// keylessRows bounds tables that have neither a key to walk nor an index on time: every batch
+	// may read them whole.
 	keylessRows = 200_000
 )
 
@@ -43,32 +44,48 @@ func (s *Statements) Choose(e Estimate, indexScan bool) Choice {
 	if !indexScan {
 		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: ttl_enable_index_scan is OFF", s.KeyIndex)}
 	}
+
 	due := percent(e.Share()) + " of the rows are due"
 	if !e.Exact {
 		due = "about " + due
 	}
+
 	order := "unordered"
 	if e.Correlated {
 		order = "in step"
 	}
+
 	switch {
 	case e.Expired*randomCost <= e.Rows:
 		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s", s.TimeIndex, due)}
 	case e.Correlated && e.Expired*orderedCost <= e.Rows:
-		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s, time and key are in step", s.TimeIndex, due)}
+		return Choice{WalkIndex, fmt.Sprintf("index %s from the old end: %s, time and key are in step", s.TimeIndex,
+			due)}
 	default:
-		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %s, time and key are %s, cheaper than index %s", s.KeyIndex, due, order, s.TimeIndex)}
+		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %s, time and key are %s, cheaper than index %s",
+			s.KeyIndex, due, order, s.TimeIndex)}
 	}
 }
 
 func (s *Statements) chooseKeyless(e Estimate) Choice {
 	switch {
 	case s.TimeIndex != "":
-		return Choice{DeleteSome, fmt.Sprintf("bounded deletes by index %s: the table has no unique key of whole columns without NULLs", s.TimeIndex)}
+		return Choice{
+			DeleteSome,
+			fmt.Sprintf("bounded deletes by index %s: the table has no unique key of whole columns without NULLs",
+				s.TimeIndex),
+		}
 	case e.Rows <= keylessRows:
-		return Choice{DeleteSome, "bounded deletes: the table has no unique key of whole columns without NULLs, and is small"}
+		return Choice{
+			DeleteSome,
+			"bounded deletes: the table has no unique key of whole columns without NULLs, and is small",
+		}
 	default:
-		return Choice{Refuse, fmt.Sprintf("the table has about %d rows and neither a unique key of whole columns without NULLs nor an index led by %s; add one of them", e.Rows, s.Expired.Column)}
+		return Choice{
+			Refuse,
+			fmt.Sprintf("the table has about %d rows and neither a unique key of whole columns without NULLs nor an "+
+				"index led by %s; add one of them", e.Rows, s.Expired.Column),
+		}
 	}
 }
 

@@ -77,7 +77,8 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// quotedPlain quotes dates and the text forms of UUID and INET, which hold none of the characters that need escaping.
+// quotedPlain quotes dates and the text forms of UUID and INET, which hold none of the characters
+// that need escaping.
 func quotedPlain(s string) (string, error) {
 	if strings.Trim(s, "0123456789abcdefABCDEF:.- +/") != "" {
 		return "", fmt.Errorf("%q is not a plain value", s)
@@ -89,11 +90,12 @@ func word(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// enumerated is how many values of an Ordinal a comparison may list: all ENUMs but the very largest, SETs of twelve names.
+// enumerated is how many values of an Ordinal a comparison may list: all ENUMs but the very
+// largest, SETs of twelve names.
 const enumerated = 4096
 
-// compare writes `column op value`. ENUM and SET are listed value by value where they have few: neither server
-// uses an index for < and > on their numbers, both do for IN.
+// compare writes `column op value`. ENUM and SET are listed value by value where they have few:
+// neither server uses an index for < and > on their numbers, both do for IN.
 func (c Column) compare(op string, v Value) (string, error) {
 	lit, err := c.Literal(v)
 	if err != nil {
@@ -109,8 +111,9 @@ func (c Column) compare(op string, v Value) (string, error) {
 	return c.Quoted() + " " + listed(op, n, c.Values), nil
 }
 
-// listed spells a comparison with n out as the list of numbers from 0 to last that satisfy it, and one that no row
-// has: with a single number left, both servers would make the column a constant and then sort by it.
+// listed spells a comparison with n out as the list of numbers from 0 to last that satisfy it, and
+// one that no row has: with a single number left, both servers would make the column a constant and
+// then sort by it.
 func listed(op string, n, last uint64) string {
 	var in []string
 	for i := uint64(0); i <= last; i++ {

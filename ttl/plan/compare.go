@@ -41,7 +41,8 @@ func (cs Columns) reverseOrder() string {
 //
 //	a >= 1 AND (a > 1 OR a = 1 AND (b > 2))
 //
-// is a range on every key part. The leading term is redundant and helps optimizers that look at one term only.
+// is a range on every key part. The leading term is redundant and helps optimizers that look at one
+// term only.
 func (cs Columns) After(k Key) (string, error) { return cs.bound(k, ">", ">") }
 
 // From is the condition of keys at or after k.
@@ -50,13 +51,14 @@ func (cs Columns) From(k Key) (string, error) { return cs.bound(k, ">", ">=") }
 // UpTo is the condition of keys at or before k.
 func (cs Columns) UpTo(k Key) (string, error) { return cs.bound(k, "<", "<=") }
 
-// between is the condition of keys after one and up to another; a nil key is an open end. What both begin with is compared
-// once: MySQL's estimates are better for it, and the text shorter.
+// between is the condition of keys after one and up to another; a nil key is an open end. What both
+// begin with is compared once: MySQL's estimates are better for it, and the text shorter.
 func (cs Columns) between(from, to Key) (string, error) {
 	same := 0
 	for same < min(len(from), len(to), len(cs))-1 && from[same] == to[same] {
 		same++
 	}
+
 	var parts []string
 	for i := range same {
 		equal, err := cs[i].compare("=", from[i])
@@ -65,6 +67,7 @@ func (cs Columns) between(from, to Key) (string, error) {
 		}
 		parts = append(parts, equal)
 	}
+
 	for _, end := range []struct {
 		key   Key
 		bound func(Columns, Key) (string, error)
@@ -72,15 +75,19 @@ func (cs Columns) between(from, to Key) (string, error) {
 		if len(end.key) == 0 {
 			continue
 		}
+
 		bound, err := end.bound(cs[same:], end.key[same:])
 		if err != nil {
 			return "", err
 		}
+
 		parts = append(parts, "("+bound+")")
 	}
+
 	if len(parts) == 0 {
 		return "TRUE", nil
 	}
+
 	return strings.Join(parts, " AND "), nil
 }
 
@@ -92,29 +99,36 @@ func (cs Columns) bound(k Key, op, lastOp string) (string, error) {
 	if len(k) != len(cs) {
 		return "", fmt.Errorf("key has %d values for %d columns", len(k), len(cs))
 	}
+
 	last := len(cs) - 1
 	cond, err := cs[last].compare(lastOp, k[last])
 	if err != nil {
 		return "", err
 	}
+
 	for i := last - 1; i >= 0; i-- {
 		beyond, err := cs[i].compare(op, k[i])
 		if err != nil {
 			return "", err
 		}
+
 		equal, err := cs[i].compare("=", k[i])
 		if err != nil {
 			return "", err
 		}
+
 		cond = beyond + " OR " + equal + " AND (" + cond + ")"
 	}
+
 	if last == 0 {
 		return cond, nil
 	}
+
 	lead, err := cs[0].compare(op+"=", k[0])
 	if err != nil {
 		return "", err
 	}
+
 	return lead + " AND (" + cond + ")", nil
 }
 
@@ -123,21 +137,26 @@ func (cs Columns) In(keys []Key) (string, error) {
 	if len(keys) == 0 {
 		return "FALSE", nil
 	}
+
 	write := cs.row
 	if cs.apart() {
 		write = cs.equal
 	}
+
 	rows := make([]string, len(keys))
 	for i, k := range keys {
 		if len(k) != len(cs) {
 			return "", fmt.Errorf("key has %d values for %d columns", len(k), len(cs))
 		}
+
 		row, err := write(k)
 		if err != nil {
 			return "", err
 		}
+
 		rows[i] = row
 	}
+
 	switch {
 	case cs.apart():
 		return "(" + strings.Join(rows, " OR ") + ")", nil
@@ -148,8 +167,8 @@ func (cs Columns) In(keys []Key) (string, error) {
 	}
 }
 
-// apart reports that keys must be compared column by column: inside a row constructor MySQL compares ENUM, SET and
-// BIT by another rule than outside and finds nothing.
+// apart reports that keys must be compared column by column: inside a row constructor MySQL
+// compares ENUM, SET and BIT by another rule than outside and finds nothing.
 func (cs Columns) apart() bool {
 	return len(cs) > 1 && slices.ContainsFunc(cs, func(c Column) bool { return c.Kind == Ordinal || c.Kind == Bits })
 }

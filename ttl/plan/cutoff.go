@@ -8,12 +8,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Cutoff is the moment before which rows of one job are expired. It is computed once, when the job starts, and kept.
+// Cutoff is the moment before which rows of one job are expired. It is computed once, when the job
+// starts, and kept.
 type Cutoff struct {
 	// Instant is the cutoff as a point in time, for people and for the catalog.
 	Instant time.Time
-	// Wall is what the TTL column is compared with: the reading of a calendar and a clock, held in UTC fields.
-	// For TIMESTAMP it is UTC; for DATETIME and DATE it is the policy's zone.
+	// Wall is what the TTL column is compared with: the reading of a calendar and a clock, held in
+	// UTC fields. For TIMESTAMP it is UTC; for DATETIME and DATE it is the policy's zone.
 	Wall time.Time
 	// Kind is the type of the TTL column.
 	Kind Kind
@@ -24,20 +25,24 @@ type Cutoff struct {
 
 // NewCutoff subtracts span from now, the database's clock, in zone.
 //
-// The subtraction is done on the wall clock (months and years clip to the end of the month: 31 March minus one
-// month is 28 or 29 February) and truncated to whole seconds, as in `NOW() - INTERVAL n unit`.
+// The subtraction is done on the wall clock (months and years clip to the end of the month: 31
+// March minus one month is 28 or 29 February) and truncated to whole seconds, as in `NOW() -
+// INTERVAL n unit`.
 //
-// A TIMESTAMP is an instant, so the length of the subtracted stretch is taken from the current instant: 90 minutes
-// are 5400 seconds across a change of the clocks. A DATETIME or DATE carries no offset, and when the clocks go
-// back the same reading occurs twice. Such a row is expired only when it is so under every reading: by the wall
-// clock, by elapsed time, and whichever of two equal readings it meant. The cutoff may thus lag by the size of the
-// change for as long as that change is within the interval's edge, and is never early.
+// A TIMESTAMP is an instant, so the length of the subtracted stretch is taken from the current
+// instant: 90 minutes are 5400 seconds across a change of the clocks. A DATETIME or DATE carries no
+// offset, and when the clocks go back the same reading occurs twice. Such a row is expired only
+// when it is so under every reading: by the wall clock, by elapsed time, and whichever of two equal
+// readings it meant. The cutoff may thus lag by the size of the change for as long as that change
+// is within the interval's edge, and is never early.
 func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cutoff, error) {
 	if span.Months < 0 || span.Micros < 0 {
 		return Cutoff{}, fmt.Errorf("interval is negative")
 	}
+
 	wallNow := wall(now.In(zone))
 	wallThen := subtract(wallNow, span).Truncate(time.Second)
+
 	// Durations of time.Time saturate at 292 years; seconds do not.
 	ago := wallNow.Unix() - wallThen.Unix()
 	instant := time.Unix(now.Unix()-ago, 0).UTC()
@@ -45,20 +50,22 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cu
 	if kind == Timestamp {
 		return c, nil
 	}
+
 	c.Wall = wallThen
 	if w := unambiguous(instant.In(zone)); w.Before(c.Wall) {
 		c.kept = c.Wall.Sub(w)
 		c.Wall = w
 	}
+
 	return c, nil
 }
 
-// DueAt is a moment before which whatever had expired is before the cutoff: the clock it was computed from, in whole seconds,
-// less what a change of the clocks keeps for longer.
+// DueAt is a moment before which whatever had expired is before the cutoff: the clock it was
+// computed from, in whole seconds, less what a change of the clocks keeps for longer.
 func (c Cutoff) DueAt() time.Time { return c.now.Truncate(time.Second).Add(-c.kept) }
 
-// unambiguous returns the latest wall reading all of whose earlier readings happened before t, whichever pass
-// of a repeated hour they were taken in.
+// unambiguous returns the latest wall reading all of whose earlier readings happened before t,
+// whichever pass of a repeated hour they were taken in.
 func unambiguous(t time.Time) time.Time {
 	w := wall(t)
 	if _, end := t.ZoneBounds(); !end.IsZero() {
@@ -76,8 +83,8 @@ func wall(t time.Time) time.Time {
 	return time.Date(y, mo, d, h, mi, s, t.Nanosecond(), time.UTC)
 }
 
-// subtract is the servers' DATE_SUB on a naive time: months first, with the day clipped to the month's end, then
-// the exact part. Results before year 1 become year 1: nothing is older.
+// subtract is the servers' DATE_SUB on a naive time: months first, with the day clipped to the
+// month's end, then the exact part. Results before year 1 become year 1: nothing is older.
 func subtract(t time.Time, span ddl.Span) time.Time {
 	const microsPerDay = 24 * 60 * 60 * 1_000_000
 	if span.Months > 12*10_000 || span.Micros/microsPerDay > 366*10_000 {
@@ -117,14 +124,15 @@ func (c Cutoff) upper() time.Time {
 	}
 	day := c.Wall.Truncate(24 * time.Hour)
 	if day.Before(c.Wall) {
-		// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that midnight.
+		// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that
+		// midnight.
 		day = day.AddDate(0, 0, 1)
 	}
 	return day
 }
 
-// ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a change of the clocks;
-// zero when the value is none. Values are as the server prints them.
+// ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a
+// change of the clocks; zero when the value is none. Values are as the server prints them.
 func (c Cutoff) ExpiryOf(value string) time.Time {
 	layout := time.DateTime
 	if c.Kind == Date {

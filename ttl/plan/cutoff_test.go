@@ -33,28 +33,89 @@ func TestCutoffLiteral(t *testing.T) {
 		want            string
 	}{
 		{"plain", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: hour}, Datetime, "'2026-03-10 14:00:00'"},
-		{"zone of the policy", "2026-03-10T15:00:00Z", "Europe/Prague", ddl.Span{Micros: hour}, Datetime, "'2026-03-10 15:00:00'"},
+		{
+			"zone of the policy", "2026-03-10T15:00:00Z", "Europe/Prague",
+			ddl.Span{Micros: hour},
+			Datetime,
+			"'2026-03-10 15:00:00'",
+		},
 		{"offset", "2026-03-10T15:00:00Z", "-05:30", ddl.Span{Micros: hour}, Datetime, "'2026-03-10 08:30:00'"},
-		{"TIMESTAMP is UTC", "2026-03-10T15:00:00Z", "Europe/Prague", ddl.Span{Micros: hour}, Timestamp, "'2026-03-10 14:00:00'"},
-		{"truncated", "2026-03-10T15:00:00.999999Z", "UTC", ddl.Span{Micros: hour + 1}, Datetime, "'2026-03-10 14:00:00'"},
+		{
+			"TIMESTAMP is UTC", "2026-03-10T15:00:00Z", "Europe/Prague",
+			ddl.Span{Micros: hour},
+			Timestamp,
+			"'2026-03-10 14:00:00'",
+		},
+		{
+			"truncated", "2026-03-10T15:00:00.999999Z", "UTC",
+			ddl.Span{Micros: hour + 1},
+			Datetime,
+			"'2026-03-10 14:00:00'",
+		},
 		{"truncated downwards", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 1}, Datetime, "'2026-03-10 14:59:59'"},
 		{"zero interval", "2026-03-10T15:00:00Z", "UTC", ddl.Span{}, Datetime, "'2026-03-10 15:00:00'"},
 		{"month end", "2026-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, Datetime, "'2026-02-28 12:00:00'"},
 		{"leap year", "2024-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, Datetime, "'2024-02-29 12:00:00'"},
-		{"leap day minus a year", "2024-02-29T12:00:00Z", "UTC", ddl.Span{Months: 12}, Datetime, "'2023-02-28 12:00:00'"},
+		{
+			"leap day minus a year", "2024-02-29T12:00:00Z", "UTC",
+			ddl.Span{Months: 12},
+			Datetime,
+			"'2023-02-28 12:00:00'",
+		},
 		{"over new year", "2026-01-31T00:00:00Z", "UTC", ddl.Span{Months: 2}, Datetime, "'2025-11-30 00:00:00'"},
-		{"TiDB: 1:3 HOUR_MINUTE", "2026-01-31T15:00:00Z", "UTC", ddl.Span{Micros: 63 * minute}, Datetime, "'2026-01-31 13:57:00'"},
-		{"TiDB: month in +02:00", "1999-03-01T01:00:00Z", "+02:00", ddl.Span{Months: 1}, Datetime, "'1999-02-01 03:00:00'"},
-		{"TiDB: 90 minutes over the fold", "2024-11-03T11:00:00Z", "America/Los_Angeles", ddl.Span{Micros: 90 * minute}, Timestamp, "'2024-11-03 09:30:00'"},
+		{
+			"TiDB: 1:3 HOUR_MINUTE", "2026-01-31T15:00:00Z", "UTC",
+			ddl.Span{Micros: 63 * minute},
+			Datetime,
+			"'2026-01-31 13:57:00'",
+		},
+		{
+			"TiDB: month in +02:00", "1999-03-01T01:00:00Z", "+02:00",
+			ddl.Span{Months: 1},
+			Datetime,
+			"'1999-02-01 03:00:00'",
+		},
+		{
+			"TiDB: 90 minutes over the fold", "2024-11-03T11:00:00Z", "America/Los_Angeles",
+			ddl.Span{Micros: 90 * minute},
+			Timestamp, "'2024-11-03 09:30:00'",
+		},
 		{"DATE inside the day", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, Date, "'2026-03-08'"},
 		{"DATE at midnight", "2026-03-10T00:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, Date, "'2026-03-07'"},
 		{"DATE in a zone ahead", "2026-03-10T23:30:00Z", "Asia/Tokyo", ddl.Span{Micros: 3 * day}, Date, "'2026-03-09'"},
-		{"clocks back: the repeated hour waits", "2024-11-03T09:10:00Z", "America/Los_Angeles", ddl.Span{Micros: 30 * minute}, Datetime, "'2024-11-03 00:40:00'"},
-		{"clocks back: before the change", "2024-11-03T08:50:00Z", "America/Los_Angeles", ddl.Span{Micros: 5 * minute}, Datetime, "'2024-11-03 01:00:00'"},
-		{"clocks forward: elapsed time counts", "2024-03-10T10:10:00Z", "America/Los_Angeles", ddl.Span{Micros: 30 * minute}, Datetime, "'2024-03-10 01:40:00'"},
-		{"older than the calendar", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Months: 12 * 9999}, Datetime, "'0001-01-01 00:00:00'"},
-		{"beyond arithmetic", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 1<<63 - 1}, Datetime, "'0001-01-01 00:00:00'"},
-		{"last second of 32 bits", "2038-01-19T03:14:07Z", "UTC", ddl.Span{Micros: 1_000_000}, Timestamp, "'2038-01-19 03:14:06'"},
+		{
+			"clocks back: the repeated hour waits", "2024-11-03T09:10:00Z", "America/Los_Angeles",
+			ddl.Span{Micros: 30 * minute},
+			Datetime, "'2024-11-03 00:40:00'",
+		},
+		{
+			"clocks back: before the change", "2024-11-03T08:50:00Z", "America/Los_Angeles",
+			ddl.Span{Micros: 5 * minute},
+			Datetime, "'2024-11-03 01:00:00'",
+		},
+		{
+			"clocks forward: elapsed time counts", "2024-03-10T10:10:00Z", "America/Los_Angeles",
+			ddl.Span{Micros: 30 * minute},
+			Datetime, "'2024-03-10 01:40:00'",
+		},
+		{
+			"older than the calendar", "2026-03-10T15:00:00Z", "UTC",
+			ddl.Span{Months: 12 * 9999},
+			Datetime,
+			"'0001-01-01 00:00:00'",
+		},
+		{
+			"beyond arithmetic", "2026-03-10T15:00:00Z", "UTC",
+			ddl.Span{Micros: 1<<63 - 1},
+			Datetime,
+			"'0001-01-01 00:00:00'",
+		},
+		{
+			"last second of 32 bits", "2038-01-19T03:14:07Z", "UTC",
+			ddl.Span{Micros: 1_000_000},
+			Timestamp,
+			"'2038-01-19 03:14:06'",
+		},
 		{"after 2038", "2040-01-19T03:14:07Z", "UTC", ddl.Span{Micros: day}, Datetime, "'2040-01-18 03:14:07'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,6 +124,7 @@ func TestCutoffLiteral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			cutoff, err := NewCutoff(now, mustZone(t, c.zone), c.span, c.kind)
 			if err != nil {
 				t.Fatal(err)
@@ -83,10 +145,11 @@ func TestNegativeSpanIsRefused(t *testing.T) {
 	}
 }
 
-// TestCutoffIsNeverEarly walks around every change of the clocks of every zone from 2020 to 2030 and asks of rows
-// written just before and after: does a row count as expired before its interval has passed, by the wall clock or by
-// elapsed time? Or does it stay for longer than the change was? Nothing in it knows how the cutoff is computed. Rows written
-// after the job began count too: the cutoff stays the same while it runs.
+// TestCutoffIsNeverEarly walks around every change of the clocks of every zone from 2020 to 2030
+// and asks of rows written just before and after: does a row count as expired before its interval
+// has passed, by the wall clock or by elapsed time? Or does it stay for longer than the change was?
+// Nothing in it knows how the cutoff is computed. Rows written after the job began count too: the
+// cutoff stays the same while it runs.
 func TestCutoffIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -103,17 +166,20 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 		{Months: 6},
 		{Months: 12},
 	}
+
 	changes := 0
 	for _, name := range zoneNames(t) {
 		zone, err := ddl.Zone(name)
 		if err != nil {
 			continue // this machine's database may lack a name
 		}
+
 		for at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); ; changes++ {
 			_, end := at.In(zone).ZoneBounds()
 			if end.IsZero() || end.Year() > 2030 {
 				break
 			}
+
 			at = end
 			for _, span := range spans {
 				around := end.Add(time.Duration(rnd.Int64N(int64(5*time.Hour))) - 150*time.Minute)
@@ -124,6 +190,7 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 			}
 		}
 	}
+
 	if changes < 1000 {
 		t.Errorf("only %d changes of clocks tested", changes)
 	}
@@ -136,6 +203,7 @@ func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, s
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for written := change.Add(-4 * time.Hour); written.Before(change.Add(4 * time.Hour)); written = written.Add(7*time.Minute + 30*time.Second) {
 			switch expired := wall(written.In(zone)).Before(cutoff.Wall); {
 			case kind == Timestamp:
@@ -149,7 +217,8 @@ func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, s
 	}
 }
 
-// checkInstant: a TIMESTAMP knows no clocks that change. A row goes exactly when its interval has passed, to the second.
+// checkInstant: a TIMESTAMP knows no clocks that change. A row goes exactly when its interval has
+// passed, to the second.
 func checkInstant(t *testing.T, written, now time.Time, span ddl.Span, cutoff Cutoff) {
 	t.Helper()
 	if span.Months > 0 {
@@ -157,19 +226,22 @@ func checkInstant(t *testing.T, written, now time.Time, span ddl.Span, cutoff Cu
 	}
 	due := written.Before(now.Add(-time.Duration(span.Micros) * time.Microsecond).Truncate(time.Second))
 	if expired := written.UTC().Before(cutoff.Wall); expired != due {
-		t.Errorf("now %s span %v: TIMESTAMP of %s expired: %v, want %v (cutoff %s)", now, span, written.UTC(), expired, due, cutoff.Literal())
+		t.Errorf("now %s span %v: TIMESTAMP of %s expired: %v, want %v (cutoff %s)", now, span, written.UTC(), expired,
+			due, cutoff.Literal())
 	}
 }
 
-// checkNotLate is told that a DATETIME row stays, and asks whether it had gone long ago by every reading: clocks change by
-// three hours at most (in Antarctica).
+// checkNotLate is told that a DATETIME row stays, and asks whether it had gone long ago by every
+// reading: clocks change by three hours at most (in Antarctica).
 func checkNotLate(t *testing.T, written, now time.Time, zone *time.Location, span ddl.Span, cutoff Cutoff) {
 	t.Helper()
 	const change = 3*time.Hour + time.Second
 	row := wall(written.In(zone))
 	byWall := addMonths(row, int(span.Months)).Add(time.Duration(span.Micros) * time.Microsecond)
-	if byWall.Add(change).Before(wall(now.In(zone))) && span.Months == 0 && written.Add(time.Duration(span.Micros)*time.Microsecond).Add(change).Before(now) {
-		t.Errorf("%s now %s span %v: row %s written at %s is still there (cutoff %s)", zone, now, span, row, written, cutoff.Literal())
+	if byWall.Add(change).Before(wall(now.In(zone))) && span.Months == 0 &&
+		written.Add(time.Duration(span.Micros)*time.Microsecond).Add(change).Before(now) {
+		t.Errorf("%s now %s span %v: row %s written at %s is still there (cutoff %s)", zone, now, span, row, written,
+			cutoff.Literal())
 	}
 }
 
@@ -179,10 +251,12 @@ func checkDue(t *testing.T, written, now time.Time, zone *time.Location, span dd
 	row := wall(written.In(zone))
 	byWall := addMonths(row, int(span.Months)).Add(time.Duration(span.Micros) * time.Microsecond)
 	if !byWall.Before(wall(now.In(zone))) {
-		t.Errorf("%s now %s span %v: row %s expires early by the wall clock (cutoff %s)", zone, now, span, row, cutoff.Literal())
+		t.Errorf("%s now %s span %v: row %s expires early by the wall clock (cutoff %s)", zone, now, span, row,
+			cutoff.Literal())
 	}
 	if span.Months == 0 && !written.Add(time.Duration(span.Micros)*time.Microsecond).Before(now) {
-		t.Errorf("%s now %s span %v: row %s written at %s expires early by elapsed time (cutoff %s)", zone, now, span, row, written, cutoff.Literal())
+		t.Errorf("%s now %s span %v: row %s written at %s expires early by elapsed time (cutoff %s)", zone, now, span,
+			row, written, cutoff.Literal())
 	}
 }
 
@@ -198,7 +272,8 @@ func addMonths(t time.Time, n int) time.Time {
 	return moved
 }
 
-// TestMonthEndsAgainstAddition: a row that the subtraction calls expired is also expired by addition.
+// TestMonthEndsAgainstAddition: a row that the subtraction calls expired is also expired by
+// addition.
 func TestMonthEndsAgainstAddition(t *testing.T) {
 	t.Parallel()
 	for now := time.Date(2023, 1, 1, 12, 0, 0, 0, time.UTC); now.Year() < 2029; now = now.AddDate(0, 0, 1) {
@@ -207,6 +282,7 @@ func TestMonthEndsAgainstAddition(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			row := cutoff.Wall.Add(-time.Second)
 			if due := addMonths(row, months); !due.Before(now) {
 				t.Fatalf("now %s minus %d months: row %s is due only at %s", now, months, row, due)

@@ -7,8 +7,8 @@
 //	how many?        Estimate     by the optimizer's range estimates and by small samples along the key
 //	by which way?    Choice       index walk, key-range walk, bounded DELETE, or refuse; always with a reason
 //
-// and it writes the statements that carry the answer out (Statements). The engine runs them, EXPLAIN TTL
-// shows them; both get the same text from here.
+// and it writes the statements that carry the answer out (Statements). The engine runs them,
+// EXPLAIN TTL shows them; both get the same text from here.
 //
 // # The predicate
 //
@@ -16,18 +16,20 @@
 //
 //	c >= '1970-01-02 00:00:00' AND c < '2026-03-01 12:00:00'
 //
-// Both bounds are literals. NULL, zero dates and dates before the floor never satisfy it. Where rows are walked
-// along the key the predicate is wrapped in IS TRUE, which changes nothing about its meaning and hides it from the
-// range optimizers of both servers, so that they cannot swap the key range for the index on time. It is the wrapped form that
-// decides what goes. There a TIMESTAMP is UNIX_TIMESTAMP(c), with numbers for bounds: that means the same in every session, also in
-// one whose zone a trigger changes from one row to the next.
+// Both bounds are literals. NULL, zero dates and dates before the floor never satisfy it. Where
+// rows are walked along the key the predicate is wrapped in IS TRUE, which changes nothing about
+// its meaning and hides it from the range optimizers of both servers, so that they cannot swap the
+// key range for the index on time. It is the wrapped form that decides what goes. There a TIMESTAMP
+// is UNIX_TIMESTAMP(c), with numbers for bounds: that means the same in every session, also in one
+// whose zone a trigger changes from one row to the next.
 //
 // # Keys
 //
-// A Key is a position in the order of the paging key: one Value per column, exact to the byte. Values travel as the
-// server's own text (integers, decimals, dates in UTC) or its own bytes (strings, binary), and come back through one
-// literal writer, so that what was read is what is compared, under the column's own collation.
+// A Key is a position in the order of the paging key: one Value per column, exact to the byte.
+// Values travel as the server's own text (integers, decimals, dates in UTC) or its own bytes
+// (strings, binary), and come back through one literal writer, so that what was read is what is
+// compared, under the column's own collation.
 //
-// The package only reads. It never starts a transaction, never writes, and holds no connection: every function that
-// needs the server takes the connection to ask.
+// The package only reads. It never starts a transaction, never writes, and holds no connection:
+// every function that needs the server takes the connection to ask.
 package plan

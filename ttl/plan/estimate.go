@@ -31,7 +31,8 @@ func (e Estimate) Share() float64 {
 // fewRows make no majority.
 const fewRows = 10
 
-// MostNeverExpire reports whether more than half of the rows have no date, or one that is taken for none.
+// MostNeverExpire reports whether more than half of the rows have no date, or one that is taken for
+// none.
 func (e Estimate) MostNeverExpire() bool {
 	return e.Rows >= fewRows && 2*(e.Null+e.Implausible) > e.Rows
 }
@@ -41,9 +42,9 @@ const (
 	samples   = 16
 )
 
-// Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an index on time when
-// there is one; where that speaks of few rows it is asked alone, and a single row is read. rows is the server's own idea of
-// the table's size.
+// Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an
+// index on time when there is one; where that speaks of few rows it is asked alone, and a single
+// row is read. rows is the server's own idea of the table's size.
 func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
 	head, err := s.head(ctx, q)
 	if err != nil {
@@ -53,6 +54,7 @@ func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estim
 		e := Estimate{Rows: rows, Nothing: true}
 		return e, s.neverExpire(ctx, q, &e)
 	}
+
 	e, few, err := s.few(ctx, q, rows)
 	if err == nil && !few {
 		e, err = s.look(ctx, q, rows)
@@ -60,11 +62,12 @@ func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estim
 	if e.Head = head; e.Exact {
 		e.Head = e.Oldest
 	}
+
 	return e, err
 }
 
-// few asks the index on time how many rows of a large table are due. When they are so few that the index is the way to
-// them whatever their order, nothing else needs to be known.
+// few asks the index on time how many rows of a large table are due. When they are so few that the
+// index is the way to them whatever their order, nothing else needs to be known.
 func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate, few bool, err error) {
 	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows {
 		return e, false, nil
@@ -76,8 +79,8 @@ func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate
 	return e, true, s.neverExpire(ctx, q, &e)
 }
 
-// timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read. It is never less than one, so
-// that one may be none, and is taken for that.
+// timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read.
+// It is never less than one, so that one may be none, and is taken for that.
 func (s *Statements) timeRows(ctx context.Context, q Querier, where string) (int64, error) {
 	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+where)
 	if a.Rows == 1 {
@@ -92,7 +95,8 @@ func (s *Statements) head(ctx context.Context, q Querier) (string, error) {
 		return "", nil
 	}
 	lead := s.Walk[:1]
-	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+lead.Order()+" LIMIT 1", 1)
+	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+
+		lead.Order()+" LIMIT 1", 1)
 	if err != nil || found == nil {
 		return "", err
 	}
@@ -105,6 +109,7 @@ func (s *Statements) look(ctx context.Context, q Querier, rows int64) (Estimate,
 		if err != nil {
 			return Estimate{}, err
 		}
+
 		e := Estimate{
 			Rows: counted.rows, Expired: counted.expired, Null: counted.null, Implausible: counted.implausible,
 			Oldest: counted.oldestDue, Newest: counted.newestDue, Exact: true, DueExact: true,
@@ -141,10 +146,12 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 	if err != nil || len(segments) == 0 {
 		return Estimate{Exact: err == nil, DueExact: err == nil}, err
 	}
+
 	e := Estimate{Rows: rows, Edge: segments[0].To, segments: segments}
 	if guess := total(segments); rows < guess/4 || rows > 4*guess {
 		e.Rows = guess // the statistics are stale; the index itself knows better, though not well
 	}
+
 	weight := float64(max(total(segments), 1))
 	var expired, null, implausible float64
 	var times []string
@@ -153,6 +160,7 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 		if i == 0 {
 			r.From = nil // with the first key
 		}
+
 		m, err := s.sampleRange(ctx, q, r, sampleRows)
 		if err != nil {
 			return Estimate{}, err
@@ -160,25 +168,30 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 		if m.rows == 0 {
 			continue
 		}
+
 		part := float64(seg.rows) / weight / float64(m.rows)
 		expired += part * float64(m.expired)
 		null += part * float64(m.null)
 		implausible += part * float64(m.implausible)
+
 		if m.oldest != "" {
 			times = append(times, m.oldest)
 		}
+
 		e.Newest = max(e.Newest, m.newestDue)
 		if e.Oldest == "" || m.oldestDue != "" && m.oldestDue < e.Oldest {
 			e.Oldest = m.oldestDue
 		}
 	}
-	e.Expired, e.Null, e.Implausible = int64(expired*float64(e.Rows)), int64(null*float64(e.Rows)), int64(implausible*float64(e.Rows))
+
+	e.Expired, e.Null, e.Implausible = int64(expired*float64(e.Rows)), int64(null*float64(e.Rows)),
+		int64(implausible*float64(e.Rows))
 	e.Correlated = correlated(times)
 	return e, s.askTimeIndex(ctx, q, &e)
 }
 
-// askTimeIndex replaces the sampled share by the optimizer's own estimate, which is sharper for few rows, and knows
-// the oldest row.
+// askTimeIndex replaces the sampled share by the optimizer's own estimate, which is sharper for few
+// rows, and knows the oldest row.
 func (s *Statements) askTimeIndex(ctx context.Context, q Querier, e *Estimate) error {
 	if s.TimeIndex == "" {
 		return nil

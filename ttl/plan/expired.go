@@ -42,9 +42,10 @@ func (p Predicate) Sargable() string {
 	return p.Column + " >= " + p.Floor + " AND " + p.Column + " < " + p.Cutoff
 }
 
-// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows are named by key. It is the one that
-// decides: it means the same in every session. A TIMESTAMP is compared as the number of seconds that it is, since as a date it would
-// be read in the zone that the session has at that row, and a trigger that fires for the row before may have set another.
+// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows
+// are named by key. It is the one that decides: it means the same in every session. A TIMESTAMP is
+// compared as the number of seconds that it is, since as a date it would be read in the zone that
+// the session has at that row, and a trigger that fires for the row before may have set another.
 func (p Predicate) Opaque() string {
 	if p.Kind == Timestamp {
 		p.Column, p.Floor, p.Cutoff = "UNIX_TIMESTAMP("+p.Column+")", epoch(p.Floor), epoch(p.Cutoff)
@@ -52,7 +53,8 @@ func (p Predicate) Opaque() string {
 	return "(" + p.Sargable() + ") IS TRUE"
 }
 
-// epoch is the literal of a date in UTC as the number of seconds; what cannot be read is NULL, with which nothing compares.
+// epoch is the literal of a date in UTC as the number of seconds; what cannot be read is NULL, with
+// which nothing compares.
 func epoch(literal string) string {
 	at, err := time.Parse("'2006-01-02 15:04:05'", literal)
 	if err != nil {
@@ -61,5 +63,6 @@ func epoch(literal string) string {
 	return strconv.FormatInt(at.Unix(), 10)
 }
 
-// Implausible is the condition of rows that hold a value but never expire: zero dates and dates before the floor.
+// Implausible is the condition of rows that hold a value but never expire: zero dates and dates
+// before the floor.
 func (p Predicate) Implausible() string { return p.Column + " < " + p.Floor }

@@ -14,7 +14,8 @@ type access struct {
 	Rows             int64
 }
 
-// explain asks for the plan of a statement and returns its first table's line. An impossible WHERE has no rows.
+// explain asks for the plan of a statement and returns its first table's line. An impossible WHERE
+// has no rows.
 func explain(ctx context.Context, q Querier, statement string) (access, error) {
 	lines, err := explainAll(ctx, q, statement)
 	if err != nil || len(lines) == 0 {
@@ -38,11 +39,12 @@ func explainAll(ctx context.Context, q Querier, statement string) ([]access, err
 	if err != nil {
 		return nil, fmt.Errorf("explain: %w", err)
 	}
+
 	return lines, nil
 }
 
-// Verify asks the server once per job how it would run the statements of the plan, and objects when it would not use
-// the intended index or would sort.
+// Verify asks the server once per job how it would run the statements of the plan, and objects when
+// it would not use the intended index or would sort.
 func (s *Statements) Verify(ctx context.Context, q Querier, way Way, sample Key) error {
 	switch way {
 	case WalkIndex:
@@ -52,7 +54,8 @@ func (s *Statements) Verify(ctx context.Context, q Querier, way Way, sample Key)
 		}
 		return verify(ctx, q, page, s.TimeIndex)
 	case WalkRange:
-		// From the sampled key on, as every block but the first: without a bound a server may name no range.
+		// From the sampled key on, as every block but the first: without a bound a server may name
+		// no range.
 		end, err := s.BlockEnd(Range{From: sample}, 2)
 		if err != nil {
 			return err
@@ -77,8 +80,8 @@ func verify(ctx context.Context, q Querier, statement, index string) error {
 	return nil
 }
 
-// weigh asks for the optimizer's estimate of the rows in ranges of keys, all with one question: two dives into the index
-// for each, whatever its size.
+// weigh asks for the optimizer's estimate of the rows in ranges of keys, all with one question: two
+// dives into the index for each, whatever its size.
 func (s *Statements) weigh(ctx context.Context, q Querier, ranges ...Range) ([]segment, error) {
 	parts := make([]string, len(ranges))
 	for i, r := range ranges {
@@ -88,6 +91,7 @@ func (s *Statements) weigh(ctx context.Context, q Querier, ranges ...Range) ([]s
 		}
 		parts[i] = "SELECT 1" + s.preferring(s.KeyIndex) + " WHERE " + where
 	}
+
 	lines, err := explainAll(ctx, q, strings.Join(parts, " UNION ALL "))
 	if err != nil {
 		return nil, err
@@ -95,9 +99,11 @@ func (s *Statements) weigh(ctx context.Context, q Querier, ranges ...Range) ([]s
 	if len(lines) < len(ranges) {
 		return nil, fmt.Errorf("explain: %d lines for %d ranges", len(lines), len(ranges))
 	}
+
 	segments := make([]segment, len(ranges))
 	for i, r := range ranges {
 		segments[i] = segment{Range: r, rows: lines[i].Rows}
 	}
+
 	return segments, nil
 }

@@ -17,7 +17,8 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ErrNoTable means that the table, or the partition, is not there (or not visible to the asking account).
+// ErrNoTable means that the table, or the partition, is not there (or not visible to the asking
+// account).
 var ErrNoTable = errors.New("table does not exist")
 
 // Facts is what one table is like now. Read again at the start of every job.
@@ -34,7 +35,8 @@ type Facts struct {
 	partitioned bool
 }
 
-// Layout is what statements on a table are written from. It stays the same as long as CREATE_TIME does: every ALTER moves that.
+// Layout is what statements on a table are written from. It stays the same as long as CREATE_TIME
+// does: every ALTER moves that.
 type Layout struct {
 	Schema, Table string
 	Columns       Columns
@@ -142,14 +144,17 @@ func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 	return l.each(ctx, q, selectColumns, func(rows *sql.Rows) error {
 		var c Column
 		var dataType, columnType, nullable, extra, expression string
-		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra, &expression); err != nil {
+		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra,
+			&expression); err != nil {
 			return err
 		}
+
 		c.Kind = KindOf(strings.ToLower(dataType))
 		c.Nullable = nullable == "YES"
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")
+
 		c.declared = ddl.Column{
 			Name: c.Name, Type: strings.ToUpper(dataType),
 			Virtual: strings.Contains(extra, "VIRTUAL"), Expression: expression,
@@ -157,12 +162,14 @@ func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 		if c.Kind == Ordinal {
 			c.Values = ordinals(dataType, columnType)
 		}
+
 		l.Columns = append(l.Columns, c)
 		return nil
 	})
 }
 
-// ordinals is the largest number an ENUM or SET can hold: the count of names, or the mask with every name's bit.
+// ordinals is the largest number an ENUM or SET can hold: the count of names, or the mask with
+// every name's bit.
 func ordinals(dataType, columnType string) uint64 {
 	names := countNames(columnType)
 	if strings.EqualFold(dataType, "set") {
@@ -186,6 +193,7 @@ func countNames(columnType string) int {
 			n++
 		}
 	}
+
 	return n
 }
 

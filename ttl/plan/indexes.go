@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// readIndexes reads SHOW INDEX, whose columns differ by server: MySQL says Visible, MariaDB says Ignored.
+// readIndexes reads SHOW INDEX, whose columns differ by server: MySQL says Visible, MariaDB says
+// Ignored.
 func (l *Layout) readIndexes(ctx context.Context, q Querier) error {
 	query := "SHOW INDEX FROM " + l.Target("").Name()
 	return eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
@@ -39,23 +40,27 @@ func namedStrings(rows *sql.Rows) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	values := make([]sql.NullString, len(names))
 	into := make([]any, len(names))
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	if err := rows.Scan(into...); err != nil {
 		return nil, err
 	}
+
 	row := make(map[string]string, len(names))
 	for i, name := range names {
 		row[strings.ToLower(name)] = values[i].String
 	}
+
 	return row, nil
 }
 
-// PagingKey is the key a table is walked along: the primary key, else the first unique key without NULLs whose
-// columns can all be compared exactly. ok is false when there is none.
+// PagingKey is the key a table is walked along: the primary key, else the first unique key without
+// NULLs whose columns can all be compared exactly. ok is false when there is none.
 func (l *Layout) PagingKey() (index string, columns Columns, ok bool) {
 	for _, ix := range l.Indexes {
 		if !ix.Unique || !ix.Usable {
@@ -80,8 +85,8 @@ func (l *Layout) keyColumns(names []string) (Columns, error) {
 	return cs, nil
 }
 
-// TimeIndex is the index to walk from the old end: led by the TTL column, the fewest columns first. walk is the order
-// of its entries: its own columns, then those of the paging key it does not hold.
+// TimeIndex is the index to walk from the old end: led by the TTL column, the fewest columns first.
+// walk is the order of its entries: its own columns, then those of the paging key it does not hold.
 func (l *Layout) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
 	_, key, _ := l.PagingKey()
 	best := -1
@@ -89,16 +94,20 @@ func (l *Layout) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
 		if !ix.Usable || !strings.EqualFold(ix.Columns[0], ttl) || best >= 0 && len(ix.Columns) >= best {
 			continue
 		}
+
 		cs, err := l.walkColumns(ix.Columns, key)
 		if err != nil {
 			continue
 		}
+
 		index, walk, ok, best = ix.Name, cs, true, len(ix.Columns)
 	}
+
 	return index, walk, ok
 }
 
-// walkColumns allows NULL in the TTL column only: the predicate keeps its NULLs out, and no cursor compares with one.
+// walkColumns allows NULL in the TTL column only: the predicate keeps its NULLs out, and no cursor
+// compares with one.
 func (l *Layout) walkColumns(names []string, key Columns) (Columns, error) {
 	lead, _ := l.Column(names[0])
 	rest, err := l.keyColumns(names[1:])

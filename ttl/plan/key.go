@@ -14,12 +14,13 @@ type Key []Value
 // Equal reports whether both keys hold the same bytes.
 func (k Key) Equal(o Key) bool { return slices.Equal(k, o) }
 
-// Encode writes the key as JSON for the catalog: printable ASCII as a string, other bytes as {"hex": "…"}.
-// The nil key, an open end, is the empty string.
+// Encode writes the key as JSON for the catalog: printable ASCII as a string, other bytes as
+// {"hex": "…"}. The nil key, an open end, is the empty string.
 func (k Key) Encode() string {
 	if k == nil {
 		return ""
 	}
+
 	parts := make([]any, len(k))
 	for i, v := range k {
 		parts[i] = string(v)
@@ -27,10 +28,12 @@ func (k Key) Encode() string {
 			parts[i] = map[string]string{"hex": hex.EncodeToString([]byte(v))}
 		}
 	}
+
 	text, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings always marshal
 	}
+
 	return string(text)
 }
 
@@ -39,10 +42,12 @@ func DecodeKey(text string) (Key, error) {
 	if text == "" {
 		return nil, nil
 	}
+
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &parts); err != nil {
 		return nil, fmt.Errorf("decode key %q: %w", text, err)
 	}
+
 	key := make(Key, len(parts))
 	for i, part := range parts {
 		v, err := decodeValue(part)
@@ -51,6 +56,7 @@ func DecodeKey(text string) (Key, error) {
 		}
 		key[i] = v
 	}
+
 	return key, nil
 }
 

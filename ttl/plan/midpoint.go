@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// midpoint guesses a value about half way between two values of a column, strictly above lo where it can be. It
-// need not exist in the table nor be a good guess: callers look at what the index holds there. ok is false where
-// no guess can be made.
+// midpoint guesses a value about half way between two values of a column, strictly above lo where
+// it can be. It need not exist in the table nor be a good guess: callers look at what the index
+// holds there. ok is false where no guess can be made.
 func (c Column) midpoint(lo, hi Value) (mid Value, ok bool) {
 	switch c.Kind {
 	case Ordinal:
@@ -46,18 +46,22 @@ func middleNumber(lo, hi Value) (Value, bool) {
 	if !okA || !okB {
 		return "", false
 	}
+
 	_, fraction, _ := strings.Cut(string(hi), ".")
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(fraction))), nil)
 	sum := a.Add(a, b)
 	sum.Mul(sum, new(big.Rat).SetFrac(scale, big.NewInt(2)))
 	n := new(big.Int).Div(sum.Num(), sum.Denom()) // rounds down, also below zero
+
 	if !sum.IsInt() {
 		n.Add(n, big.NewInt(1))
 	}
+
 	text := new(big.Rat).SetFrac(n, scale).FloatString(len(fraction))
 	if text == string(lo) {
 		return "", false
 	}
+
 	return Value(text), true
 }
 
@@ -131,6 +135,7 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 	for same < len(lo) && same < len(hi) && lo[same] == hi[same] {
 		same++
 	}
+
 	prefix, lo, hi := hi[:same:same], lo[same:], hi[same:]
 	const depth = 8
 	fraction := func(digits []int64) *big.Int {
@@ -141,12 +146,15 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 				x.Add(x, big.NewInt(digits[i]))
 			}
 		}
+
 		return x
 	}
+
 	a, b := fraction(lo), fraction(hi)
 	if a.Cmp(b) >= 0 {
 		return nil, false
 	}
+
 	mid := a.Add(a, b)
 	mid.Add(mid, big.NewInt(1)).Rsh(mid, 1)
 	digits := make([]int64, depth)
@@ -155,11 +163,12 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 		mid.DivMod(mid, big.NewInt(base), digit)
 		digits[i] = digit.Int64()
 	}
+
 	return append(prefix, digits...), true
 }
 
-// midKey guesses a key between two keys: the prefix they share, and half way in the first column that differs. nil where
-// no guess can be made.
+// midKey guesses a key between two keys: the prefix they share, and half way in the first column
+// that differs. nil where no guess can be made.
 func (cs Columns) midKey(lo, hi Key) Key {
 	for i, c := range cs {
 		if lo[i] == hi[i] {

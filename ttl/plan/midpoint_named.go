@@ -22,26 +22,31 @@ func middleAddress(lo, hi Value) (Value, bool) {
 	return Value(mid.String()), ok && sized
 }
 
-// middleUUID interpolates UUIDs in the order MariaDB keeps those of versions 1 to 5 in, groups from last to first, so
-// that the node comes before the time; others it keeps as written. INET types have another shape and are not guessed.
+// middleUUID interpolates UUIDs in the order MariaDB keeps those of versions 1 to 5 in, groups from
+// last to first, so that the node comes before the time; others it keeps as written. INET types
+// have another shape and are not guessed.
 func middleUUID(lo, hi Value) (Value, bool) {
 	a, okA := hexDigits(lo)
 	b, okB := hexDigits(hi)
 	if !okA || !okB {
 		return "", false
 	}
+
 	mixed := lo[14] < '6' && hi[14] < '6'
 	if mixed {
 		a, b = reorder(a, uuidStored), reorder(b, uuidStored)
 	}
+
 	mid, ok := middleDigits(16, a, b)
 	if !ok {
 		return "", false
 	}
+
 	mid = append(mid, make([]int64, len(a))...)[:len(a)]
 	if mixed {
 		mid = reorder(mid, uuidWritten)
 	}
+
 	guess := []byte(uuidText(mid))
 	guess[14], guess[19] = hi[14], hi[19] // version and variant decide about the order
 	return Value(guess), true

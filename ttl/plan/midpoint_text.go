@@ -11,31 +11,36 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// caseless is the alphabet of guesses under collations that ignore case: in all of them digits come before letters.
+// caseless is the alphabet of guesses under collations that ignore case: in all of them digits come
+// before letters.
 const caseless = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// middleText interpolates characters: ASCII letters and digits where the collation ignores case, code points
-// elsewhere. A guess that the collation sorts elsewhere costs balance, never rows.
+// middleText interpolates characters: ASCII letters and digits where the collation ignores case,
+// code points elsewhere. A guess that the collation sorts elsewhere costs balance, never rows.
 func (c Column) middleText(lo, hi Value) (Value, bool) {
 	lo, hi = c.decode(lo), c.decode(hi)
 	binary := strings.HasSuffix(c.Collation, "_bin")
 	if !binary {
 		lo, hi = Value(strings.ToUpper(string(lo))), Value(strings.ToUpper(string(hi)))
 	}
+
 	n := commonRunes(lo, hi)
 	prefix, lo, hi := hi[:n], lo[n:], hi[n:]
 	if !binary && ascii(lo) && ascii(hi) {
 		mid, ok := middleDigits(int64(len(caseless)), letterDigits(lo), letterDigits(hi))
 		return c.encode(prefix + letters(mid)), ok
 	}
+
 	mid, ok := middleDigits(utf8.MaxRune+1, runeDigits(lo), runeDigits(hi))
 	return c.encode(prefix + runes(mid)), ok
 }
 
 // wideCharsets are those in which an ASCII letter takes more than one byte.
 var wideCharsets = map[string]encoding.Encoding{
-	"ucs2": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf16": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
-	"utf16le": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf32": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"ucs2":    unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"utf16":   unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"utf16le": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	"utf32":   utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
 }
 
 // decode turns the column's bytes into UTF-8; what is none becomes the replacement character.

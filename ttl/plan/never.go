@@ -9,8 +9,8 @@ import (
 // neverCounted is how many rows that never expire are counted by the index on time, of each kind.
 const neverCounted = 1000
 
-// neverExpire finds out by the index on time how many rows have no date, or one that is taken for none.
-// Few are counted; of more the optimizer has an idea.
+// neverExpire finds out by the index on time how many rows have no date, or one that is taken for
+// none. Few are counted; of more the optimizer has an idea.
 func (s *Statements) neverExpire(ctx context.Context, q Querier, e *Estimate) error {
 	all := true // are counted
 	for _, kind := range []struct {
@@ -24,27 +24,32 @@ func (s *Statements) neverExpire(ctx context.Context, q Querier, e *Estimate) er
 		if !kind.can {
 			continue
 		}
+
 		counted, err := s.weighTime(ctx, q, kind.where, kind.rows)
 		if err != nil {
 			return err
 		}
+
 		all = all && counted
 	}
+
 	if 3*(e.Null+e.Implausible) < e.Rows {
 		return nil
 	}
+
 	return s.weighOthers(ctx, q, e, all)
 }
 
-// weighOthers looks at the rows that do have a date, as the others are many. InnoDB never estimates a range
-// above half of the table, so that of most of the rows it is the others that tell; and what it says of the
-// whole table may be out of date.
+// weighOthers looks at the rows that do have a date, as the others are many. InnoDB never estimates
+// a range above half of the table, so that of most of the rows it is the others that tell; and what
+// it says of the whole table may be out of date.
 func (s *Statements) weighOthers(ctx context.Context, q Querier, e *Estimate, counted bool) error {
 	var dated int64
 	whole, err := s.weighTime(ctx, q, s.Expired.Column+" >= "+s.Expired.Floor, &dated)
 	if err != nil {
 		return err
 	}
+
 	never := e.Null + e.Implausible
 	switch {
 	case counted && whole:
@@ -56,11 +61,12 @@ func (s *Statements) weighOthers(ctx context.Context, q Querier, e *Estimate, co
 	default:
 		e.Rows = max(e.Rows, never+dated)
 	}
+
 	return nil
 }
 
-// weighTime counts the entries of a range of the index on time or, when there are many, asks for the
-// optimizer's estimate.
+// weighTime counts the entries of a range of the index on time or, when there are many, asks for
+// the optimizer's estimate.
 func (s *Statements) weighTime(ctx context.Context, q Querier, where string, rows *int64) (counted bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+s.byTime()+" WHERE "+where+
 		" LIMIT "+strconv.Itoa(neverCounted)+") AS entries").Scan(rows)

@@ -22,9 +22,9 @@ type Partition struct {
 }
 
 // Due lists the partitions that may hold rows from before a cutoff. Those whose bounds lie wholly
-// after it are left out without a look at them. Partitions by range rise, so that the others are the
-// first ones; where a bound cannot be read for certain, it rules nothing out. The lowest one has rows
-// without a date, too, and is always among them.
+// after it are left out without a look at them. Partitions by range rise, so that the others are
+// the first ones; where a bound cannot be read for certain, it rules nothing out. The lowest one
+// has rows without a date, too, and is always among them.
 func (f *Facts) Due(column string, cutoff Cutoff) []Partition {
 	c, found := f.Column(column)
 	if !found || c.Kind != cutoff.Kind {
@@ -55,6 +55,7 @@ func (p Partition) end(c Column) (end time.Time, known bool) {
 	case c.Kind != Timestamp && of("year(%s)"):
 		return p.endByNumber(1, 9999, yearOf)
 	}
+
 	return end, false
 }
 
@@ -80,8 +81,8 @@ func (p Partition) endByNumber(least, most int64, of func(int64) time.Time) (end
 	return of(n), true
 }
 
-// endOfColumns reads the first of the values of a bound: in all later partitions the first column is at
-// least that.
+// endOfColumns reads the first of the values of a bound: in all later partitions the first column
+// is at least that.
 func (p Partition) endOfColumns() (end time.Time, known bool) {
 	text, quoted := strings.CutPrefix(p.Below, "'")
 	text, _, closed := strings.Cut(text, "'")

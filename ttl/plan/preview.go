@@ -31,7 +31,8 @@ type Speed struct {
 	From          string
 }
 
-// Preview is the blast radius of a policy. It is found out by bounded reading; nothing is changed or locked.
+// Preview is the blast radius of a policy. It is found out by bounded reading; nothing is changed
+// or locked.
 type Preview struct {
 	Table      string   `json:"table"`
 	TTL        string   `json:"ttl"`
@@ -131,10 +132,12 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if v.due, err = v.now.Survey(ctx, v.q, v.facts.Rows); err != nil {
 		return err
 	}
+
 	v.choice = v.now.Choose(v.due, v.IndexScan)
 	if err := v.now.Verify(ctx, v.q, v.choice.Way, v.due.Edge); err != nil {
 		v.choice = v.now.Second(v.choice, err)
 	}
+
 	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
 	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
 	if v.Brief {
@@ -143,6 +146,7 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if err := v.lookAhead(ctx); err != nil {
 		return err
 	}
+
 	return v.lookAtRows(ctx)
 }
 
@@ -168,10 +172,13 @@ func (v *preview) brake() string {
 func (v *preview) answer() *Preview {
 	p := &Preview{
 		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
-		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact, Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
-		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex, TimeIndex: v.now.TimeIndex,
+		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact,
+		Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
+		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
+		TimeIndex: v.now.TimeIndex,
 		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.triggers, Brake: v.brake(), Seen: &v.seen,
 	}
+
 	p.Version = v.Version
 	if v.Usual.Runs > 0 {
 		p.Usual = &v.Usual.PerHour
@@ -182,6 +189,7 @@ func (v *preview) answer() *Preview {
 	if v.Speed.RowsPerSecond > 0 {
 		p.Seconds = float64(v.due.Expired) / v.Speed.RowsPerSecond
 	}
+
 	v.showPolicy(p)
 	p.Warnings = v.warnings(p)
 	return p
@@ -197,6 +205,7 @@ func (v *preview) showPolicy(p *Preview) {
 	if err != nil || timing.Window == nil && v.Window == nil {
 		return
 	}
+
 	work := time.Duration(p.Seconds * float64(time.Second))
 	switch end := timing.Finish(v.Now, v.Window, work); {
 	case end.IsZero():

@@ -13,45 +13,56 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 		v.seen.Statements = []string{v.now.DeleteSome(previewRows, "")}
 		return nil
 	}
+
 	for _, c := range v.now.Key {
 		v.seen.KeyColumns = append(v.seen.KeyColumns, c.Name)
 	}
+
 	keys, err := v.sampleKeys(ctx)
 	if err != nil {
 		return err
 	}
+
 	for _, k := range keys {
 		v.seen.Keys = append(v.seen.Keys, k.texts())
 	}
+
 	v.seen.Statements, err = v.statements(keys)
 	return err
 }
 
-// sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of rows.
+// sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of
+// rows.
 func (v *preview) sampleKeys(ctx context.Context) ([]Key, error) {
 	if v.choice.Way == WalkIndex {
 		page, err := v.now.WalkPage(nil, previewKeys)
 		if err != nil {
 			return nil, err
 		}
+
 		entries, err := QueryKeys(ctx, v.q, page, len(v.now.Walk))
 		for i := range entries {
 			entries[i] = v.now.KeyOf(entries[i])
 		}
+
 		return entries, err
 	}
+
 	end, err := v.now.BlockEnd(Range{}, previewRows)
 	if err != nil {
 		return nil, err
 	}
+
 	to, err := QueryKey(ctx, v.q, end, len(v.now.Key))
 	if err != nil {
 		return nil, err
 	}
+
 	block, err := v.now.BlockKeys(Range{To: to})
 	if err != nil {
 		return nil, err
 	}
+
 	return QueryKeys(ctx, v.q, block+" LIMIT "+strconv.Itoa(previewKeys), len(v.now.Key))
 }
 
@@ -60,6 +71,7 @@ func (v *preview) statements(keys []Key) ([]string, error) {
 	if len(keys) == 0 || v.choice.Way == Refuse {
 		return nil, nil
 	}
+
 	var find, remove string
 	var err error
 	switch v.choice.Way {
@@ -76,6 +88,7 @@ func (v *preview) statements(keys []Key) ([]string, error) {
 	default:
 		return []string{v.now.DeleteSome(previewRows, "")}, nil
 	}
+
 	return []string{find, remove}, err
 }
 

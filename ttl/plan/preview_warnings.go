@@ -9,13 +9,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// largeTable is from how many rows on a table should have an index on time, if little of it is due at a time.
+// largeTable is from how many rows on a table should have an index on time, if little of it is due
+// at a time.
 const largeTable = 100_000
 
 const triggersRun = "triggers will run for every deleted row: %s"
 
-// ShowTriggers makes the preview one for a reader who is shown these triggers. MySQL shows them to nobody without the right TRIGGER on
-// the table: the asking account may see fewer than the reader, or more, of which only the number is told.
+// ShowTriggers makes the preview one for a reader who is shown these triggers. MySQL shows them to
+// nobody without the right TRIGGER on the table: the asking account may see fewer than the reader,
+// or more, of which only the number is told.
 func (p *Preview) ShowTriggers(names []string) {
 	known := fmt.Sprintf(triggersRun, strings.Join(p.Triggers, ", "))
 	p.Warnings = slices.DeleteFunc(p.Warnings, func(w string) bool { return w == known })
@@ -37,20 +39,26 @@ func (v *preview) warnings(p *Preview) []string {
 			w = append(w, fmt.Sprintf(text, args...))
 		}
 	}
+
 	warn(p.Brake != "", "the next job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
-	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of %s rows", v.Rule.Column, about(p.Rows, p.RowsExact))
+	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of %s rows",
+		v.Rule.Column, about(p.Rows, p.RowsExact))
 	warn(v.Rule.ZoneSource == catalog.ZoneFromServer && v.Rule.TimeZone != "",
-		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it", v.Rule.TimeZone)
+		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it",
+		v.Rule.TimeZone)
 	warn(p.Null > 0, "rows without a date, which never expire: %s", about(p.Null, p.RowsExact))
-	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor, about(p.Odd, p.RowsExact))
-	warn(v.due.MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?", v.Rule.Column)
+	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor,
+		about(p.Odd, p.RowsExact))
+	warn(v.due.MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?",
+		v.Rule.Column)
 	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
 	dependence := v.facts.SessionDependence(v.Rule.Column)
 	warn(dependence != "", "jobs will wait: %s", ddl.ReaderDependent(v.Rule.Column, dependence).Message)
 	unfit := v.facts.Unfit()
 	warn(unfit != "", "jobs will wait: %s", unfit)
+
 	return w
 }

@@ -23,19 +23,26 @@ func (s *Statements) sampleRange(ctx context.Context, q Querier, r Range, limit 
 	if err != nil {
 		return sample{}, err
 	}
+
 	p := s.Expired
 	query := "SELECT COUNT(*), COALESCE(SUM(" + p.Opaque() + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
-		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " + p.Column + " END), ''), " +
-		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), '')" + from
+		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " +
+		p.Column + " END), ''), " +
+		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " +
+		p.Opaque() + " THEN " + p.Column + " END), '')" + from
 	var m sample
-	err = q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue, &m.newestDue)
+
+	err = q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue,
+		&m.newestDue)
 	if err != nil {
 		return m, fmt.Errorf("sample rows: %w", err)
 	}
+
 	return m, nil
 }
 
-// sampled is the FROM clause of a question about the TTL column in up to limit rows of a range, from its beginning.
+// sampled is the FROM clause of a question about the TTL column in up to limit rows of a range,
+// from its beginning.
 func (s *Statements) sampled(r Range, limit int) (string, error) {
 	inner := "SELECT " + s.Expired.Column + s.byKey()
 	if s.KeyIndex != "" {
@@ -74,19 +81,23 @@ func QueryKeys(ctx context.Context, q Querier, query string, columns int) ([]Key
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	err := eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+
 		key := make(Key, columns)
 		for i, v := range values {
 			key[i] = Value(v)
 		}
+
 		keys = append(keys, key)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
+
 	return keys, nil
 }

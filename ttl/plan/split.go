@@ -12,14 +12,16 @@ type segment struct {
 	done bool // cannot be divided
 }
 
-// finer is how many times smaller than a fair share segments are cut before they are joined to shares, so that the
-// shares come out within a quarter of each other even where the estimates are coarse.
+// finer is how many times smaller than a fair share segments are cut before they are joined to
+// shares, so that the shares come out within a quarter of each other even where the estimates are
+// coarse.
 const finer = 4
 
-// Split divides the table into at most n ranges of about equally many rows, without reading it: the heaviest
-// segment is cut at the existing key nearest to its middle, as long as it outweighs the finest share; then neighbours
-// are joined. Each cut costs at most two probes of one row and two estimates; those an estimate has made before are taken
-// over. An empty table has no ranges, and one that is to stay whole is asked for its last key only.
+// Split divides the table into at most n ranges of about equally many rows, without reading it: the
+// heaviest segment is cut at the existing key nearest to its middle, as long as it outweighs the
+// finest share; then neighbours are joined. Each cut costs at most two probes of one row and two
+// estimates; those an estimate has made before are taken over. An empty table has no ranges, and
+// one that is to stay whole is asked for its last key only.
 //
 // The last range ends at the last key there is now: rows inserted behind it belong to the next job.
 func (s *Statements) Split(ctx context.Context, q Querier, e Estimate, n int) ([]Range, error) {
@@ -43,7 +45,8 @@ func (s *Statements) undivided(ctx context.Context, q Querier) ([]Range, error) 
 	return []Range{{To: last}}, nil
 }
 
-// segments cuts the table into about n stretches of similar weight, in key order, from those that are known already.
+// segments cuts the table into about n stretches of similar weight, in key order, from those that
+// are known already.
 func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n int) ([]segment, error) {
 	segments := slices.Clone(known)
 	if len(segments) == 0 {
@@ -52,17 +55,21 @@ func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n
 			return nil, err
 		}
 	}
+
 	for budget := 4*n + 64; budget > 0; budget-- {
 		i := heaviest(segments)
 		if i < 0 || segments[i].rows <= max(total(segments)/int64(n), 1) && len(segments) >= n {
 			break
 		}
+
 		parts, err := s.cut(ctx, q, segments[i])
 		if err != nil {
 			return nil, err
 		}
+
 		segments = slices.Replace(segments, i, i+1, parts...)
 	}
+
 	return segments, nil
 }
 
@@ -79,13 +86,15 @@ func (s *Statements) whole(ctx context.Context, q Querier) ([]segment, error) {
 	return s.weigh(ctx, q, Range{first, last})
 }
 
-// cut divides a segment in two at a key near its middle. A segment that cannot be divided comes back marked.
+// cut divides a segment in two at a key near its middle. A segment that cannot be divided comes
+// back marked.
 func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment, error) {
 	guess := s.Key.midKey(seg.From, seg.To)
 	if guess == nil {
 		seg.done = true
 		return []segment{seg}, nil
 	}
+
 	at, err := s.nearest(ctx, q, seg.Range, guess)
 	if err != nil {
 		return nil, err
@@ -94,33 +103,41 @@ func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment
 		seg.done = true
 		return []segment{seg}, nil
 	}
+
 	return s.weigh(ctx, q, Range{seg.From, at}, Range{at, seg.To})
 }
 
-// nearest is the first existing key at or after the guess, or the last one before it when the first is the segment's
-// own end. nil when the segment holds nothing but its end.
+// nearest is the first existing key at or after the guess, or the last one before it when the first
+// is the segment's own end. nil when the segment holds nothing but its end.
 func (s *Statements) nearest(ctx context.Context, q Querier, r Range, guess Key) (Key, error) {
 	where, err := s.within(r)
 	if err != nil {
 		return nil, err
 	}
+
 	prefix := s.Key[:len(guess)]
 	above, err := prefix.From(guess)
 	if err != nil {
 		return nil, err
 	}
-	at, err := QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+above+") ORDER BY "+s.Key.Order()+" LIMIT 1", len(s.Key))
+
+	at, err := QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+above+") ORDER BY "+
+		s.Key.Order()+" LIMIT 1", len(s.Key))
 	if err != nil || at != nil && !at.Equal(r.To) {
 		return at, err
 	}
+
 	below, err := prefix.bound(guess, "<", "<")
 	if err != nil {
 		return nil, err
 	}
-	at, err = QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+below+") ORDER BY "+s.Key.reverseOrder()+" LIMIT 1", len(s.Key))
+
+	at, err = QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+below+") ORDER BY "+
+		s.Key.reverseOrder()+" LIMIT 1", len(s.Key))
 	if at.Equal(r.To) {
 		return nil, err // the collation sorts the guess beyond the segment
 	}
+
 	return at, err
 }
 
@@ -142,8 +159,8 @@ func total(segments []segment) int64 {
 	return sum
 }
 
-// join puts neighbouring segments together to n shares: a share is closed where adding the next segment would
-// take it further from its fair end than stopping before it.
+// join puts neighbouring segments together to n shares: a share is closed where adding the next
+// segment would take it further from its fair end than stopping before it.
 func join(segments []segment, n int) []Range {
 	var ranges []Range
 	all, sum := total(segments), int64(0)
@@ -160,5 +177,6 @@ func join(segments []segment, n int) []Range {
 			start = seg.To
 		}
 	}
+
 	return ranges
 }

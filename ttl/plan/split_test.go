@@ -26,9 +26,12 @@ func (c *counter) QueryRowContext(ctx context.Context, query string, args ...any
 func TestOneTaskIsNotCut(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB) {
 		makeNumbers(t, db, "plan_whole", 100)
-		mustExec(t, db, "CREATE TABLE plan_whole.t (id INT PRIMARY KEY, made DATETIME) AS SELECT n AS id, NOW() AS made FROM plan_whole.numbers")
+		mustExec(t, db,
+			"CREATE TABLE plan_whole.t (id INT PRIMARY KEY, made DATETIME) AS SELECT n AS id, NOW() AS made FROM "+
+				"plan_whole.numbers")
 		_, s := statementsFor(t, db, "plan_whole", "t")
 		c := &counter{Querier: db}
+
 		ranges, err := s.Split(t.Context(), c, Estimate{}, 1)
 		if err != nil || len(ranges) != 1 || ranges[0].From != nil || string(ranges[0].To[0]) != "100" {
 			t.Errorf("got %v, %v; want all up to the last key", ranges, err)

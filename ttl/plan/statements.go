@@ -24,7 +24,8 @@ func (t Target) Source() string {
 	return t.Name() + " PARTITION (" + ddl.Quote(t.Partition) + ")"
 }
 
-// Statements writes every statement on the user's table. The zero KeyIndex means that the table has no key to walk.
+// Statements writes every statement on the user's table. The zero KeyIndex means that the table has
+// no key to walk.
 type Statements struct {
 	Target    Target
 	KeyIndex  string
@@ -64,7 +65,8 @@ func NewStatements(l *Layout, partition, column string, cutoff Cutoff, floor str
 // StatementsOf prepares the statements of a job from the literals it was created with.
 func StatementsOf(l *Layout, partition, column, cutoff, floor string) *Statements {
 	c, _ := l.Column(column)
-	return statements(l, partition, column, Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind})
+	return statements(l, partition, column,
+		Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind})
 }
 
 func statements(l *Layout, partition, column string, expired Predicate) *Statements {
@@ -79,7 +81,8 @@ type Range struct{ From, To Key }
 
 func (s *Statements) within(r Range) (string, error) { return s.Key.between(r.From, r.To) }
 
-// BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row means that fewer are left.
+// BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row
+// means that fewer are left.
 func (s *Statements) BlockEnd(r Range, n int) (string, error) {
 	where, err := s.within(r)
 	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where +
@@ -112,7 +115,8 @@ func (s *Statements) DueAmong(r Range, keys []Key) (string, error) {
 // UnlockedKeys locks and reads those keys of BlockKeys that nobody else holds.
 func (s *Statements) UnlockedKeys(keys []Key) (string, error) {
 	in, err := s.Key.In(keys)
-	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() + " FOR UPDATE SKIP LOCKED", err
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() +
+		" FOR UPDATE SKIP LOCKED", err
 }
 
 // LockRange locks the expired rows of a block, or fails at once when somebody holds a row of it.
@@ -129,7 +133,8 @@ func (s *Statements) LockKeys(keys []Key) (string, error) {
 
 // lock counts into a variable, so that nothing has to travel.
 func (s *Statements) lock(where string) string {
-	return "SELECT COUNT(*) INTO @ttlproxy_locked" + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() + " FOR UPDATE NOWAIT"
+	return "SELECT COUNT(*) INTO @ttlproxy_locked" + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
+		" FOR UPDATE NOWAIT"
 }
 
 // DeleteRange deletes the expired rows of a block where guard holds.

@@ -19,25 +19,28 @@ type Usual struct {
 const (
 	// usualRuns is how many runs that deleted rows are remembered.
 	usualRuns = 20
-	// exceptionFrom is from how many of them on the largest is taken for an exception: an import that was approved once says nothing
-	// about the next one.
+	// exceptionFrom is from how many of them on the largest is taken for an exception: an import
+	// that was approved once says nothing about the next one.
 	exceptionFrom = 5
 )
 
-// UsualOf learns from the runs of a table, the latest first, what a job finds that begins now. Rows become due by the hour, so that
-// a table which was paused for a week has a week's rows. Between two runs by hand the time is not shorter than the interval: of what
-// expires in a second nothing can be learnt for the day.
+// UsualOf learns from the runs of a table, the latest first, what a job finds that begins now. Rows
+// become due by the hour, so that a table which was paused for a week has a week's rows. Between
+// two runs by hand the time is not shorter than the interval: of what expires in a second nothing
+// can be learnt for the day.
 func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	var rates []float64
 	var u Usual
 	var before *catalog.Run // the finished run before
 	var deleted uint64      // since then
 	backlog := false        // the first rate is that of the very first run
+
 	for _, r := range slices.Backward(runs) {
 		deleted += r.Deleted
 		if !r.Finished {
 			continue
 		}
+
 		if deleted > 0 {
 			passed := interval
 			if before != nil {
@@ -47,22 +50,27 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 			}
 			rates = append(rates, float64(deleted)/passed.Hours())
 		}
+
 		before, deleted = &r, 0
 	}
+
 	if before != nil {
 		u.Hours = max(now.Sub(before.At), interval).Hours()
 	}
 	if backlog && len(rates) > 1 {
 		rates = rates[1:]
 	}
+
 	rates = rates[max(len(rates)-usualRuns, 0):]
 	if u.Runs = len(rates); u.Runs == 0 {
 		return u
 	}
+
 	slices.Sort(rates)
 	if u.PerHour = rates[u.Runs-1]; u.Runs >= exceptionFrom {
 		u.PerHour = rates[u.Runs-2]
 	}
+
 	return u
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// TestUsualWithoutRunsThatFoundNothing: the catalog forgets runs that found nothing between two others that found nothing, and what is
-// usual stays the same.
+// TestUsualWithoutRunsThatFoundNothing: the catalog forgets runs that found nothing between two
+// others that found nothing, and what is usual stays the same.
 func TestUsualWithoutRunsThatFoundNothing(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same runs each time
@@ -26,11 +26,13 @@ func TestUsualWithoutRunsThatFoundNothing(t *testing.T) {
 			}
 			all = append(all, run)
 		}
+
 		for i, run := range all {
 			if i == 0 || i >= len(all)-2 || !nothing(all[i-1]) || !nothing(run) || !nothing(all[i+1]) {
 				kept = append(kept, run)
 			}
 		}
+
 		slices.Reverse(all)
 		slices.Reverse(kept)
 		now := at.Add(time.Hour)

@@ -16,12 +16,14 @@ func zoneNames(t *testing.T) []string {
 		t.Skipf("the zones of this Go are not there to list: %v", err)
 	}
 	defer archive.Close()
+
 	var names []string
 	for _, f := range archive.File {
 		if !strings.HasSuffix(f.Name, "/") {
 			names = append(names, f.Name)
 		}
 	}
+
 	return names
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Capabilities are what a scripted server offers if the test does not care.
 const Capabilities = wire.FoundRows | wire.LongFlag | wire.ConnectWithDB | wire.LocalFiles | wire.Protocol41 |
-	wire.Transactions | wire.SecureConnection | wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.PluginAuth
+	wire.Transactions | wire.SecureConnection | wire.MultiStatements | wire.MultiResults | wire.PSMultiResults |
+	wire.PluginAuth
 
 // Greeting is the greeting of a scripted server.
 func Greeting(caps wire.Capability) wire.Greeting {
@@ -33,6 +34,7 @@ func ServeLogin(caps wire.Capability) Step {
 			if seq != 1 {
 				return fmt.Errorf("got a response with number %d, want 1", seq)
 			}
+
 			return nil
 		}),
 		Send(2, wire.OK{Status: wire.Autocommit}.Append(nil, 0)),
@@ -61,11 +63,13 @@ func Response(caps wire.Capability) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(caps>>32))
 	b = append(b, "user\x00"...)
 	b = append(b, 0)
+
 	if caps.Has(wire.ConnectWithDB) {
 		b = append(b, "schema\x00"...)
 	}
 	if caps.Has(wire.PluginAuth) {
 		b = append(b, "mysql_native_password\x00"...)
 	}
+
 	return b
 }

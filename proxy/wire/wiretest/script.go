@@ -102,7 +102,8 @@ func Do(f func()) Step {
 // Close closes the connection.
 func Close() Step { return stepFunc(func(c net.Conn) error { return c.Close() }) }
 
-// ExpectClose waits until the other side closes, without having sent anything more but perhaps COM_QUIT.
+// ExpectClose waits until the other side closes, without having sent anything more but perhaps
+// COM_QUIT.
 func ExpectClose() Step {
 	quit := wire.AppendHeader(nil, 1, 0)
 	quit = append(quit, byte(wire.Quit))
@@ -111,16 +112,19 @@ func ExpectClose() Step {
 		if len(got) > 0 && !bytes.Equal(got, quit) {
 			return fmt.Errorf("got %q, want the end of the connection", got)
 		}
+
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
 			return errors.New("the connection is still open")
 		}
+
 		return nil
 	})
 }
 
-// Serve listens on a free port and plays the n-th script with the n-th client; the last script serves all further ones.
-// It returns the address. A script that fails fails the test, which does not end before all scripts have.
+// Serve listens on a free port and plays the n-th script with the n-th client; the last script
+// serves all further ones. It returns the address. A script that fails fails the test, which does
+// not end before all scripts have.
 func Serve(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
 	return serve(tb, "tcp", "127.0.0.1:0", scripts)
@@ -138,6 +142,7 @@ func serve(tb testing.TB, network, address string, scripts []Script) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -149,9 +154,11 @@ func serve(tb testing.TB, network, address string, scripts []Script) string {
 			if err := scripts[min(i, len(scripts)-1)].Play(c); err != nil {
 				tb.Errorf("scripted server: %v", err)
 			}
+
 			c.Close()
 		}
 	}()
+
 	tb.Cleanup(func() {
 		l.Close()
 		<-done
