@@ -230,14 +230,14 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, ca
 // steps walks block by block. Errors that say nothing happened are tried again, with growing
 // pauses; an answer that never came is looked up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
-	slice, tries := newSlice(walk), 0
+	slice, tries := newSlice(walk.deleted), 0
 	for ctx.Err() == nil && w.stopped() == "" {
-		if slice.over(walk) {
+		if slice.over(walk.deleted) {
 			if w.spare() || w.turns.others(task.JobID) {
 				walk.revisit(ctx, revisits[:1])
 				return false, nil
 			}
-			slice = newSlice(walk)
+			slice = newSlice(walk.deleted)
 		}
 
 		l := w.limits.Load()

@@ -129,8 +129,10 @@ type slice struct {
 	deleted int64 // by the walk before it
 }
 
-func newSlice(w *walk) slice { return slice{time.Now(), w.deleted} }
+// newSlice begins a turn, with so many rows deleted so far.
+func newSlice(deleted int64) slice { return slice{time.Now(), deleted} }
 
-func (s slice) over(w *walk) bool {
-	return time.Since(s.began) > sliceTime || w.deleted-s.deleted > sliceRows
+// over reports whether the turn has lasted long enough, with so many rows deleted by now.
+func (s slice) over(deleted int64) bool {
+	return time.Since(s.began) > sliceTime || deleted-s.deleted > sliceRows
 }
