@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -215,8 +216,8 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 			t.Fatalf("got %v after %v, want a lock wait timeout after a second", err, took)
 		}
 
-		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, newBatchSize(1000, 1000, time.Second),
-			newRates(NewMetrics(nil).wait), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, pace.NewBatchSize(1000, 1000, time.Second),
+			pace.NewRates(NewMetrics(nil).wait), nil)
 		if done, err := w.step(t.Context()); err != nil || !done {
 			t.Fatalf("got %v, %v; want the walk done", done, err)
 		}

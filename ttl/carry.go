@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -60,9 +61,9 @@ const (
 )
 
 // sizeFor keeps what a worker has learnt about a table from one of its tasks to the next.
-func (w *worker) sizeFor(policy uint64) *batchSize {
+func (w *worker) sizeFor(policy uint64) *pace.BatchSize {
 	if w.size == nil || w.sizeOf != policy {
-		w.size, w.sizeOf = newBatchSize(firstBlock, largestBlock, w.limits.Load().target), policy
+		w.size, w.sizeOf = pace.NewBatchSize(firstBlock, largestBlock, w.limits.Load().target), policy
 	}
 	return w.size
 }
@@ -176,15 +177,15 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	poison := func(ctx context.Context, key plan.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
-	throttle := All{w.rates} // last of all: what it lets go must go at once
+	throttle := pace.All{w.rates} // last of all: what it lets go must go at once
 	if wish.rate > 0 {
-		throttle = All{w.tables.of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
+		throttle = pace.All{w.tables.Of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
 	}
 
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
 	walk.ownBatch, walk.resting, walk.share = wish.batch, rest, newShare(w.store, task)
-	walk.sparse = w.rates.rationed() // then no DELETE goes to find out whether there is something to delete
+	walk.sparse = w.rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil
 }
@@ -230,20 +231,20 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, ca
 // steps walks block by block. Errors that say nothing happened are tried again, with growing
 // pauses; an answer that never came is looked up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
-	slice, tries := newSlice(walk.deleted), 0
+	slice, tries := pace.NewSlice(walk.deleted), 0
 	for ctx.Err() == nil && w.stopped() == "" {
-		if slice.over(walk.deleted) {
-			if w.spare() || w.turns.others(task.JobID) {
+		if slice.Over(walk.deleted) {
+			if w.spare() || w.queue.Others(task.JobID) {
 				walk.revisit(ctx, revisits[:1])
 				return false, nil
 			}
-			slice = newSlice(walk.deleted)
+			slice = pace.NewSlice(walk.deleted)
 		}
 
 		l := w.limits.Load()
 		walk.limits(l)
 		done, err = walk.step(ctx)
-		w.gang.done(walk.took)
+		w.gang.Done(walk.took)
 
 		if errors.Is(err, errHalted) {
 			return false, nil
@@ -286,7 +287,7 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 		return cause
 	}
 
-	walk.size.failed()
+	walk.size.Failed()
 	began := time.Now()
 	wait(ctx, backoff(tries))
 	w.metrics.spent(phaseRetry, began)

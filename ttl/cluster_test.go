@@ -30,7 +30,7 @@ func TestClusterLimitIsShared(t *testing.T) {
 		}
 
 		share := func(e *Engine, want int64) func() bool {
-			return func() bool { _, rows, _ := e.rates.limits(); return rows == want }
+			return func() bool { _, rows, _ := e.rates.Limits(); return rows == want }
 		}
 		began := time.Now()
 		one, stopOne := f.engineOf(nil)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // crew keeps as many workers as the settings say, and wakes them when there is work.
@@ -21,7 +22,7 @@ func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
 			continue
 		case <-work:
 		}
-		for len(seats) < e.gang.wanted() && !e.rush.on.Load() {
+		for len(seats) < e.gang.Wanted() && !e.rush.on.Load() {
 			seats <- struct{}{}
 			g.Go(func() error {
 				defer func() { <-seats }()
@@ -41,7 +42,7 @@ const maxWorkers = 256
 type worker struct {
 	*Engine
 	session *session
-	size    *batchSize // of the table worked on last
+	size    *pace.BatchSize // of the table worked on last
 	sizeOf  uint64
 	rests   *resting // of the job worked on last
 	restsOf uint64
@@ -49,7 +50,7 @@ type worker struct {
 }
 
 // spare reports that this node has more workers at work than it wants.
-func (w *worker) spare() bool { return len(w.seats) > w.gang.wanted() }
+func (w *worker) spare() bool { return len(w.seats) > w.gang.Wanted() }
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
@@ -101,7 +102,7 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 		claim.Limit = l.runningTasks
 	}
 
-	order := w.turns.order()
+	order := w.queue.Order()
 	first := order[:min(len(order), firstAsked)]
 	for _, claim.Jobs = range [][]uint64{first, order[len(first):]} {
 		if len(claim.Jobs) == 0 {
@@ -110,7 +111,7 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 
 		task, err := w.store.ClaimTask(ctx, claim)
 		if err == nil {
-			w.turns.serve(task.JobID)
+			w.queue.Serve(task.JobID)
 		}
 		if !errors.Is(err, catalog.ErrNoTask) {
 			return task, err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // Config of an Engine. Backend and Node are required.
@@ -40,10 +41,10 @@ type Engine struct {
 	store    *catalog.Store
 	log      *slog.Logger
 	db       *sql.DB
-	rates    *rates
-	tables   *tableRates
-	turns    *turns
-	gang     *gang
+	rates    *pace.Rates
+	tables   *pace.TableRates
+	queue    *pace.Queue
+	gang     *pace.Gang
 	layouts  layouts
 	sessions sessions
 	flavour  atomic.Pointer[string] // see session
@@ -79,7 +80,8 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
-		rates: newRates(metrics.wait), tables: newTableRates(metrics.wait), turns: newTurns(), gang: newGang(),
+		rates: pace.NewRates(metrics.wait), tables: pace.NewTableRates(metrics.wait), queue: pace.NewQueue(),
+		gang:    pace.NewGang(),
 		layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})

@@ -49,7 +49,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	}
 
 	l := limitsOf(v, nodes)
-	e.gang.limit(l.workers)
+	e.gang.Limit(l.workers)
 	e.metrics.workers.Set(float64(l.workers))
 
 	rows := v.Int(setting.DeleteRowsLimit)
@@ -57,7 +57,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 		rows = max(share, 1)
 	}
 
-	e.rates.limit(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
+	e.rates.Set(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
 	e.limits.Store(&l) // when all the rest goes by them: a task that is claimed by this revision does, too
 	return nil
 }

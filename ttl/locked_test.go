@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -167,8 +168,8 @@ func (f *fixture) holdsNobodyUp(c locking) {
 	before, began := f.lockWaits(), time.Now()
 	table := f.serverTable()
 	table.contested = newContested()
-	w := newWalk(table, c.way, plan.Range{}, newBatchSize(firstBlock, largestBlock, 50*time.Millisecond),
-		newRates(NewMetrics(nil).wait), nil)
+	w := newWalk(table, c.way, plan.Range{}, pace.NewBatchSize(firstBlock, largestBlock, 50*time.Millisecond),
+		pace.NewRates(NewMetrics(nil).wait), nil)
 	f.toEnd(w)
 	w.revisit(f.t.Context(), revisits)
 
@@ -215,8 +216,8 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		table := f.serverTable()
 		table.contested = newContested()
 		before := f.lockWaits()
-		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, newBatchSize(1000, 1000, time.Second),
-			newRates(NewMetrics(nil).wait), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, pace.NewBatchSize(1000, 1000, time.Second),
+			pace.NewRates(NewMetrics(nil).wait), nil)
 		f.toEnd(w)
 
 		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"
@@ -260,8 +261,8 @@ func TestLockedBehindARow(t *testing.T) {
 		before := f.lockWaits()
 		table := f.serverTable()
 		table.contested = newContested()
-		w := newWalk(table, plan.WalkRange, plan.Range{}, newBatchSize(1000, 1000, time.Second),
-			newRates(NewMetrics(nil).wait), nil)
+		w := newWalk(table, plan.WalkRange, plan.Range{}, pace.NewBatchSize(1000, 1000, time.Second),
+			pace.NewRates(NewMetrics(nil).wait), nil)
 		f.toEnd(w)
 		f.wantWaits(before, 2)
 

@@ -3,6 +3,8 @@ package ttl
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // meter measures what the fixed limits are about, so that people can see a limit and what it limits
@@ -32,7 +34,7 @@ func (m *meter) batch(deleted, examined int64, took time.Duration) {
 
 // measure shows the speeds since the last reading beside their limits. One goroutine calls it,
 // every tick.
-func (m *Metrics) measure(now time.Time, r *rates, target time.Duration) {
+func (m *Metrics) measure(now time.Time, r *pace.Rates, target time.Duration) {
 	took := now.Sub(m.meter.at)
 	if took < measureEvery {
 		return
@@ -45,7 +47,7 @@ func (m *Metrics) measure(now time.Time, r *rates, target time.Duration) {
 		return
 	}
 
-	statements, deleted, examined := r.limits()
+	statements, deleted, examined := r.Limits()
 	perSecond := func(n int64) float64 { return float64(n) / took.Seconds() }
 	m.signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
 	m.signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))

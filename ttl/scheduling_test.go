@@ -1,7 +1,6 @@
 package ttl
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
@@ -133,125 +133,6 @@ func TestTheMostOverdueComesFirst(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRates(func(string, time.Duration) {})
-		r.limit(0, 100, 0)
-		began, rows := time.Now(), int64(0)
-		for time.Since(began) < time.Minute {
-			if err := r.Turn(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			_, batch := r.Rows()
-			r.Spend(1000, int64(batch))
-			rows += int64(batch)
-		}
-
-		if rows < 5900 || rows > 6200 {
-			t.Errorf("%d rows in a minute, want about 6000", rows)
-		}
-
-		r.limit(2, 0, 0)
-		began, statements := time.Now(), 0
-		for ; time.Since(began) < 10*time.Second; statements++ {
-			if err := r.Turn(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			asked := time.Now()
-			if err := r.Wait(t.Context()); err != nil || time.Since(asked) > 0 {
-				t.Fatalf("looking for rows waited %v for DELETEs, %v", time.Since(asked), err)
-			}
-		}
-
-		if statements < 19 || statements > 22 {
-			t.Errorf("%d statements in ten seconds, want about 20", statements)
-		}
-	})
-}
-
-func TestRaisedLimitIsFeltSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRates(func(string, time.Duration) {})
-		r.limit(0, 1, 0)
-		r.Spend(0, 3600) // an hour's worth
-		time.AfterFunc(5*time.Second, func() { r.limit(0, 0, 0) })
-		began := time.Now()
-
-		if err := r.Turn(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took > 7*time.Second {
-			t.Errorf("waited %v after the limit was lifted at 5s", took)
-		}
-
-		r.limit(0, 1, 0)
-		r.Spend(0, 3600)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-
-		if err := r.Turn(ctx); err == nil {
-			t.Error("Wait returned before its debt was paid")
-		}
-	})
-}
-
-func TestBatchSizeFollowsTime(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ fixed, perRow time.Duration }{
-		{0, time.Microsecond},
-		{0, 20 * time.Microsecond},
-		{0, time.Millisecond},
-		{5 * time.Millisecond, 20 * time.Microsecond},
-		{30 * time.Millisecond, 10 * time.Microsecond},
-		{200 * time.Millisecond, 20 * time.Microsecond}, // a busy server: fewer rows would not help
-	} {
-		const target = 50 * time.Millisecond
-		b := newBatchSize(1000, 20_000, target)
-		for range 200 {
-			n := b.next()
-			b.took(n, c.fixed+time.Duration(n)*c.perRow)
-		}
-
-		forRows := max(target-c.fixed, target/2)
-		want := min(max(int(forRows/c.perRow), 100), 20_000)
-		if b.rows < want/2 || b.rows > want*3/2 {
-			t.Errorf("with %v and %v a row: %d rows, want about %d", c.fixed, c.perRow, b.rows, want)
-		}
-	}
-
-	b := newBatchSize(1000, 20_000, 50*time.Millisecond)
-	b.took(1000, time.Second)
-	if b.rows > 100 {
-		t.Errorf("after a statement of a second: %d rows, want the least at once", b.rows)
-	}
-}
-
-// TestGangFindsWhatPays runs gangs against servers whose speed stops growing with some number of
-// workers.
-func TestGangFindsWhatPays(t *testing.T) {
-	for best := 1; best <= 8; best++ {
-		t.Run(fmt.Sprint(best), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGang()
-				g.limit(8)
-				sum, n := 0, 0
-				for second := range 300 {
-					size := g.wanted()
-					g.done(int64(1000 * min(size, best)))
-					time.Sleep(gangInterval)
-					if second >= 60 {
-						sum, n = sum+size, n+1
-					}
-				}
-
-				if mean := float64(sum) / float64(n); mean < float64(best)-0.5 || mean > float64(best)+1.2 {
-					t.Errorf("%.1f workers on average, want about %d", mean, best)
-				}
-			})
-		})
-	}
-}
-
 // TestNobodyStarves serves hundreds of tables, one of them without end, with four workers until
 // each has had some twenty turns.
 func TestNobodyStarves(t *testing.T) {
@@ -262,15 +143,15 @@ func TestNobodyStarves(t *testing.T) {
 			jobs[i] = catalog.Job{ID: uint64(i + 1), PolicyID: uint64(i + 1), State: catalog.JobRunning, Tasks: 64}
 		}
 
-		turns := newTurns()
-		turns.set(jobs, map[uint64]bool{7: true})
+		queue := pace.NewQueue()
+		queue.Set(jobs, map[uint64]bool{7: true})
 		last, served, longest := map[uint64]time.Time{}, map[uint64]int{}, time.Duration(0)
 
 		began := time.Now()
 		for time.Since(began) < 25*time.Minute {
 			for range workers {
-				job := turns.order()[0]
-				turns.serve(job)
+				job := queue.Order()[0]
+				queue.Serve(job)
 				since := began
 				if at, ok := last[job]; ok {
 					since = at
@@ -280,10 +161,10 @@ func TestNobodyStarves(t *testing.T) {
 				last[job] = time.Now()
 				served[job]++
 			}
-			time.Sleep(sliceTime)
+			time.Sleep(pace.SliceTime)
 		}
 
-		if bound := (tables/workers + 10) * sliceTime; longest > bound {
+		if bound := (tables/workers + 10) * pace.SliceTime; longest > bound {
 			t.Errorf("somebody waited %v, want at most %v", longest, bound)
 		}
 		if served[7] < 3*served[1] {

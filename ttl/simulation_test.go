@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // simulation is a cluster in virtual time: tables that fill with due rows, a leader that starts
@@ -15,7 +16,7 @@ type simulation struct {
 	all     schedule
 	tables  map[uint64]*simTable
 	open    map[uint64]*simTable // by job
-	turns   *turns
+	queue   *pace.Queue
 	workers []simWorker
 	serial  uint64
 
@@ -118,7 +119,7 @@ func (s *simulation) tick() {
 		jobs = append(jobs, *t.job)
 	}
 
-	s.turns.set(jobs, nil)
+	s.queue.Set(jobs, nil)
 }
 
 // work ends a worker's slice and gives it the next one.
@@ -134,19 +135,19 @@ func (s *simulation) work(w *simWorker) {
 			t.job = nil
 		}
 	}
-	for _, id := range s.turns.order() {
+	for _, id := range s.queue.Order() {
 		t := s.open[id]
 		if t == nil || t.claimed == t.job.Tasks || t.claimed > 0 && t.due < 1 {
 			continue
 		}
 
-		s.turns.serve(id)
+		s.queue.Serve(id)
 		if t.claimed == 0 {
 			s.slices.saw(t.job.PolicyID, t.waiting)
 		}
 
 		t.claimed++
-		w.table, w.took = t, min(t.due, sliceRows, simSpeed*sliceTime.Seconds())
+		w.table, w.took = t, min(t.due, pace.SliceRows, simSpeed*pace.SliceTime.Seconds())
 		t.due -= w.took
 		w.free = time.Now().Add(simSlice + time.Duration(w.took/simSpeed*float64(time.Second)))
 
@@ -163,7 +164,7 @@ func TestAThousandTables(t *testing.T) {
 		const digested = 5 * time.Minute
 		s := &simulation{
 			all: schedule{}, tables: map[uint64]*simTable{}, open: map[uint64]*simTable{},
-			turns: newTurns(), workers: make([]simWorker, 4),
+			queue: pace.NewQueue(), workers: make([]simWorker, 4),
 		}
 		s.starts.from, s.slices.from = time.Now().Add(digested), time.Now().Add(digested)
 		s.add(policyOf(1, "1h", nil), 1000, 1e15)

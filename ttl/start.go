@@ -157,7 +157,7 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 		return err
 	}
 
-	t.turns.add(jobs)
+	t.queue.Add(jobs)
 	wake(work)
 
 	for i, job := range jobs {

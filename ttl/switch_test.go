@@ -15,6 +15,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running
@@ -227,7 +228,7 @@ func TestStopIsLogged(t *testing.T) {
 	t.Parallel()
 	stopFile := filepath.Join(t.TempDir(), "stop")
 	var log strings.Builder
-	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: newRates(nil)}
+	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: pace.NewRates(nil)}
 	e.limits.Store(&limits{enabled: true})
 	e.beaten()
 

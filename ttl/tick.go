@@ -178,7 +178,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		return err
 	}
 
-	t.turns.set(jobs, v.late())
+	t.queue.Set(jobs, v.late())
 	t.schedule(ctx, v, pulse.Pause, work)
 	t.heard = false
 	if t.leads {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -69,8 +70,8 @@ type walk struct {
 	table    table
 	way      plan.Way
 	at, to   plan.Key
-	size     *batchSize
-	throttle Throttle
+	size     *pace.BatchSize
+	throttle pace.Throttle
 	share    *share // of what the run may delete; nil for any number
 	poison   func(ctx context.Context, key plan.Key, err error) error
 	resting  *resting // rows that were poison before and are not tried yet
@@ -147,7 +148,7 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 // turn waits until a DELETE may be sent.
 func (w *walk) turn(ctx context.Context) error {
 	asked := time.Now()
-	err := w.throttle.Turn(ctx)
+	err := w.throttle.MaySend(ctx)
 	w.idle += time.Since(asked)
 	return err
 }
@@ -159,11 +160,11 @@ func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
 // looked at again. What is left of its block, after n of all its keys, belongs to the next one,
 // which begins at the last checkpoint and is smaller.
 func (w *walk) enough(n, all int) bool {
-	if n == 0 || n == all || w.idle <= sliceTime {
+	if n == 0 || n == all || w.idle <= pace.SliceTime {
 		return false
 	}
 	w.cut = true
-	w.size.set(w.size.rows * n / all)
+	w.size.Set(w.size.Rows * n / all)
 	return true
 }
 
@@ -228,7 +229,7 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 	if err != nil {
 		return w.roundabout(ctx, block, err)
 	}
-	w.size.took(rows, w.worked()-began)
+	w.size.Took(rows, w.worked()-began)
 	w.sparse = float64(deleted) < sparseShare*float64(rows)
 	w.arrived(block.To, deleted)
 	return nil
@@ -248,14 +249,14 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 
 	w.sparse = w.sparse || float64(len(l.keys)) < sparseShare*float64(rows)
 	if len(l.keys) == 0 {
-		w.size.took(rows, w.worked()-began)
+		w.size.Took(rows, w.worked()-began)
 		return w.pass(ctx, l, last)
 	}
 	if _, err := w.deleteListed(ctx, l); err != nil {
 		return w.roundabout(ctx, block, err)
 	}
 	if !w.cut {
-		w.size.took(rows, w.worked()-began)
+		w.size.Took(rows, w.worked()-began)
 	}
 
 	return nil
@@ -362,7 +363,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if !w.cut {
-		w.size.took(len(entries), w.worked())
+		w.size.Took(len(entries), w.worked())
 	}
 
 	return done, nil
@@ -408,7 +409,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
-	w.size.took(rows, w.worked())
+	w.size.Took(rows, w.worked())
 	w.arrived(nil, deleted)
 	return deleted < int64(rows), nil
 }
@@ -417,7 +418,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 // budget.
 func (w *walk) rows() int {
 	budget, _ := w.throttle.Rows()
-	return max(min(w.size.next(), budget), 1)
+	return max(min(w.size.Next(), budget), 1)
 }
 
 func (w *walk) checkpoint(at plan.Key) checkpoint {
@@ -432,7 +433,7 @@ func (w *walk) arrived(at plan.Key, deleted int64) {
 }
 
 // newWalk begins at the cursor of a task.
-func newWalk(t table, way plan.Way, r plan.Range, size *batchSize, throttle Throttle,
+func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle pace.Throttle,
 	poison func(context.Context, plan.Key, error) error,
 ) *walk {
 	return &walk{
@@ -453,7 +454,7 @@ func (w *walk) limits(l *limits) {
 	if l.scanMost > 0 {
 		block = min(block, l.scanMost)
 	}
-	w.size.limits(block, l.target)
+	w.size.Bound(block, l.target)
 	w.pageRows, w.listRows, w.most = l.scanBatch, l.deleteBatch, l.deleteMost
 	if w.ownBatch > 0 {
 		w.listRows, w.most = w.ownBatch, w.ownBatch

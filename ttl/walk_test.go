@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -270,8 +271,8 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 		return nil
 	}
 
-	size := newBatchSize(100, 500, 50*time.Millisecond)
-	w := newWalk(m, way, plan.Range{}, size, newRates(func(string, time.Duration) {}), poisoned)
+	size := pace.NewBatchSize(100, 500, 50*time.Millisecond)
+	w := newWalk(m, way, plan.Range{}, size, pace.NewRates(func(string, time.Duration) {}), poisoned)
 	w.pageRows, w.listRows, w.resting = 300, 70, rests
 	for tries := 0; ; {
 		done, err := w.step(t.Context())
@@ -286,7 +287,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 			t.Fatalf("step: %v after %d tries", err, tries)
 		}
 
-		size.failed()
+		size.Failed()
 		w.resume(cursorOf(m), 0) // as the engine does: from the last checkpoint
 	}
 
@@ -351,9 +352,9 @@ func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64)
 		}
 	}
 
-	r := newRates(func(string, time.Duration) {})
-	r.limit(5, 0, 0)
-	w := newWalk(m, way, plan.Range{}, newBatchSize(500, 500, time.Second), r,
+	r := pace.NewRates(func(string, time.Duration) {})
+	r.Set(5, 0, 0)
+	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), r,
 		func(context.Context, plan.Key, error) error { return nil })
 	w.ownBatch = ownBatch
 
@@ -398,8 +399,8 @@ func TestHeldRowsAreTriedAgain(t *testing.T) {
 					}
 				}
 
-				w := newWalk(m, way, plan.Range{}, newBatchSize(200, 200, time.Hour),
-					newRates(func(string, time.Duration) {}), nil)
+				w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(200, 200, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}), nil)
 				m.toEnd(w)
 				if held := int(m.skipped); held != (due+2)/3 || len(w.parked) != held || int(m.deleted) != due-held {
 					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted,
@@ -447,8 +448,8 @@ func TestWhatIsBehindARow(t *testing.T) {
 					}
 				}
 
-				w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
-					newRates(func(string, time.Duration) {}), nil)
+				w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}), nil)
 				m.toEnd(w)
 				left := int(m.skipped)
 				if left < culprits || left > culprits*c.most || int(m.deleted)+left != due {
@@ -460,8 +461,8 @@ func TestWhatIsBehindARow(t *testing.T) {
 					m.due[k], m.behind[k] = true, true
 				}
 
-				w = newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
-					newRates(func(string, time.Duration) {}), nil)
+				w = newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}), nil)
 				m.cursor, m.skipped = 0, 0
 				var done bool
 
@@ -497,10 +498,10 @@ func TestSlowDeletesLetTheScanGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemTable(t, 5, 3000)
 		clear(m.due)
-		r := newRates(func(string, time.Duration) {})
-		r.limit(1, 1, 0)
+		r := pace.NewRates(func(string, time.Duration) {})
+		r.Set(1, 1, 0)
 		r.Spend(0, 60) // no row may go for a minute
-		w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(100, 100, time.Second), r, nil)
+		w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(100, 100, time.Second), r, nil)
 
 		began := time.Now()
 
@@ -534,8 +535,8 @@ func TestRestingRowsCostLittle(t *testing.T) {
 				}
 			}
 
-			w := newWalk(m, plan.WalkRange, plan.Range{}, newBatchSize(500, 500, time.Hour),
-				newRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
+			w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
+				pace.NewRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
 			if rest {
 				w.resting = rests
 			}
@@ -566,8 +567,8 @@ func TestWalkWithoutKeyDeletesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemTable(t, 7, 1000)
 		clear(m.poison)
-		w := newWalk(m, plan.DeleteSome, plan.Range{}, newBatchSize(100, 200, time.Second),
-			newRates(func(string, time.Duration) {}), nil)
+		w := newWalk(m, plan.DeleteSome, plan.Range{}, pace.NewBatchSize(100, 200, time.Second),
+			pace.NewRates(func(string, time.Duration) {}), nil)
 		for done := false; !done; {
 			var err error
 			if done, err = w.step(t.Context()); err != nil && classify(err) != notExecuted {

@@ -1,14 +1,14 @@
-package ttl
+package pace
 
 import (
 	"sync"
 	"time"
 )
 
-// gang finds the number of workers that is worth its while. It begins with all and descends as long
+// Gang finds the number of workers that is worth its while. It begins with all and descends as long
 // as one less costs hardly anything, climbs again as long as one more brings gainWorth times the
 // rows per second, rests, and looks anew: tables and neighbours change.
-type gang struct {
+type Gang struct {
 	mu        sync.Mutex
 	size      int // workers wanted now
 	most      int
@@ -27,10 +27,11 @@ const (
 	lossWorth    = 1.03
 )
 
-func newGang() *gang { return &gang{size: 1, most: 1, direction: 1, began: time.Now()} }
+// NewGang begins with one worker.
+func NewGang() *Gang { return &Gang{size: 1, most: 1, direction: 1, began: time.Now()} }
 
-// limit sets the most workers there may be.
-func (g *gang) limit(most int) {
+// Limit sets the most workers there may be.
+func (g *Gang) Limit(most int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if most == g.most {
@@ -41,15 +42,15 @@ func (g *gang) limit(most int) {
 	g.restart()
 }
 
-// done reports rows that workers have deleted or looked through.
-func (g *gang) done(rows int64) {
+// Done reports rows that workers have deleted or looked through.
+func (g *Gang) Done(rows int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.rows += rows
 }
 
-// wanted is how many workers there should be now.
-func (g *gang) wanted() int {
+// Wanted is how many workers there should be now.
+func (g *Gang) Wanted() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
@@ -66,7 +67,7 @@ func (g *gang) wanted() int {
 
 	if g.trying && !g.worth(speed) {
 		g.size -= g.direction
-		g.turn(now)
+		g.reverse(now)
 		return g.size
 	}
 
@@ -74,26 +75,26 @@ func (g *gang) wanted() int {
 	if next := g.size + g.direction; next >= 1 && next <= g.most {
 		g.size, g.trying = next, true
 	} else {
-		g.turn(now)
+		g.reverse(now)
 	}
 
 	return g.size
 }
 
 // worth compares with the speed before the last step.
-func (g *gang) worth(speed float64) bool {
+func (g *Gang) worth(speed float64) bool {
 	if g.direction > 0 {
 		return speed >= gainWorth*g.before
 	}
 	return speed*lossWorth > g.before
 }
 
-// turn ends the descent, or after the climb the search.
-func (g *gang) turn(now time.Time) {
+// reverse ends the descent, or after the climb the search.
+func (g *Gang) reverse(now time.Time) {
 	if g.direction > 0 {
 		g.rest = now.Add(gangRest)
 	}
 	g.direction, g.trying = -g.direction, false
 }
 
-func (g *gang) restart() { g.rows, g.began = 0, time.Now() }
+func (g *Gang) restart() { g.rows, g.began = 0, time.Now() }

@@ -1,16 +1,16 @@
-package ttl
+package pace
 
 import "time"
 
-// batchSize steers the rows of a block so that they cost a statement its target time.
+// BatchSize steers the rows of a block so that they cost a statement its target time.
 //
 // A statement takes a fixed time (the way there and back, a turn on a busy processor, the commit)
 // and a time per row. Only the second gets less with fewer rows: steering by the whole time would,
 // on a busy server, end in tiny blocks that take just as long. So the two are told apart by a
 // weighted line through the last statements, whose sizes are varied a little for the purpose. Rows
 // get what the fixed time leaves of the target, but at least half of it.
-type batchSize struct {
-	rows, least, most int
+type BatchSize struct {
+	Rows, least, most int
 	target            time.Duration
 	line              line
 	wide              bool // the last block was a little larger than rows
@@ -22,43 +22,45 @@ const (
 	variation = 0.15
 )
 
-func newBatchSize(start, most int, target time.Duration) *batchSize {
-	b := &batchSize{rows: start}
-	b.limits(most, target)
+// NewBatchSize begins with a size, and keeps it under a bound and a statement to a time.
+func NewBatchSize(start, most int, target time.Duration) *BatchSize {
+	b := &BatchSize{Rows: start}
+	b.Bound(most, target)
 	return b
 }
 
-// next is the size of the next block.
-func (b *batchSize) next() int {
+// Next is the size of the next block.
+func (b *BatchSize) Next() int {
 	factor := 1 - variation
 	if b.wide = !b.wide; b.wide {
 		factor = 1 + variation
 	}
-	return min(max(int(float64(b.rows)*factor), b.least), b.most)
+	return min(max(int(float64(b.Rows)*factor), b.least), b.most)
 }
 
-// took reports that a statement over n rows took d.
-func (b *batchSize) took(n int, d time.Duration) {
-	if n <= 0 || d <= 0 || n < b.rows/2 {
+// Took reports that a statement over n rows took d.
+func (b *BatchSize) Took(n int, d time.Duration) {
+	if n <= 0 || d <= 0 || n < b.Rows/2 {
 		return // a short last block says little about longer ones
 	}
 	b.line.add(float64(n), d.Seconds())
 	perRow, fixed := b.line.fit()
 	target := b.target.Seconds()
 	fits := int(max(target-fixed, target/2) / perRow)
-	b.set(min(fits, 2*b.rows))
+	b.Set(min(fits, 2*b.Rows))
 }
 
-// failed halves the size after a statement that ran into a limit.
-func (b *batchSize) failed() { b.set(b.rows / 2) }
+// Failed halves the size after a statement that ran into a limit.
+func (b *BatchSize) Failed() { b.Set(b.Rows / 2) }
 
-// limits applies changed settings.
-func (b *batchSize) limits(most int, target time.Duration) {
+// Bound applies changed settings.
+func (b *BatchSize) Bound(most int, target time.Duration) {
 	b.most, b.target, b.least = most, target, min(leastRows, most)
-	b.set(b.rows)
+	b.Set(b.Rows)
 }
 
-func (b *batchSize) set(rows int) { b.rows = min(max(rows, b.least), b.most) }
+// Set changes the size, within its bounds.
+func (b *BatchSize) Set(rows int) { b.Rows = min(max(rows, b.least), b.most) }
 
 // line is a least-squares fit of seconds over rows in which older points count less and less.
 type line struct {

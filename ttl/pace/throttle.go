@@ -1,4 +1,4 @@
-package ttl
+package pace
 
 import "context"
 
@@ -9,7 +9,7 @@ type Throttle interface {
 	Wait(ctx context.Context) error
 	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
 	// one that is sent again.
-	Turn(ctx context.Context) error
+	MaySend(ctx context.Context) error
 	// Spend reports rows that were examined and deleted.
 	Spend(scanned, deleted int64)
 	// Rows are how many rows may be looked at, and how many deleted, without a long pause after it.
@@ -31,10 +31,10 @@ func (a All) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Turn passes every throttle in turn.
-func (a All) Turn(ctx context.Context) error {
+// MaySend passes every throttle in turn.
+func (a All) MaySend(ctx context.Context) error {
 	for _, t := range a {
-		if err := t.Turn(ctx); err != nil {
+		if err := t.MaySend(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package ttl
+package pace
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 
 const unlimitedRows = math.MaxInt32
 
-// rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be
+// Rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be
 // paid off, at the limit's speed. Rows that were looked at put off looking for more; rows that
 // went, and statements, put off the next DELETE only. The limits may change at any time.
-type rates struct {
+type Rates struct {
 	mu         sync.Mutex
 	statements debt
 	deleted    debt
@@ -32,8 +32,9 @@ type debt struct {
 	paid      time.Time // when everything spent so far is paid off
 }
 
-func newRates(waited func(signal string, d time.Duration)) *rates {
-	return &rates{
+// NewRates returns rates without limits. waited is told of each pause; it may be nil.
+func NewRates(waited func(signal string, d time.Duration)) *Rates {
+	return &Rates{
 		waited:     waited,
 		statements: debt{name: setting.DeleteRateLimit},
 		deleted:    debt{name: setting.DeleteRowsLimit},
@@ -41,8 +42,8 @@ func newRates(waited func(signal string, d time.Duration)) *rates {
 	}
 }
 
-// limit sets the limits per second; 0 is unlimited.
-func (r *rates) limit(statements, deleted, scanned int64) {
+// Set sets the limits per second; 0 is unlimited.
+func (r *Rates) Set(statements, deleted, scanned int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.statements.set(statements)
@@ -50,16 +51,16 @@ func (r *rates) limit(statements, deleted, scanned int64) {
 	r.scanned.set(scanned)
 }
 
-// limits returns what limit has set.
-func (r *rates) limits() (statements, deleted, scanned int64) {
+// Limits returns what limit has set.
+func (r *Rates) Limits() (statements, deleted, scanned int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.statements.perSecond, r.deleted.perSecond, r.scanned.perSecond
 }
 
-// rationed reports whether DELETE statements are limited.
-func (r *rates) rationed() bool {
-	statements, _, _ := r.limits()
+// Rationed reports whether DELETE statements are limited.
+func (r *Rates) Rationed() bool {
+	statements, _, _ := r.Limits()
 	return statements > 0
 }
 
@@ -92,15 +93,15 @@ func (d *debt) left(now time.Time) time.Duration {
 }
 
 // Wait returns as soon as nothing is owed for rows that were looked at.
-func (r *rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
+func (r *Rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
 
-// Turn takes one statement from the budget as soon as nothing is owed for rows and statements
+// MaySend takes one statement from the budget as soon as nothing is owed for rows and statements
 // before it.
-func (r *rates) Turn(ctx context.Context) error { return r.pause(ctx, r.take) }
+func (r *Rates) MaySend(ctx context.Context) error { return r.pause(ctx, r.take) }
 
 // pause waits as long as a limit asks for. It looks again at least every second, so that a raised
 // limit is felt.
-func (r *rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
+func (r *Rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
 	for {
 		signal, pause := left()
 		if pause <= 0 {
@@ -120,14 +121,14 @@ func (r *rates) pause(ctx context.Context, left func() (signal string, pause tim
 }
 
 // owed says how long rows that were looked at are not paid off.
-func (r *rates) owed() (signal string, pause time.Duration) {
+func (r *Rates) owed() (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.longest(time.Now(), &r.scanned)
 }
 
 // take either takes a statement and returns 0, or says which debt lasts longest, and how long.
-func (r *rates) take() (signal string, pause time.Duration) {
+func (r *Rates) take() (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -138,7 +139,7 @@ func (r *rates) take() (signal string, pause time.Duration) {
 }
 
 // longest is the debt that will be paid off last, which is the reason for waiting.
-func (r *rates) longest(now time.Time, debts ...*debt) (signal string, pause time.Duration) {
+func (r *Rates) longest(now time.Time, debts ...*debt) (signal string, pause time.Duration) {
 	r.waiting = ""
 	for _, d := range debts {
 		if left := d.left(now); left > pause {
@@ -149,7 +150,7 @@ func (r *rates) longest(now time.Time, debts ...*debt) (signal string, pause tim
 }
 
 // Spend adds rows to the debts.
-func (r *rates) Spend(scanned, deleted int64) {
+func (r *Rates) Spend(scanned, deleted int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -159,7 +160,7 @@ func (r *rates) Spend(scanned, deleted int64) {
 
 // Rows is a second's worth of rows to look at, and a tenth of that to delete: several workers may
 // have their turn at once.
-func (r *rates) Rows() (scanned, deleted int) {
+func (r *Rates) Rows() (scanned, deleted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.scanned.worth(1), r.deleted.worth(10)
@@ -174,7 +175,7 @@ func (d *debt) worth(part int64) int {
 }
 
 // Reason names the limit that was last waited for.
-func (r *rates) Reason() string {
+func (r *Rates) Reason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiting

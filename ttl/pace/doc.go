@@ -1,0 +1,14 @@
+// Package pace decides how fast rows go: arithmetic, without a database.
+//
+//   - Throttle (throttle.go) says when the next rows may be looked for and the next DELETE be sent,
+//     and how many rows at a time; All is the strictest of several.
+//   - Rates (rate.go) are this node's share of the limits, in statements and rows a second;
+//     TableRates (table_rates.go) those that a table has for itself.
+//   - BatchSize (size.go) learns how many rows a statement may have to take the time that it is to
+//     take.
+//   - Queue (queue.go) says which job the next free worker serves; a Slice (slice.go) is how long it
+//     stays with that.
+//   - Gang (gang.go) finds out how many workers pay.
+//
+// Nothing here sleeps without watching its context, and nothing decides whether a row may go.
+package pace

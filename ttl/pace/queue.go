@@ -1,0 +1,119 @@
+package pace
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// lateWeight is how much faster a table's claim grows while it misses its own TTL_MAX_LAG.
+const lateWeight = 4
+
+// Queue decides which open job a free worker serves next: the one that has waited longest since its
+// last slice on this node, counted from its start when it never had one. The wait of every job
+// grows until it is served, so none starves: with n jobs and w workers nobody waits longer than
+// about n/w slices (times lateWeight at worst).
+type Queue struct {
+	mu     sync.Mutex
+	jobs   []catalog.Job
+	late   map[uint64]bool // policies that miss their goal
+	served map[uint64]time.Time
+	seen   map[uint64]time.Time
+}
+
+// NewQueue returns one without jobs.
+func NewQueue() *Queue {
+	return &Queue{served: map[uint64]time.Time{}, seen: map[uint64]time.Time{}}
+}
+
+// Set tells which jobs are open and which policies are late.
+func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.jobs, q.late = jobs, late
+	now, seen := time.Now(), map[uint64]time.Time{}
+	for _, j := range jobs {
+		seen[j.ID] = now
+		if at, known := q.seen[j.ID]; known {
+			seen[j.ID] = at
+		}
+	}
+
+	for id := range q.served {
+		if _, open := seen[id]; !open {
+			delete(q.served, id)
+		}
+	}
+
+	q.seen = seen
+}
+
+// Add tells of jobs that have just started, which the next set knows.
+func (q *Queue) Add(jobs []catalog.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for _, j := range jobs {
+		q.seen[j.ID] = now
+	}
+	q.jobs = append(slices.Clip(q.jobs), jobs...)
+}
+
+// Order lists the jobs that have work, the next to serve first.
+func (q *Queue) Order() []uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	now := time.Now()
+	type claim struct {
+		job    uint64
+		waited time.Duration
+	}
+	var claims []claim
+	for _, j := range q.jobs {
+		if !hasWork(j) {
+			continue
+		}
+
+		since, served := q.served[j.ID]
+		if !served {
+			since = q.seen[j.ID]
+		}
+
+		waited := now.Sub(since)
+		if q.late[j.PolicyID] {
+			waited *= lateWeight
+		}
+
+		claims = append(claims, claim{j.ID, waited})
+	}
+
+	slices.SortStableFunc(claims, func(a, b claim) int { return int(b.waited - a.waited) })
+	ids := make([]uint64, len(claims))
+	for i, c := range claims {
+		ids[i] = c.job
+	}
+
+	return ids
+}
+
+// Serve notes that a job has its slice now.
+func (q *Queue) Serve(job uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.served[job] = time.Now()
+}
+
+// Others reports whether a job other than this one waits for workers.
+func (q *Queue) Others(job uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.jobs, func(j catalog.Job) bool { return j.ID != job && hasWork(j) })
+}
+
+func hasWork(j catalog.Job) bool {
+	return j.State == catalog.JobRunning && j.TasksFinished < j.Tasks
+}
