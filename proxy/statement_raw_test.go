@@ -150,6 +150,9 @@ func (t *theatre) sendRaw(account, schema string, caps wire.Capability, commands
 	out = nil
 	for _, command := range append(commands, []byte{byte(wire.Quit)}) {
 		out, _ = wire.AppendPacket(out, 0, command)
+		if command[0] == byte(wire.ChangeUser) {
+			out, _ = wire.AppendPacket(out, 2, nil) // for the plugin that the server prefers
+		}
 	}
 
 	go c.Write(out)        // it may be cut off
