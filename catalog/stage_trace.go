@@ -20,7 +20,8 @@ import (
 //   - It has another, because the DDL made it anew. Then InnoDB has given the id since the
 //     statement began, so that nothing which was lying ready can have it; the table of before is
 //     gone, and not somewhere else under another name; and no other table was made in its schema
-//     since, before this one, that looks like it and may be what the DDL has made.
+//     since, before this one, that looks like it and may be what the DDL has made; unless the
+//     policy is new and there is no row.
 //   - Otherwise it is another table, or nobody knows, and the policy is disarmed.
 //
 // What that leaves is a table that is made, filled and put in place by DROP and RENAME, all while
@@ -143,11 +144,26 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 			return trace{}, fmt.Errorf("look at %s: %w", rival, err)
 		}
 		if shape.difference(seen.Shape) == "" {
-			return trace{foreign, fmt.Sprintf("%s was made before it, and looks the same", rival)}, nil
+			return s.traceTwin(ctx, g, seen, rival)
 		}
 	}
 
 	return trace{descent: remade}, nil
+}
+
+// traceTwin judges a table beside another that looks the same, so that either may be what the DDL
+// has made. Migrations make such tables side by side: where the DDL has declared the policy itself,
+// there was nothing before, and where there is no row, nobody loses any.
+func (s *Store) traceTwin(ctx context.Context, g *StageInfo, seen Seen, twin Table) (trace, error) {
+	if g.Before == "" {
+		doubt := Comparison{How: Unsure, Now: seen.Identities}
+		empty, err := s.emptyAmong(ctx, g.target(), doubt)
+		if err == nil && len(empty) == len(doubt.doubted()) {
+			return trace{descent: remade}, nil
+		}
+	}
+
+	return trace{foreign, fmt.Sprintf("%s was made before it, and looks the same", twin)}, nil
 }
 
 // older reports whether any of these ids was given before.

@@ -64,6 +64,44 @@ func (t *theatre) wantStranger(what string, id uint64) {
 	}
 }
 
+// TestTablesMadeSideBySide: another table of the same form that is made at the same time, as by
+// migrations that run side by side, does not keep a new policy from being armed, unless there are
+// rows that may be somebody else's.
+func TestTablesMadeSideBySide(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		const beside = "CREATE TABLE beside (id INT PRIMARY KEY AUTO_INCREMENT, created DATETIME, n INT)"
+		for _, form := range []string{"", " PARTITION BY HASH (id) PARTITIONS 3"} {
+			t.at(stopped, beside+form)
+			t.exec(swapTable + form)
+			t.after.Store(nil)
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "t"})
+			if err != nil || !p.Armed() {
+				t.Errorf("empty%s: got %s %q, %v, want it armed", form, p.State, p.Reason, err)
+			}
+			t.exec("DROP TABLE t, beside")
+
+			f := func(s step) error {
+				switch s {
+				case stopped:
+					t.around(beside + form)
+				case carried:
+					t.around("INSERT INTO t (created) VALUES ('2020-01-01')")
+				}
+				return nil
+			}
+
+			t.after.Store(&f)
+			t.exec(swapTable + form)
+			t.after.Store(nil)
+			p, err = t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "t"})
+			if err != nil || p.State != catalog.PolicyDisarmed {
+				t.Errorf("with a row%s: got %s %q, %v, want it disarmed", form, p.State, p.Reason, err)
+			}
+			t.exec("DROP TABLE t, beside")
+		}
+	})
+}
+
 // TestSwapAroundADDL lets another table take the name before a statement reaches the server, and
 // between its OK and our look at the table. No policy, and no approval, goes over to that table.
 func TestSwapAroundADDL(t *testing.T) {
