@@ -78,7 +78,7 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			late.ID)
 		held := declare(b.named("h"), columns)
 		differs("held", held)
-		b.exec(t, "UPDATE {policy_identity} SET held = 'for a reason' WHERE policy_id = ?", held.ID)
+		b.exec(t, "UPDATE {policy_identity} SET held = ? WHERE policy_id = ?", FirstSight, held.ID)
 		first := declare(b.named("f"), columns)
 		differs("seen for the first time", first)
 		b.exec(t, "UPDATE {policy_identity} SET server = 'elsewhere' WHERE policy_id = ?", first.ID)
