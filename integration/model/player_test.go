@@ -246,7 +246,7 @@ func (p *player) leave() error {
 	defer cancel()
 
 	for _, s := range p.sessions {
-		_ = s.conn.Close()
+		_ = s.conn.Conn.Conn.Close() // the socket alone: a statement may be under way still
 	}
 
 	if p.own != nil {

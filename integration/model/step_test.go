@@ -171,7 +171,7 @@ func (p *player) killProxy() (err error) {
 	p.own.Kill()
 	for c, s := range p.sessions {
 		if !c.direct {
-			_ = s.conn.Close()
+			_ = s.conn.Conn.Conn.Close()
 			delete(p.sessions, c)
 		}
 	}
