@@ -84,8 +84,8 @@ func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []al
 
 // share gives one task of a run its part of what is left, and takes from the others what that
 // leaves them too much of.
-func (s *Store) share(ctx context.Context, tx *sql.Tx, run []allowance, mine allowance, left,
-	want uint64,
+func (s *Store) share(
+	ctx context.Context, tx *sql.Tx, run []allowance, mine allowance, left, want uint64,
 ) (total uint64, err error) {
 	open, others := uint64(0), uint64(0)
 	for _, a := range run {

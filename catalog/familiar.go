@@ -141,8 +141,8 @@ func (s *Store) createdOfMany(ctx context.Context, conn *sql.Conn, tables []Tabl
 }
 
 // linesOfMany reads what a table has several of, in their order.
-func (s *Store) linesOfMany(ctx context.Context, conn *sql.Conn, query string,
-	tables []Table,
+func (s *Store) linesOfMany(
+	ctx context.Context, conn *sql.Conn, query string, tables []Table,
 ) (map[Table][]string, error) {
 	type line struct {
 		at   int

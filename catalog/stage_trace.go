@@ -196,8 +196,8 @@ func (s *Store) haveIDs(ctx context.Context, conn *sql.Conn, ids []uint64) (bool
 }
 
 // madeBetween returns the tables of a schema whose ids lie between two others.
-func (s *Store) madeBetween(ctx context.Context, conn *sql.Conn, schema string, after,
-	before uint64,
+func (s *Store) madeBetween(
+	ctx context.Context, conn *sql.Conn, schema string, after, before uint64,
 ) ([]string, error) {
 	query := selectBetweenMySQL
 	if s.Server().MariaDB {

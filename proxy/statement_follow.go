@@ -9,8 +9,8 @@ import (
 
 // follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE,
 // OPTIMIZE, REPAIR, CREATE and DROP INDEX.
-func (t *turn) follow(ctx context.Context, kind catalog.IntentKind, of func(table string) right,
-	names ...ddl.Name,
+func (t *turn) follow(
+	ctx context.Context, kind catalog.IntentKind, of func(table string) right, names ...ddl.Name,
 ) error {
 	var intents []catalog.Intent
 	for _, name := range names {
