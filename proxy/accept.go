@@ -98,6 +98,9 @@ func (s *Server) serve(ctx context.Context, c net.Conn) {
 		s.refuseAt(c, tooMany())
 		return
 	}
+	if ctx.Err() != nil {
+		e.close() // all others are cut off already
+	}
 	s.metrics.sessions.Inc()
 	err := e.run(ctx)
 	s.metrics.sessions.Dec()

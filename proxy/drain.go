@@ -24,10 +24,12 @@ func (s *Server) Ready() error {
 //
 //	ready says no ─► DrainDelay ─► nobody is let in ─► idle sessions are closed ─► DrainTimeout ─► the rest is cut off
 //
+// cut ends what sessions do apart from their connections: dials, and questions to the catalog.
+//
 // A session is idle when the server has answered everything, no transaction is open and no cursor
 // is being read: nothing is lost then but the connection. Others are closed as soon as they are
 // idle.
-func (s *Server) drain(ctx context.Context, accepting, sessions *sync.WaitGroup) {
+func (s *Server) drain(ctx context.Context, cut func(), accepting, sessions *sync.WaitGroup) {
 	config := s.settings.Load()
 	s.draining.Store(true)
 	s.metrics.draining.Set(1)
@@ -36,6 +38,9 @@ func (s *Server) drain(ctx context.Context, accepting, sessions *sync.WaitGroup)
 			slog.Duration("delay", config.DrainDelay))
 		rest(ctx, config.DrainDelay)
 	}
+
+	deadline := time.NewTimer(config.DrainTimeout)
+	defer deadline.Stop()
 
 	s.closing.Store(true)
 	s.closeListeners()
@@ -46,18 +51,30 @@ func (s *Server) drain(ctx context.Context, accepting, sessions *sync.WaitGroup)
 		sessions.Wait()
 		close(ended)
 	}()
-	deadline := time.NewTimer(config.DrainTimeout)
-	defer deadline.Stop()
 
 	select {
 	case <-ended:
+		return
 	case <-deadline.C:
-		s.log.WarnContext(ctx, "draining took too long: cutting off what is left", slog.Int("sessions", s.count()),
-			slog.Duration("timeout", config.DrainTimeout))
-		s.each((*session).close)
-		<-ended
+	}
+
+	s.log.WarnContext(ctx, "draining took too long: cutting off what is left", slog.Int("sessions", s.count()),
+		slog.Duration("timeout", config.DrainTimeout))
+	cut()
+	s.each((*session).close)
+
+	last := time.NewTimer(lastWait)
+	defer last.Stop()
+	select {
+	case <-ended:
+	case <-last.C:
+		s.log.Error("sessions that were cut off have not ended: leaving them behind", slog.Int("sessions", s.count()))
 	}
 }
+
+// lastWait is how long sessions that were cut off may take to end. Whoever stops us kills us when
+// we take longer than we said.
+const lastWait = 500 * time.Millisecond
 
 // count is how many sessions there are.
 func (s *Server) count() int {

@@ -20,6 +20,12 @@ type edge struct {
 // startEdge runs a proxy in front of backends.
 func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 	t.Helper()
+	return startEdgeWith(t, b, c, handlerFunc(pass))
+}
+
+// startEdgeWith does the same with any handler.
+func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h handler) *edge {
+	t.Helper()
 	if len(c.Listen) == 0 {
 		c.Listen = []string{"127.0.0.1:0"}
 	}
@@ -31,7 +37,7 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 		t.Fatal(err)
 	}
 
-	s, err := newServer(t.Context(), c, backends, handlerFunc(pass), log, NewMetrics(nil))
+	s, err := newServer(t.Context(), c, backends, h, log, NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,6 +115,7 @@ func (s *session) down() error {
 		out := s.receive(in.pending())
 		if len(out) > 0 {
 			if err := s.write(s.client, out); err != nil {
+				s.close() // nobody is there whom an exchange could answer
 				return err
 			}
 		}
@@ -172,12 +173,12 @@ func (s *session) delivered() {
 	}
 }
 
-// lost says that the server will send no more. The client must see it at once, unless an exchange
-// is about to answer it.
+// lost says that nothing more will be delivered, because the server sends no more or the client
+// takes no more. The client must see it at once, unless an exchange is about to answer it.
 func (s *session) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.gone, s.writing = true, false
 	s.changed.Broadcast()
 	if !s.exchanging {
 		s.close()

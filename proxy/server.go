@@ -72,7 +72,7 @@ func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 
 // Run serves until ctx ends. Then nobody new is let in, sessions end as soon as they are between
 // two transactions, and those that are not after DrainTimeout are cut off. It returns when all have
-// ended.
+// ended, and at the latest half a second after that.
 func (s *Server) Run(ctx context.Context) error {
 	sessionsCtx, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -85,9 +85,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 	watching.Go(func() { s.watch(sessionsCtx) })
 	<-ctx.Done()
-	s.drain(sessionsCtx, &accepting, &sessions)
+	s.drain(sessionsCtx, cut, &accepting, &sessions)
 	cut()
-	sessions.Wait()
 	watching.Wait()
 
 	return nil

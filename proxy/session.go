@@ -36,7 +36,7 @@ type session struct {
 	route      route // where down delivers
 	writing    bool  // down is writing to the client
 	waiting    bool  // somebody waits for changed
-	gone       bool  // the server will send no more
+	gone       bool  // nothing more will be delivered
 	exchanging bool  // an exchange is going on
 	apologised bool  // the client was told that its session ends
 
@@ -150,7 +150,7 @@ func (s *session) apologise(seq byte) {
 	if !s.mu.TryLock() {
 		return
 	}
-	quiet := s.tracker.Idle() && !s.writing && !s.apologised
+	quiet := s.tracker.Idle() && !s.writing && !s.gone && !s.apologised
 	s.apologised = true
 	s.mu.Unlock()
 	if !quiet {

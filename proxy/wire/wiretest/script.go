@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -101,6 +102,32 @@ func Do(f func()) Step {
 
 // Close closes the connection.
 func Close() Step { return stepFunc(func(c net.Conn) error { return c.Close() }) }
+
+// Reset closes the connection as the end of a process does that has not read everything: the other
+// side's next write fails.
+func Reset() Step {
+	return stepFunc(func(c net.Conn) error {
+		if t, ok := c.(*net.TCPConn); ok {
+			t.SetLinger(0)
+		}
+		return c.Close()
+	})
+}
+
+// SendUntilReset sends the same again and again until nobody takes it any more.
+func SendUntilReset(b []byte) Step {
+	return stepFunc(func(c net.Conn) error {
+		for {
+			_, err := c.Write(b)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return errors.New("the connection is still open")
+			}
+			if err != nil {
+				return nil
+			}
+		}
+	})
+}
 
 // ExpectClose waits until the other side closes, without having sent anything more but perhaps
 // COM_QUIT.
