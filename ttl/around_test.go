@@ -58,7 +58,7 @@ func linesOfPage(t *testing.T) (all []aroundLine) {
 	}
 
 	_, text, _ := strings.Cut(string(page), "## What happens after each statement")
-	plain, partitioned, _ := strings.Cut(text, "The same with two partitions")
+	plain, partitioned, _ := strings.Cut(text, "And with two partitions")
 	for n, part := range []string{plain, partitioned} {
 		for _, found := range aroundRow.FindAllStringSubmatch(part, -1) {
 			all = append(all, aroundLine{found[1], found[2], found[3], n == 1})
