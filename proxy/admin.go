@@ -39,6 +39,15 @@ type adminMemo struct {
 	binding
 }
 
+// Size is about how many bytes of memory it takes.
+func (m *adminMemo) Size() int64 { return int64(m.statement.Size()) }
+
+// ByName says that EXECUTE needs a name for what the server answers with.
+func (m *adminMemo) ByName() bool { return true }
+
+// Parameterised lets the server have them.
+func (m *adminMemo) Parameterised() error { return nil }
+
 // memo remembers a statement with what its names mean now.
 func (a *admin) memo(st *ddl.Statement) *adminMemo { return &adminMemo{st, a.binding()} }
 
@@ -74,7 +83,7 @@ func (a *admin) answer(ctx context.Context, x *exchange, st *ddl.Statement) (boo
 		return true, err
 	}
 	if r.list == nil {
-		return true, x.ok(r)
+		return true, a.ok(x, r)
 	}
 	if sent, err := a.sendList(x, r); sent || err != nil {
 		return true, err
@@ -140,7 +149,7 @@ func (a *admin) execute(ctx context.Context, x *exchange, m *adminMemo) error {
 		return err
 	}
 	if r.list == nil {
-		return x.ok(r)
+		return a.ok(x, r)
 	}
 	if _, err := x.Ask("SET " + rowsVariable + " = " + literalRows(r.list)); err != nil {
 		return err
@@ -191,7 +200,7 @@ func (a *admin) act(ctx context.Context, x *exchange, action ddl.Action) (*reply
 }
 
 // ok answers without rows.
-func (x *exchange) ok(r *reply) error {
+func (a *admin) ok(x *exchange, r *reply) error {
 	x.LeaveOnly(r.notes...)
 	return x.OK(wire.OK{Affected: r.affected, Info: r.info, Warnings: uint16(len(r.notes))})
 }

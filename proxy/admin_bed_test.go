@@ -56,8 +56,7 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 		Statements: Statements{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
 		log:        slog.New(slog.DiscardHandler),
 	}
-	p, err := newServer(t.Context(), Config{Listen: []string{"127.0.0.1:0"}}, backends, h,
-		slog.New(slog.DiscardHandler), NewMetrics(nil))
+	p, err := New(t.Context(), Config{Listen: []string{"127.0.0.1:0"}, Handler: h}, backends, slog.New(slog.DiscardHandler), NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

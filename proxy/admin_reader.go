@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // readsAll asks the server whether the client may read every table, so that nothing has to be asked
@@ -33,7 +34,7 @@ func (t *turn) mayReadAll() (bool, error) {
 
 	// The refusal first: the question behind it leaves nothing for SHOW WARNINGS.
 	_, err := t.x.Ask("EXPLAIN SELECT 1 FROM " + nowhere)
-	if !refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase) {
+	if !wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase) {
 		return false, nilIfRefused(err)
 	}
 
@@ -44,7 +45,7 @@ func (t *turn) mayReadAll() (bool, error) {
 		question += " * (1 - @@GLOBAL.partial_revokes)"
 	}
 
-	granted, err := t.x.AskValues(selectValues(question))
+	granted, err := t.x.AskValues(SelectValues(question))
 	if err != nil {
 		return false, nilIfRefused(err)
 	}

@@ -43,7 +43,7 @@ func briefly(x *exchange, ask func() error) error {
 // to change the catalog's settings by hand counts as well.
 func (a *admin) maySet(x *exchange) error {
 	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
-	if !refusedWith(err, ddl.CodeRightNeeded) {
+	if !wire.RefusedWith(err, ddl.CodeRightNeeded) {
 		return err
 	}
 

@@ -21,7 +21,7 @@ func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error
 		return err
 	}
 
-	question, err := a.withOurs(ctx, x, selectValues(expressions(s.Ours)...))
+	question, err := a.withOurs(ctx, x, SelectValues(expressions(s.Ours)...))
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *admin) set(ctx context.Context, x *exchange, s *ddl.SetVariables) error
 		if err := a.storeSettings(ctx, c); err != nil {
 			return err
 		}
-		return x.ok(&reply{notes: c.notes})
+		return a.ok(x, &reply{notes: c.notes})
 	}
 
 	rest, err := a.withOurs(ctx, x, s.Rest)

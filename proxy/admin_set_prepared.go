@@ -24,7 +24,7 @@ func preparedSet(s *ddl.SetVariables) string {
 
 // prepareSet prepares a SET. Where it reads our settings it reads user variables, which every
 // EXECUTE sets.
-func (a *admin) prepareSet(x *exchange, s *ddl.SetVariables, memo any) error {
+func (a *admin) prepareSet(x *exchange, s *ddl.SetVariables, memo Memo) error {
 	text := preparedSet(s)
 	r, err := a.readingOf(text)
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *admin) executeSet(ctx context.Context, x *exchange, s *ddl.SetVariables
 		variables[i] = valueVariable(i)
 	}
 
-	c, err := checkValues(x, s.Ours, selectValues(variables...))
+	c, err := checkValues(x, s.Ours, SelectValues(variables...))
 	if err != nil {
 		return err
 	}

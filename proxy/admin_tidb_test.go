@@ -82,6 +82,12 @@ func TestOtherTablesWithANameOfTiDBsAreTheServers(t *testing.T) {
 			t.Errorf("prepared: %d lines", n)
 		}
 
+		run(t, db, "INSERT INTO tidb_ttl_task VALUES (7, NOW())")
+		run(t, db, "PREPARE s FROM 'SELECT mine FROM tidb_ttl_task'")
+		if got := rows(t, db, "EXECUTE s"); !slices.Equal(got, []string{"7"}) {
+			t.Errorf("prepared under a name: got %q", got)
+		}
+
 		run(t, db, "USE mysql")
 		if got := rows(t, db, "DESC tidb_ttl_task scan_id"); len(got) != 1 {
 			t.Errorf("in schema mysql: got %q", got)

@@ -30,7 +30,7 @@ func (a *admin) until(ctx context.Context, x *exchange, text string) (time.Time,
 		return time.Time{}, wrongTime(text)
 	}
 
-	utc, err := x.AskValues(selectValues("CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')"))
+	utc, err := x.AskValues(SelectValues("CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')"))
 	if err != nil {
 		return time.Time{}, err
 	}

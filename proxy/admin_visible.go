@@ -179,7 +179,7 @@ func (t *turn) mightRead(table catalog.Table) (bool, error) {
 		return false, nilIfRefused(err)
 	}
 	_, err = t.x.Ask("EXPLAIN SELECT 1 FROM " + name)
-	return refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase), nilIfRefused(err)
+	return wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase), nilIfRefused(err)
 }
 
 // nilIfRefused leaves out an error that the server or we have told the client, to whom it means no.

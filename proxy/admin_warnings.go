@@ -21,10 +21,7 @@ func asksForWarnings(text string) bool {
 // warnings answers SHOW WARNINGS, or prepares it.
 func warnings(x *exchange, text string) error {
 	if x.Command == wire.Prepare {
-		x.keepNotes()
-		if err := x.s.memory.room(int64(len(text))); err != nil {
-			return err
-		}
+		x.KeepNotes()
 		_, err := x.Prepare(text, warningsMemo(text))
 		return err
 	}
@@ -34,21 +31,30 @@ func warnings(x *exchange, text string) error {
 // warningsMemo is a prepared SHOW WARNINGS.
 type warningsMemo string
 
+// Size is about how many bytes of memory it takes.
+func (m warningsMemo) Size() int64 { return int64(len(m)) }
+
+// ByName says that no name is needed: it is never prepared under one.
+func (m warningsMemo) ByName() bool { return false }
+
+// Parameterised lets the server refuse parameters.
+func (m warningsMemo) Parameterised() error { return nil }
+
 // showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The
 // server's own come first.
 func showWarnings(x *exchange, text string) error {
 	notes := x.Notes()
-	if len(notes) == 0 && !x.alone {
+	if len(notes) == 0 && !x.NotesAlone() {
 		_, err := x.Pass()
 		return err
 	}
 
-	x.keepNotes()
+	x.KeepNotes()
 	r, err := x.Ask(text)
 	if err != nil {
 		return err
 	}
-	if x.alone {
+	if x.NotesAlone() {
 		r.Rows = nil
 	}
 

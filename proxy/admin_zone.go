@@ -67,7 +67,7 @@ func localizePreview(x *exchange, p *plan.Preview) error {
 // sessionZone is the zone of the session. One that this machine does not know, as SYSTEM, is taken
 // for the offset that it has now: every time bears its offset, so it is the right one all the same.
 func sessionZone(x *exchange) (*time.Location, error) {
-	values, err := x.AskValues(selectValues("@@session.time_zone", "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"))
+	values, err := x.AskValues(SelectValues("@@session.time_zone", "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"))
 	if err != nil {
 		return nil, err
 	}

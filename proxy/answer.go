@@ -51,7 +51,7 @@ func (x *exchange) reply(payload []byte) error {
 func (x *exchange) answer(b []byte) error {
 	x.open = x.more
 	if err := x.s.write(x.s.client, b); err != nil {
-		return x.fail(err)
+		return x.Fail(err)
 	}
 	return nil
 }
@@ -59,11 +59,15 @@ func (x *exchange) answer(b []byte) error {
 // Notes are what the handler left for SHOW WARNINGS about the statement before this one.
 func (x *exchange) Notes() []Note { return x.notes }
 
-// takeNotes makes what the statement before has left the notes of this one.
-func (x *exchange) takeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
+// TakeNotes makes what the statement before has left the notes of this one.
+func (x *exchange) TakeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
 
-// keepNotes lets the notes be asked for again.
-func (x *exchange) keepNotes() { x.s.memory.remarks = x.remarks }
+// KeepNotes lets the notes be asked for again.
+func (x *exchange) KeepNotes() { x.s.memory.remarks = x.remarks }
+
+// NotesAlone reports whether the notes are about a statement in which the server had no part, so
+// that what it has to say is about an earlier one.
+func (x *exchange) NotesAlone() bool { return x.alone }
 
 // Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back,
 // or is not given them again.

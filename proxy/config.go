@@ -11,8 +11,8 @@ import (
 // Config says where the proxy listens and what it demands of clients. All of it but Listen and
 // RSAKeyFile can be changed while it runs.
 type Config struct {
-	// Statements decides about TTL. Without it everything passes.
-	Statements Statements
+	// Handler decides about statements; nil lets everything pass.
+	Handler Handler
 	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
 	Listen []string
 	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such
@@ -66,6 +66,9 @@ func (c Config) load(old *settings) (*settings, error) {
 	}
 
 	s := &settings{Config: c}
+	if s.Handler == nil {
+		s.Handler = passing{}
+	}
 	s.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
 	s.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
 	for _, l := range c.Listen {

@@ -24,7 +24,7 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 }
 
 // startEdgeWith does the same with any handler.
-func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h handler) *edge {
+func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 	t.Helper()
 	if len(c.Listen) == 0 {
 		c.Listen = []string{"127.0.0.1:0"}
@@ -37,7 +37,8 @@ func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h handler) *edge {
 		t.Fatal(err)
 	}
 
-	s, err := newServer(t.Context(), c, backends, h, log, NewMetrics(nil))
+	c.Handler = h
+	s, err := New(t.Context(), c, backends, log, NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

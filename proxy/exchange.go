@@ -42,7 +42,7 @@ func (x *exchange) Text() []byte {
 }
 
 // Memo is what Prepare was given for the statement that is to be executed, nil for other commands.
-func (x *exchange) Memo() any {
+func (x *exchange) Memo() Memo {
 	if id, ok := wire.StatementID(x.payload); ok && x.Command != wire.Query && x.Command != wire.Prepare {
 		return x.s.memory.statement(id)
 	}
@@ -65,6 +65,9 @@ func (x *exchange) Status() wire.Status { return x.s.status() }
 // Capabilities are those in effect between the client and the server.
 func (x *exchange) Capabilities() wire.Capability { return x.s.login.capabilities }
 
+// Open reports whether the client still waits for an answer.
+func (x *exchange) Open() bool { return x.open }
+
 // More says that the answer to come is followed by another (true), or is the last (false).
 func (x *exchange) More(more bool) { x.more = more }
 
@@ -84,10 +87,10 @@ func (x *exchange) Ask(sql string) (*wire.Result, error) {
 	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
 }
 
-// selectValues is the question for values that AskValues asks. They come in UTF-8 whatever
+// SelectValues is the question for values that AskValues asks. They come in UTF-8 whatever
 // character set the client wants its results in, because the server does not convert binary
 // strings, and whatever limit it has set for its own SELECTs.
-func selectValues(expressions ...string) string {
+func SelectValues(expressions ...string) string {
 	items := make([]string, len(expressions))
 	for i, e := range expressions {
 		items[i] = "CAST(CONVERT((" + e + ") USING utf8mb4) AS BINARY)"
@@ -142,13 +145,13 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 	for {
 		wanted, err := x.s.await()
 		if err != nil {
-			return wire.Report{}, x.fail(err)
+			return wire.Report{}, x.Fail(err)
 		}
 		if !wanted {
 			break
 		}
 		if err := x.s.sendFile(x.seq - 1); err != nil {
-			return wire.Report{}, x.fail(err)
+			return wire.Report{}, x.Fail(err)
 		}
 	}
 
@@ -171,13 +174,13 @@ func (x *exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, e
 	for {
 		wanted, err := x.s.await()
 		if err != nil {
-			return nil, wire.Report{}, x.fail(err)
+			return nil, wire.Report{}, x.Fail(err)
 		}
 		if !wanted {
 			break
 		}
 		if err := x.s.refuseFile(); err != nil {
-			return nil, wire.Report{}, x.fail(err)
+			return nil, wire.Report{}, x.Fail(err)
 		}
 	}
 
@@ -195,7 +198,7 @@ var errAnswerTooLong = errors.New("the server's answer is too long to be looked 
 // session.
 func (x *exchange) Watch() error {
 	if err := x.s.fromClient.look(); err != nil {
-		return x.fail(errClientGone)
+		return x.Fail(errClientGone)
 	}
 	return nil
 }
@@ -209,7 +212,7 @@ func (x *exchange) send(payload []byte, to route) error {
 	x.s.expect(wire.Command(payload[0]), payload)
 	b, _ := wire.AppendPacket(nil, 0, payload)
 	if err := x.s.write(x.s.backend, b); err != nil {
-		return x.fail(err)
+		return x.Fail(err)
 	}
 	return nil
 }
@@ -230,8 +233,8 @@ func (x *exchange) count() {
 	}
 }
 
-// fail remembers that the session is over.
-func (x *exchange) fail(err error) error {
+// Fail says that the session is over.
+func (x *exchange) Fail(err error) error {
 	x.broken = err
 	return err
 }

@@ -91,7 +91,7 @@ func (s *session) ours(payload []byte) bool {
 	switch wire.Command(payload[0]) {
 	case wire.Query, wire.Prepare:
 		at, ok := wire.QueryText(payload, s.login.capabilities)
-		return ok && s.server.handler.candidate(payload[at:])
+		return ok && s.server.handler.Candidate(payload[at:])
 	case wire.CloseStatement:
 		if id, ok := wire.StatementID(payload); ok {
 			s.memory.closed(id)
@@ -108,17 +108,29 @@ func (s *session) ours(payload []byte) bool {
 	}
 }
 
-// handler knows which statements are ours and what to do with them.
-type handler interface {
-	// candidate reports whether a statement may be ours, by a glance at its text.
-	candidate(text []byte) bool
-	// handle decides about a statement that was held back. It must answer the client through the
+// Handler knows which statements are ours and what to do with them.
+type Handler interface {
+	// Candidate reports whether a statement may be ours, by a glance at its text.
+	Candidate(text []byte) bool
+	// Handle decides about a statement that was held back. It must answer the client through the
 	// exchange, or return an error, which then is the answer.
-	handle(ctx context.Context, x *exchange) error
-	// asleep reports whether the server says that it has had nothing to do for a session for a
+	Handle(ctx context.Context, x *exchange) error
+	// Asleep reports whether the server says that it has had nothing to do for a session for a
 	// while.
-	asleep(ctx context.Context, connectionID uint32) bool
+	Asleep(ctx context.Context, connectionID uint32) bool
 }
+
+// passing is the handler of a proxy that has none: every statement passes.
+type passing struct{}
+
+func (passing) Candidate([]byte) bool { return false }
+
+func (passing) Handle(_ context.Context, x *exchange) error {
+	_, err := x.Pass()
+	return err
+}
+
+func (passing) Asleep(context.Context, uint32) bool { return false }
 
 // intercept hands the command that is pending to the handler, once everything before it is
 // answered.
@@ -158,16 +170,32 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 		}
 	}()
 
-	x.takeNotes()
+	x.TakeNotes()
 	if c.Command == wire.Prepare {
 		s.memory.last = nil
 	}
-	if err := s.finish(x, s.server.handler.handle(ctx, x)); err != nil {
+	if err := s.finish(x, s.decide(ctx, x)); err != nil {
 		return err
 	}
 
 	x.count()
 	return nil
+}
+
+// decide lets the handler answer, unless the command executes what was refused to be prepared.
+func (s *session) decide(ctx context.Context, x *exchange) error {
+	if _, refused := x.Memo().(refusedPrepare); refused {
+		return &wire.Error{
+			Code: ddl.CodeUnknownPrepared, State: "HY000",
+			Message: "Unknown prepared statement handler (4294967295) given to EXECUTE",
+		}
+	}
+
+	err := s.server.handler.Handle(ctx, x)
+	if err != nil && x.Command == wire.Prepare {
+		s.memory.refused()
+	}
+	return err
 }
 
 // finish makes sure that the client got its answer.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -120,13 +121,26 @@ type naming struct {
 	mode ddl.Mode
 }
 
+// Naming lets Prepare give what it prepares a name, as PREPARE name FROM does, while do runs.
+func (x *exchange) Naming(name string, mode ddl.Mode, do func() error) error {
+	x.naming = &naming{name: name, mode: mode}
+	defer func() { x.naming = nil }()
+	return do()
+}
+
 // Preparing reports whether the held command prepares a statement: COM_STMT_PREPARE, or PREPARE
 // name FROM.
 func (x *exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
 
 // Prepare prepares another text in place of the held one. When the server has accepted it, memo is
-// what Memo returns at each EXECUTE until the client closes the statement.
-func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
+// what Memo returns at each EXECUTE until the client closes the statement; without one the statement
+// is the server's alone.
+func (x *exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
+	if memo != nil {
+		if err := x.s.memory.room(memo.Size()); err != nil {
+			return wire.Report{}, err
+		}
+	}
 	if x.naming != nil {
 		return x.prepareName(sql, memo)
 	}
@@ -147,11 +161,19 @@ func (x *exchange) Prepare(sql string, memo any) (wire.Report, error) {
 
 // prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What
 // is prepared last is the text itself, so that warnings and errors are those of the text.
-func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
+func (x *exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
+	if memo == nil {
+		h, err := x.prepareTheirs(sql)
+		if err != nil {
+			return wire.Report{}, err
+		}
+		return h.Report, x.Send(h)
+	}
+
 	m := &x.s.memory.named
 	m.last++
-	n := &namedStatement{number: m.last, name: x.naming.name, memo: memo}
-	if _, ours := memo.(*deferred); !ours {
+	n := &Named{Memo: memo, number: m.last, name: x.naming.name}
+	if memo.ByName() {
 		return x.prepareOwn(n, sql)
 	}
 
@@ -178,7 +200,7 @@ func (x *exchange) prepareName(sql string, memo any) (wire.Report, error) {
 
 // prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the
 // parameters that the mark needs, too.
-func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error) {
+func (x *exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
 	p, err := x.prepareText(sql)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return x.prepareInstead(n, sql, p)
@@ -190,7 +212,7 @@ func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error
 		err = x.setText(sql)
 	}
 	if err == nil {
-		_, err = x.Ask(x.naming.prepare(n.own(), textVariable))
+		_, err = x.Ask(x.naming.prepare(n.Own(), textVariable))
 	}
 	if err != nil {
 		return wire.Report{}, err
@@ -209,27 +231,18 @@ func (x *exchange) prepareOwn(n *namedStatement, sql string) (wire.Report, error
 
 // prepareInstead prepares the text under the client's name: the server refuses it and says why, or
 // it has parameters. Then it is the server's alone, and a policy that it would declare is refused.
-func (x *exchange) prepareInstead(n *namedStatement, sql string, p wire.Prepared) (wire.Report, error) {
+func (x *exchange) prepareInstead(n *Named, sql string, p wire.Prepared) (wire.Report, error) {
 	if p.ID != 0 {
 		if err := x.closePrepared(p.ID); err != nil {
 			return wire.Report{}, err
 		}
 	}
 
-	if d, ok := n.memo.(*deferred); ok && p.Parameters > 0 && d.st.Clause() != nil {
-		if err := x.unname(n.name); err != nil {
-			return wire.Report{}, err
-		}
-		return wire.Report{},
-			refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, " +
-				"or prepare it by the driver")
+	if why := n.Memo.Parameterised(); why != nil && p.Parameters > 0 {
+		return wire.Report{}, cmp.Or(x.unname(n.name), why)
 	}
 
-	if err := x.setText(sql); err != nil {
-		return wire.Report{}, err
-	}
-
-	h, err := x.Hold(x.naming.prepare(n.name, textVariable))
+	h, err := x.prepareTheirs(sql)
 	if err != nil {
 		return wire.Report{}, err
 	}
@@ -238,10 +251,21 @@ func (x *exchange) prepareInstead(n *namedStatement, sql string, p wire.Prepared
 		if err := x.unname(n.name); err != nil {
 			return wire.Report{}, err
 		}
-		return wire.Report{}, refuse("the server took the statement only when it was asked again: prepare it once more")
+		return wire.Report{}, &wire.Error{
+			Code: ddl.CodeUnknownError, State: "HY000",
+			Message: "the server took the statement only when it was asked again: prepare it once more",
+		}
 	}
 
 	return h.Report, x.Send(h)
+}
+
+// prepareTheirs prepares the text under the client's name, as the client has asked for.
+func (x *exchange) prepareTheirs(sql string) (*held, error) {
+	if err := x.setText(sql); err != nil {
+		return nil, err
+	}
+	return x.Hold(x.naming.prepare(x.naming.name, textVariable))
 }
 
 // textVariable carries a text to PREPARE: MySQL reads a literal in another character set than the

@@ -80,7 +80,7 @@ func (s *session) admitAccount(user string) error {
 
 	values, err := (&exchange{s: s}).AskValues(askAccount)
 	switch {
-	case refusedWith(err, ddl.CodeMustChange):
+	case wire.RefusedWith(err, ddl.CodeMustChange):
 		values = []string{user} // which gets nothing done yet
 	case err != nil:
 		return err
@@ -93,7 +93,7 @@ func (s *session) admitAccount(user string) error {
 	return nil
 }
 
-var askAccount = selectValues("CURRENT_USER()")
+var askAccount = SelectValues("CURRENT_USER()")
 
 // leaveUser is called with the lock held.
 func (s *Server) leaveUser(e *session) {

@@ -10,15 +10,28 @@ import (
 // memory is what a session remembers between commands: nothing, unless it has to do with us. It
 // belongs to up.
 type memory struct {
-	statements map[uint32]any // prepared statements of ours, by id
+	statements map[uint32]Memo // prepared statements of ours, by id
 	// the one prepared last, if it is ours: a client that does not wait for the id names it by
 	// LastStatement
-	last      any
+	last      Memo
 	named     named         // those of PREPARE name FROM
 	multi     bool          // several statements in one packet are allowed
 	held      int64         // how many bytes the statements take
 	heldByAll *atomic.Int64 // and those of all sessions
 	remarks                 // about the last statement
+}
+
+// Memo is what a handler remembers of a statement that it has prepared, for its EXECUTE.
+type Memo interface {
+	// Size is about how many bytes of memory it takes.
+	Size() int64
+	// ByName reports whether a statement that is prepared under a name is run on the server by a
+	// name of ours, too: then EXECUTE can give it values, and its rows come in the form that the
+	// client expects. Otherwise it is run by a number that only this session knows.
+	ByName() bool
+	// Parameterised is why a statement with parameters cannot be prepared under a name; nil if the
+	// server alone may run it.
+	Parameterised() error
 }
 
 // remarks are what SHOW WARNINGS shows of ours.
@@ -58,9 +71,9 @@ func (m *memory) option(payload []byte) {
 }
 
 // prepared remembers what EXECUTE of a statement must do.
-func (m *memory) prepared(id uint32, memo any) {
+func (m *memory) prepared(id uint32, memo Memo) {
 	if m.statements == nil {
-		m.statements = make(map[uint32]any)
+		m.statements = make(map[uint32]Memo)
 	}
 	m.closed(id)
 	m.statements[id] = memo
@@ -72,10 +85,14 @@ func (m *memory) prepared(id uint32, memo any) {
 // for our answer executes it by LastStatement, and must not get the one before.
 type refusedPrepare struct{}
 
+func (refusedPrepare) Size() int64          { return 0 }
+func (refusedPrepare) ByName() bool         { return false }
+func (refusedPrepare) Parameterised() error { return nil }
+
 // refused takes note of a PREPARE that the server has not seen.
 func (m *memory) refused() {
 	if m.statements == nil {
-		m.statements = make(map[uint32]any)
+		m.statements = make(map[uint32]Memo)
 	}
 	m.last = refusedPrepare{}
 }
@@ -112,19 +129,10 @@ func (m *memory) room(size int64) error {
 }
 
 // hold counts what a statement takes, times one or minus one.
-func (m *memory) hold(memo any, times int64) { m.count(times * sizeOf(memo)) }
-
-// sizeOf is about how many bytes stay in memory.
-func sizeOf(memo any) int64 {
-	switch held := memo.(type) {
-	case *deferred:
-		return int64(held.st.Size())
-	case *adminMemo:
-		return int64(held.statement.Size())
-	case warningsMemo:
-		return int64(len(held))
+func (m *memory) hold(memo Memo, times int64) {
+	if memo != nil {
+		m.count(times * memo.Size())
 	}
-	return 0
 }
 
 func (m *memory) count(bytes int64) {
@@ -133,7 +141,7 @@ func (m *memory) count(bytes int64) {
 }
 
 // statement finds what EXECUTE of a statement must do.
-func (m *memory) statement(id uint32) any {
+func (m *memory) statement(id uint32) Memo {
 	if id == wire.LastStatement {
 		return m.last
 	}

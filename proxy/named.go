@@ -25,87 +25,49 @@ import (
 //	                   └─no──► the server's own answer
 type named struct {
 	last int
-	all  map[int]*namedStatement
+	all  map[int]*Named
 }
 
-// namedStatement is one of them.
-type namedStatement struct {
+// Named is one of them.
+type Named struct {
+	Memo Memo // what EXECUTE must do
+
 	number int
 	name   string // as the client spelled it at PREPARE, in lower case
-	memo   any    // what EXECUTE must do
 	held   uint32 // the id of the cut text on the server, of a deferred one
 }
 
-// own is the name under which the server has what an admin statement is answered with. Who
+// Own is the name under which the server has what an admin statement is answered with. Who
 // overwrites that changes rows that he is shown, and nothing that we do.
-func (n *namedStatement) own() string { return "ttlproxy " + strconv.Itoa(n.number) }
+func (n *Named) Own() string { return "ttlproxy " + strconv.Itoa(n.number) }
 
 // mark is the text that the server has under the client's name, with as many parameters as the
 // statement behind it.
-func (n *namedStatement) mark(parameters int) string {
-	label := ddl.Quote(n.label())
+func (n *Named) mark(parameters int) string {
+	label := ddl.Quote(n.Label())
 	return "SELECT x." + label + " + 18446744073709551615" + strings.Repeat(", ?", parameters) + " FROM (SELECT 1 AS " +
 		label + ") x LIMIT 1"
 }
 
-// label stands in the error that the mark ends with; who sees it has executed the name from within
+// Label stands in the error that the mark ends with; who sees it has executed the name from within
 // a program.
-func (n *namedStatement) label() string {
+func (n *Named) Label() string {
 	return fmt.Sprintf("ttlproxy %d: only a plain EXECUTE runs this", n.number)
 }
 
-// marked finds the statement whose mark an answer is, or nil.
-func (t *turn) marked(h *held, meant []*namedStatement) (*namedStatement, error) {
-	if !h.Failed() || h.Code != ddl.CodeOutOfRange {
-		return nil, nil //nolint:nilnil // it is the server's own answer
-	}
-
-	_, err := h.Result()
-	if ddl.Wide(t.results) {
-		err = t.legibly() // in these character sets the servers end a message at its first zero byte
-	}
-
-	e, ok := errors.AsType[*wire.Error](err)
-	if !ok {
-		return nil, err
-	}
-
-	message := ddl.Decode(e.Message, t.results)
-	for _, n := range meant {
-		if strings.Contains(message, n.label()) || strings.Contains(e.Message, n.label()) {
-			return n, nil
-		}
-	}
-
-	return nil, nil //nolint:nilnil // the same
-}
-
-// legibly executes once more what has failed, for its message in a character set that has no zero
-// bytes.
-func (t *turn) legibly() error {
-	if _, err := t.x.Ask("SET character_set_results = utf8mb4"); err != nil {
-		return err
-	}
-	_, failed := t.x.Ask(t.st.Forward())
-	if _, err := t.x.Ask("SET character_set_results = " + t.results); err != nil {
-		return err
-	}
-	return failed
-}
-
-func (x *exchange) remember(n *namedStatement) {
+func (x *exchange) remember(n *Named) {
 	m := &x.s.memory
 	if m.named.all == nil {
-		m.named.all = make(map[int]*namedStatement)
+		m.named.all = make(map[int]*Named)
 	}
 	m.named.all[n.number] = n
-	m.hold(n.memo, 1)
+	m.hold(n.Memo, 1)
 }
 
 // meant lists the statements that a name could mean to the server. Beyond ASCII it takes letters
 // for the same that differ in their accents, or more, so that any such name could be any other.
-func (m *named) meant(name string) []*namedStatement {
-	var list []*namedStatement
+func (m *named) meant(name string) []*Named {
+	var list []*Named
 	for _, n := range m.all {
 		if sameName(n.name, name) {
 			list = append(list, n)
@@ -125,8 +87,11 @@ func plain(name string) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
+// Named lists the statements of ours that a name could mean to the server.
+func (x *exchange) Named(name string) []*Named { return x.s.memory.named.meant(name) }
+
 // Remembers reports whether a name could mean a statement of ours.
-func (x *exchange) Remembers(name string) bool { return len(x.s.memory.named.meant(name)) > 0 }
+func (x *exchange) Remembers(name string) bool { return len(x.Named(name)) > 0 }
 
 // Forget drops a name that is given away or taken back, and frees what the server holds for it.
 func (x *exchange) Forget(name string) error {
@@ -136,7 +101,7 @@ func (x *exchange) Forget(name string) error {
 			continue // whether it is the same name the server knows, and tells at EXECUTE
 		}
 		delete(m.all, n.number)
-		x.s.memory.hold(n.memo, -1)
+		x.s.memory.hold(n.Memo, -1)
 		if err := x.release(n); err != nil {
 			return err
 		}
@@ -144,11 +109,11 @@ func (x *exchange) Forget(name string) error {
 	return nil
 }
 
-func (x *exchange) release(n *namedStatement) error {
+func (x *exchange) release(n *Named) error {
 	if n.held != 0 {
 		return x.closePrepared(n.held)
 	}
-	_, err := x.Ask("DEALLOCATE PREPARE " + ddl.Quote(n.own()))
+	_, err := x.Ask("DEALLOCATE PREPARE " + ddl.Quote(n.Own()))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil // the client has been there
 	}
@@ -187,9 +152,9 @@ func (x *exchange) closePrepared(id uint32) error {
 	return err
 }
 
-// HoldPrepared executes a text that prepareText has prepared, which has no parameters and is
-// answered without rows.
-func (x *exchange) HoldPrepared(id uint32) (*held, error) {
-	payload := binary.LittleEndian.AppendUint32([]byte{byte(wire.Execute)}, id)
+// HoldNamed executes the text behind a name by its number. It has no parameters and is answered
+// without rows.
+func (x *exchange) HoldNamed(n *Named) (*held, error) {
+	payload := binary.LittleEndian.AppendUint32([]byte{byte(wire.Execute)}, n.held)
 	return x.hold(append(payload, 0, 1, 0, 0, 0)) // no cursor, once
 }

@@ -16,11 +16,11 @@ import (
 // handlerFunc holds back every statement that begins with the word "ours".
 type handlerFunc func(ctx context.Context, x *exchange) error
 
-func (f handlerFunc) candidate(text []byte) bool { return bytes.HasPrefix(text, []byte("ours")) }
+func (f handlerFunc) Candidate(text []byte) bool { return bytes.HasPrefix(text, []byte("ours")) }
 
-func (f handlerFunc) handle(ctx context.Context, x *exchange) error { return f(ctx, x) }
+func (f handlerFunc) Handle(ctx context.Context, x *exchange) error { return f(ctx, x) }
 
-func (handlerFunc) asleep(context.Context, uint32) bool { return false }
+func (handlerFunc) Asleep(context.Context, uint32) bool { return false }
 
 // pass is a handler that lets everything pass.
 func pass(_ context.Context, x *exchange) error {
@@ -35,15 +35,16 @@ func proxyFor(t testing.TB, backend string, c Config, h handlerFunc) (address st
 }
 
 // proxyWith does the same with any handler.
-func proxyWith(t testing.TB, backend string, c Config, h handler) (address string, stop func()) {
+func proxyWith(t testing.TB, backend string, c Config, h Handler) (address string, stop func()) {
 	t.Helper()
 	return proxyCounting(t, backend, c, h, NewMetrics(nil))
 }
 
 // proxyCounting does the same with metrics that the test looks at.
-func proxyCounting(t testing.TB, backend string, c Config, h handler, m *Metrics) (address string, stop func()) {
+func proxyCounting(t testing.TB, backend string, c Config, h Handler, m *Metrics) (address string, stop func()) {
 	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
+	c.Handler = h
 	log := &logWriter{t: t}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 
@@ -52,7 +53,7 @@ func proxyCounting(t testing.TB, backend string, c Config, h handler, m *Metrics
 		t.Fatal(err)
 	}
 
-	s, err := newServer(t.Context(), c, backends, h, logger, m)
+	s, err := New(t.Context(), c, backends, logger, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (s *Server) Reload(c Config) error {
 		s.log.Warn("addresses to listen on change only with a restart", slog.Any("listen", old.Listen))
 		loaded.Listen, loaded.listen = old.Listen, old.listen
 	}
-	loaded.Statements = old.Statements
+	loaded.Handler = old.Handler
 	s.settings.Store(loaded)
 	return nil
 }

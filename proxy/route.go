@@ -116,7 +116,7 @@ const doubtAfter = 10 * time.Second
 
 // doubt asks the server whether it has answered everything long ago, until that is so or ctx ends.
 func (s *session) doubt(ctx context.Context) {
-	for !s.server.handler.asleep(ctx, s.login.connectionID) || !s.loseTrack(ctx) {
+	for !s.server.handler.Asleep(ctx, s.login.connectionID) || !s.loseTrack(ctx) {
 		if !rest(ctx, doubtAfter) {
 			return
 		}

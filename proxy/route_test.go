@@ -11,7 +11,7 @@ import (
 // sleepy says of every session that the server has had nothing to do for it for a while.
 type sleepy struct{ handlerFunc }
 
-func (sleepy) asleep(context.Context, uint32) bool { return true }
+func (sleepy) Asleep(context.Context, uint32) bool { return true }
 
 // A tracker that has lost its way is given up when the server says that it has long answered
 // everything, unless the client reads slowly.
@@ -52,11 +52,11 @@ func TestSessionIsAsleep(t *testing.T) {
 		}
 
 		h := &statements{Statements: Statements{DB: t.direct}}
-		if h.asleep(t.Context(), id) {
+		if h.Asleep(t.Context(), id) {
 			t.Error("asleep at once")
 		}
 
-		for deadline := time.Now().Add(time.Minute); !h.asleep(t.Context(), id); <-time.After(500 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !h.Asleep(t.Context(), id); <-time.After(500 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("not asleep after a minute")
 			}
@@ -74,7 +74,7 @@ func TestSessionIsAsleep(t *testing.T) {
 				"SELECT command FROM information_schema.processlist WHERE id = ?", id).Scan(&command); err != nil {
 				t.Fatal(err)
 			}
-			if command == "Query" && h.asleep(t.Context(), id) {
+			if command == "Query" && h.Asleep(t.Context(), id) {
 				t.Error("asleep at work")
 			}
 

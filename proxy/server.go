@@ -16,7 +16,7 @@ import (
 type Server struct {
 	settings  atomic.Pointer[settings]
 	backends  *Backends
-	handler   handler
+	handler   Handler
 	log       *slog.Logger
 	metrics   *Metrics
 	rsaKey    rsaKey
@@ -35,17 +35,13 @@ type Server struct {
 
 // New opens the addresses to listen on; Run serves them.
 func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metrics) (*Server, error) {
-	return newServer(ctx, c, b, &statements{Statements: c.Statements, log: log}, log, m)
-}
-
-func newServer(ctx context.Context, c Config, b *Backends, h handler, log *slog.Logger, m *Metrics) (*Server, error) {
 	loaded, err := c.load(nil)
 	if err != nil {
 		return nil, err
 	}
 
 	s := &Server{
-		backends: b, handler: h, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
+		backends: b, handler: loaded.Handler, log: log, metrics: m, buffers: newBuffers(), started: time.Now(),
 		slowLines: newSlowLines(),
 		sessions:  make(map[*session]struct{}), users: make(map[string]int),
 	}

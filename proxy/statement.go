@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Statements is what the proxy needs to decide on statements about TTL. Without a Catalog every
-// statement passes.
+// Statements is what is needed to decide on statements about TTL. Without a Catalog every statement
+// passes.
 type Statements struct {
 	Catalog func() *catalog.Store // the one to ask now: it may be closed, and open later
 	DB      *sql.DB               // connections of the service account
@@ -41,9 +41,16 @@ type statements struct {
 	after func(step) error
 }
 
-func (h *statements) candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
+// NewStatements returns the handler of statements about TTL.
+func NewStatements(c Statements, log *slog.Logger) Handler {
+	return &statements{Statements: c, log: log}
+}
 
-func (h *statements) handle(ctx context.Context, x *exchange) error {
+// Candidate reports whether a statement may be about TTL, by a glance at its text.
+func (h *statements) Candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
+
+// Handle decides about a statement that was held back.
+func (h *statements) Handle(ctx context.Context, x *exchange) error {
 	h = &statements{Statements: h.Statements, log: h.log, after: h.after}
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
@@ -75,11 +82,7 @@ func (h *statements) handle(ctx context.Context, x *exchange) error {
 	}
 
 	if x.Command == wire.Prepare {
-		err := h.prepare(ctx, x, parts[0], s)
-		if err != nil {
-			x.s.memory.refused()
-		}
-		return err
+		return h.prepare(ctx, x, parts[0], s)
 	}
 
 	return h.each(ctx, x, s, parts)
@@ -97,8 +100,8 @@ func (h *statements) withoutCatalog(ctx context.Context, x *exchange, text strin
 	return t.pass()
 }
 
-// asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
-func (h *statements) asleep(ctx context.Context, connectionID uint32) bool {
+// Asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
+func (h *statements) Asleep(ctx context.Context, connectionID uint32) bool {
 	if h.DB == nil {
 		return false
 	}
@@ -117,11 +120,11 @@ func (h *statements) each(ctx context.Context, x *exchange, s *situation, parts 
 		part := parts[n]
 		x.More(n < len(parts)-1)
 		if n > 0 {
-			x.takeNotes() // those left by the part before
+			x.TakeNotes() // those left by the part before
 		}
 
 		t := &turn{statements: h, x: x, st: part, situation: s, alone: alone}
-		if err := t.take(ctx); err != nil || !x.open {
+		if err := t.take(ctx); err != nil || !x.Open() {
 			return err
 		}
 		if !changesSession(part) || concernOf(part.Rest(), x) == noConcern {

@@ -61,7 +61,7 @@ func (t *turn) createPresent() error {
 // noted runs a statement and reports whether the server has left a note of that number, which a
 // client may have switched off.
 func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted bool, err error) {
-	v, err := t.x.AskValues(selectValues("@@sql_notes + 0", "@@max_error_count"))
+	v, err := t.x.AskValues(SelectValues("@@sql_notes + 0", "@@max_error_count"))
 	if err != nil {
 		return nil, false, err
 	}
@@ -75,7 +75,7 @@ func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted boo
 
 	h, err = run()
 	if err == nil && !h.Failed() {
-		noted, err = t.x.shows(code)
+		noted, err = t.shows(code)
 	}
 	if !silent || err != nil {
 		return h, noted, err
@@ -86,8 +86,8 @@ func (t *turn) noted(code uint16, run func() (*held, error)) (h *held, noted boo
 }
 
 // shows reports whether a warning or note of that number is there.
-func (x *exchange) shows(code uint16) (bool, error) {
-	r, err := x.Ask("SHOW WARNINGS LIMIT 64")
+func (t *turn) shows(code uint16) (bool, error) {
+	r, err := t.x.Ask("SHOW WARNINGS LIMIT 64")
 	if err != nil {
 		return false, err
 	}

@@ -107,7 +107,7 @@ func (t *turn) passed(s step) error {
 		return nil
 	}
 	if err := t.after(s); err != nil {
-		return t.x.fail(err)
+		return t.x.Fail(err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.needs(t.toAlter(spelled)); err != nil && !refusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
+		if err := t.needs(t.toAlter(spelled)); err != nil && !wire.RefusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ func (t *turn) agreeOn(spellings ...string) error {
 		return nil
 	}
 
-	values, err := t.x.AskValues(selectValues(questions...))
+	values, err := t.x.AskValues(SelectValues(questions...))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return illegible("character_set_client", charset)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE,
@@ -64,7 +65,7 @@ func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	if err == nil {
 		err = t.needsNow(needed)
 	}
-	if refusedWith(err, ddl.CodeTableDenied) {
+	if wire.RefusedWith(err, ddl.CodeTableDenied) {
 		return t.pass() // the server says so of the schema
 	}
 	if err != nil {

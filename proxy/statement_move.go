@@ -56,13 +56,13 @@ func (t *turn) mayMove(m passage) error {
 	}
 
 	denied := t.mayDeleteNow(m.To)
-	if !refusedWith(denied, ddl.CodeTableDenied) {
+	if !wire.RefusedWith(denied, ddl.CodeTableDenied) {
 		return denied
 	}
 
 	if m.from.Schema == m.to.Schema {
 		if err := t.mayDeleteNow(m.From); err != nil {
-			if refusedWith(err, ddl.CodeTableDenied) {
+			if wire.RefusedWith(err, ddl.CodeTableDenied) {
 				return nil
 			}
 			return err
@@ -82,7 +82,7 @@ func (t *turn) mayMove(m passage) error {
 // lock is waited for.
 func (t *turn) mayDeleteNow(name ddl.Name) error {
 	err := briefly(t.x, func() error { return t.mayDelete(name, "") })
-	if refusedWith(err, ddl.CodeLockWait) {
+	if wire.RefusedWith(err, ddl.CodeLockWait) {
 		return nil
 	}
 	return err

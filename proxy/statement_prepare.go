@@ -22,6 +22,21 @@ type binding struct {
 	mode   ddl.Mode
 }
 
+// Size is about how many bytes of memory it takes.
+func (d *deferred) Size() int64 { return int64(d.st.Size()) }
+
+// ByName says that the server runs the text by its number alone: the name belongs to our mark.
+func (d *deferred) ByName() bool { return false }
+
+// Parameterised refuses a policy that the server would declare without us.
+func (d *deferred) Parameterised() error {
+	if d.st.Clause() == nil {
+		return nil
+	}
+	return refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, " +
+		"or prepare it by the driver")
+}
+
 func (s *situation) binding() binding { return binding{schema: s.schema, mode: s.mode} }
 
 // bound is the situation for a statement that was prepared under b: of now, but with the schema of
@@ -54,10 +69,6 @@ func (h *statements) prepare(ctx context.Context, x *exchange, st *ddl.Statement
 		return refusal(st.Err)
 	case st.Action == nil:
 		_, err := x.Pass()
-		return err
-	}
-
-	if err := x.s.memory.room(int64(st.Size())); err != nil {
 		return err
 	}
 
@@ -101,11 +112,6 @@ func (h *statements) execute(ctx context.Context, x *exchange) error {
 	}
 
 	switch m := x.Memo().(type) {
-	case refusedPrepare:
-		return &wire.Error{
-			Code: ddl.CodeUnknownPrepared, State: "HY000",
-			Message: "Unknown prepared statement handler (4294967295) given to EXECUTE",
-		}
 	case *deferred:
 		return m.run(ctx, h, x, s, m.st.Action)
 	case *adminMemo:
@@ -144,10 +150,7 @@ func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
 		return t.pass() // EXECUTE asks the session first, so that warnings would be those of our question
 	}
 
-	t.x.naming = &naming{name: a.Name, mode: t.mode}
-	defer func() { t.x.naming = nil }()
-
-	return t.prepare(ctx, t.x, inner, t.situation)
+	return t.x.Naming(a.Name, t.mode, func() error { return t.prepare(ctx, t.x, inner, t.situation) })
 }
 
 // immediate is EXECUTE IMMEDIATE text.
@@ -182,7 +185,7 @@ func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 		return nil, nil //nolint:nilnil // the server refuses it
 	}
 
-	text, err := t.x.AskValues(selectValues(d.Expression))
+	text, err := t.x.AskValues(SelectValues(d.Expression))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil, nil //nolint:nilnil // the server says why
 	}
@@ -202,7 +205,7 @@ func actionOf(st *ddl.Statement) ddl.Action {
 
 // executeNamed is EXECUTE name. What is behind a name the server says.
 func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
-	meant := t.x.s.memory.named.meant(a.Name)
+	meant := t.x.Named(a.Name)
 	if len(meant) == 0 {
 		return t.pass()
 	}
@@ -224,9 +227,9 @@ func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
 }
 
 // executeMarked runs a statement of ours that was prepared under a name.
-func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *namedStatement) (err error) {
+func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *Named) (err error) {
 	run := &turn{statements: t.statements, x: t.x, alone: t.alone}
-	switch m := n.memo.(type) {
+	switch m := n.Memo.(type) {
 	case *deferred:
 		if run.situation, err = t.bound(m.binding, t.x, m.st); err != nil {
 			return err
@@ -237,7 +240,7 @@ func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *namedStatem
 		if run.situation, err = t.bound(m.binding, t.x, m.statement); err != nil {
 			return err
 		}
-		t.st.ExecuteAs(a, n.own())
+		t.st.ExecuteAs(a, n.Own())
 		run.st = t.st
 		return (&admin{run}).execute(ctx, t.x, m)
 	}
@@ -248,9 +251,9 @@ func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *namedStatem
 // holdDeferred runs the text behind a name, and keeps the answer. Rows would come in the form of
 // the other protocol, so what has them is sent anew, which means the same only in the schema of
 // then.
-func (t *turn) holdDeferred(d *deferred, n *namedStatement) (*held, error) {
+func (t *turn) holdDeferred(d *deferred, n *Named) (*held, error) {
 	if !returnsRows(d.st.Action) {
-		return t.x.HoldPrepared(n.held)
+		return t.x.HoldNamed(n)
 	}
 	if t.current != d.schema {
 		return nil, needsPrepare("schema")

@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"errors"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -21,14 +19,6 @@ const (
 	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
 )
 
-// refusedWith reports whether the server has answered with an error of one of these numbers. Any
-// other is the client's answer: a question that was not answered as expected, whoever is to blame,
-// has told nothing.
-func refusedWith(err error, codes ...uint16) bool {
-	refused, ok := errors.AsType[*wire.Error](err)
-	return ok && slices.Contains(codes, refused.Code)
-}
-
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 
 // resolve asks on the client's own connection what a name stands for: a temporary table hides the
@@ -36,9 +26,9 @@ var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 func (t *turn) resolve(name ddl.Name) (object, error) {
 	what, err := t.shown(name)
 	switch {
-	case refusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase):
+	case wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase):
 		return absent, nil
-	case refusedWith(err, ddl.CodeTableDenied):
+	case wire.RefusedWith(err, ddl.CodeTableDenied):
 		return unseen, nil
 	}
 	return what, err
@@ -114,7 +104,7 @@ func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
 		return err
 	}
 	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
-	if refusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
+	if wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
 		return nil // both come behind the check of the rights
 	}
 	return err

@@ -108,7 +108,7 @@ func (t *turn) toDropDatabase(schema string) (right, error) {
 func (t *turn) needs(rights ...right) error {
 	return t.unnumbered(func() error {
 		for _, r := range rights {
-			if _, err := t.x.Ask(r.question); err != nil && !refusedWith(err, r.granted...) {
+			if _, err := t.x.Ask(r.question); err != nil && !wire.RefusedWith(err, r.granted...) {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func askSituation(mariaDB bool) string {
 	if mariaDB {
 		number = "@@gtid_seq_no"
 	}
-	return selectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results",
+	return SelectValues("DATABASE()", "@@sql_mode", "@@character_set_client", "@@character_set_results",
 		"CURRENT_USER()",
 		"@@foreign_key_checks + 0", "@@unique_checks + 0", "VERSION()", "@@hostname", "@@port", number)
 }

@@ -41,7 +41,7 @@ func (s *session) refuseLent() error {
 	x := &exchange{s: s}
 	r, err := x.Ask(showAccount)
 	switch {
-	case refusedWith(err, ddl.CodeMustChange):
+	case wire.RefusedWith(err, ddl.CodeMustChange):
 		return nil
 	case err != nil:
 		return err

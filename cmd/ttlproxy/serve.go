@@ -80,7 +80,7 @@ type running struct {
 // only statements about TTL fail, with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
-	r.Proxy.Statements = proxy.Statements{Catalog: door.catalog, DB: r.db}
+	r.Proxy.Handler = proxy.NewStatements(proxy.Statements{Catalog: door.catalog, DB: r.db}, r.log)
 	server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
 	if err != nil {
 		return err

@@ -245,7 +245,7 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 
 	p, err := proxy.New(t.Context(), proxy.Config{
 		Listen:     []string{"127.0.0.1:0"},
-		Statements: proxy.Statements{Catalog: func() *catalog.Store { return store }, DB: db},
+		Handler: proxy.NewStatements(proxy.Statements{Catalog: func() *catalog.Store { return store }, DB: db}, log),
 	}, backends, log, proxy.NewMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)

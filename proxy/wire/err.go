@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // Error is an ERR packet, and a Go error.
@@ -18,6 +20,14 @@ const progressCode = 0xFFFF
 // Error reads as the mariadb and mysql command lines print it.
 func (e *Error) Error() string {
 	return fmt.Sprintf("ERROR %d (%s): %s", e.Code, e.State, e.Message)
+}
+
+// RefusedWith reports whether the server has answered with an error of one of these numbers. Any
+// other is the client's answer: a question that was not answered as expected, whoever is to blame,
+// has told nothing.
+func RefusedWith(err error, codes ...uint16) bool {
+	refused, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(codes, refused.Code)
 }
 
 // Append appends the error as a payload.
