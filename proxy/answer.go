@@ -5,19 +5,19 @@ import (
 )
 
 // OK answers that it went well. The status is the session's own, whatever o says.
-func (x *exchange) OK(o wire.OK) error {
+func (x *Exchange) OK(o wire.OK) error {
 	o.Status = x.ourStatus()
 	return x.reply(o.Append(nil, x.s.login.capabilities))
 }
 
 // Err answers with an error, which ends the answer also where more was promised.
-func (x *exchange) Err(e *wire.Error) error {
+func (x *Exchange) Err(e *wire.Error) error {
 	x.more, x.code = false, e.Code
 	return x.reply(e.Append(nil))
 }
 
 // Rows answers with a result set, in the form that the command asks for.
-func (x *exchange) Rows(r *wire.ResultSet, warnings int) error {
+func (x *Exchange) Rows(r *wire.ResultSet, warnings int) error {
 	form := wire.TextRows
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		form = wire.BinaryRows
@@ -33,7 +33,7 @@ func (x *exchange) Rows(r *wire.ResultSet, warnings int) error {
 
 // ourStatus is what an answer of ours says about the session: what the server said last, and
 // whether more follows.
-func (x *exchange) ourStatus() wire.Status {
+func (x *Exchange) ourStatus() wire.Status {
 	s := x.s.status() &^ (wire.MoreResults | wire.CursorExists | wire.LastRowSent | wire.OutParameters |
 		wire.SessionStateChanged)
 	if x.more {
@@ -42,13 +42,13 @@ func (x *exchange) ourStatus() wire.Status {
 	return s
 }
 
-func (x *exchange) reply(payload []byte) error {
+func (x *Exchange) reply(payload []byte) error {
 	var b []byte
 	b, x.seq = wire.AppendPacket(nil, x.seq, payload)
 	return x.answer(b)
 }
 
-func (x *exchange) answer(b []byte) error {
+func (x *Exchange) answer(b []byte) error {
 	x.open = x.more
 	if err := x.s.write(x.s.client, b); err != nil {
 		return x.Fail(err)
@@ -57,22 +57,22 @@ func (x *exchange) answer(b []byte) error {
 }
 
 // Notes are what the handler left for SHOW WARNINGS about the statement before this one.
-func (x *exchange) Notes() []Note { return x.notes }
+func (x *Exchange) Notes() []Note { return x.notes }
 
 // TakeNotes makes what the statement before has left the notes of this one.
-func (x *exchange) TakeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
+func (x *Exchange) TakeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
 
 // KeepNotes lets the notes be asked for again.
-func (x *exchange) KeepNotes() { x.s.memory.remarks = x.remarks }
+func (x *Exchange) KeepNotes() { x.s.memory.remarks = x.remarks }
 
 // NotesAlone reports whether the notes are about a statement in which the server had no part, so
 // that what it has to say is about an earlier one.
-func (x *exchange) NotesAlone() bool { return x.alone }
+func (x *Exchange) NotesAlone() bool { return x.alone }
 
 // Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back,
 // or is not given them again.
-func (x *exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
+func (x *Exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
 
 // LeaveOnly is Leave behind an answer in which the server had no part: what it would say is about
 // an earlier statement.
-func (x *exchange) LeaveOnly(notes ...Note) { x.s.memory.remarks = remarks{notes, true} }
+func (x *Exchange) LeaveOnly(notes ...Note) { x.s.memory.remarks = remarks{notes, true} }

@@ -8,7 +8,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// exchange is a command that was held back, and what can be done about it. Nothing else is going on
+// Exchange is a command that was held back, and what can be done about it. Nothing else is going on
 // in its session meanwhile.
 //
 // A handler answers the client exactly once, or once per part of a multi-statement packet: with
@@ -16,7 +16,7 @@ import (
 // OK, Err or Rows (ours). Before every part but the last it calls More. An error of the server is
 // not a Go error of these methods: it is in the Report, and has been passed on. A Go error means
 // that the session is over; the handler returns it.
-type exchange struct {
+type Exchange struct {
 	// Command is Query, Prepare, Execute or BulkExecute.
 	Command wire.Command
 
@@ -36,13 +36,13 @@ type exchange struct {
 }
 
 // Text is the SQL of a Query or Prepare. It is valid as long as the exchange.
-func (x *exchange) Text() []byte {
+func (x *Exchange) Text() []byte {
 	at, _ := wire.QueryText(x.payload, x.s.login.capabilities)
 	return x.payload[at:]
 }
 
 // Memo is what Prepare was given for the statement that is to be executed, nil for other commands.
-func (x *exchange) Memo() Memo {
+func (x *Exchange) Memo() Memo {
 	if id, ok := wire.StatementID(x.payload); ok && x.Command != wire.Query && x.Command != wire.Prepare {
 		return x.s.memory.statement(id)
 	}
@@ -50,36 +50,36 @@ func (x *exchange) Memo() Memo {
 }
 
 // ConnectionID is the server's number of the session.
-func (x *exchange) ConnectionID() uint32 { return x.s.login.connectionID }
+func (x *Exchange) ConnectionID() uint32 { return x.s.login.connectionID }
 
 // MariaDB reports whether the server said at login that it is one.
-func (x *exchange) MariaDB() bool { return x.s.login.mariaDB }
+func (x *Exchange) MariaDB() bool { return x.s.login.mariaDB }
 
 // MultiStatements reports whether the server takes several statements in one packet from this
 // client.
-func (x *exchange) MultiStatements() bool { return x.s.memory.multi }
+func (x *Exchange) MultiStatements() bool { return x.s.memory.multi }
 
 // Status is the session's status as the server said last.
-func (x *exchange) Status() wire.Status { return x.s.status() }
+func (x *Exchange) Status() wire.Status { return x.s.status() }
 
 // Capabilities are those in effect between the client and the server.
-func (x *exchange) Capabilities() wire.Capability { return x.s.login.capabilities }
+func (x *Exchange) Capabilities() wire.Capability { return x.s.login.capabilities }
 
 // Open reports whether the client still waits for an answer.
-func (x *exchange) Open() bool { return x.open }
+func (x *Exchange) Open() bool { return x.open }
 
 // More says that the answer to come is followed by another (true), or is the last (false).
-func (x *exchange) More(more bool) { x.more = more }
+func (x *Exchange) More(more bool) { x.more = more }
 
 // rewrite is the held command with another text. Query attributes stay in front of it.
-func (x *exchange) rewrite(text string) []byte {
+func (x *Exchange) rewrite(text string) []byte {
 	at, _ := wire.QueryText(x.payload, x.s.login.capabilities)
 	return append(append(make([]byte, 0, at+len(text)), x.payload[:at]...), text...)
 }
 
 // Ask runs a statement of ours in the client's own session and returns its answer, of which the
 // client sees nothing. An error of the server is returned as *wire.Error.
-func (x *exchange) Ask(sql string) (*wire.Result, error) {
+func (x *Exchange) Ask(sql string) (*wire.Result, error) {
 	b, _, err := x.collect(x.query(sql), &toBuffer{})
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func SelectValues(expressions ...string) string {
 }
 
 // AskValues asks a question that is answered with one row. NULL is the empty string.
-func (x *exchange) AskValues(question string) ([]string, error) {
+func (x *Exchange) AskValues(question string) ([]string, error) {
 	r, err := x.Ask(question)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (x *exchange) AskValues(question string) ([]string, error) {
 }
 
 // query is a COM_QUERY without query attributes.
-func (x *exchange) query(sql string) []byte {
+func (x *Exchange) query(sql string) []byte {
 	payload := []byte{byte(wire.Query)}
 	if x.s.login.capabilities.Has(wire.QueryAttributes) {
 		payload = append(payload, 0, 1)
@@ -124,14 +124,14 @@ func (x *exchange) query(sql string) []byte {
 }
 
 // Pass sends the held command as it is and lets the answer through.
-func (x *exchange) Pass() (wire.Report, error) { return x.stream(x.payload) }
+func (x *Exchange) Pass() (wire.Report, error) { return x.stream(x.payload) }
 
 // Forward sends the held command with another text and lets the answer through.
-func (x *exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.rewrite(sql)) }
+func (x *Exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.rewrite(sql)) }
 
 // stream sends a command; the answer goes to the client as it comes, which may bring a wish for
 // files.
-func (x *exchange) stream(payload []byte) (wire.Report, error) {
+func (x *Exchange) stream(payload []byte) (wire.Report, error) {
 	defer x.serverTakes(x.s.now())
 
 	to := &toClient{}
@@ -166,7 +166,7 @@ func (x *exchange) stream(payload []byte) (wire.Report, error) {
 }
 
 // collect sends a command and keeps the answer.
-func (x *exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, error) {
+func (x *Exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, error) {
 	if err := x.send(payload, to); err != nil {
 		return nil, wire.Report{}, err
 	}
@@ -196,7 +196,7 @@ var errAnswerTooLong = errors.New("the server's answer is too long to be looked 
 
 // Watch looks whether the client is still there while an answer takes long. Its error ends the
 // session.
-func (x *exchange) Watch() error {
+func (x *Exchange) Watch() error {
 	if err := x.s.fromClient.look(); err != nil {
 		return x.Fail(errClientGone)
 	}
@@ -204,7 +204,7 @@ func (x *exchange) Watch() error {
 }
 
 // send begins a command whose answer goes where it is told.
-func (x *exchange) send(payload []byte, to route) error {
+func (x *Exchange) send(payload []byte, to route) error {
 	if x.broken != nil {
 		return x.broken
 	}
@@ -218,14 +218,14 @@ func (x *exchange) send(payload []byte, to route) error {
 }
 
 // serverTakes counts the time since then as the server's.
-func (x *exchange) serverTakes(since int64) { x.servers += x.s.now() - since }
+func (x *Exchange) serverTakes(since int64) { x.servers += x.s.now() - since }
 
 // Ours says that the command is a statement of ours, so that the time it takes delays nothing of
 // the server's.
-func (x *exchange) Ours() { x.ours = true }
+func (x *Exchange) Ours() { x.ours = true }
 
 // count counts the command, which has been answered: once, whatever was asked of the server for it.
-func (x *exchange) count() {
+func (x *Exchange) count() {
 	m, took := x.s.server.metrics, x.s.now()-x.begun
 	m.command(wire.Report{Command: x.Command, Code: x.code}, took)
 	if !x.ours {
@@ -234,7 +234,7 @@ func (x *exchange) count() {
 }
 
 // Fail says that the session is over.
-func (x *exchange) Fail(err error) error {
+func (x *Exchange) Fail(err error) error {
 	x.broken = err
 	return err
 }

@@ -17,7 +17,7 @@ const (
 
 func TestHandlerAsksAndForwards(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		if x.ConnectionID() != 7 || string(x.Text()) != "ours 1" {
 			return fmt.Errorf("got connection %d, text %q", x.ConnectionID(), x.Text())
 		}
@@ -50,7 +50,7 @@ func TestHandlerAsksAndForwards(t *testing.T) {
 func TestHandlerAnswersItself(t *testing.T) {
 	t.Parallel()
 	n := 0
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		n++
 		switch n {
 		case 1:
@@ -81,7 +81,7 @@ func TestHandlerAnswersItself(t *testing.T) {
 func TestHandlerAmendsAnswers(t *testing.T) {
 	t.Parallel()
 	n := 0
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		h, err := x.HoldSame()
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func TestHandlerAmendsAnswers(t *testing.T) {
 // Pitfall 7: the parts of a multi-statement packet are run one by one and answered as one.
 func TestMultiStatementPacketIsAnsweredAsOne(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		x.More(true)
 		if _, err := x.Forward("SELECT 1"); err != nil {
 			return err
@@ -161,7 +161,7 @@ func TestMultiStatementPacketIsAnsweredAsOne(t *testing.T) {
 // Pitfall 7: an error in one part ends everything.
 func TestErrorEndsMultiStatementPacket(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		x.More(true)
 		if _, err := x.Forward("first"); err != nil {
 			return err
@@ -186,7 +186,7 @@ func TestErrorEndsMultiStatementPacket(t *testing.T) {
 // Pitfall 30: a part may want files, more than one, and numbers differ between the two sides.
 func TestFilesInsideMultiStatementPacket(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		x.More(true)
 		if _, err := x.Forward("first"); err != nil {
 			return err
@@ -226,7 +226,7 @@ func TestPreparedStatementsOfOurs(t *testing.T) {
 	const id = "\x07\x00\x00\x00"
 	last := "\xff\xff\xff\xff"
 	prepared := append([]byte{0}, id+"\x00\x00\x00\x00\x00\x00\x00"...)
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		if x.Command == wire.Prepare {
 			_, err := x.Prepare("theirs", memo("ours"))
 			return err
@@ -268,7 +268,7 @@ func TestPreparedStatementsOfOurs(t *testing.T) {
 func TestForwardKeepsQueryAttributes(t *testing.T) {
 	t.Parallel()
 	attributes := "\x01\x01\x00\x01\xFE\x00\x01n\x02hi"
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		if _, err := x.Ask("asked"); err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func TestForwardKeepsQueryAttributes(t *testing.T) {
 func TestNotesLastForOneStatement(t *testing.T) {
 	t.Parallel()
 	var seen []int
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		seen = append(seen, len(x.Notes()))
 		if len(x.Notes()) == 0 {
 			x.Leave(Note{Level: "Note", Code: 1, Message: "m"})
@@ -310,7 +310,7 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 	t.Parallel()
 	eof := []byte{0xFE, 0, 0, 2, 0}
 	var seen []bool
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		seen = append(seen, x.MultiStatements())
 		return x.OK(wire.OK{})
 	}, 0, wiretest.Script{
@@ -333,7 +333,7 @@ func TestMultiStatementsCanBeSwitched(t *testing.T) {
 func TestRowsBehindANoteStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(t, 1, wire.BinaryRows, auto, "optimized")
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		h, err := x.HoldSame()
 		if err != nil {
 			return err
@@ -354,7 +354,7 @@ func TestProgressOfAHeldStatement(t *testing.T) {
 		return []byte{0xFF, 0xFF, 0xFF, 1, 1, 2, percent, 0, 0, 4, 'c', 'o', 'p', 'y'}
 	}
 	seen := make(chan struct{})
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		if _, err := x.Ask("question"); err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ type Handler interface {
 	Candidate(text []byte) bool
 	// Handle decides about a statement that was held back. It must answer the client through the
 	// exchange, or return an error, which then is the answer.
-	Handle(ctx context.Context, x *exchange) error
+	Handle(ctx context.Context, x *Exchange) error
 	// Asleep reports whether the server says that it has had nothing to do for a session for a
 	// while.
 	Asleep(ctx context.Context, connectionID uint32) bool
@@ -125,7 +125,7 @@ type passing struct{}
 
 func (passing) Candidate([]byte) bool { return false }
 
-func (passing) Handle(_ context.Context, x *exchange) error {
+func (passing) Handle(_ context.Context, x *Exchange) error {
 	_, err := x.Pass()
 	return err
 }
@@ -162,7 +162,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
 
-	x := &exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true, begun: s.now()}
+	x := &Exchange{s: s, Command: c.Command, payload: packet[wire.HeaderSize:], seq: 1, open: true, begun: s.now()}
 	defer func() {
 		if p := recover(); p != nil {
 			s.apologise(x.seq) // here the number is known
@@ -183,7 +183,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 }
 
 // decide lets the handler answer, unless the command executes what was refused to be prepared.
-func (s *session) decide(ctx context.Context, x *exchange) error {
+func (s *session) decide(ctx context.Context, x *Exchange) error {
 	if _, refused := x.Memo().(refusedPrepare); refused {
 		return &wire.Error{
 			Code: ddl.CodeUnknownPrepared, State: "HY000",
@@ -199,7 +199,7 @@ func (s *session) decide(ctx context.Context, x *exchange) error {
 }
 
 // finish makes sure that the client got its answer.
-func (s *session) finish(x *exchange, err error) error {
+func (s *session) finish(x *Exchange, err error) error {
 	switch {
 	case x.broken != nil:
 		return x.broken

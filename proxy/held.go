@@ -8,34 +8,34 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// held is an answer of the server which the client has not seen.
-type held struct {
+// Held is an answer of the server which the client has not seen.
+type Held struct {
 	wire.Report
 	packets []byte
-	x       *exchange
+	x       *Exchange
 }
 
 // Hold sends the held command with another text and keeps the answer, to be sent with Send,
 // read with Result or replaced by another.
-func (x *exchange) Hold(sql string) (*held, error) { return x.hold(x.rewrite(sql)) }
+func (x *Exchange) Hold(sql string) (*Held, error) { return x.hold(x.rewrite(sql)) }
 
 // HoldSame is Hold with the command as it came.
-func (x *exchange) HoldSame() (*held, error) { return x.hold(x.payload) }
+func (x *Exchange) HoldSame() (*Held, error) { return x.hold(x.payload) }
 
 // HoldQuery is Hold with a statement of ours, whose answer may be the client's.
-func (x *exchange) HoldQuery(sql string) (*held, error) { return x.hold(x.query(sql)) }
+func (x *Exchange) HoldQuery(sql string) (*Held, error) { return x.hold(x.query(sql)) }
 
-func (x *exchange) hold(payload []byte) (*held, error) {
+func (x *Exchange) hold(payload []byte) (*Held, error) {
 	defer x.serverTakes(x.s.now())
 	b, r, err := x.collect(payload, &toBuffer{client: x})
 	if err != nil {
 		return nil, err
 	}
-	return &held{Report: r, packets: b, x: x}, nil
+	return &Held{Report: r, packets: b, x: x}, nil
 }
 
 // Result reads the answer: one result set of strings, or an OK. An ERR is returned as *wire.Error.
-func (h *held) Result() (*wire.Result, error) {
+func (h *Held) Result() (*wire.Result, error) {
 	form := wire.TextRows
 	if h.x.Command == wire.Execute {
 		form = wire.BinaryRows
@@ -44,7 +44,7 @@ func (h *held) Result() (*wire.Result, error) {
 }
 
 // Send answers with a held answer.
-func (x *exchange) Send(h *held) error {
+func (x *Exchange) Send(h *Held) error {
 	x.code = h.Code
 	if h.Failed() {
 		x.more = false
@@ -54,7 +54,7 @@ func (x *exchange) Send(h *held) error {
 
 // SendRows answers with a held result set in which every row was given to change, which returns the
 // row to send. The definitions and the end stay the server's.
-func (x *exchange) SendRows(h *held, change func(row [][]byte) [][]byte) error {
+func (x *Exchange) SendRows(h *Held, change func(row [][]byte) [][]byte) error {
 	form := wire.TextRows
 	if x.Command == wire.Execute {
 		form = wire.BinaryRows
@@ -67,7 +67,7 @@ func (x *exchange) SendRows(h *held, change func(row [][]byte) [][]byte) error {
 }
 
 // SendWith answers with a held result set of text that more rows, as packets, have been added to.
-func (x *exchange) SendWith(h *held, rows []byte) error {
+func (x *Exchange) SendWith(h *Held, rows []byte) error {
 	if h.Failed() {
 		return x.Send(h)
 	}
@@ -80,7 +80,7 @@ func (x *exchange) SendWith(h *held, rows []byte) error {
 
 // SendOK answers with a held OK which change may have changed. What the server says about its
 // session stays.
-func (x *exchange) SendOK(h *held, change func(*wire.OK)) error {
+func (x *Exchange) SendOK(h *Held, change func(*wire.OK)) error {
 	if h.Failed() {
 		return x.Send(h)
 	}
@@ -95,7 +95,7 @@ func (x *exchange) SendOK(h *held, change func(*wire.OK)) error {
 }
 
 // renumber sends packets of the server as our answer.
-func (x *exchange) renumber(packets []byte, change func([]byte) []byte) error {
+func (x *Exchange) renumber(packets []byte, change func([]byte) []byte) error {
 	var out []byte
 	for len(packets) > 0 {
 		payload, rest, err := wire.NextPacket(packets)
@@ -122,7 +122,7 @@ type naming struct {
 }
 
 // Naming lets Prepare give what it prepares a name, as PREPARE name FROM does, while do runs.
-func (x *exchange) Naming(name string, mode ddl.Mode, do func() error) error {
+func (x *Exchange) Naming(name string, mode ddl.Mode, do func() error) error {
 	x.naming = &naming{name: name, mode: mode}
 	defer func() { x.naming = nil }()
 	return do()
@@ -130,12 +130,12 @@ func (x *exchange) Naming(name string, mode ddl.Mode, do func() error) error {
 
 // Preparing reports whether the held command prepares a statement: COM_STMT_PREPARE, or PREPARE
 // name FROM.
-func (x *exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
+func (x *Exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
 
 // Prepare prepares another text in place of the held one. When the server has accepted it, memo is
 // what Memo returns at each EXECUTE until the client closes the statement; without one the statement
 // is the server's alone.
-func (x *exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
+func (x *Exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
 	if memo != nil {
 		if err := x.s.memory.room(memo.Size()); err != nil {
 			return wire.Report{}, err
@@ -161,7 +161,7 @@ func (x *exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
 
 // prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What
 // is prepared last is the text itself, so that warnings and errors are those of the text.
-func (x *exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
+func (x *Exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
 	if memo == nil {
 		h, err := x.prepareTheirs(sql)
 		if err != nil {
@@ -200,7 +200,7 @@ func (x *exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
 
 // prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the
 // parameters that the mark needs, too.
-func (x *exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
+func (x *Exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
 	p, err := x.prepareText(sql)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return x.prepareInstead(n, sql, p)
@@ -231,7 +231,7 @@ func (x *exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
 
 // prepareInstead prepares the text under the client's name: the server refuses it and says why, or
 // it has parameters. Then it is the server's alone, and a policy that it would declare is refused.
-func (x *exchange) prepareInstead(n *Named, sql string, p wire.Prepared) (wire.Report, error) {
+func (x *Exchange) prepareInstead(n *Named, sql string, p wire.Prepared) (wire.Report, error) {
 	if p.ID != 0 {
 		if err := x.closePrepared(p.ID); err != nil {
 			return wire.Report{}, err
@@ -261,7 +261,7 @@ func (x *exchange) prepareInstead(n *Named, sql string, p wire.Prepared) (wire.R
 }
 
 // prepareTheirs prepares the text under the client's name, as the client has asked for.
-func (x *exchange) prepareTheirs(sql string) (*held, error) {
+func (x *Exchange) prepareTheirs(sql string) (*Held, error) {
 	if err := x.setText(sql); err != nil {
 		return nil, err
 	}
@@ -272,13 +272,13 @@ func (x *exchange) prepareTheirs(sql string) (*held, error) {
 // client's.
 const textVariable = "@`ttlproxy text`"
 
-func (x *exchange) setText(sql string) error {
+func (x *Exchange) setText(sql string) error {
 	_, err := x.Ask("SET " + textVariable + " = " + x.naming.mode.Literal(sql))
 	return err
 }
 
 // unname takes a name from whatever has it.
-func (x *exchange) unname(name string) error {
+func (x *Exchange) unname(name string) error {
 	_, err := x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(name), x.naming.mode.Charset))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil // nothing had it

@@ -78,7 +78,7 @@ func (s *session) admitAccount(user string) error {
 		return nil
 	}
 
-	values, err := (&exchange{s: s}).AskValues(askAccount)
+	values, err := (&Exchange{s: s}).AskValues(askAccount)
 	switch {
 	case wire.RefusedWith(err, ddl.CodeMustChange):
 		values = []string{user} // which gets nothing done yet

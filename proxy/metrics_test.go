@@ -27,7 +27,7 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 	})
 
 	registry := prometheus.NewRegistry()
-	address, stop := proxyCounting(t, backend, Config{}, handlerFunc(func(_ context.Context, x *exchange) error {
+	address, stop := proxyCounting(t, backend, Config{}, handlerFunc(func(_ context.Context, x *Exchange) error {
 		var err error
 		switch string(x.Text()) {
 		case "ours forwarded":

@@ -55,7 +55,7 @@ func (n *Named) Label() string {
 	return fmt.Sprintf("ttlproxy %d: only a plain EXECUTE runs this", n.number)
 }
 
-func (x *exchange) remember(n *Named) {
+func (x *Exchange) remember(n *Named) {
 	m := &x.s.memory
 	if m.named.all == nil {
 		m.named.all = make(map[int]*Named)
@@ -88,13 +88,13 @@ func plain(name string) bool {
 }
 
 // Named lists the statements of ours that a name could mean to the server.
-func (x *exchange) Named(name string) []*Named { return x.s.memory.named.meant(name) }
+func (x *Exchange) Named(name string) []*Named { return x.s.memory.named.meant(name) }
 
 // Remembers reports whether a name could mean a statement of ours.
-func (x *exchange) Remembers(name string) bool { return len(x.Named(name)) > 0 }
+func (x *Exchange) Remembers(name string) bool { return len(x.Named(name)) > 0 }
 
 // Forget drops a name that is given away or taken back, and frees what the server holds for it.
-func (x *exchange) Forget(name string) error {
+func (x *Exchange) Forget(name string) error {
 	m := &x.s.memory.named
 	for _, n := range m.meant(name) {
 		if n.name != name {
@@ -109,7 +109,7 @@ func (x *exchange) Forget(name string) error {
 	return nil
 }
 
-func (x *exchange) release(n *Named) error {
+func (x *Exchange) release(n *Named) error {
 	if n.held != 0 {
 		return x.closePrepared(n.held)
 	}
@@ -122,7 +122,7 @@ func (x *exchange) release(n *Named) error {
 
 // prepareText has the server prepare a text in the binary protocol, where nothing but its id means
 // it. An error of the server is returned as *wire.Error.
-func (x *exchange) prepareText(sql string) (wire.Prepared, error) {
+func (x *Exchange) prepareText(sql string) (wire.Prepared, error) {
 	b, _, err := x.collect(append([]byte{byte(wire.Prepare)}, sql...), &toBuffer{})
 	if err != nil {
 		return wire.Prepared{}, err
@@ -146,7 +146,7 @@ func (x *exchange) prepareText(sql string) (wire.Prepared, error) {
 }
 
 // closePrepared is COM_STMT_CLOSE, which has no answer.
-func (x *exchange) closePrepared(id uint32) error {
+func (x *Exchange) closePrepared(id uint32) error {
 	x.s.memory.closed(id)
 	_, _, err := x.collect(binary.LittleEndian.AppendUint32([]byte{byte(wire.CloseStatement)}, id), &toBuffer{})
 	return err
@@ -154,7 +154,7 @@ func (x *exchange) closePrepared(id uint32) error {
 
 // HoldNamed executes the text behind a name by its number. It has no parameters and is answered
 // without rows.
-func (x *exchange) HoldNamed(n *Named) (*held, error) {
+func (x *Exchange) HoldNamed(n *Named) (*Held, error) {
 	payload := binary.LittleEndian.AppendUint32([]byte{byte(wire.Execute)}, n.held)
 	return x.hold(append(payload, 0, 1, 0, 0, 0)) // no cursor, once
 }

@@ -14,16 +14,16 @@ import (
 )
 
 // handlerFunc holds back every statement that begins with the word "ours".
-type handlerFunc func(ctx context.Context, x *exchange) error
+type handlerFunc func(ctx context.Context, x *Exchange) error
 
 func (f handlerFunc) Candidate(text []byte) bool { return bytes.HasPrefix(text, []byte("ours")) }
 
-func (f handlerFunc) Handle(ctx context.Context, x *exchange) error { return f(ctx, x) }
+func (f handlerFunc) Handle(ctx context.Context, x *Exchange) error { return f(ctx, x) }
 
 func (handlerFunc) Asleep(context.Context, uint32) bool { return false }
 
 // pass is a handler that lets everything pass.
-func pass(_ context.Context, x *exchange) error {
+func pass(_ context.Context, x *Exchange) error {
 	_, err := x.Pass()
 	return err
 }

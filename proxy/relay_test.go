@@ -40,7 +40,7 @@ func TestEveryByteAlone(t *testing.T) {
 		wiretest.ExpectClose(),
 	})
 
-	address, _ := proxyFor(t, backend, Config{}, func(ctx context.Context, x *exchange) error {
+	address, _ := proxyFor(t, backend, Config{}, func(ctx context.Context, x *Exchange) error {
 		held.Add(1)
 		return pass(ctx, x)
 	})
@@ -70,7 +70,7 @@ func TestFileThatLooksLikeOurs(t *testing.T) {
 
 	client = append(client, wiretest.Send(seq, nil), wiretest.Expect(seq+1, okPacket(auto)))
 	server = append(server, wiretest.Expect(seq, nil), wiretest.Send(seq+1, okPacket(auto)))
-	relay(t, func(context.Context, *exchange) error {
+	relay(t, func(context.Context, *Exchange) error {
 		t.Error("a packet of the file was held back")
 		return nil
 	}, 0, client, server)
@@ -79,7 +79,7 @@ func TestFileThatLooksLikeOurs(t *testing.T) {
 // Section 4: pipelined commands are answered in order, and what is ours waits for what came before.
 func TestPipelinedCommands(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, wiretest.Script{
+	relay(t, func(_ context.Context, x *Exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, wiretest.Script{
 		query("SELECT 1"), query("ours"), query("SELECT 2"),
 		wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, auto, "a")),
 		wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)),
@@ -109,7 +109,7 @@ func TestPipelinedBehindAFile(t *testing.T) {
 			wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)), wiretest.Expect(1, okPacket(auto)))
 		server = append(server, wiretest.Expect(end, nil), wiretest.Send(end+1, okPacket(auto)),
 			expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)))
-		relay(t, func(_ context.Context, x *exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, client, server)
+		relay(t, func(_ context.Context, x *Exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, client, server)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestStatementsOfAllSizes(t *testing.T) {
 			want := prefix == "ours " && size < heldLimit
 			var held atomic.Bool
 			b, _ := wire.AppendPacket(nil, 0, command(wire.Query, text))
-			relay(t, func(ctx context.Context, x *exchange) error {
+			relay(t, func(ctx context.Context, x *Exchange) error {
 				held.Store(true)
 				if string(x.Text()) != text {
 					t.Errorf("%d bytes: the text held back is not the one sent", size)
@@ -148,7 +148,7 @@ func TestStatementsOfAllSizes(t *testing.T) {
 // Pitfall 29: a replication stream is nobody's business, in either direction.
 func TestReplicationStreamIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	relay(t, func(context.Context, *exchange) error {
+	relay(t, func(context.Context, *Exchange) error {
 		t.Error("a packet of the stream was held back")
 		return nil
 	}, 0, wiretest.Script{
@@ -163,7 +163,7 @@ func TestReplicationStreamIsLeftAlone(t *testing.T) {
 // What is not understood passes; only nothing is held back any more.
 func TestOpaqueSessionGoesOn(t *testing.T) {
 	t.Parallel()
-	relay(t, func(context.Context, *exchange) error {
+	relay(t, func(context.Context, *Exchange) error {
 		t.Error("a statement was held back in an opaque session")
 		return nil
 	}, 0, wiretest.Script{
@@ -269,7 +269,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 	panicking := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()}
 	calm, wild := wiretest.Serve(t, script), wiretest.Serve(t, panicking)
 	_ = calm
-	address, _ := proxyFor(t, wild, Config{}, func(context.Context, *exchange) error { panic("a mistake") })
+	address, _ := proxyFor(t, wild, Config{}, func(context.Context, *Exchange) error { panic("a mistake") })
 	other, _ := proxyFor(t, calm, Config{}, pass)
 	c := loggedIn(t, other)
 	play(t, address, wiretest.LogIn(wiretest.Capabilities), query("ours"),
@@ -283,7 +283,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 // The same in the middle of a multi-statement packet: the apology has the number that comes next.
 func TestPanicBehindTheFirstPart(t *testing.T) {
 	t.Parallel()
-	relay(t, func(_ context.Context, x *exchange) error {
+	relay(t, func(_ context.Context, x *Exchange) error {
 		x.More(true)
 		if _, err := x.Forward("first"); err != nil {
 			return err

@@ -42,7 +42,7 @@ const answerLimit = 16 << 20
 // toBuffer keeps the answer. Only what MariaDB says about its progress passes, if it is the
 // client's own command.
 type toBuffer struct {
-	client   *exchange // nil for a question of ours
+	client   *Exchange // nil for a question of ours
 	report   wire.Report
 	b        []byte
 	overflow bool

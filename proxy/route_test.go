@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -35,54 +34,4 @@ func TestLostTrackerIsGivenUp(t *testing.T) {
 	if s.doubt(t.Context()); !s.tracker.Opaque() {
 		t.Error("not given up")
 	}
-}
-
-// What a server says about a session that has nothing to do, and about one that has.
-func TestSessionIsAsleep(t *testing.T) {
-	onStage(t, func(t *theatre) {
-		conn, err := t.direct.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-
-		var id uint32
-		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-
-		h := &statements{Statements: Statements{DB: t.direct}}
-		if h.Asleep(t.Context(), id) {
-			t.Error("asleep at once")
-		}
-
-		for deadline := time.Now().Add(time.Minute); !h.Asleep(t.Context(), id); <-time.After(500 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("not asleep after a minute")
-			}
-		}
-
-		busy := make(chan error, 1)
-		go func() {
-			_, err := conn.ExecContext(t.Context(), "DO SLEEP(7)")
-			busy <- err
-		}()
-
-		for len(busy) == 0 {
-			var command string
-			if err := t.direct.QueryRowContext(t.Context(),
-				"SELECT command FROM information_schema.processlist WHERE id = ?", id).Scan(&command); err != nil {
-				t.Fatal(err)
-			}
-			if command == "Query" && h.Asleep(t.Context(), id) {
-				t.Error("asleep at work")
-			}
-
-			<-time.After(500 * time.Millisecond)
-		}
-
-		if err := <-busy; err != nil {
-			t.Error(err)
-		}
-	})
 }

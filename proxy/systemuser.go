@@ -38,7 +38,7 @@ func (s *session) refuseLent() error {
 		return nil
 	}
 
-	x := &exchange{s: s}
+	x := &Exchange{s: s}
 	r, err := x.Ask(showAccount)
 	switch {
 	case wire.RefusedWith(err, ddl.CodeMustChange):

@@ -62,7 +62,7 @@ func TestDrainWaitsForNobodyForEver(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	backend := wiretest.Serve(t, wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), wiretest.ExpectClose()})
 	address, stop := proxyFor(t, backend, Config{DrainTimeout: 50 * time.Millisecond},
-		func(context.Context, *exchange) error {
+		func(context.Context, *Exchange) error {
 			close(arrived)
 			<-release
 			return nil

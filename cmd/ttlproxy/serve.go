@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/statement"
 	"github.com/ttlproxy/ttlproxy/status"
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
@@ -80,7 +81,7 @@ type running struct {
 // only statements about TTL fail, with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
-	r.Proxy.Handler = proxy.NewStatements(proxy.Statements{Catalog: door.catalog, DB: r.db}, r.log)
+	r.Proxy.Handler = statement.New(statement.Config{Catalog: door.catalog, DB: r.db}, r.log)
 	server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
 	if err != nil {
 		return err

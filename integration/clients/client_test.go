@@ -21,8 +21,8 @@ type account struct{ host, port, user, password, database string }
 
 func (a account) args() []string { return []string{a.host, a.port, a.user, a.password, a.database} }
 
-// statement is a text and the values of its placeholders.
-type statement []string
+// request is a text and the values of its placeholders.
+type request []string
 
 // client is a program that runs statements through one driver.
 type client struct {
@@ -31,7 +31,7 @@ type client struct {
 	// command finds or builds the program, or says what is missing.
 	command func(t *testing.T) ([]string, error)
 	// input writes statements the way the program reads them; JSON unless told otherwise.
-	input func([]statement) string
+	input func([]request) string
 	// always says that it comes with the servers, so that it is there wherever the tests run.
 	always bool
 	// refuses says why the client can not log in to a server; nil or empty: it can.
@@ -53,7 +53,7 @@ var clients = []client{
 }
 
 // run runs the client in a mode against an account and returns what it printed.
-func (c client) run(t *testing.T, a account, mode string, statements ...statement) string {
+func (c client) run(t *testing.T, a account, mode string, statements ...request) string {
 	t.Helper()
 	argv, err := c.command(t)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c client) run(t *testing.T, a account, mode string, statements ...statemen
 	return stdout.String()
 }
 
-func asJSON(statements []statement) string {
+func asJSON(statements []request) string {
 	b, err := json.Marshal(statements)
 	if err != nil {
 		panic(err) // strings always marshal
@@ -92,7 +92,7 @@ func asJSON(statements []statement) string {
 	return string(b)
 }
 
-func lines(statements []statement) string {
+func lines(statements []request) string {
 	var b strings.Builder
 	for _, s := range statements {
 		fmt.Fprintln(&b, strings.Join(s, "\t"))

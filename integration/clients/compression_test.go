@@ -38,7 +38,7 @@ func TestCompressionIsDoneWithout(t *testing.T) {
 				}
 
 				c.command = with(option, c.command)
-				if got := c.run(t, through, "text", statement{"SHOW STATUS LIKE 'Compression'"}); !strings.Contains(got,
+				if got := c.run(t, through, "text", request{"SHOW STATUS LIKE 'Compression'"}); !strings.Contains(got,
 					"| OFF ") {
 					t.Errorf("got %s", got)
 				}

@@ -49,7 +49,7 @@ func commandLine(client string, options ...string) []string {
 }
 
 // semicolons is how a command-line client reads statements. It has no placeholders.
-func semicolons(statements []statement) string {
+func semicolons(statements []request) string {
 	var b strings.Builder
 	for _, s := range statements {
 		if len(s) == 1 {

@@ -43,7 +43,7 @@ func TestPAM(t *testing.T) {
 		switch c.name {
 		case "java mariadb", "mariadb command line": // that of Node wants TLS
 			t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-				who := statement{"SELECT CURRENT_USER(), DATABASE()"}
+				who := request{"SELECT CURRENT_USER(), DATABASE()"}
 				want, got := c.run(t, direct, "text", who), c.run(t, through, "text", who)
 				if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, "pam_user@%") {
 					t.Errorf("directly (-) and through the proxy (+):\n%s\n%s", diff, got)

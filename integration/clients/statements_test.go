@@ -2,7 +2,7 @@ package clients
 
 // script is what any application might say: every family of types, NULLs, warnings, errors in the
 // middle, transactions, procedures, large results and long names. It leaves nothing behind.
-var script = []statement{
+var script = []request{
 	{"SELECT 1"},
 	{"SELECT NULL, '', 'ü ß 漢字 🦉', 0x00FF, TRUE, -1, 18446744073709551615, 1.50, 1e100, DATE '2024-02-29'"},
 	{"DROP TABLE IF EXISTS clients_types"},

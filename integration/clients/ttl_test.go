@@ -20,6 +20,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/statement"
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
 
@@ -96,9 +97,9 @@ func TestTTLThroughEveryClient(t *testing.T) {
 		}
 
 		through := startEngine(t, s, config, name+"_catalog")
-		statements := make([]statement, len(talks))
+		statements := make([]request, len(talks))
 		for i, talk := range talks {
-			statements[i] = statement{talk.statement}
+			statements[i] = request{talk.statement}
 		}
 
 		config.Addr = net.JoinHostPort(through.host, through.port)
@@ -130,11 +131,11 @@ func TestTTLThroughEveryClient(t *testing.T) {
 
 // preparedBySQL prepares and executes each statement in SQL, for clients that prepare in no other
 // way.
-func preparedBySQL(statements []statement) []statement {
-	var all []statement
+func preparedBySQL(statements []request) []request {
+	var all []request
 	for _, s := range statements {
 		text := strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s[0])
-		all = append(all, statement{"PREPARE talk FROM '" + text + "'"}, statement{"EXECUTE talk"})
+		all = append(all, request{"PREPARE talk FROM '" + text + "'"}, request{"EXECUTE talk"})
 	}
 	return all
 }
@@ -244,8 +245,8 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 	}
 
 	p, err := proxy.New(t.Context(), proxy.Config{
-		Listen:     []string{"127.0.0.1:0"},
-		Handler: proxy.NewStatements(proxy.Statements{Catalog: func() *catalog.Store { return store }, DB: db}, log),
+		Listen:  []string{"127.0.0.1:0"},
+		Handler: statement.New(statement.Config{Catalog: func() *catalog.Store { return store }, DB: db}, log),
 	}, backends, log, proxy.NewMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)

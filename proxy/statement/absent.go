@@ -1,0 +1,101 @@
+package statement
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// manyLooks is how often a table is looked for that comes and goes.
+const manyLooks = 20
+
+// alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be
+// there when the server looks, so the server is given an ALTER that changes nothing: its refusal is
+// the answer. When it finds a table all begins anew.
+func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
+	if t.looks++; t.looks > manyLooks {
+		return &wire.Error{
+			Code: ddl.CodeLockWait, State: "HY000",
+			Message: "ttlproxy: nothing was changed, because the table comes and goes; try again",
+		}
+	}
+
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+
+	text := "ALTER TABLE " + table
+	if a.IfExists {
+		text = "ALTER TABLE IF EXISTS " + table
+	}
+
+	h, absent, err := t.noted(ddl.CodeNoTable, func() (*proxy.Held, error) { return t.x.HoldQuery(text) })
+	switch {
+	case err != nil:
+		return err
+	case h.Failed(), a.IfExists && absent:
+		return t.x.Send(h)
+	}
+
+	return t.alter(ctx, a)
+}
+
+// createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there
+// when we looked. When the server has created one all the same, the client is told that it has no
+// TTL.
+func (t *turn) createPresent() error {
+	h, present, err := t.noted(ddl.CodeTableExists, t.hold)
+	switch {
+	case err != nil:
+		return err
+	case h.Failed(), present:
+		return t.x.Send(h)
+	}
+	return refuse("the table was created, but without its TTL, because another one was there a moment before: " +
+		"declare the TTL by ALTER TABLE")
+}
+
+// noted runs a statement and reports whether the server has left a note of that number, which a
+// client may have switched off.
+func (t *turn) noted(code uint16, run func() (*proxy.Held, error)) (h *proxy.Held, noted bool, err error) {
+	v, err := t.x.AskValues(proxy.SelectValues("@@sql_notes + 0", "@@max_error_count"))
+	if err != nil {
+		return nil, false, err
+	}
+
+	silent := v[0] != "1" || v[1] == "0"
+	if silent {
+		if _, err := t.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
+			return nil, false, err
+		}
+	}
+
+	h, err = run()
+	if err == nil && !h.Failed() {
+		noted, err = t.shows(code)
+	}
+	if !silent || err != nil {
+		return h, noted, err
+	}
+
+	_, err = t.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
+	return h, noted, err
+}
+
+// shows reports whether a warning or note of that number is there.
+func (t *turn) shows(code uint16) (bool, error) {
+	r, err := t.x.Ask("SHOW WARNINGS LIMIT 64")
+	if err != nil {
+		return false, err
+	}
+	for _, row := range r.Rows {
+		if len(row) > 1 && string(row[1]) == strconv.Itoa(int(code)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

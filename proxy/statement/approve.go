@@ -1,0 +1,88 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// approve answers APPROVE TTL JOB: this version of the policy may delete what the brake would hold,
+// as much as was seen or as is said.
+func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminWait)
+	defer cancel()
+
+	p, err := a.allowed(ctx, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	if s.Version != 0 && s.Version != p.Version {
+		return nil, a.otherVersion(p, s.Version)
+	}
+
+	c := catalog.Consent{UpTo: s.UpTo, Reason: s.Reason}
+	if s.UpTo == nil {
+		if c.Seen, err = a.seen(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+
+	rows, err := a.Store.Consent(ctx, a.account, p.ID, p.Version, c)
+	if errors.Is(err, catalog.ErrPolicyChanged) {
+		return nil, a.otherVersion(p, p.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	return &reply{
+		info:  fmt.Sprintf("Approved: version %d of the policy", p.Version),
+		notes: []proxy.Note{approvalNote(p, rows)},
+	}, nil
+}
+
+// otherVersion refuses to approve what the client cannot have seen.
+func (*admin) otherVersion(p catalog.Policy, seen uint64) error {
+	return refuse("The policy of %s is not in version %d any more: EXPLAIN TTL %s shows what it would delete now, "+
+		"and its version", p.Table, seen, p.Table)
+}
+
+// seen is how many rows are due of a policy no job of which waits; nil when that cannot be said in
+// a moment.
+func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
+	jobs, err := a.Store.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	waits := func(j catalog.Job) bool { return j.PolicyID == p.ID && j.State == catalog.JobNeedsApproval }
+	if slices.ContainsFunc(jobs, waits) {
+		return nil, nil //nolint:nilnil // the job has seen it
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+
+	preview, err := plan.Glance(ctx, a.DB, a.Store, p.Table, p.Rule)
+	if err != nil {
+		return nil, nil //nolint:nilnil // as much as the next run finds, which is judged then
+	}
+
+	due := uint64(max(preview.Due, 0))
+	return &due, nil
+}
+
+// approvalNote tells the client how much it has agreed to.
+func approvalNote(p catalog.Policy, rows *uint64) proxy.Note {
+	text := fmt.Sprintf("TTL of %s: the next run may delete the rows that it finds due when it starts", p.Table)
+	if rows != nil {
+		text = fmt.Sprintf("TTL of %s: this run may delete up to %d rows; beyond that it asks again", p.Table, *rows)
+	}
+	return proxy.Note{Level: "Note", Code: ddl.CodeNote, Message: text}
+}

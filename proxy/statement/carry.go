@@ -1,0 +1,235 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// change is a DDL together with what it means for policies.
+type change struct {
+	intents  []catalog.Intent
+	declares bool // the client is promised a policy: no OK before it is durable
+	partly   bool // when the DDL fails some of it may have happened
+	// unless, asked when the policies are stopped, says that the DDL will do nothing.
+	unless func() (bool, error)
+	idly   func() error // how it is let through then; nil: as it is
+}
+
+// carry stops the policies, forwards the DDL and commits what the policies are then. Between the
+// first and the last step no catalog lock is held, however long the DDL runs, and no row is deleted
+// under the old rule.
+//
+//	              ┌─ fails ───────► nothing has happened, the client is told so
+//	end of the    │          ┌─ error ─► the old rules again ──────────────────► the server's error
+//	transaction ─► stage ─► DDL ┤
+//	                         └─ OK ────► commit ─┬────────────────────────────► the server's OK
+//	                                             └─ fails: the stage stays, a sweep settles it, the client is told
+func (t *turn) carry(ctx context.Context, c change) error {
+	if err := t.endTransaction(); err != nil {
+		return err
+	}
+
+	staged, err := t.stage(ctx, c)
+	if err != nil {
+		return declaredWithout(err)
+	}
+	if err := t.passed(stopped); err != nil {
+		return err
+	}
+
+	if idle, err := c.idle(); err != nil {
+		return err
+	} else if idle {
+		t.undo(ctx, staged, false)
+		if c.idly != nil {
+			return c.idly()
+		}
+		return t.pass()
+	}
+
+	h, err := t.hold()
+	if err != nil {
+		return err // nobody knows what the server has done: the sweep looks when this connection is gone
+	}
+	if h.Failed() {
+		t.undo(ctx, staged, c.partly)
+		return t.x.Send(h)
+	}
+	if err := t.passed(carried); err != nil {
+		return err
+	}
+
+	if err := t.commit(ctx, staged); err != nil {
+		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
+		if c.declares {
+			return &wire.Error{
+				Code: ddl.CodeUnknownError, State: "HY000",
+				Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
+					err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES",
+			}
+		}
+		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
+	} else {
+		for _, w := range staged.Warnings {
+			t.warn(w)
+		}
+		if c.declares {
+			t.noteIntents(ctx, c.intents)
+		}
+	}
+
+	if err := t.passed(committed); err != nil {
+		return err
+	}
+
+	return t.send(h)
+}
+
+// step is a point of carry behind which everything may end.
+type step string
+
+const (
+	stopped   step = "stopped"   // the policies are, and nothing has happened yet
+	carried   step = "carried"   // the server has carried out the DDL
+	committed step = "committed" // the policies are what the DDL made of them
+)
+
+// passed tells a test where we are.
+func (t *turn) passed(s step) error {
+	if t.after == nil {
+		return nil
+	}
+	if err := t.after(s); err != nil {
+		return t.x.Fail(err)
+	}
+	return nil
+}
+
+// stage stops the policies. When that takes long it may be a global read lock that the catalog
+// waits for, and the DDL would, too: if that is the client's own the server says so, and its word
+// counts. A DDL whose policy is known and cannot be stopped is refused: the old rule must not meet
+// the new table.
+func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
+	if c.declares {
+		return t.stageWithin(ctx, c, catalogWait)
+	}
+	if staged, err := t.stageWithin(ctx, c, lockedWait); err == nil {
+		return staged, nil
+	}
+
+	for _, i := range c.intents {
+		spelled, err := t.spelledTable(i.Table)
+		if err != nil {
+			return nil, err
+		}
+		err = t.needs(t.toAlter(spelled))
+		if err != nil && !wire.RefusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
+			return nil, err
+		}
+	}
+
+	return t.stageWithin(ctx, c, catalogWait)
+}
+
+// idle asks unless.
+func (c change) idle() (bool, error) {
+	if c.unless == nil {
+		return false, nil
+	}
+	return c.unless()
+}
+
+// stageWithin stops the policies of the tables, or of none if the DDL has nothing to do any more.
+func (t *turn) stageWithin(ctx context.Context, c change, patience time.Duration) (staged *catalog.Staged, err error) {
+	err = insist(ctx, patience, func(ctx context.Context) error {
+		var err error
+		if staged, err = t.Store.Stage(ctx, t.client(), c.intents); !inTheWay(err) {
+			return err
+		}
+
+		if idle, failed := c.idle(); failed != nil {
+			return failed
+		} else if idle {
+			staged = &catalog.Staged{}
+			return nil
+		}
+
+		return err
+	})
+	return staged, err
+}
+
+// insist tries a change of the catalog for a while as long as another statement is changing the
+// table.
+func insist(ctx context.Context, patience time.Duration, change func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+
+	for {
+		err := change(ctx)
+		if !inTheWay(err) {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+func inTheWay(err error) bool {
+	return errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged)
+}
+
+// commit is not ended by a client that leaves: the DDL has happened.
+func (t *turn) commit(ctx context.Context, s *catalog.Staged) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
+	defer cancel()
+	return s.Commit(ctx)
+}
+
+// undo goes back to the rules before a DDL that has failed. If that fails, too, the sweep does it.
+func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
+	defer cancel()
+	end := s.Discard
+	if partly {
+		end = s.Settle
+	}
+	if err := end(ctx); err != nil {
+		t.log.WarnContext(ctx, "a statement failed, its policy is not settled yet", slog.Any("err", err))
+	}
+}
+
+// warn leaves a line for SHOW WARNINGS after this statement.
+func (t *turn) warn(message string) {
+	t.notes = append(t.notes, proxy.Note{Level: "Warning", Code: ddl.CodeUnknownError, Message: message})
+}
+
+// send answers with what the server said, and counts our notes as warnings.
+func (t *turn) send(h *proxy.Held) error {
+	if err := t.veilNotes(); err != nil {
+		return err
+	}
+	if len(t.notes) == 0 {
+		return t.x.Send(h)
+	}
+	t.x.Leave(t.notes...)
+	return t.x.SendOK(h, func(o *wire.OK) {
+		o.Warnings += uint16(len(t.notes))
+		o.Info = strings.TrimSpace(o.Info + "  " + t.notes[0].Message)
+	})
+}

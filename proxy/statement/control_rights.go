@@ -1,0 +1,69 @@
+package statement
+
+import (
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A
+// table that is locked for long must not keep anybody from stopping its policy, so the server is
+// asked for a second at most.
+func (a *admin) mayStop(x *proxy.Exchange, name ddl.Name, p catalog.Policy) error {
+	if a.account == p.Owner {
+		return nil
+	}
+	err := briefly(x, func() error { return a.mayDelete(name, p.Rule.Column) })
+	if _, refused := errors.AsType[*wire.Error](err); !refused {
+		return err
+	}
+	if a.maySet(x) == nil {
+		return nil
+	}
+	return err
+}
+
+// briefly runs questions that give up after a second when a table is locked.
+func briefly(x *proxy.Exchange, ask func() error) error {
+	if _,
+		err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
+		return err
+	}
+	err := ask()
+	if _, restore := x.Ask("SET SESSION lock_wait_timeout = @`ttlproxy wait`"); restore != nil {
+		return errors.Join(err, restore)
+	}
+	return err
+}
+
+// maySet is nil when the client may change global settings. The server is asked by setting a
+// variable, which does no harm, to its own value. Where clouds give that right to nobody, the right
+// to change the catalog's settings by hand counts as well.
+func (a *admin) maySet(x *proxy.Exchange) error {
+	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
+	if !wire.RefusedWith(err, ddl.CodeRightNeeded) {
+		return err
+	}
+
+	setting := ddl.Name{Schema: a.Store.Schema(), Table: "setting"}
+	what, asked := a.resolve(setting)
+	if asked != nil {
+		return asked
+	}
+	if what != baseTable {
+		return err // somebody's own table may bear the name
+	}
+
+	name, asked := a.spelledName(setting)
+	if asked != nil {
+		return asked
+	}
+	if _, asked = x.Ask("EXPLAIN UPDATE " + name + " SET value = '' WHERE name = ''"); asked == nil {
+		return nil
+	}
+
+	return err
+}

@@ -1,0 +1,270 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// create decides on CREATE TABLE.
+func (t *turn) create(ctx context.Context, a *ddl.CreateTable) error {
+	table, ok := t.table(a.Table)
+	switch {
+	case a.Temporary:
+		return t.createTemporary(ctx, a)
+	case !ok:
+		return t.pass()
+	case a.Clause != nil:
+		return t.createWithPolicy(ctx, a, table)
+	case a.Like != nil:
+		return t.createLike(ctx, a, table)
+	}
+
+	if err := t.checkParents(ctx, a.References, table, false); err != nil {
+		return t.withoutCatalog(ctx, err)
+	}
+
+	return t.replaceWithout(ctx, a, table)
+}
+
+// createTemporary refuses a policy on a temporary table, also one that LIKE would copy.
+func (t *turn) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
+	if a.Clause != nil {
+		return refusal(ddl.TemporaryTable())
+	}
+	if a.Like == nil {
+		return t.pass()
+	}
+
+	p, err := t.policy(ctx, *a.Like)
+	if err != nil {
+		return t.withoutCatalog(ctx, err)
+	}
+	if p == nil {
+		return t.pass()
+	}
+
+	if what, err := t.resolve(*a.Like); err != nil {
+		return err
+	} else if what != baseTable {
+		return t.pass() // LIKE takes the temporary table that hides the other, or the server refuses it
+	}
+
+	return refusal(ddl.TemporaryTable())
+}
+
+// createWithPolicy is CREATE TABLE with a TTL clause.
+func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := t.resolve(a.Table)
+	switch {
+	case err != nil:
+		return err
+	case what == temporary:
+		return refusal(ddl.TemporaryTable())
+	case what != absent && a.IfNotExists:
+		return t.createPresent() // the server leaves the table as it is, and so do we
+	}
+
+	if err := t.needsToCreate(a); err != nil {
+		return err
+	}
+
+	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
+	if err := t.mayDelete(a.Table, ""); err != nil {
+		return err
+	}
+
+	rule, err := t.newRule(ctx, a.Clause, nil, l)
+	if err == nil {
+		err = t.checkOwner(table)
+	}
+	if err == nil {
+		err = l.checkReader(rule.Column)
+	}
+	if err == nil {
+		err = t.serviceMayDelete(ctx, table)
+	}
+	if err == nil {
+		err = t.checkParents(ctx, a.References, table, true)
+	}
+	if err == nil && !a.OrReplace {
+		err = t.checkReferenced(ctx, table)
+	}
+	if err != nil {
+		return declaredWithout(err)
+	}
+
+	hold, err := t.held(ctx, a.Clause)
+	if err != nil {
+		return declaredWithout(err)
+	}
+
+	origin, err := t.originOf(ctx, table, rule)
+	if err != nil {
+		return declaredWithout(err)
+	}
+
+	kind := catalog.IntentCreate
+	if a.OrReplace {
+		kind = catalog.IntentReplace
+	}
+
+	return t.carry(ctx, change{
+		declares: true, partly: a.OrReplace, unless: t.appeared(a), idly: t.createPresent,
+		intents: []catalog.Intent{
+			{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table), Copy: origin},
+		},
+	})
+}
+
+// originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is
+// named after, if the client can see that text, and both have their TTL on the same column.
+func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+
+	for _, name := range copiedNames(table.Name) {
+		p, err := t.Store.Policy(ctx, catalog.Table{Schema: table.Schema, Name: name})
+		if errors.Is(err, catalog.ErrNoPolicy) {
+			continue
+		}
+		if err != nil {
+			return nil, unavailable(err)
+		}
+
+		what, err := t.resolve(ddl.Name{Schema: table.Schema, Table: name})
+		if err != nil {
+			return nil, err
+		}
+		if what == baseTable && strings.EqualFold(p.Rule.Column, rule.Column) {
+			return copyOf(p), nil
+		}
+	}
+
+	return nil, nil //nolint:nilnil // it is nobody's copy
+}
+
+func copyOf(p catalog.Policy) *catalog.Copy {
+	return &catalog.Copy{Of: p.ID, Version: p.Version, Column: p.Rule.Column}
+}
+
+// held reports whether the clause comes from a dump, so that somebody has to approve it before rows
+// are deleted.
+func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
+	if !clause.Commented || !t.restoring {
+		return false, nil
+	}
+	values, err := t.Store.Values(ctx)
+	if err != nil {
+		return false, unavailable(err)
+	}
+	return values[setting.Restore] != setting.RestoreArm, nil
+}
+
+// declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is
+// meant for the client stays.
+func declaredWithout(err error) error {
+	if forClient, ok := errors.AsType[*wire.Error](err); ok {
+		return forClient
+	}
+	return inCatalogTrouble(err)
+}
+
+// createLike copies the policy along with the table, if the client could delete from the copy.
+func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	p, err := t.policy(ctx, *a.Like)
+	if err != nil {
+		return t.withoutCatalog(ctx, err)
+	}
+	if p == nil || t.Store.Reserved(table) != nil {
+		return t.replaceWithout(ctx, a, table)
+	}
+
+	origin, err := t.resolve(*a.Like)
+	if err != nil {
+		return err
+	}
+
+	target, err := t.resolve(a.Table)
+	if err != nil {
+		return err
+	}
+	if origin != baseTable || target != absent && !a.OrReplace {
+		return t.replaceWithout(ctx, a, table)
+	}
+	if err := t.needsToCreate(a); err != nil {
+		return err
+	}
+
+	err = t.mayDelete(a.Table, "")
+	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == ddl.CodeTableDenied {
+		t.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " +
+			denied.Message)
+		return t.replaceWithout(ctx, a, table)
+	}
+	if err != nil {
+		return err
+	}
+
+	kind := catalog.IntentCreate
+	if a.OrReplace {
+		kind = catalog.IntentReplace
+	}
+
+	rule := p.Rule
+	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
+		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table), Copy: copyOf(*p)},
+	}})
+}
+
+// replaceWithout lets a CREATE through that brings no policy. When it replaces a table that has
+// one, that goes.
+func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	if a.OrReplace {
+		p, err := t.policy(ctx, a.Table)
+		if err != nil {
+			return t.withoutCatalog(ctx, err)
+		}
+		if p != nil {
+			return t.replace(ctx, a, table)
+		}
+	}
+
+	if len(t.notes) == 0 {
+		return t.pass()
+	}
+
+	return t.passWithNotes()
+}
+
+// replace takes the policy of a table away together with the table.
+func (t *turn) replace(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := t.resolve(a.Table)
+	switch {
+	case err != nil:
+		return err
+	case what == unseen:
+		return t.pass() // the server refuses it, in the words that it has for every table
+	}
+	if err := t.needsToCreate(a); err != nil {
+		return err
+	}
+	return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
+}
+
+// appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited
+// for the catalog. From then on the stage keeps everybody else from doing so through a proxy.
+func (t *turn) appeared(a *ddl.CreateTable) func() (bool, error) {
+	if !a.IfNotExists {
+		return nil
+	}
+	return func() (bool, error) {
+		what, err := t.resolve(a.Table)
+		return what != absent, err
+	}
+}

@@ -1,0 +1,156 @@
+package statement
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// previewWait bounds the reading behind EXPLAIN TTL, noteWait that behind the note of an ALTER
+// TABLE.
+const (
+	previewWait = 20 * time.Second
+	noteWait    = 2 * time.Second
+)
+
+// describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both
+// servers read it.
+func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
+	if s.Alter != nil || s.JSON || s.Table.Schema != "" || a.schema == "" {
+		return false, nil
+	}
+	what, err := a.resolve(ddl.Name{Table: s.Word})
+	return what != absent && what != unseen, err
+}
+
+// explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes
+// nothing.
+func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, previewWait)
+	defer cancel()
+
+	table, err := a.resolveTable(s.Table)
+	if err != nil {
+		return nil, err
+	}
+
+	rule, err := a.ruleToExplain(ctx, s, table)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayDelete(s.Table, rule.Column); err != nil {
+		return nil, err
+	}
+
+	p, err := a.preview(ctx, s, table, rule)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.hideRows(p, s.Table, rule.Column); err != nil {
+		return nil, err
+	}
+	if err := a.showTriggers(p, table); err != nil {
+		return nil, err
+	}
+	if err := a.veilPreview(p); err != nil {
+		return nil, err
+	}
+	if err := localizePreview(a.x, p); err != nil {
+		return nil, err
+	}
+
+	l := explainList(p)
+	if s.JSON {
+		l = explainJSON(p)
+	}
+
+	return &reply{list: &l}, nil
+}
+
+// preview asks about the policy there is, or about the rule that the ALTER TABLE would make.
+func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table,
+	rule catalog.Rule,
+) (*plan.Preview, error) {
+	if s.Alter != nil {
+		return plan.Ask(ctx, a.DB, a.Store, table, rule)
+	}
+	p, err := a.policyOf(ctx, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	return plan.AskOf(ctx, a.DB, a.Store, p)
+}
+
+// ruleToExplain is the rule in force, or the one that the ALTER TABLE asks for.
+func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table) (catalog.Rule, error) {
+	p, err := a.policy(ctx, s.Table)
+	switch {
+	case err != nil:
+		return catalog.Rule{}, err
+	case s.Alter == nil && p == nil:
+		return catalog.Rule{}, refuse("Table %s has no TTL", table)
+	case s.Alter == nil:
+		return p.Rule, nil
+	case s.Alter.Clause == nil || s.Alter.Clause.Remove:
+		return catalog.Rule{}, refuse("The ALTER TABLE declares no TTL, so there is nothing to preview")
+	}
+	return a.ruleFor(ctx, s.Alter, table, p)
+}
+
+// hideRows takes keys and dates of rows out for a client that may not read them.
+func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
+	columns := []string{ddl.Quote(column)}
+	for _, k := range p.Seen.KeyColumns {
+		columns = append(columns, ddl.Quote(k))
+	}
+
+	of, err := a.spelledName(table)
+	if err != nil {
+		return err
+	}
+
+	listed, err := a.spelled(strings.Join(columns, ", "))
+	if err != nil {
+		return err
+	}
+	if _, err = a.x.Ask("EXPLAIN SELECT " + listed + " FROM " + of); err != nil {
+		p.Seen = nil
+	}
+
+	return nilIfRefused(err)
+}
+
+// veilPreview takes the names of tables out that the client may not see: children, as the service
+// account sees them.
+func (a *admin) veilPreview(p *plan.Preview) error {
+	var sentences []*string
+	for i := range p.Children {
+		sentences = append(sentences, &p.Children[i])
+	}
+	for i := range p.Warnings {
+		sentences = append(sentences, &p.Warnings[i])
+	}
+	return a.veil(sentences...)
+}
+
+// showTriggers asks the server, as the client, for triggers that it may not show to the service
+// account.
+func (a *admin) showTriggers(p *plan.Preview, t catalog.Table) error {
+	r, err := askAll(a.x,
+		"SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' "+
+			"AND EVENT_OBJECT_SCHEMA = "+
+			literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, string(row[0]))
+	}
+	p.ShowTriggers(names)
+	return nil
+}

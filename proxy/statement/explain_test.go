@@ -1,0 +1,194 @@
+package statement
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// fill puts rows into a table, one for each hour that they are old.
+func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
+	t.Helper()
+	for i, h := range hours {
+		run(t, b.db, fmt.Sprintf("INSERT INTO %s.%s (id, at) VALUES (%d, UTC_TIMESTAMP() - INTERVAL %d HOUR)", b.schema,
+			name, i+1, h))
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		lines := map[string]string{}
+		for _, line := range rows(t, db, "EXPLAIN TTL orders") {
+			property, value, _ := strings.Cut(line, "|")
+			lines[property] += value + "\n"
+		}
+
+		for property, want := range map[string]string{
+			"ttl": "`at` + INTERVAL 1 DAY\n", "time zone": "UTC (from the table)\n", "rows": "5\n",
+			"rows due now": "3 (60.0 %)\n", "plan": "range\n", "key": "PRIMARY\n", "sample keys": "1, 2, 3\n",
+		} {
+			if lines[property] != want {
+				t.Errorf("%s: got %q, want %q", property, lines[property], want)
+			}
+		}
+
+		if !strings.Contains(lines["statement"], "DELETE FROM") || lines["oldest due"] == "" ||
+			lines["newest due"] <= lines["oldest due"] {
+			t.Errorf("got %v", lines)
+		}
+	})
+}
+
+// TestExplainCountsEveryLimit: the duration is that of the slowest limit, and windows put the end
+// off.
+func TestExplainCountsEveryLimit(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		now := time.Now().UTC()
+		b.declare(t, "orders", func(r *catalog.Rule) {
+			r.Options = map[string]string{
+				ddl.OptionDeleteRate: "1", ddl.OptionMaxLag: "8h",
+				ddl.OptionWindow: now.Add(3*time.Hour).Format("15:04") + "-" + now.Add(4*time.Hour).Format("15:04"),
+			}
+		})
+
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		run(t, db, "SET time_zone = '+02:00'")
+		all := strings.Join(rows(t, db, "EXPLAIN TTL orders"), "\n")
+		end := now.Add(3 * time.Hour).Truncate(time.Minute).Add(3 * time.Second).In(time.FixedZone("",
+			7200)).Format("2006-01-02 15:04:05-07:00")
+
+		for _, want := range []string{
+			"schedule|every 4h, half of TTL_MAX_LAG", "delete rate|1", "max lag|8h",
+			"estimated duration|3s (TTL_DELETE_RATE)", "estimated end|" + end,
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("there is no %s in\n%s", want, all)
+			}
+		}
+	})
+}
+
+func TestExplainAsJSONOfAnAlter(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		run(t, db, "ALTER TABLE orders REMOVE TTL")
+		query := "EXPLAIN FORMAT=JSON TTL ALTER TABLE orders TTL = at + INTERVAL 2 HOUR TTL_TIME_ZONE = 'UTC'"
+
+		var p plan.Preview
+		if err := json.Unmarshal([]byte(rows(t, db, query)[0]), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Due != 4 || !p.Exact || p.Rows != 5 || p.Next[0].Rows != 1 || p.Seen == nil || len(p.Seen.Keys) != 4 {
+			t.Errorf("got %+v", p)
+		}
+		if got := rows(t, db, "SHOW TTL TABLES"); len(got) != 0 {
+			t.Errorf("EXPLAIN declared %q", got)
+		}
+
+		st, err := db.PrepareContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+
+		if n := count(t, st); n != 1 {
+			t.Errorf("prepared: %d lines, want 1", n)
+		}
+	})
+}
+
+func TestExplainHidesRowsFromThoseWhoMayNotReadThem(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50)
+		half := b.client(t, b.server.Account(t, "half", "SELECT (at), DELETE ON "+b.schema+".orders"))
+
+		all := strings.Join(rows(t, half, "EXPLAIN TTL orders"), "\n")
+		if strings.Contains(all, "sample keys") || strings.Contains(all, "statement|") ||
+			!strings.Contains(all, "rows due now|1 ") {
+			t.Errorf("got %s", all)
+		}
+
+		reader := b.client(t, b.server.Account(t, "reader", "SELECT ON "+b.schema+".orders"))
+		if code, _ := refused(t, reader, "EXPLAIN TTL orders"); code != 1142 {
+			t.Errorf("without DELETE: error %d, want 1142", code)
+		}
+	})
+}
+
+func TestExplainOfATableNamedTTL(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		if code, _ := refused(t, db, "EXPLAIN ttl id"); code != 1146 {
+			t.Errorf("no such table: error %d, want 1146", code)
+		}
+		run(t, db, "CREATE TABLE ttl (id INT PRIMARY KEY)")
+		if got := rows(t, db, "EXPLAIN ttl id"); len(got) != 1 || !strings.HasPrefix(got[0], "id|int") {
+			t.Errorf("got %q, want the server's description of column id", got)
+		}
+	})
+}
+
+// A table that nothing can be deleted from says so when it is made, not only when its first job
+// waits.
+func TestTheNoteOfACreate(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		tables := map[string]string{"isam": "ENGINE = MyISAM", "innodb": ""}
+		if b.server.MariaDB() {
+			tables["versioned"] = "WITH SYSTEM VERSIONING"
+		}
+
+		for name, option := range tables {
+			run(t, db, "CREATE TABLE "+name+" (id INT PRIMARY KEY, at DATETIME) "+option+
+				" TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+			got := strings.Join(rows(t, db, "SHOW WARNINGS"), "\n")
+			if unfit := strings.Contains(got, "Warning|1003|jobs will wait: the table"); unfit == (option == "") {
+				t.Errorf("%s: got %s", name, got)
+			}
+		}
+	})
+}
+
+func TestTheNoteOfAnAlter(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 1)
+		run(t, db, "ALTER TABLE orders TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'Europe/Prague'")
+
+		got := rows(t, db, "SHOW WARNINGS")
+		if len(got) != 2 || !strings.HasPrefix(got[0],
+			"Note|1003|TTL of `"+b.schema+"`.`orders`: 2 of 3 rows (66.7 %) are due now, the newest of them of ") ||
+			got[1] != "Note|1003|Dates are read in time zone Europe/Prague (from the table)" {
+			t.Errorf("got %q", got)
+		}
+		if err := b.store.Set(t.Context(), "me", map[string]string{setting.BrakePercent: "0"}); err != nil {
+			t.Fatal(err)
+		}
+
+		run(t, db, "ALTER TABLE orders ADD COLUMN x INT, TTL = at + INTERVAL 2 DAY")
+		got = rows(t, db, "SHOW WARNINGS")
+		if !slices.ContainsFunc(got, func(line string) bool {
+			return strings.Contains(line, "the next job will wait for APPROVE TTL JOB FOR")
+		}) {
+			t.Errorf("got %q, want the brake in it", got)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package statement
+
+import (
+	"context"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE,
+// OPTIMIZE, REPAIR, CREATE and DROP INDEX.
+func (t *turn) follow(
+	ctx context.Context, kind catalog.IntentKind, of func(table string) right, names ...ddl.Name,
+) error {
+	var intents []catalog.Intent
+	for _, name := range names {
+		p, err := t.policyBelow(ctx, name)
+		if err != nil {
+			return t.withoutCatalog(ctx, err)
+		}
+		if p != nil {
+			intents = append(intents, catalog.Intent{Kind: kind, Table: p.Table})
+		}
+	}
+
+	if len(intents) == 0 {
+		return t.pass()
+	}
+	if err := t.needsForEach(of, names...); err != nil {
+		return err
+	}
+
+	return t.carry(ctx, change{partly: true, intents: intents})
+}
+
+// drop takes the policies of dropped tables away.
+func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
+	if a.Temporary {
+		return t.pass()
+	}
+	return t.follow(ctx, catalog.IntentDrop, toDrop, a.Tables...)
+}
+
+// dropDatabase takes away the policies of all its tables.
+func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
+	asking, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+
+	policies, err := t.Store.PoliciesIn(asking, a.Schema)
+	if err != nil {
+		return t.withoutCatalog(ctx, unavailable(err))
+	}
+
+	var intents []catalog.Intent
+	for _, p := range policies {
+		intents = append(intents, catalog.Intent{Kind: catalog.IntentDrop, Table: p.Table})
+	}
+
+	if len(intents) == 0 {
+		return t.pass()
+	}
+
+	needed, err := t.toDropDatabase(a.Schema)
+	if err == nil {
+		err = t.needsNow(needed)
+	}
+	if wire.RefusedWith(err, ddl.CodeTableDenied) {
+		return t.pass() // the server says so of the schema
+	}
+	if err != nil {
+		return err
+	}
+
+	return t.carry(ctx, change{partly: true, intents: intents})
+}
+
+// policyBelow returns the policy of the table that a name stands for, which is none when a
+// temporary table hides it, or when the server will refuse the statement anyway.
+func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
+	p, err := t.policy(ctx, name)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	what, err := t.resolve(name)
+	if err != nil || what == temporary || what == unseen {
+		return nil, err
+	}
+	return p, nil
+}
+
+// rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that
+// ends an online schema change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the
+// copy's sleeps on with the table that leaves. Temporary tables that hide others have no part in
+// it.
+func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
+	var intents []catalog.Intent
+	var moves []passage
+	met := false
+	for _, pair := range a.Pairs {
+		from, ok1 := t.table(pair.From)
+		to, ok2 := t.table(pair.To)
+		if !ok1 || !ok2 {
+			return t.pass() // the server says that no schema is chosen
+		}
+
+		p, err := t.policy(ctx, pair.From)
+		if err != nil {
+			return t.withoutCatalog(ctx, err)
+		}
+
+		if p != nil {
+			what, err := t.resolve(pair.From)
+			if err != nil {
+				return err
+			}
+			if what == temporary {
+				continue
+			}
+
+			met = true
+		}
+
+		moves = append(moves, passage{pair, from, to, p})
+		intents = append(intents, catalog.Intent{
+			Kind: catalog.IntentRename, Table: from, To: &to,
+			Dormant: isGhost(to),
+		})
+	}
+
+	if !met {
+		return t.pass()
+	}
+	if err := t.needsToRename(a.Pairs); err != nil {
+		return err
+	}
+	if err := t.mayMoveAll(moves); err != nil {
+		return err
+	}
+
+	return t.carry(ctx, change{partly: true, intents: intents})
+}

@@ -1,0 +1,143 @@
+package statement
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// Config is what is needed to decide on statements about TTL. Without a Catalog every statement
+// passes.
+type Config struct {
+	Catalog func() *catalog.Store // the one to ask now: it may be closed, and open later
+	DB      *sql.DB               // connections of the service account
+	Node    uint64                // this proxy's number in the catalog
+}
+
+// Handler is the handler of a proxy: it knows which statements are about TTL.
+type Handler struct {
+	Config
+	Store *catalog.Store // for the statement at hand
+	log   *slog.Logger
+
+	// after is told of each step of carry, and may end the session there as a crash would. Only
+	// tests set it.
+	after func(step) error
+}
+
+// New returns the handler of statements about TTL.
+func New(c Config, log *slog.Logger) *Handler { return &Handler{Config: c, log: log} }
+
+// Candidate reports whether a statement may be about TTL, by a glance at its text.
+func (h *Handler) Candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
+
+// Handle decides about a statement that was held back.
+func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
+	h = &Handler{Config: h.Config, log: h.log, after: h.after}
+	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
+		return h.execute(ctx, x)
+	}
+
+	text := string(x.Text())
+	if asksForWarnings(text) {
+		return warnings(x, text)
+	}
+
+	concerned, err := h.concerned(ctx, x, text)
+	if err != nil {
+		return h.withoutCatalog(ctx, x, text, err)
+	}
+	if !concerned {
+		_, err := x.Pass()
+		return err
+	}
+
+	s, err := readSituation(x)
+	if err != nil {
+		return err
+	}
+
+	parts := ddl.Parse(text, s.mode)
+	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.MultiStatements()) {
+		_, err := x.Pass() // the server refuses it, or there is nothing in it
+		return err
+	}
+
+	if x.Command == wire.Prepare {
+		return h.prepare(ctx, x, parts[0], s)
+	}
+
+	return h.each(ctx, x, s, parts)
+}
+
+// withoutCatalog lets a packet through that only follows tables.
+func (h *Handler) withoutCatalog(ctx context.Context, x *proxy.Exchange, text string, why error) error {
+	parts := ddl.Parse(text, ddl.Mode{MariaDB: x.MariaDB()})
+	t := &turn{Handler: h, x: x, st: parts[len(parts)-1], prepared: true}
+	if len(parts) == 1 {
+		return t.withoutCatalog(ctx, why)
+	}
+	t.noteWithoutCatalog(ctx, why)
+	x.Leave(t.notes...)
+	return t.pass()
+}
+
+// Asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
+func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
+	if h.DB == nil {
+		return false
+	}
+	var n int
+	err := h.DB.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5",
+		connectionID).Scan(&n)
+	return err == nil && n == 1
+}
+
+// each carries out the statements of a packet one by one. Behind one that may change the session it
+// is asked again, and the rest read again if it is to be read differently.
+func (h *Handler) each(ctx context.Context, x *proxy.Exchange, s *situation, parts []*ddl.Statement) error {
+	alone := len(parts) == 1
+	for n := 0; n < len(parts); n++ {
+		part := parts[n]
+		x.More(n < len(parts)-1)
+		if n > 0 {
+			x.TakeNotes() // those left by the part before
+		}
+
+		t := &turn{Handler: h, x: x, st: part, situation: s, alone: alone}
+		if err := t.take(ctx); err != nil || !x.Open() {
+			return err
+		}
+		if !changesSession(part) || concernOf(part.Rest(), x) == noConcern {
+			continue
+		}
+
+		now, err := readSituation(x)
+		if err != nil {
+			return err
+		}
+		if now.mode != s.mode {
+			parts, n = ddl.Parse(part.Rest(), now.mode), -1
+		}
+
+		s = now
+	}
+
+	return nil
+}
+
+// changesSession reports whether the current schema, the SQL mode or the character set may be
+// another afterwards.
+func changesSession(st *ddl.Statement) bool {
+	switch st.Verb() {
+	case "USE", "SET", "CALL", "EXECUTE":
+		return true
+	}
+	return false
+}

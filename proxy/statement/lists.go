@@ -1,0 +1,93 @@
+package statement
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// longList bounds lists that grow with time. LIMIT may ask for more, up to what fits in a packet of
+// the server.
+const (
+	longList = 1000
+	maxList  = 20_000
+)
+
+// show answers SHOW TTL.
+func (a *admin) show(ctx context.Context, x *proxy.Exchange, s *ddl.ShowTTL) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminWait)
+	defer cancel()
+
+	of := catalog.Table{Schema: s.Schema}
+	if s.Table != nil {
+		t, err := a.shownTable(x, *s.Table)
+		if err != nil {
+			return nil, err
+		}
+		of = t
+	}
+
+	limit := longList
+	switch {
+	case s.Filter.Like != "" || s.Filter.Where != "":
+		limit = maxList // the server filters, and LIMIT counts what is left
+	case s.Limit > 0:
+		limit = int(min(s.Limit, maxList))
+	}
+
+	l, err := report.Load(ctx, a.Store, s.List, catalog.Filter{Table: of, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.censor(ctx, x, &l); err != nil {
+		return nil, err
+	}
+
+	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
+	if r.limit == 0 && limit == maxList && grows(s.List) {
+		r.limit = longList
+	}
+
+	return r, nil
+}
+
+// grows reports whether a list grows with time, and is bounded for that.
+func grows(l ddl.List) bool {
+	return l == ddl.ListHistory || l == ddl.ListErrors || l == ddl.ListEvents
+}
+
+// shownTable finds the table that a name means to the client, who may see it without the rights for
+// SHOW CREATE TABLE.
+func (a *admin) shownTable(x *proxy.Exchange, name ddl.Name) (catalog.Table, error) {
+	t, err := a.resolveTable(name)
+	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != ddl.CodeTableDenied {
+		return t, err
+	}
+	t, _ = a.table(name)
+	visible, asked := askAll(x,
+		"SELECT 1 FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf([]catalog.Table{t})+")")
+	if asked == nil && len(visible.Rows) == 0 {
+		return t, err
+	}
+	return t, asked
+}
+
+// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong
+// with it is not told about the statement around it.
+func checkCondition(x *proxy.Exchange, action ddl.Action) error {
+	s, ok := action.(*ddl.ShowTTL)
+	if !ok || s.Filter.Where == "" {
+		return nil
+	}
+	none := report.Empty(s.List)
+	_, err := x.Ask((&reply{list: &none, filter: s.Filter}).query(literalRows(&none)))
+	if e, refused := errors.AsType[*wire.Error](err); refused && e.Code == ddl.CodeSyntax {
+		return refusal(ddl.WrongCondition(s.Filter.Where))
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package statement
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// passage is one pair of a RENAME, with the policy that its table has before the statement, or nil.
+type passage struct {
+	ddl.Rename
+	from, to catalog.Table
+	policy   *catalog.Policy
+}
+
+// asleep reports whether the policy deletes nothing under its new name either, unless somebody with
+// the right to delete wakes it: online schema changes end in such moves, and have no second to
+// lose.
+func (m passage) asleep() bool {
+	return m.from.Schema == m.to.Schema && (isGhost(m.to) || m.policy != nil && m.policy.State == catalog.PolicyDormant)
+}
+
+// mayMoveAll checks a chain of moves, in which a policy may go on from name to name.
+func (t *turn) mayMoveAll(moves []passage) error {
+	var at []catalog.Table // names that a policy has come to
+	for _, m := range moves {
+		here := func(other catalog.Table) bool { return t.Store.SameTable(other, m.from) }
+		if m.policy == nil && !slices.ContainsFunc(at, here) {
+			continue
+		}
+		at = append(at, m.to)
+		if err := t.mayMove(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayMove checks that a policy comes to no name from which the client could not delete by itself:
+// to create a table there with this policy would be refused. Only within a schema those who may
+// delete from neither name may move what others have declared.
+func (t *turn) mayMove(m passage) error {
+	if m.asleep() {
+		return nil
+	}
+
+	what, err := t.resolve(m.To)
+	switch {
+	case err != nil:
+		return err
+	case what == temporary:
+		return refusal(ddl.TemporaryTable()) // which would be asked in place of the other
+	}
+
+	denied := t.mayDeleteNow(m.To)
+	if !wire.RefusedWith(denied, ddl.CodeTableDenied) {
+		return denied
+	}
+
+	if m.from.Schema == m.to.Schema {
+		if err := t.mayDeleteNow(m.From); err != nil {
+			if wire.RefusedWith(err, ddl.CodeTableDenied) {
+				return nil
+			}
+			return err
+		}
+	}
+
+	why, _ := errors.AsType[*wire.Error](denied)
+	return &wire.Error{
+		Code: ddl.CodeTableDenied, State: "42000",
+		Message: "ttlproxy: nothing was renamed, because the TTL of " + m.from.String() +
+			" would delete from " + m.to.String() + ", and you may not: " + why.Message +
+			"; ALTER TABLE … REMOVE TTL first",
+	}
+}
+
+// mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the
+// lock is waited for.
+func (t *turn) mayDeleteNow(name ddl.Name) error {
+	err := briefly(t.x, func() error { return t.mayDelete(name, "") })
+	if wire.RefusedWith(err, ddl.CodeLockWait) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package statement
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// policyOf finds the policy of the table that a name means to the client.
+func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, error) {
+	t, err := a.resolveTable(name)
+	if err != nil {
+		return catalog.Policy{}, err
+	}
+	return a.declared(ctx, t)
+}
+
+// policyToStop does the same for statements that only stop something. They do not wait for a table
+// that is locked, nor for one that is gone, and those who may stop everything need not see it.
+func (a *admin) policyToStop(ctx context.Context, x *proxy.Exchange, name ddl.Name) (p catalog.Policy, err error) {
+	var t catalog.Table
+	err = briefly(x, func() error {
+		t, err = a.resolveTable(name)
+		return err
+	})
+	var unseen *wire.Error
+	if !errors.As(err, &unseen) || unseen.Code != ddl.CodeLockWait && unseen.Code != ddl.CodeNoTable &&
+		unseen.Code != ddl.CodeTableDenied {
+		if err != nil {
+			return p, err
+		}
+		return a.declared(ctx, t)
+	}
+
+	t, _ = a.table(name)
+	if p, err = a.Store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
+		return p, unseen
+	}
+	if err == nil && unseen.Code == ddl.CodeTableDenied && a.account != p.Owner && a.maySet(x) != nil {
+		return p, unseen // as for a table without a policy
+	}
+
+	return p, err
+}
+
+// declared is the policy of a table.
+func (a *admin) declared(ctx context.Context, t catalog.Table) (catalog.Policy, error) {
+	p, err := a.Store.Policy(ctx, t)
+	if errors.Is(err, catalog.ErrNoPolicy) {
+		return p, refuse("Table %s has no TTL", t)
+	}
+	return p, err
+}

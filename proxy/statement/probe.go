@@ -1,0 +1,122 @@
+package statement
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// object is what a name stands for in the client's session.
+type object int
+
+const (
+	absent    object = iota
+	baseTable        // a table of the schema
+	temporary        // a temporary table, which hides one of the schema
+	view             // a view or a sequence
+	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
+)
+
+var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
+
+// resolve asks on the client's own connection what a name stands for: a temporary table hides the
+// one of the same name, so that every other probe would be answered for it.
+func (t *turn) resolve(name ddl.Name) (object, error) {
+	what, err := t.shown(name)
+	switch {
+	case wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase):
+		return absent, nil
+	case wire.RefusedWith(err, ddl.CodeTableDenied):
+		return unseen, nil
+	}
+	return what, err
+}
+
+// shown is what SHOW CREATE TABLE shows. Its error may be the server's.
+func (t *turn) shown(name ddl.Name) (object, error) {
+	spelled, err := t.spelledName(name)
+	if err != nil {
+		return unseen, err
+	}
+
+	r, err := t.x.Ask("SHOW CREATE TABLE " + spelled)
+	if err != nil {
+		return unseen, err
+	}
+	if len(r.Rows) != 1 || len(r.Rows[0]) < 2 {
+		return unseen, refuse("ttlproxy: nothing was done, because the server does not show what %s is", spelled)
+	}
+	if len(r.Rows[0]) != 2 { // a view has four columns
+		return view, nil
+	}
+
+	text := ddl.Decode(string(r.Rows[0][1]), t.results)
+	switch {
+	case sequence.MatchString(text):
+		return view, nil
+	case strings.HasPrefix(text, "CREATE TEMPORARY TABLE "):
+		return temporary, nil
+	case strings.HasPrefix(text, "CREATE TABLE "):
+		return baseTable, nil
+	}
+
+	return unseen, illegible("character_set_results", t.results)
+}
+
+// mayDelete checks that the client could delete by the column itself, since a policy makes a
+// service account do it. The server checks the rights of an EXPLAIN DELETE like those of the
+// DELETE. A table that does not exist yet is answered with 1146 only after the rights were found
+// sufficient.
+func (t *turn) mayDelete(name ddl.Name, column string) error {
+	if column == "" {
+		return t.mayDeleteWhere(name, "")
+	}
+	quoted, err := t.spelled(ddl.Quote(column))
+	if err != nil {
+		return err
+	}
+	return t.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
+}
+
+// mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for
+// which column is empty, nobody has a right on: it may be read by those who may read the whole
+// table, of whose columns it may be computed.
+func (t *turn) mayDeleteBy(name ddl.Name, column string, was *layout) error {
+	if column != "" {
+		return t.mayDelete(name, column)
+	}
+	var conditions []string
+	for _, c := range was.columns {
+		quoted, err := t.spelled(ddl.Quote(c.Name))
+		if err != nil {
+			return err
+		}
+		conditions = append(conditions, quoted+" IS NULL")
+	}
+	return t.mayDeleteWhere(name, " WHERE "+strings.Join(conditions, " OR "))
+}
+
+func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
+	table, err := t.spelledName(name)
+	if err != nil {
+		return err
+	}
+	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
+	if wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
+		return nil // both come behind the check of the rights
+	}
+	return err
+}
+
+// endTransaction does what the DDL itself does first: it ends the client's transaction. It comes
+// before the catalog is written, because a row that the client has locked may be what the engine,
+// and so the catalog, waits for.
+func (t *turn) endTransaction() error {
+	if !t.x.Status().InTransaction() {
+		return nil
+	}
+	_, err := t.x.Ask("COMMIT AND NO CHAIN NO RELEASE")
+	return err
+}

@@ -1,0 +1,214 @@
+package statement
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// readNames answers a statement that reads our settings or TiDB's tables: they are replaced in
+// place, by their values and by derived tables over the rows that this client may see, and the
+// server does the rest.
+func (a *admin) readNames(ctx context.Context, x *proxy.Exchange, st *ddl.Statement, s *ddl.ReadNames) error {
+	refs, err := ourReferences(s, a.schema)
+	if err != nil {
+		return err
+	}
+
+	prepare := x.Preparing()
+	switch {
+	case len(refs) == 0 && prepare:
+		_, err := x.Prepare(st.Text(), nil)
+		return err
+	case len(refs) == 0:
+		_, err := x.Forward(st.Text())
+		return err
+	}
+
+	values, err := a.valuesOf(ctx, x, refs)
+	if err != nil {
+		return err
+	}
+
+	if prepare {
+		if err := setVariables(x, values); err != nil {
+			return err
+		}
+		for name := range values {
+			values[name] = readVariable(name)
+		}
+	}
+
+	text := st.Substitute(refs, func(ref ddl.Reference, spelled string) string {
+		return substitute(ref, spelled, values[ref.Variable+ref.Table])
+	})
+	if prepare {
+		_, err = x.Prepare(text, a.memo(st))
+	} else {
+		_, err = x.Forward(text)
+	}
+
+	return err
+}
+
+// executeRead runs a prepared statement that reads names of ours.
+func (a *admin) executeRead(ctx context.Context, x *proxy.Exchange, s *ddl.ReadNames) error {
+	refs, err := ourReferences(s, a.schema)
+	if err != nil {
+		return err
+	}
+	values, err := a.valuesOf(ctx, x, refs)
+	if err != nil {
+		return err
+	}
+	if err := setVariables(x, values); err != nil {
+		return err
+	}
+	return a.pass()
+}
+
+// setVariables puts what a prepared statement reads into user variables.
+func setVariables(x *proxy.Exchange, values map[string]string) error {
+	var assignments []string
+	for name, value := range values {
+		assignments = append(assignments, readVariable(name)+" = "+value)
+	}
+	slices.Sort(assignments)
+	_, err := x.Ask("SET " + strings.Join(assignments, ", "))
+	return err
+}
+
+func readVariable(name string) string { return "@`ttlproxy " + name + "`" }
+
+// ourReferences leaves out what the server has to answer for: variables that nobody knows, and
+// tables of other schemas.
+func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
+	var refs []ddl.Reference
+	for _, ref := range s.References {
+		if ref.Table != "" && (ref.Qualified || schema == "mysql") {
+			refs = append(refs, ref)
+		}
+		if ref.Variable == "" {
+			continue
+		}
+		if _, known := setting.Find(ref.Variable); !known {
+			continue
+		}
+		if ref.Scope == ddl.ScopeSession {
+			return nil, &wire.Error{
+				Code: ddl.CodeNotSession, State: "HY000",
+				Message: "Variable '" + ref.Variable + "' is a GLOBAL variable",
+			}
+		}
+
+		refs = append(refs, ref)
+	}
+
+	return refs, nil
+}
+
+// valuesOf reads everything that is referred to: a setting as a literal, a table as its rows in
+// JSON.
+func (a *admin) valuesOf(ctx context.Context, x *proxy.Exchange, refs []ddl.Reference) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminWait)
+	defer cancel()
+
+	values := map[string]string{}
+	var settings setting.Values
+	for _, ref := range refs {
+		name := ref.Variable + ref.Table
+		if _, done := values[name]; done {
+			continue
+		}
+
+		if ref.Table != "" {
+			l, err := a.tidbTable(ctx, x, ref.Table)
+			if err != nil {
+				return nil, err
+			}
+			values[name] = literalRows(&l)
+			continue
+		}
+
+		if settings == nil {
+			var err error
+			if settings, err = a.Store.Values(ctx); err != nil {
+				return nil, err
+			}
+		}
+
+		values[name] = settingLiteral(ref.Variable, settings)
+	}
+
+	return values, nil
+}
+
+// settingLiteral writes a setting as the servers show their own: numbers and booleans as numbers.
+func settingLiteral(name string, values setting.Values) string {
+	s, _ := setting.Find(name)
+	switch s.Kind {
+	case setting.KindBool:
+		if values.Bool(s.Name) {
+			return "1"
+		}
+		return "0"
+	case setting.KindInt:
+		return strconv.FormatInt(values.Int(s.Name), 10)
+	default:
+		return literal(values[s.Name])
+	}
+}
+
+// tidbTable reads one of TiDB's tables, as far as the client may see it.
+func (a *admin) tidbTable(ctx context.Context, x *proxy.Exchange, name string) (l report.List, err error) {
+	s, err := report.Read(ctx, a.Store)
+	if err != nil {
+		return l, err
+	}
+
+	switch name {
+	case "tidb_ttl_table_status":
+		l = report.TiDBTableStatus(s)
+	case "tidb_ttl_task":
+		tasks, err := a.Store.Tasks(ctx)
+		if err != nil {
+			return l, err
+		}
+		l = report.TiDBTask(s, tasks)
+	default:
+		ended, err := a.Store.History(ctx, catalog.Filter{Limit: maxList})
+		if err != nil {
+			return l, err
+		}
+		l = report.TiDBHistory(s, ended)
+	}
+
+	return l, a.censor(ctx, x, &l)
+}
+
+// substitute is what stands in a statement in place of a reference.
+func substitute(ref ddl.Reference, spelled, value string) string {
+	switch {
+	case ref.Variable != "" && ref.Item:
+		return value + " AS " + ddl.Quote(spelled) // the column keeps its name
+	case ref.Variable != "":
+		return value
+	case ref.Prefix:
+		return ddl.Quote(ref.Table)
+	}
+
+	table := "(" + selectRows(report.TiDBColumns(ref.Table), value) + ")"
+	if !ref.Aliased {
+		table += " AS " + ddl.Quote(ref.Table)
+	}
+
+	return table
+}

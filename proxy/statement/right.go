@@ -1,0 +1,270 @@
+package statement
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// right is a question for a right that a statement needs. A policy is stopped before its table
+// changes, whereas the server judges the rights only when it gets the statement: without asking
+// before, an account could stop a policy by trying what it may not do.
+//
+// No server tells what a session may do in a way that roles, wildcards and revokes in part leave
+// alone. So a question is a statement which needs exactly the rights of the one in hand, and which
+// cannot succeed, because it names a part of the table that cannot be. Rights are judged before all
+// else: an error of an expected number says that they suffice, and that nothing was done.
+type right struct {
+	question string
+	granted  []uint16
+}
+
+// noSuchPart is the name of an index or a partition that cannot be there: nobody has ever heard of
+// it. That it ends in a blank, as no such name can, is not enough: MySQL finds a partition by its
+// name with and without.
+func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
+
+// emptyAlter changes nothing. It ends the transaction, is written to the binary log, and takes a
+// number there, as every ALTER TABLE.
+func emptyAlter(table string) string { return "ALTER TABLE " + table }
+
+// toAlter is the right of ALTER TABLE.
+func (t *turn) toAlter(table string) right {
+	if t.number != "" {
+		return right{"ALTER TABLE " + table + " DROP INDEX " + noSuchPart(), []uint16{ddl.CodeNoIndex}}
+	}
+	return right{emptyAlter(table), nil}
+}
+
+// toDrop is the right of DROP, TRUNCATE, and ALTER TABLE … TRUNCATE PARTITION.
+func toDrop(table string) right {
+	return right{
+		"ALTER TABLE " + table + " TRUNCATE PARTITION " + noSuchPart(),
+		[]uint16{ddl.CodeNotPartitioned, ddl.CodeNoPartition, ddl.CodeWrongObject, ddl.CodeNoTable, ddl.CodeNoDatabase},
+	}
+}
+
+// toIndex is the right of CREATE INDEX and DROP INDEX.
+func toIndex(table string) right {
+	return right{
+		"DROP INDEX " + noSuchPart() + " ON " + table,
+		[]uint16{ddl.CodeNoIndex, ddl.CodeWrongObject, ddl.CodeNoTable},
+	}
+}
+
+// toMaintain is the right of OPTIMIZE and REPAIR, also of partitions. MySQL answers with a list of
+// what went wrong.
+func toMaintain(table string) right {
+	return right{
+		"ALTER TABLE " + table + " OPTIMIZE PARTITION " + noSuchPart(),
+		[]uint16{ddl.CodeNotPartitioned, ddl.CodeNoPartition, ddl.CodeWrongObject, ddl.CodeNoTable, ddl.CodeNoDatabase},
+	}
+}
+
+// toChange is the right of a statement that may rebuild its tables.
+func toChange(a *ddl.ChangeTables) func(table string) right {
+	if strings.HasSuffix(a.Verb, "INDEX") {
+		return toIndex
+	}
+	return toMaintain
+}
+
+// toCreate is the right of CREATE TABLE, for a table that is not there.
+func toCreate(table string) right {
+	return right{
+		"CREATE TABLE " + table + " (a INT PRIMARY KEY, a INT) ENGINE=InnoDB",
+		[]uint16{ddl.CodeDuplicateColumn},
+	}
+}
+
+// toRename is the right of RENAME TABLE and ALTER TABLE … RENAME. A name in the middle of a chain
+// may be there or not.
+func (t *turn) toRename(from, to ddl.Name) (right, error) {
+	old, err := t.spelledName(from)
+	if err != nil {
+		return right{}, err
+	}
+	name, err := t.spelledName(to)
+	return right{
+		"ALTER TABLE " + old + " RENAME TO " + name + ", DROP INDEX " + noSuchPart(),
+		[]uint16{ddl.CodeNoIndex, ddl.CodeTableExists, ddl.CodeWrongObject, ddl.CodeNoTable},
+	}, err
+}
+
+// toDropDatabase is the right of DROP DATABASE: what holds for all tables of a schema, also for one
+// that nobody has ever heard of.
+func (t *turn) toDropDatabase(schema string) (right, error) {
+	name, err := t.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
+	return toDrop(name), err
+}
+
+// needs asks for rights. The first that is missing is the client's answer, and so is every error
+// that was not expected.
+func (t *turn) needs(rights ...right) error {
+	return t.unnumbered(func() error {
+		for _, r := range rights {
+			if _, err := t.x.Ask(r.question); err != nil && !wire.RefusedWith(err, r.granted...) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// unnumbered asks as if the client, who plays a binary log back, had given its next transaction no
+// number, and gives it back. What is asked fails, so that it takes no other number either.
+func (t *turn) unnumbered(ask func() error) error {
+	if t.number == "" {
+		return ask()
+	}
+	if t.x.Status().InTransaction() {
+		return &wire.Error{
+			Code: ddl.CodeNumberedTransaction, State: "HY000",
+			Message: "Cannot execute statements with implicit commit inside a transaction when the next one has " +
+				"a number",
+		}
+	}
+
+	without, again := []string{"SET gtid_seq_no = 0"}, "SET gtid_seq_no = "+t.number
+	if !t.x.MariaDB() {
+		without, again = []string{"ROLLBACK", "SET gtid_next = AUTOMATIC"}, "SET gtid_next = "+literal(t.number)
+	}
+
+	for _, s := range without {
+		if _, err := t.x.Ask(s); err != nil {
+			return err
+		}
+	}
+
+	err := ask()
+	_, failed := t.x.Ask(again)
+	return errors.Join(err, failed)
+}
+
+// needsNow asks for rights that do not depend on what anybody else does to the table: who would
+// have to wait for its lock has them.
+func (t *turn) needsNow(rights ...right) error {
+	for i := range rights {
+		rights[i].granted = append(rights[i].granted, ddl.CodeLockWait)
+	}
+	return briefly(t.x, func() error { return t.needs(rights...) })
+}
+
+// needsForEach asks for the same right on each table.
+func (t *turn) needsForEach(of func(table string) right, names ...ddl.Name) error {
+	var rights []right
+	for _, name := range names {
+		spelled, err := t.spelledName(name)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, of(spelled))
+	}
+	return t.needsNow(rights...)
+}
+
+// needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too,
+// unless the statement is content with that: the right has been looked at before.
+func (t *turn) needsToCreate(a *ddl.CreateTable) error {
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+	create := toCreate(table)
+	if a.OrReplace || a.IfNotExists {
+		create.granted = append(create.granted, ddl.CodeTableExists)
+	}
+	if !a.OrReplace {
+		return t.needsNow(create)
+	}
+	return t.needsNow(create, toDrop(table))
+}
+
+// needsToRename asks for the rights on both names of each pair.
+func (t *turn) needsToRename(pairs []ddl.Rename) error {
+	var rights []right
+	for _, pair := range pairs {
+		needed, err := t.toRename(pair.From, pair.To)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, needed)
+	}
+	return t.needsNow(rights...)
+}
+
+// needsToAlter asks for the rights that the changes of an ALTER TABLE need.
+func (t *turn) needsToAlter(a *ddl.AlterTable) error {
+	table, err := t.spelledName(a.Table)
+	if err != nil {
+		return err
+	}
+
+	var rights []right
+	if len(a.Specs) == 0 || slices.ContainsFunc(a.Specs, needsAlter) {
+		rights = append(rights, t.toAlter(table))
+	}
+
+	for _, s := range a.Specs {
+		more, err := t.rightsFor(s, a.Table, table)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, more...)
+	}
+
+	return t.needs(rights...)
+}
+
+// needsAlter reports whether a change needs the right of ALTER TABLE. To empty or to rebuild a
+// partition other rights suffice.
+func needsAlter(s ddl.Spec) bool {
+	return s.Change != ddl.TruncatePartition && s.Change != ddl.MaintainPartition
+}
+
+// rightsFor are those that a change needs besides that of ALTER TABLE.
+func (t *turn) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, error) {
+	switch s.Change {
+	case ddl.DropPartition, ddl.TruncatePartition:
+		return []right{toDrop(table)}, nil
+	case ddl.MaintainPartition:
+		return []right{toMaintain(table)}, nil
+	default:
+	}
+	if s.Other == nil {
+		return nil, nil
+	}
+	return t.rightsOnBoth(s.Change, name, *s.Other)
+}
+
+// rightsOnBoth are those of a change that has to do with another table, or with another name of the
+// same.
+func (t *turn) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, error) {
+	there, err := t.toRename(name, other)
+	if err != nil {
+		return nil, err
+	}
+
+	back, err := t.toRename(other, name)
+	if err != nil {
+		return nil, err
+	}
+
+	spelled, err := t.spelledName(other)
+
+	switch change {
+	case ddl.RenameTable, ddl.ConvertPartition:
+		return []right{there}, err
+	case ddl.ConvertTable:
+		return []right{there, t.toAlter(spelled), toDrop(spelled)}, err
+	case ddl.ExchangePartition:
+		return []right{there, back}, err
+	default:
+		return nil, err
+	}
+}

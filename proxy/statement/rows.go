@@ -1,0 +1,260 @@
+package statement
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// The server makes a row of JSON in some 30 µs. So a list as text, which most clients ask for, has
+// from the server what only the server knows (the definitions of the columns, the rows that a
+// condition leaves, the zone of the session), and its rows from here. What would not come out as
+// the server writes it is left to the server.
+
+// sendList answers with a list. It returns false, and has answered nothing, when the server has to
+// do it.
+func (a *admin) sendList(x *proxy.Exchange, r *reply) (bool, error) {
+	if x.Command != wire.Query || !a.asStored(r.list) {
+		return false, nil
+	}
+
+	kept, plain, err := a.matching(x, r)
+	if err != nil || !plain {
+		return false, err
+	}
+	if kept == nil {
+		return true, nil // the condition fails, which has been answered
+	}
+
+	zone, known, err := a.offsets(x, kept)
+	if err != nil || !known {
+		return false, err
+	}
+
+	rows, plain := zone.rows(kept)
+	if !plain {
+		return false, nil
+	}
+
+	none := &reply{list: &report.List{Name: r.list.Name, Columns: r.list.Columns, Like: r.list.Like}}
+	h, err := x.Hold(none.query(literalRows(none.list)))
+	if err != nil {
+		return false, err
+	}
+
+	return true, x.SendWith(h, rows)
+}
+
+// asStored reports whether the client gets the texts of a list as they are: it wants UTF-8, or all
+// of them are ASCII.
+func (a *admin) asStored(l *report.List) bool {
+	switch a.results {
+	case "", "binary", "utf8mb4":
+		return true
+	case "utf8mb3", "utf8", "latin1", "ascii":
+		return !slices.ContainsFunc(l.Rows, func(r report.Row) bool { return slices.ContainsFunc(r.Values, isForeign) })
+	default:
+		return false
+	}
+}
+
+// isForeign reports whether a value is a text beyond ASCII.
+func isForeign(v any) bool {
+	s, ok := v.(string)
+	return ok && !isASCII(s)
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// rowNumber is a column that no condition names.
+const rowNumber = "ttlproxy row"
+
+// matching returns the list with the rows that the client has asked for. The server judges
+// conditions by the columns that they name. It returns no list when the server has refused the
+// condition, and false when it had something to say about it.
+func (a *admin) matching(x *proxy.Exchange, r *reply) (*report.List, bool, error) {
+	l := *r.list
+	if r.filter.Like == "" && r.filter.Where == "" {
+		if r.limit > 0 && uint64(len(l.Rows)) > r.limit {
+			l.Rows = l.Rows[:r.limit]
+		}
+		return &l, true, nil
+	}
+
+	named := narrow(&l, r.filter)
+	h, err := x.Hold((&reply{list: named, filter: r.filter, limit: r.limit}).query(literalRows(named)))
+	if err != nil {
+		return nil, false, err
+	}
+	if h.Failed() {
+		return nil, true, x.Send(h)
+	}
+
+	found, err := h.Result()
+	if err != nil || found.OK.Warnings > 0 {
+		return nil, false, err
+	}
+
+	l.Rows = make([]report.Row, 0, len(found.Rows))
+	for _, row := range found.Rows {
+		at, err := strconv.Atoi(string(row[0]))
+		if err != nil || at >= len(r.list.Rows) {
+			return nil, false, err
+		}
+		l.Rows = append(l.Rows, r.list.Rows[at])
+	}
+
+	return &l, true, nil
+}
+
+// narrow is a list with the columns that a filter can mean, behind the numbers of the rows. A name
+// that is no part of the condition's text is not in it: names cannot be escaped, and where letters
+// beyond ASCII could stand for others, all columns are there.
+func narrow(l *report.List, f ddl.Filter) *report.List {
+	text := strings.ToLower(f.Where)
+	n := &report.List{Name: l.Name, Like: l.Like, Columns: []report.Column{{Name: rowNumber, Type: report.Unsigned}}}
+	var columns []int
+	for i, c := range l.Columns {
+		if f.Like != "" && c.Name == l.Like || !isASCII(text) || strings.Contains(text, strings.ToLower(c.Name)) {
+			n.Columns, columns = append(n.Columns, c), append(columns, i)
+		}
+	}
+
+	n.Rows = make([]report.Row, len(l.Rows))
+	for i, row := range l.Rows {
+		values := make([]any, 0, len(n.Columns))
+		values = append(values, uint64(i)) //nolint:gosec // not negative
+		for _, at := range columns {
+			values = append(values, row.Values[at])
+		}
+		n.Rows[i].Values = values
+	}
+
+	return n
+}
+
+const (
+	// spell is how many seconds a zone keeps its offset, as far as anybody knows: clocks are
+	// changed at the full quarter of an hour. Where that is not so, the two ends of one differ.
+	spell = 15 * 60
+	// mostSpells is how many are asked for.
+	mostSpells = 1000
+
+	timeLayout = "2006-01-02 15:04:05"
+)
+
+// spells are the offsets of the session's zone in seconds, by the spells' numbers since 1970.
+type spells map[int64]int64
+
+// offsets asks the server for the session's zone at the times of a list. It returns false when that
+// does not tell all.
+func (a *admin) offsets(x *proxy.Exchange, l *report.List) (spells, bool, error) {
+	known := spells{}
+	for _, row := range l.Rows {
+		for _, v := range row.Values {
+			if t, ok := v.(time.Time); ok {
+				known[spellOf(t)] = 0
+			}
+		}
+	}
+
+	if len(known) == 0 || len(known) > mostSpells {
+		return known, len(known) == 0, nil
+	}
+
+	ends := &report.List{Columns: []report.Column{{Name: "at", Type: report.Time}}}
+	for n := range known {
+		begin, end := endsOf(n)
+		ends.Rows = append(ends.Rows, report.Row{Values: []any{begin}}, report.Row{Values: []any{end}})
+	}
+
+	r, err := askAll(x, "SELECT CAST(at AS CHAR),"+
+		" TIMESTAMPDIFF(SECOND, at, CONVERT_TZ(at, '+00:00', @@session.time_zone)) FROM JSON_TABLE("+literalRows(ends)+
+		", _utf8mb4'$[*]' COLUMNS (at DATETIME PATH _utf8mb4'$[0]')) AS r")
+	if err != nil {
+		return nil, false, err
+	}
+
+	offsets := map[string]string{}
+	for _, row := range r.Rows {
+		offsets[string(row[0])] = string(row[1])
+	}
+
+	for n := range known {
+		begin, end := endsOf(n)
+		offset := offsets[begin.Format(timeLayout)]
+		seconds, err := strconv.ParseInt(offset, 10, 64)
+		if err != nil || offset != offsets[end.Format(timeLayout)] {
+			return nil, false, nil //nolint:nilerr // no such zone, or an odd one
+		}
+		known[n] = seconds
+	}
+
+	return known, true, nil
+}
+
+// spellOf is the number of the spell that a time belongs to.
+func spellOf(t time.Time) int64 {
+	n := t.Unix() / spell
+	if t.Unix()%spell < 0 {
+		n-- // before 1970
+	}
+	return n
+}
+
+// endsOf are the first and the last second of a spell.
+func endsOf(n int64) (begin, end time.Time) {
+	return time.Unix(n*spell, 0).UTC(), time.Unix(n*spell+spell-1, 0).UTC()
+}
+
+// rows writes a list as the server would, and returns false when that would write something in
+// another way.
+func (s spells) rows(l *report.List) (packets []byte, plain bool) {
+	var payload, value []byte
+	for _, row := range l.Rows {
+		payload = payload[:0]
+		for i, v := range row.Values {
+			if v == nil {
+				payload = wire.AppendNull(payload)
+				continue
+			}
+			if value, plain = s.append(value[:0], l.Columns[i].Type, v); !plain {
+				return nil, false
+			}
+
+			payload = wire.AppendString(payload, value)
+		}
+
+		packets, _ = wire.AppendPacket(packets, 0, payload)
+	}
+
+	return packets, true
+}
+
+// append writes a value.
+func (s spells) append(dst []byte, t report.Type, v any) (text []byte, plain bool) {
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...), t.IsText() && utf8.ValidString(v) && utf8.RuneCountInString(v) <= t.Length()
+	case uint64:
+		return strconv.AppendUint(dst, v, 10), t == report.Unsigned
+	case int64:
+		return strconv.AppendInt(dst, v, 10), t == report.Integer || t == report.Unsigned && v >= 0
+	case float64:
+		return strconv.AppendFloat(dst, v, 'f', 1, 64), t == report.Decimal && v >= 0 && v < 1e15
+	case time.Time:
+		local := time.Unix(v.Unix()+s[spellOf(v)], 0).UTC()
+		return local.AppendFormat(dst, timeLayout), t == report.Time && local.Year() > 0 && local.Year() < 10000
+	default:
+		return dst, false
+	}
+}

@@ -1,0 +1,345 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// layout is what a table is, or will be after the statement, as far as a TTL depends on it.
+type layout struct {
+	columns []ddl.Column
+	keys    []string          // of the primary key
+	open    bool              // there are more columns, from a SELECT
+	renamed map[string]string // by the statement, from lower case: generation expressions follow by themselves
+}
+
+// column finds a column by its name.
+func (l *layout) column(name string) (ddl.Column, bool) {
+	i := l.index(name)
+	if i < 0 {
+		return ddl.Column{}, false
+	}
+	return l.columns[i], true
+}
+
+func (l *layout) index(name string) int {
+	return ddl.IndexNamed(l.columns, func(c ddl.Column) string { return c.Name }, name)
+}
+
+// apply changes the layout as an ALTER TABLE will. Every change names columns as they were before,
+// so that two may trade names.
+func (l *layout) apply(specs []ddl.Spec) {
+	was := &layout{columns: slices.Clone(l.columns), keys: slices.Clone(l.keys)}
+
+	for _, s := range specs {
+		switch s.Change {
+		case ddl.AddColumn:
+			l.columns = append(l.columns, s.NewColumn)
+		case ddl.DropColumn:
+			l.replace(was, s.Column, ddl.Column{})
+		case ddl.ChangeColumn:
+			l.rename(s)
+			l.replace(was, s.Column, s.NewColumn)
+		case ddl.RenameColumn:
+			c, _ := was.column(s.Column)
+			c.Name = s.NewColumn.Name
+			l.rename(s)
+			l.replace(was, s.Column, c)
+		default:
+		}
+		l.keys = append(l.keys, s.Keys...)
+	}
+}
+
+func (l *layout) rename(s ddl.Spec) {
+	if l.renamed == nil {
+		l.renamed = map[string]string{}
+	}
+	l.renamed[strings.ToLower(s.Column)] = s.NewColumn.Name
+}
+
+// sessionDependence is [ddl.SessionDependence] of a column.
+func (l *layout) sessionDependence(column string) string {
+	c, _ := l.column(column)
+	return ddl.SessionDependence(c, func(name string) (ddl.Column, bool) {
+		if to, renamed := l.renamed[strings.ToLower(name)]; renamed {
+			name = to
+		}
+		return l.column(name)
+	})
+}
+
+// checkReader refuses a TTL column that the engine could read otherwise than people.
+func (l *layout) checkReader(column string) error {
+	if why := l.sessionDependence(column); why != "" {
+		return refusal(ddl.ReaderDependent(column, why))
+	}
+	return nil
+}
+
+func (l *layout) replace(was *layout, name string, by ddl.Column) {
+	if n := was.index(name); n >= 0 {
+		l.columns[n] = by
+	}
+	if n := ddl.IndexNamed(was.keys, func(key string) string { return key }, name); n >= 0 {
+		l.keys[n] = by.Name
+	}
+}
+
+const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI',
+	COALESCE(EXTRA, '') LIKE '%VIRTUAL%', REPLACE(COALESCE(GENERATION_EXPRESSION, ''), '\\''', '''')
+	FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`
+
+// layoutOf reads what a table is now. The service account reads it: it must see the table to delete
+// from it.
+func (h *Handler) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
+	rows, err := h.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
+	if err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", table, err)
+	}
+	defer rows.Close()
+
+	l := &layout{}
+	for rows.Next() {
+		var c ddl.Column
+		var key bool
+		if err := rows.Scan(&c.Name, &c.Type, &key, &c.Virtual, &c.Expression); err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", table, err)
+		}
+
+		l.columns = append(l.columns, c)
+		if key {
+			l.keys = append(l.keys, c.Name)
+		}
+	}
+
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", table, err)
+	}
+	if len(l.columns) == 0 {
+		return nil, serviceLacks("cannot see", table)
+	}
+
+	return l, nil
+}
+
+// checkOwner refuses a TTL on what belongs to the server or to us.
+func (h *Handler) checkOwner(table catalog.Table) error {
+	if h.Store.Reserved(table) != nil {
+		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() +
+			": the table is the server's own, or ttlproxy's"))
+	}
+	return nil
+}
+
+// serviceMayDelete checks that the service account will be able to do what the policy makes it do.
+// In doubt it will; where it will not, the engine says so later.
+func (h *Handler) serviceMayDelete(ctx context.Context, table catalog.Table) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == ddl.CodeTableDenied {
+		return serviceLacks("may not delete from", table)
+	}
+	return nil
+}
+
+func serviceLacks(what string, table catalog.Table) error {
+	return &wire.Error{
+		Code: ddl.CodeUnknownError, State: "HY000",
+		Message: "ttlproxy: nothing was changed, because the service account " + what + " " +
+			table.String() + ": GRANT SELECT, DELETE ON " + ddl.Quote(table.Schema) +
+			".* to it (ttlproxy init prints the statement)",
+	}
+}
+
+// check refuses what TiDB refuses: a primary key of floating point numbers, a column that is
+// missing or holds no time.
+func (l *layout) check(column string) (ddl.Column, *ddl.Error) {
+	for _, key := range l.keys {
+		if c, _ := l.column(key); c.FloatType() {
+			return c, ddl.UnsupportedKey()
+		}
+	}
+
+	c, found := l.column(column)
+	switch {
+	case !found && l.open:
+		return c, ddl.UnsupportedDDL("TTL column '" + column +
+			"' that comes from the SELECT: declare it in the column list")
+	case !found:
+		return c, ddl.UnknownColumn(column)
+	case !c.TimeType():
+		return c, ddl.UnsupportedColumn(c.Name)
+	}
+
+	return c, nil
+}
+
+// newRule makes the rule that the clause asks for, on top of the one there is, if any.
+func (h *Handler) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule,
+	l *layout,
+) (catalog.Rule, error) {
+	values, err := h.Store.Values(ctx)
+	if err != nil {
+		return catalog.Rule{}, unavailable(err)
+	}
+
+	rule := catalog.Rule{Enabled: true, JobInterval: values[setting.DefaultJobInterval]}
+	if old != nil {
+		rule = *old
+	} else if clause.TTL == nil {
+		return rule, refusal(ddl.NoTTL(clause.FirstOption()))
+	}
+
+	if clause.TTL != nil {
+		rule.Column = clause.TTL.Column
+		rule.Literal, rule.Unit = clause.TTL.Interval.Literal, string(clause.TTL.Interval.Unit)
+	}
+	if clause.Enable != nil {
+		rule.Enabled = *clause.Enable
+	}
+	if clause.JobInterval != nil {
+		rule.JobInterval = *clause.JobInterval
+	}
+
+	column, refused := l.check(rule.Column)
+	if refused != nil {
+		return rule, refusal(refused)
+	}
+
+	rule.Column = column.Name
+	rule.Options = mergeOptions(rule.Options, clause.Options)
+	zone, said := clause.Options[ddl.OptionTimeZone]
+	if old == nil || clause.TTL != nil || said {
+		err = h.chooseZone(ctx, &rule, zone, said, column, values[setting.DefaultTimeZone])
+	}
+	if err == nil {
+		err = checkLag(clause, rule)
+	}
+
+	return rule, err
+}
+
+// checkLag refuses a goal that jobs cannot keep, when the clause says something about either.
+func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
+	_, goal := clause.Options[ddl.OptionMaxLag]
+	_, cron := clause.Options[ddl.OptionCron]
+	_, window := clause.Options[ddl.OptionWindow]
+	if !goal && !cron && !window {
+		return nil
+	}
+
+	timing, err := catalog.TimingOf(catalog.Policy{Rule: rule})
+	if err != nil {
+		return err
+	}
+	if why := timing.UnkeptLag(); why != "" {
+		return refusal(ddl.UnkeptLag(rule.Options[ddl.OptionMaxLag], why))
+	}
+
+	return nil
+}
+
+// mergeOptions adds the options of a clause to those there are; an empty value takes one back.
+func mergeOptions(old, said map[string]string) map[string]string {
+	merged := map[string]string{}
+	maps.Copy(merged, old)
+	maps.Copy(merged, said)
+	maps.DeleteFunc(merged, func(name, value string) bool { return value == "" || name == ddl.OptionTimeZone })
+	return merged
+}
+
+// chooseZone decides in which zone the column's values are meant: the table's own, the setting's,
+// or the server's. A TIMESTAMP needs none.
+func (h *Handler) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column,
+	setting string,
+) error {
+	switch {
+	case !said && rule.ZoneSource == catalog.ZoneFromTable:
+		return nil
+	case zone != "":
+		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromTable
+	case column.Type == "TIMESTAMP":
+		rule.TimeZone, rule.ZoneSource = "", ""
+		return nil
+	case setting != "":
+		rule.TimeZone, rule.ZoneSource = setting, catalog.ZoneFromSetting
+	default:
+		zone, err := plan.ServerZone(ctx, h.DB)
+		if err != nil {
+			return refusal(&ddl.Error{
+				Code: ddl.CodeUnknownTimeZone, State: "HY000",
+				Message: "Unknown or incorrect time zone: " + err.Error(),
+			})
+		}
+		rule.TimeZone, rule.ZoneSource = zone, catalog.ZoneFromServer
+	}
+
+	if _, err := ddl.Zone(rule.TimeZone); err != nil {
+		return refusal(ddl.UnknownTimeZone(rule.TimeZone))
+	}
+
+	return nil
+}
+
+// checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or
+// not.
+func (h *Handler) checkReferenced(ctx context.Context, table catalog.Table) error {
+	children, err := plan.Children(ctx, h.DB, table.Schema, table.Name)
+	if err != nil {
+		return err
+	}
+	if len(children) > 0 {
+		return refusal(ddl.ReferencedTable())
+	}
+	return nil
+}
+
+// checkParents refuses a foreign key to a table that has a TTL, or is about to get one.
+func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalog.Table, expires bool) error {
+	for _, parent := range parents {
+		table, ok := t.table(parent)
+		if parent.Schema == "" && self.Schema != "" {
+			table.Schema, ok = self.Schema, true // a parent without schema is in the child's
+		}
+		if !ok {
+			continue
+		}
+		if expires && t.Store.SameTable(table, self) {
+			return refusal(ddl.ReferencedTable())
+		}
+
+		parent.Schema = table.Schema
+		p, err := t.policy(ctx, parent)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			continue
+		}
+
+		what, err := t.resolve(parent)
+		if err != nil {
+			return err
+		}
+		// of a table that the client may not see the server says so, and we do not tell of its
+		// policy
+		if what != unseen {
+			return refusal(ddl.ReferencedTable())
+		}
+	}
+	return nil
+}

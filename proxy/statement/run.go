@@ -1,0 +1,189 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+)
+
+// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends
+// the wait, and asked what has come into the job's way.
+const pingEvery = 5 * time.Second
+
+// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on
+// by itself is an error, which says what it waits for.
+func (a *admin) runJob(ctx context.Context, x *proxy.Exchange, s *ddl.RunJob) (*reply, error) {
+	p, err := a.allowed(ctx, s.Table)
+	if err != nil {
+		return nil, err
+	}
+
+	w := &jobWait{admin: a, x: x, policy: p, began: time.Now(), pingAt: time.Now()}
+	jobs, err := w.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	if s.Wait {
+		if jobs, err = w.ended(ctx, jobs); err != nil {
+			return nil, err
+		}
+	}
+
+	if stands(jobs) { // behind our back
+		if err := a.mayRun(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+
+	l := report.Runs(jobs)
+	return &reply{list: &l}, nil
+}
+
+// mayRun says why a job cannot run now.
+func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
+	ctx, cancel := context.WithTimeout(ctx, adminWait)
+	defer cancel()
+	s, err := report.Read(ctx, a.Store)
+	if err != nil {
+		return err
+	}
+	return a.mayGoOn(ctx, s, p)
+}
+
+// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. That the
+// server became read-only is seen by its engine within seconds; nobody is to be told until then
+// that the job runs.
+func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Policy) error {
+	if err := s.MayRun(&p); err != nil {
+		return refusedRun(err)
+	}
+
+	readOnly, err := a.Store.ReadOnly(ctx)
+	if err == nil && readOnly {
+		err = refusedRun(&report.Refusal{
+			Table: p.Table,
+			Why:   report.Verdict{Word: report.Paused, Detail: "the server is read-only"}.String(),
+		})
+	}
+	return err
+}
+
+// refusedRun is the answer to a client whose job cannot run.
+func refusedRun(err error) error {
+	if r, refused := errors.AsType[*report.Refusal](err); refused {
+		return refuse("%s", r)
+	}
+	return err
+}
+
+// jobWait follows the jobs of one policy.
+type jobWait struct {
+	*admin
+	x      *proxy.Exchange
+	policy catalog.Policy
+	began  time.Time
+	pingAt time.Time // when the session was last tried on the server
+}
+
+// join returns the open jobs of the policy, if they may run. When there are none it asks for them
+// and waits until they are there, or were: some are very short.
+func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
+	s, err := report.Read(ctx, w.Store)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.mayGoOn(ctx, s, w.policy); err != nil {
+		return nil, err
+	}
+	if jobs := s.JobsOf(w.policy.ID, 0); len(jobs) > 0 && jobs[0].State.Open() {
+		return jobs, nil
+	}
+
+	if err := w.Store.RequestRun(ctx, w.account, w.policy.ID); err != nil {
+		return nil, err
+	}
+
+	jobs, err := report.Await(ctx, w.Store, &w.policy, s.LastJob(w.policy.ID), w.pause)
+	return jobs, refusedRun(err)
+}
+
+// ended waits until all jobs have ended, or none of them goes on by itself.
+func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog.EndedJob, error) {
+	asked := time.Now()
+	for {
+		for i := range jobs {
+			if err := w.refresh(ctx, &jobs[i]); err != nil {
+				return nil, err
+			}
+		}
+
+		if !anyRunning(jobs) {
+			return jobs, nil
+		}
+
+		if time.Since(asked) >= pingEvery {
+			if err := w.mayRun(ctx, w.policy); err != nil {
+				return nil, err
+			}
+			asked = time.Now()
+		}
+
+		if err := w.pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// stands reports whether jobs have begun and none of them goes on by itself.
+func stands(jobs []catalog.EndedJob) bool {
+	return !anyRunning(jobs) && slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State.Open() })
+}
+
+func anyRunning(jobs []catalog.EndedJob) bool {
+	return slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State == catalog.JobRunning })
+}
+
+// refresh reads a job again, from where it is now.
+func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
+	open, err := w.Store.Job(ctx, j.ID)
+	if err == nil {
+		*j = catalog.EndedJob{Job: open}
+		return nil
+	}
+	if !errors.Is(err, catalog.ErrNoJob) {
+		return err
+	}
+	*j, err = w.Store.EndedJob(ctx, j.Job)
+	return err
+}
+
+// pause lasts until it is worth looking again, or until the client or its session on the server is
+// gone.
+func (w *jobWait) pause(ctx context.Context) error {
+	timer := time.NewTimer(report.Pause(time.Since(w.began)))
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+	}
+
+	if err := w.x.Watch(); err != nil {
+		return err
+	}
+	if time.Since(w.pingAt) < pingEvery {
+		return nil
+	}
+
+	w.pingAt = time.Now()
+	_, err := w.x.Ask("DO 0")
+	return err
+}

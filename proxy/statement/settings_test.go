@@ -1,0 +1,222 @@
+package statement
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		for _, c := range []struct{ set, read, want string }{
+			{"SET GLOBAL ttl_delete_batch_size = 200", "SELECT @@ttl_delete_batch_size", "200"},
+			{"SET GLOBAL ttl_delete_batch_size = 100 + 23", "SELECT @@global.tidb_ttl_delete_batch_size + 1", "124"},
+			{"SET @@global.tidb_ttl_job_enable = OFF", "SELECT @@ttl_job_enable", "0"},
+			{"SET GLOBAL ttl_job_enable = 1", "SHOW VARIABLES LIKE 'ttl_job_enable'", "ttl_job_enable|ON"},
+			{"SET GLOBAL ttl_delete_batch_size = DEFAULT", "SELECT @@ttl_delete_batch_size", "100"},
+			{"SET GLOBAL ttl_running_tasks = -1", "SELECT @@ttl_running_tasks", "-1"},
+			{
+				"SET GLOBAL ttl_restore = arm, ttl_brake_rows = 7", "SELECT CONCAT(@@ttl_restore, @@ttl_brake_rows)",
+				"arm7",
+			},
+			{"SET GLOBAL tidb_ttl_delete_batch_size = TRUE", "SELECT @@ttl_delete_batch_size", "1"},
+			{
+				"SET GLOBAL ttl_delete_batch_size = @@global.ttl_brake_rows * 2 + 1", "SELECT @@ttl_delete_batch_size",
+				"15",
+			},
+			{"SET SESSION sort_buffer_size = @@ttl_brake_max_rows, NAMES utf8mb4, GLOBAL ttl_delete_batch_size = " +
+				"DEFAULT", "SELECT @@sort_buffer_size", "1000000"},
+			{"SET time_zone = '+02:00'", "SELECT 1", "1"},
+			{
+				"SET GLOBAL ttl_job_schedule_window_start_time = '1:30'", "SELECT @@ttl_job_schedule_window_start_time",
+				"01:30 +0200",
+			},
+			{
+				"SET SESSION sort_buffer_size = 65536, GLOBAL ttl_brake_rows = 9",
+				"SELECT @@sort_buffer_size + @@ttl_brake_rows", "65545",
+			},
+		} {
+			run(t, db, c.set)
+			if got := rows(t, db, c.read); !slices.Equal(got, []string{c.want}) {
+				t.Errorf("%s, then %s: got %q, want %s", c.set, c.read, got, c.want)
+			}
+		}
+	})
+}
+
+func TestSettingsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		for query, want := range map[string]uint16{
+			"SET ttl_job_enable = OFF":                               1229,
+			"SET SESSION tidb_ttl_job_enable = OFF":                  1229,
+			"SET GLOBAL ttl_no_such_thing = 1":                       1193,
+			"SET GLOBAL ttl_job_enable = maybe":                      1231,
+			"SET GLOBAL ttl_delete_batch_size = 'many'":              1232,
+			"SET GLOBAL ttl_job_schedule_window_start_time = 'noon'": 1231,
+			"SET GLOBAL ttl_brake_rows = 1, no_such_variable = 1":    1193,
+			"SELECT @@session.ttl_job_enable":                        1238,
+			"SELECT @@ttl_no_such_thing":                             1193,
+		} {
+			if code, message := refused(t, db, query); code != want {
+				t.Errorf("%s: error %d (%s), want %d", query, code, message, want)
+			}
+		}
+		if got := rows(t, db, "SELECT @@ttl_brake_rows"); !slices.Equal(got, []string{"10000"}) {
+			t.Errorf("a SET that failed left %q", got)
+		}
+	})
+}
+
+func TestNumbersAreClampedWithAWarning(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		run(t, db, "SET GLOBAL tidb_ttl_scan_worker_count = 1000")
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "Warning|1292|Truncated incorrect tidb_ttl_scan_worker_count value: '1000'") {
+			t.Errorf("SHOW WARNINGS: %q", got)
+		}
+		if got := rows(t, db, "SELECT @@ttl_scan_worker_count"); !slices.Equal(got, []string{"256"}) {
+			t.Errorf("got %q, want 256", got)
+		}
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 0 {
+			t.Errorf("SHOW WARNINGS behind a SELECT: %q", got)
+		}
+	})
+}
+
+func TestPreparedSettings(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		set, err := db.PrepareContext(t.Context(),
+			"SET GLOBAL ttl_brake_rows = ? + @@ttl_scan_batch_size * 0, SESSION sort_buffer_size = ?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+
+		read, err := db.PrepareContext(t.Context(), "SELECT @@ttl_brake_rows, @@ttl_brake_rows > ?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+
+		for _, n := range []int{5, 15} {
+			if _, err := set.ExecContext(t.Context(), n, 65536); err != nil {
+				t.Fatal(err)
+			}
+
+			var got, more int
+			if err := read.QueryRowContext(t.Context(), 10).Scan(&got, &more); err != nil {
+				t.Fatal(err)
+			}
+			if got != n || (more == 1) != (n > 10) {
+				t.Errorf("read %d, more %d; want %d", got, more, n)
+			}
+		}
+	})
+}
+
+func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		for query, want := range map[string]string{
+			"SHOW GLOBAL VARIABLES LIKE '%ttl_brake_rows'":                                         "ttl_brake_rows|10000",
+			"SHOW VARIABLES WHERE Variable_name IN ('port_x', 'tidb_ttl_job_enable')":              "tidb_ttl_job_enable|ON",
+			"SHOW VARIABLES WHERE Variable_name LIKE '%brake_rows'":                                "ttl_brake_rows|10000",
+			"SHOW VARIABLES WHERE Value = 'hold'":                                                  "ttl_restore|hold",
+			"SHOW VARIABLES LIKE 'sort\\_buffer%'":                                                 "sort_buffer_size",
+			"SHOW VARIABLES WHERE Variable_name LIKE 'tidb_ttl_%' AND Variable_name LIKE '%task%'": "tidb_ttl_running_tasks|-1",
+		} {
+			if got := rows(t, db, query); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+				t.Errorf("%s: got %q, want %s", query, got, want)
+			}
+		}
+
+		all := rows(t, db, "SHOW VARIABLES")
+		if !slices.IsSortedFunc(all, func(a, b string) int {
+			return strings.Compare(strings.ToLower(name(a)), strings.ToLower(name(b)))
+		}) {
+			t.Error("SHOW VARIABLES is not in order")
+		}
+
+		if !slices.Contains(all, "ttl_job_enable|ON") || !slices.Contains(all, "tidb_ttl_job_enable|ON") ||
+			len(all) < 200 {
+			t.Errorf("SHOW VARIABLES has %d lines and does not show ours", len(all))
+		}
+
+		st, err := db.PrepareContext(t.Context(), "SHOW VARIABLES LIKE 'ttl_brake%'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+
+		if n := count(t, st); n != 4 {
+			t.Errorf("prepared: %d lines, want 4", n)
+		}
+	})
+}
+
+// name is the first column of a line.
+func name(line string) string {
+	name, _, _ := strings.Cut(line, "|")
+	return name
+}
+
+func TestColumnsKeepTheNameOfTheVariable(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		names := columns(t, db, "SELECT @@ttl_job_enable, @@global.ttl_brake_rows, @@ttl_restore AS r")
+		if want := []string{"@@ttl_job_enable", "@@global.ttl_brake_rows", "r"}; !slices.Equal(names, want) {
+			t.Errorf("got %q, want %q", names, want)
+		}
+	})
+}
+
+func TestWarningsAreOfTheLastStatement(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		refused(t, db, "SELECT no_such_column")
+		run(t, db, "SET GLOBAL ttl_brake_rows = -1")
+		for range 2 {
+			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
+				t.Errorf("behind a SET of ours: %q", got)
+			}
+		}
+
+		refused(t, db, "SELECT no_such_column")
+		run(t, db, "SET GLOBAL ttl_brake_rows = DEFAULT")
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 0 {
+			t.Errorf("behind a SET without a warning: %q", got)
+		}
+	})
+}
+
+func TestWarningsOfTheServerAreItsOwn(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		rows(t, db, "SELECT CAST('x' AS SIGNED)")
+		for range 2 {
+			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
+				t.Errorf("SHOW WARNINGS: %q", got)
+			}
+		}
+
+		if !b.server.MariaDB() {
+			return // MySQL does not prepare it
+		}
+
+		st, err := db.PrepareContext(t.Context(), "SHOW WARNINGS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+
+		rows(t, db, "SELECT CAST('x' AS SIGNED)")
+		if n := count(t, st); n != 1 {
+			t.Errorf("prepared: %d warnings, want 1", n)
+		}
+	})
+}

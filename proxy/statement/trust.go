@@ -1,0 +1,46 @@
+package statement
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
+)
+
+// trust answers TRUST TTL SERVER with what was found, and with a name by trusting it before. A
+// person has to look first, and what was looked at must still be what is trusted: a fail-over may
+// come in between.
+func (a *admin) trust(ctx context.Context, x *proxy.Exchange, s *ddl.TrustServer) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+
+	if err := a.maySet(x); err != nil {
+		return nil, err
+	}
+
+	if s.Server != "" {
+		err := a.Store.Trust(ctx, a.account, s.Server)
+		if errors.Is(err, catalog.ErrOtherServer) {
+			return nil, refuse("Nothing was trusted: %v", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	found, err := a.Store.Lineage(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	hold, err := a.Store.GlobalPause(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	l := report.Lineage(found, hold)
+	return &reply{list: &l}, nil
+}
