@@ -111,8 +111,8 @@ func (s *Store) refuseShared(ctx context.Context, steps []migration) error {
 		names = append(names, fmt.Sprintf("%d more", len(others)-shown))
 	}
 
-	err = fmt.Errorf("%w: %s also holds %s, which ttlproxy has not made; move that elsewhere, or name another schema "+
-		"with --catalog-schema",
+	err = fmt.Errorf("%w: %s also holds %s, which ttlproxy did not create; move that elsewhere, or name another "+
+		"schema with --catalog-schema",
 		ErrSharedSchema, s.cfg.Schema, strings.Join(names, ", "))
 	if len(others) == len(found) {
 		err = fmt.Errorf("%w in it, and none is made: %w", ErrNoCatalog, err)

@@ -64,7 +64,7 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, erro
 		}
 	}
 
-	return Seen{}, fmt.Errorf("look at %s: it changes all the time", t)
+	return Seen{}, fmt.Errorf("look at %s: it keeps changing", t)
 }
 
 func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error) {

@@ -27,15 +27,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ttlproxy_catalog_seconds",
-			Help:    "Time of the catalog's statements outside of transactions, and of beginning those.",
+			Help:    "Time taken by the catalog's statements outside transactions, and by beginning transactions.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8),
 		}, []string{"kind"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_catalog_errors_total",
-			Help: "Statements of the catalog that failed. Lost races (conflict) are run again.",
+			Help: "Statements of the catalog that failed. Lost races (conflict) are retried.",
 		}, []string{"reason"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ttlproxy_events_total", Help: "Events this node has recorded, those of SHOW TTL EVENTS.",
+			Name: "ttlproxy_events_total", Help: "Events this node has recorded, as in SHOW TTL EVENTS.",
 		}, []string{"kind"}),
 	}
 

@@ -155,8 +155,8 @@ func endingOf(p Policy, o outcome, after looks) ending {
 		return e
 	case unclear:
 		e.state, e.kind = PolicyDisarmed, EventDisarmed
-		e.reason = fmt.Sprintf("the table does not tell whether a statement (%s) was carried out: "+
-			"look at it, then ALTER TABLE … TTL_ENABLE='ON'", g.Kind)
+		e.reason = fmt.Sprintf("the table does not show whether a statement (%s) was carried out: look at it, then "+
+			"ALTER TABLE … TTL_ENABLE='ON'", g.Kind)
 		e.text = e.reason
 		e.warning = "the TTL policy of " + e.table.String() + " is disarmed: " + e.reason
 		return e

@@ -95,7 +95,7 @@ func (e ending) sleep() ending {
 		e.state, e.reason, e.kind = PolicyDormant, g.BeforeReason, EventDormant
 		return e
 	case e.moved:
-		return e.rest(fmt.Sprintf("the table has left the name %s for that of an online schema change's copy",
+		return e.rest(fmt.Sprintf("the table gave up the name %s for that of an online schema change's copy",
 			e.policy.Table))
 	default:
 		return e.rest("its name is that of an online schema change's copy")
@@ -275,7 +275,7 @@ func keepName(out, in *ending, after looks) {
 	}
 
 	if out.warning == "" && in.overruled(out.policy.Rule) {
-		out.warning = fmt.Sprintf("the TTL of %s stays what it was (%s); that of the copy was not taken over", name,
+		out.warning = fmt.Sprintf("the TTL of %s stays as it was (%s); that of the copy was not adopted", name,
 			out.rule)
 	}
 

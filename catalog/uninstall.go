@@ -10,7 +10,7 @@ import (
 )
 
 // ErrInUse says that proxies are at work with the catalog.
-var ErrInUse = errors.New("proxies are at work with this catalog")
+var ErrInUse = errors.New("proxies are using this catalog")
 
 // Removal is what it takes to remove the catalog from its server. Nothing is dropped that a
 // migration has not made.

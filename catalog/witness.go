@@ -130,7 +130,7 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 		}
 
 		return "", w.store.meet(ctx, w.store.db, l.Server, true,
-			"nodes on other members of its cluster are at work in it")
+			"nodes on other members of its cluster are using it")
 	}
 
 	remembered, known := w.memory.recall(l.CatalogID)

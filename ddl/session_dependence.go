@@ -86,7 +86,7 @@ func (e *expression) column(c Column) value {
 // whole reads an expression to its end.
 func (e *expression) whole() value {
 	if len(e.tokens) == 0 || len(e.comments) > 0 {
-		return e.refuse("an expression that cannot be seen")
+		return e.refuse("an expression that the server does not show")
 	}
 	got := e.choice()
 	if e.why == "" && e.at < len(e.tokens) {

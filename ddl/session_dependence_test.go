@@ -54,7 +54,7 @@ func TestSessionDependence(t *testing.T) {
 		{"adddate(`dt`, 3)", ""},
 		{"TIMESTAMPADD(DAY, n, dt)", ""},
 
-		{"", "an expression that cannot be seen"},
+		{"", "an expression that the server does not show"},
 		{"`ts`", "the TIMESTAMP column `ts`, which every session reads in its own zone"},
 		{"`vts`", "the TIMESTAMP column `ts`, which every session reads in its own zone"},
 		{"`ts` + interval 0 second", "the TIMESTAMP column `ts`, which every session reads in its own zone"},
@@ -83,7 +83,7 @@ func TestSessionDependence(t *testing.T) {
 		{"'2020-02-31' + interval `n` second", "the text '2020-02-31'"},
 		{"'20-01-01'", "the text '20-01-01'"},
 		{"str_to_date(`s`,'%M')", "STR_TO_DATE()"},
-		{"`dt` /*!80000 + interval 1 day */", "an expression that cannot be seen"},
+		{"`dt` /*!80000 + interval 1 day */", "an expression that the server does not show"},
 		{"`dt` `dt`", "`dt`"},
 		{"`dt` + interval 1", "an expression that ends too soon"},
 		{"`dt` + interval 1 `day`", "`day`"},

@@ -191,9 +191,9 @@ func (b *bridge) decrypted(payload []byte) (move, error) {
 	if err != nil {
 		return move{}, &wire.Error{
 			Code: ddl.CodeAccessDenied, State: "28000",
-			Message: "ttlproxy: the password was encrypted by another key than the proxy's. " +
-				"A client that keeps the server's public key needs the proxy's instead, or the proxy the server's " +
-				"private key (rsa-key), or use TLS",
+			Message: "ttlproxy: the password was encrypted with another key than the proxy's. A client that keeps " +
+				"the server's public key needs the proxy's instead, or the proxy the server's private key " +
+				"(rsa-key), or use TLS",
 		}
 	}
 	return move{toServer: password}, nil

@@ -206,7 +206,7 @@ func (s *session) finish(x *Exchange, err error) error {
 	case x.open:
 		return x.Err(asError(err))
 	case err != nil:
-		s.log.Warn("statement ended with an error behind its answer", slog.Any("err", err))
+		s.log.Warn("statement ended with an error after its answer", slog.Any("err", err))
 	}
 	return nil
 }

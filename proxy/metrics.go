@@ -31,7 +31,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_sessions", Help: "Sessions of clients that are open now.",
 		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ttlproxy_session_panics_total", Help: "Sessions that ended because of a mistake in the proxy.",
+			Name: "ttlproxy_session_panics_total", Help: "Sessions that ended because of a bug in the proxy.",
 		}),
 		idle: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ttlproxy_sessions_idle_closed_total",
@@ -49,21 +49,21 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
-			Help:    "Time from when a command of a client could go to the server to the end of its response.",
+			Help:    "Time from when a client's command could go to the server until the end of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}),
 		added: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ttlproxy_added_seconds",
-			Help: "Time by which statements of clients took longer because the proxy looked at them: from when they " +
-				"could have gone to the server " +
-				"to their answer, without the server's part. Statements that are not held back are not in it, nor " +
-				"those that the proxy answers itself.",
+			Help: "Time by which client statements took longer because the proxy examined them: from when they " +
+				"could have gone to the server until their answer, without the server's part. Statements that are " +
+				"not held back are not counted, nor those that the proxy answers itself.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10),
 		}),
 	}
 
 	commands := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "ttlproxy_commands_total", Help: "Commands of clients that have been answered, by the server or here.",
+		Name: "ttlproxy_commands_total", Help: "Client commands that have been answered, by the server or by the " +
+			"proxy.",
 	}, []string{"command", "outcome"})
 	other := [2]prometheus.Counter{commands.WithLabelValues("other", "ok"), commands.WithLabelValues("other", "error")}
 	for c := range m.outcomes {

@@ -53,9 +53,8 @@ func (s *session) refuseLent() error {
 
 	return &wire.Error{
 		Code: ddl.CodeAccessDenied, State: "28000",
-		Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), " +
-			"and on the server's socket that is the proxy's user: connect the proxy by HOST:PORT, or " +
-			"use another account",
+		Message: "ttlproxy: this account logs in as a user of the server's system (unix_socket, auth_socket), and on " +
+			"the server's socket that is the proxy's user: let the proxy connect to HOST:PORT, or use another account",
 	}
 }
 

@@ -62,8 +62,8 @@ func (c *BackendTLS) validate() error {
 		return errors.New("backend-tls is never, so there is no certificate to verify or to show: remove " +
 			"backend-tls-verify, -ca, -cert and -key, or set backend-tls to as-client or always")
 	case c.Verify == VerifyNone && c.CAFile != "":
-		return errors.New("backend-tls-ca is set, and nothing is verified by it: set backend-tls-verify to verify-ca " +
-			"or verify-identity")
+		return errors.New("backend-tls-ca is set, but nothing is verified with it: set backend-tls-verify to " +
+			"verify-ca or verify-identity")
 	default:
 		return nil
 	}

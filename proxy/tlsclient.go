@@ -40,7 +40,7 @@ func (c ClientTLS) validate() error {
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("a certificate needs its key, and a key its certificate: set both tls-cert and tls-key")
 	case c.required() && !c.enabled():
-		return errors.New("clients are to use TLS, and there is no certificate to show them: set tls-cert and tls-key")
+		return errors.New("clients must use TLS, but there is no certificate to show them: set tls-cert and tls-key")
 	default:
 		return nil
 	}

@@ -124,7 +124,7 @@ func pausePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, o 
 }
 
 func resumePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, _ order) (done, error) {
-	return done{Message: "Resumed. Jobs go on where they stopped."}, a.store.Resume(ctx, actor, p.ID)
+	return done{Message: "Resumed. Jobs continue where they stopped."}, a.store.Resume(ctx, actor, p.ID)
 }
 
 func cancelJob(ctx context.Context, a *api, actor string, p catalog.Policy, _ order) (done, error) {

@@ -72,7 +72,7 @@ func (s *Server) handler() http.Handler {
 	own := http.NewCrossOriginProtection()
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden,
-			"a page of another site asks for this: actions are taken from the status page itself, or from a script")
+			"another site's page asked for this: act on the status page itself, or with a script")
 	}))
 	return secured(s.forThisMachine(own.Handler(s.gate.handler(s.routes()))))
 }
@@ -88,7 +88,7 @@ func (s *Server) forThisMachine(next http.Handler) http.Handler {
 		}
 		refuse(w, http.StatusMisdirectedRequest,
 			"this listener is for this machine, and the request is for "+strconv.Quote(r.Host)+
-				": ask for localhost, or let the server in front say Host: localhost")
+				": ask for localhost, or have the server in front send Host: localhost")
 	})
 }
 
@@ -106,8 +106,8 @@ func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy",
-			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-				"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
+				"manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

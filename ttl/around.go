@@ -13,7 +13,7 @@ import (
 var (
 	// errBehind: the rows are free, but something that goes with them is not: an entry of another
 	// index, what a trigger writes to.
-	errBehind = errors.New("somebody holds what goes with these rows")
+	errBehind = errors.New("what would be deleted with these rows is locked")
 	// errWaited is errBehind on a server that told only after a wait.
 	errWaited = fmt.Errorf("after waiting: %w", errBehind)
 )

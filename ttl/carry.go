@@ -451,7 +451,7 @@ func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) err
 		return w.failed(ctx, task, cause.Error())
 	}
 
-	w.log.LogAttrs(ctx, slog.LevelInfo, "job is planned anew", append(jobAttrs(job), slog.Any("cause", cause))...)
+	w.log.LogAttrs(ctx, slog.LevelInfo, "job is replanned", append(jobAttrs(job), slog.Any("cause", cause))...)
 	if err := w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobCancelled,
 		cause.Error()+"; another job is planned"); err != nil {
 		return err

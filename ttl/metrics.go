@@ -57,39 +57,41 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		rows: counter("rows_total",
-			"Rows this node examined, deleted, found refreshed, could not delete (failed), or left because somebody "+
-				"held them (skipped).",
+			"Rows this node examined, deleted, found refreshed, could not delete (failed), or left because they "+
+				"were locked (skipped).",
 			"schema", "table", "result"),
 		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "ttlproxy_statement_seconds",
-			Help: "Time of the engine's statements on user tables; a delete includes its barrier, checkpoint and " +
-				"commit.",
+			Help: "Time taken by the engine's statements on user tables; a delete includes its barrier, " +
+				"checkpoint and commit.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"kind", "outcome"}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ttlproxy_batch_rows", Help: "Rows deleted by one batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 4, 9),
 		}),
-		phases:  counter("worker_phase_seconds_total", "Time of this node's workers by what they did.", "phase"),
-		tasks:   oneGauge("workers_busy", "Workers of this node that carry a task now."),
-		workers: oneGauge("workers", "Workers this node may have at work, by its settings."),
-		claimed: oneCounter("tasks_claimed_total", "Tasks this node has taken up, again after each slice of time."),
+		phases:  counter("worker_phase_seconds_total", "Time of this node's workers, by what they did.", "phase"),
+		tasks:   oneGauge("workers_busy", "Workers of this node that are working on a task."),
+		workers: oneGauge("workers", "Workers that the settings allow this node."),
+		claimed: oneCounter("tasks_claimed_total", "Tasks this node has claimed, counted again for each slice of "+
+			"time."),
 		deleted: oneCounter("deleted_rows_total", "Rows this node has deleted, of all tables together."),
 		passes: oneCounter("passes_total",
-			"Passes over a table or partition that this node has led to a good end: jobs that finished."),
+			"Passes over a table or partition that this node has completed: jobs that finished."),
 		leader: oneGauge("leader",
-			"1 while this node has the lease of the scheduler: it starts the jobs of all nodes."),
+			"1 while this node has the scheduler's lease: it starts the jobs of all nodes."),
 		lost: counter("leases_lost_total",
-			"Leases that were gone when this node wanted to go on: taken over by another node, or ended by a change.",
+			"Leases that were gone when this node wanted to continue: taken over by another node, or ended by a "+
+				"change.",
 			"lease"),
 		missed: oneCounter("heartbeats_missed_total",
-			"Heartbeats of this node that the catalog did not answer. After two, others may take its work over."),
+			"Heartbeats of this node that the catalog did not answer. After two, others may take over its work."),
 		started: counter("jobs_started_total", "Jobs this node has started, by what triggered them.", "trigger"),
-		ended:   counter("jobs_ended_total", "Jobs this node has led to their end, by how they ended.", "state"),
+		ended:   counter("jobs_ended_total", "Jobs this node has ended, by how they ended.", "state"),
 		waited: counter("throttle_wait_seconds_total", "Time workers waited because of a limit, by its signal.",
 			"signal"),
 		signals:    gauge("throttle_signal", "What the throttle measures, by signal.", "signal"),
-		thresholds: gauge("throttle_threshold", "From where on a signal holds deletes back; 0 for never.", "signal"),
+		thresholds: gauge("throttle_threshold", "Value from which a signal holds deletes back; 0 for never.", "signal"),
 		tables:     map[catalog.Table]*tableMetrics{},
 	}
 

@@ -11,7 +11,7 @@ import (
 )
 
 // errBound: the run has deleted all that it may delete unasked, and more is due.
-var errBound = errors.New("the run has deleted what it may without being asked")
+var errBound = errors.New("the run has deleted all that it may delete unasked")
 
 // share is a task's part of what its run may delete. The catalog refuses the batch that would
 // exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share is any

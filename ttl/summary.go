@@ -86,7 +86,7 @@ func (a aftermath) lines() []string {
 				"worked it off", a.history))
 	}
 	return append(lines,
-		fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would give them back to the disk",
+		fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would return them to the disk",
 			bytesText(share*float64(a.bytes)), a.table))
 }
 

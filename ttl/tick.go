@@ -65,7 +65,7 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 	for ctx.Err() == nil {
 		err := t.tick(ctx, work)
 		if err != nil && ctx.Err() == nil && !failing {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot look after jobs", slog.Any("err", err))
+			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot manage jobs", slog.Any("err", err))
 		}
 
 		failing = err != nil
@@ -195,7 +195,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 			t.metrics.leaseLost(leaseJob)
 		}
 		if err != nil && !settled(err) {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "job is not looked after", slog.Uint64("job", job.ID),
+			t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed", slog.Uint64("job", job.ID),
 				slog.Any("err", err))
 		}
 		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
@@ -328,7 +328,7 @@ func (t *ticker) vouch(ctx context.Context) {
 	}
 	t.vouchedAt = time.Now()
 	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !settled(err) {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be looked at for other members", slog.Any("err", err))
+		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
 	}
 }
 
@@ -339,7 +339,7 @@ func (t *ticker) keep(ctx context.Context) {
 	}
 	t.keptAt = time.Now()
 	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be cleared away",
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be removed",
 			slog.Any("err", err))
 	}
 }

@@ -22,7 +22,7 @@ var (
 	// errStuck: the cursor did not move, which would walk the same rows for ever.
 	errStuck = errors.New("the cursor does not advance")
 	// errKeyless: a row refuses to go, and nothing names it.
-	errKeyless = errors.New("a row cannot be deleted, and the table has no key to go round it by")
+	errKeyless = errors.New("a row cannot be deleted, and the table has no key by which to skip it")
 )
 
 // table is the user's table as a walk sees it. Its deletes go through the barrier and leave a

@@ -114,7 +114,7 @@ func (c *check) catalog(ctx context.Context) error {
 		c.store = store
 		c.ok("catalog", "schema %s is complete", c.cfg.Schema)
 	case errors.Is(err, catalog.ErrNoCatalog):
-		c.bad(Warning, "catalog", err.Error(), "ttlproxy serve or ttlproxy init makes it")
+		c.bad(Warning, "catalog", err.Error(), "ttlproxy serve or ttlproxy init creates it")
 	case errors.Is(err, catalog.ErrNewerCatalog), errors.Is(err, catalog.ErrDamagedCatalog):
 		c.bad(Error, "catalog", err.Error(), "")
 	default:
@@ -158,7 +158,7 @@ func (c *check) ownSchema(ctx context.Context) error {
 		}
 	}
 
-	return c.tried(err, Error, "own schema", "the account may do in it what it needs",
+	return c.tried(err, Error, "own schema", "the account has the rights it needs in it",
 		fmt.Sprintf("the account lacks a right in schema %s: %v", c.cfg.Schema, err), "ttlproxy init prints the GRANT")
 }
 
@@ -173,8 +173,8 @@ func (c *check) process(ctx context.Context) error {
 	}
 	c.bad(Error, "PROCESS",
 		"table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, "+
-			"because a table would not be told "+
-			"from another that takes its name, and a statement whose client vanished is not settled",
+			"because a table would not be told from another that takes its name, and a statement whose client "+
+			"vanished is not settled",
 		"GRANT PROCESS ON *.*")
 	return nil
 }

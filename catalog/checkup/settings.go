@@ -120,8 +120,8 @@ func (c *check) boundAccounts(ctx context.Context) error {
 	accounts, err := c.texts(ctx, selectBoundAccounts)
 	if refused(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied) {
 		c.ok(name,
-			"accounts cannot be seen from here; an administrator finds those bound to clients' hosts, which do not "+
-				"work through a proxy as they are, by: %s", selectBoundAccounts)
+			"accounts cannot be seen from here; an administrator can find those bound to clients' hosts, which do "+
+				"not work through a proxy as they are, with: %s", selectBoundAccounts)
 		return nil
 	}
 	if err != nil {

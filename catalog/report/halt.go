@@ -49,7 +49,7 @@ func (s *Snapshot) Halt() Halt {
 	case len(stopped) == 1:
 		return Halt{HaltStopped, fmt.Sprintf("%s (on %s)", stopped[0].Status, stopped[0].Name)}
 	default:
-		return Halt{HaltStopped, fmt.Sprintf("%s (on %s; SHOW TTL NODES tells of the others)", stopped[0].Status,
+		return Halt{HaltStopped, fmt.Sprintf("%s (on %s; SHOW TTL NODES shows the others)", stopped[0].Status,
 			stopped[0].Name)}
 	}
 }

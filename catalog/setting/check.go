@@ -66,7 +66,7 @@ func checkBool(value string) (string, error) {
 	case "OFF", "0", "FALSE":
 		return "OFF", nil
 	}
-	return "", errors.New("it is ON or OFF")
+	return "", errors.New("it takes ON or OFF")
 }
 
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
@@ -115,7 +115,7 @@ func checkTime(value string, zone *time.Location) (string, error) {
 	}
 	hm, err := time.Parse("15:04", value)
 	if err != nil {
-		return "", errors.New("it is HH:MM or HH:MM +ZZZZ")
+		return "", errors.New("it takes HH:MM or HH:MM +ZZZZ")
 	}
 	if zone == nil {
 		zone = time.UTC
@@ -128,7 +128,7 @@ func checkZone(value string) (string, error) {
 		return "", nil
 	}
 	if _, err := ddl.Zone(value); err != nil {
-		return "", errors.New("it is a name such as 'Europe/Berlin' or an offset such as '+02:00'")
+		return "", errors.New("it takes a name such as 'Europe/Berlin' or an offset such as '+02:00'")
 	}
 	return value, nil
 }
@@ -137,12 +137,12 @@ func checkDate(value string) (string, error) {
 	if t, err := time.Parse(time.DateOnly, value); err == nil && t.Year() > 0 {
 		return value, nil
 	}
-	return "", errors.New("it is YYYY-MM-DD")
+	return "", errors.New("it takes YYYY-MM-DD")
 }
 
 func (s Setting) checkChoice(value string) (string, error) {
 	if v := strings.ToLower(value); slices.Contains(s.Choices, v) {
 		return v, nil
 	}
-	return "", fmt.Errorf("it is one of %s", strings.Join(s.Choices, ", "))
+	return "", fmt.Errorf("it takes one of %s", strings.Join(s.Choices, ", "))
 }

@@ -42,10 +42,10 @@ type Holds string
 // What a change holds for.
 const (
 	HoldsAtOnce Holds = "at once"                                   // no row goes by the old value
-	HoldsReplan Holds = "at once: open jobs are planned anew"       // because it is written into each of them
+	HoldsReplan Holds = "at once: open jobs are replanned"          // because it is written into each of them
 	HoldsRuns   Holds = "for runs that begin from then on"          // it is judged when they do
 	HoldsNew    Holds = "for tables that are declared from then on" // and kept with their policy
-	HoldsEvents Holds = "for what comes from then on"               // jobs have no part in it
+	HoldsEvents Holds = "for whatever happens from then on"         // jobs have no part in it
 )
 
 // The names, for those who read a value.
@@ -98,40 +98,40 @@ func All() []Setting {
 		{
 			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt,
 			Default: "500", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
-			Text: "Most rows that a statement looks through for a DELETE, once this is set. Untouched, blocks " +
-				"of rows grow and shrink by time (ttl_batch_target_ms), and an index on time is read in pages " +
-				"of 500.",
+			Text: "The most rows that a statement examines for a DELETE, once this is set. Until then, blocks of " +
+				"rows grow and shrink with the time they take (ttl_batch_target_ms), and an index on time is read " +
+				"in pages of 500.",
 		},
 		{
 			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt,
 			Default: "100", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
-			Text: "Most rows that a DELETE deletes, of whatever plan, once this is set. Untouched, DELETEs over " +
-				"a range grow and shrink by time (ttl_batch_target_ms), and those by key name 100. " +
-				"TTL_DELETE_BATCH_SIZE is that of one table.",
+			Text: "The most rows that a DELETE of any plan deletes, once this is set. Until then, DELETEs over a " +
+				"range grow and shrink with the time they take (ttl_batch_target_ms), and those by key name 100. " +
+				"TTL_DELETE_BATCH_SIZE sets it for one table.",
 		},
 		{
 			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt,
 			Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most DELETE statements per second on each node, also of those that are sent again; 0 for no " +
-				"limit. Looking for rows waits for nothing.",
+			Text: "The most DELETE statements per second on each node, retries included; 0 for no limit. The " +
+				"search for rows does not wait for it.",
 		},
 		{
 			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt,
 			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most tasks a node works on at the same time. A worker looks and deletes, so the smaller of " +
-				"this and ttl_delete_worker_count counts.",
+			Text: "The most tasks a node works on at the same time. A worker both searches and deletes, so the " +
+				"smaller of this and ttl_delete_worker_count counts.",
 		},
 		{
 			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt,
 			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most DELETE statements a node runs at the same time. The smaller of this and " +
+			Text: "The most DELETE statements a node runs at the same time. The smaller of this and " +
 				"ttl_scan_worker_count counts.",
 		},
 		{
 			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt,
 			Default: "-1", Min: 1, Max: 256, Scope: "cluster", Holds: HoldsAtOnce,
-			Text: "Most tasks that run in the whole cluster; -1 for live engine nodes times scan workers, at " +
-				"most 256.",
+			Text: "The most tasks that run in the whole cluster; -1 for the number of live engine nodes times " +
+				"scan workers, at most 256.",
 		},
 		{
 			Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime,
@@ -146,21 +146,21 @@ func All() []Setting {
 		{
 			Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool,
 			Default: "ON", Scope: "cluster", Holds: HoldsReplan,
-			Text: "Whether rows may be found by an index that begins with the TTL column. A table without a key " +
-				"to go by uses it all the same.",
+			Text: "Whether rows may be found by an index that begins with the TTL column. A table without a " +
+				"usable key uses it regardless.",
 		},
 
 		{
 			Name: DeleteRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most rows deleted per second on each node; 0 for no limit.",
+			Text: "The most rows deleted per second on each node; 0 for no limit.",
 		},
 		{
 			Name: ScanRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
-			Text: "Most rows examined per second on each node; 0 for no limit.",
+			Text: "The most rows examined per second on each node; 0 for no limit.",
 		},
 		{
 			Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster", Holds: HoldsAtOnce,
-			Text: "Most rows deleted per second by all nodes together; 0 for no limit.",
+			Text: "The most rows deleted per second by all nodes together; 0 for no limit.",
 		},
 		{
 			Name: BatchTargetMS, Kind: KindInt,
@@ -177,26 +177,25 @@ func All() []Setting {
 		},
 		{
 			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table", Holds: HoldsRuns,
-			Text: "Share of the table that makes the brake hold; 0 holds always, 100 never.",
+			Text: "Share of the table that makes the brake hold; 0 always holds, 100 never does.",
 		},
 		{
 			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table", Holds: HoldsRuns,
-			Text: "A later run waits for APPROVE when so many times more rows are due than the table usually " +
+			Text: "A later run waits for APPROVE when this many times more rows are due than the table usually " +
 				"expires in the time since its last run, if they are also more than ttl_brake_rows and " +
-				"ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR is that of one " +
-				"table.",
+				"ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR sets it for one table.",
 		},
 		{
 			Name: Restore, Kind: KindChoice,
 			Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
-			Text: "What becomes of a policy that a dump brings back: hold waits for APPROVE.",
+			Text: "What becomes of a policy that comes from a dump: with hold it waits for APPROVE.",
 		},
 		{
 			Name: Around, Kind: KindChoice,
 			Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
-			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does " +
-				"not depend on, or by a rebuild: follow goes on with the same table, and waits for APPROVE " +
-				"where rows may be others'; disarm stops it until a person arms it.",
+			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not " +
+				"depend on, or by a rebuild: with follow it goes on with the same table, and waits for APPROVE if " +
+				"the rows may be another table's; with disarm it stops until a person arms it.",
 		},
 		{
 			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsAtOnce,
@@ -204,8 +203,8 @@ func All() []Setting {
 		},
 		{
 			Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsEvents,
-			Text: "A catalog nobody has worked with for longer holds its policies until TRUST TTL SERVER; the " +
-				"proxy that remembers it is excepted.",
+			Text: "A catalog nobody has worked with for longer than this holds its policies until TRUST TTL " +
+				"SERVER, except on a proxy that remembers it.",
 		},
 		{
 			Name: DefaultJobInterval, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsNew,
@@ -213,8 +212,8 @@ func All() []Setting {
 		},
 		{
 			Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster", Holds: HoldsNew,
-			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's " +
-				"when the policy is declared.",
+			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's when the " +
+				"policy is declared.",
 		},
 		{
 			Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Holds: HoldsReplan,
@@ -222,7 +221,7 @@ func All() []Setting {
 		},
 		{
 			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Holds: HoldsAtOnce,
-			Text: "Days that ended jobs, events and policies of vanished tables are kept.",
+			Text: "Days for which ended jobs, events and policies of vanished tables are kept.",
 		},
 		{
 			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Holds: HoldsAtOnce,

@@ -13,7 +13,7 @@ import (
 )
 
 // errFindings ends `ttlproxy check` with 1 when rows will not be deleted.
-var errFindings = errors.New("rows will not be deleted until the errors above are mended")
+var errFindings = errors.New("rows will not be deleted until the errors above are fixed")
 
 // check is `ttlproxy check`: the doctor.
 func check(ctx context.Context, w world, o *options, _ []string) error {

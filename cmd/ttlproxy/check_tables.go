@@ -17,7 +17,7 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 		return nil, err
 	}
 
-	engines := checkup.Finding{Level: checkup.OK, Name: "engines", Text: "jobs have somebody to run them"}
+	engines := checkup.Finding{Level: checkup.OK, Name: "engines", Text: "there is an engine to run jobs"}
 	if !s.HasEngine() {
 		engines = checkup.Finding{
 			Level: checkup.Warning, Name: "engines",

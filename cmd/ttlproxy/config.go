@@ -16,8 +16,8 @@ func printConfig(_ context.Context, w world, _ *options, _ []string) error {
 // so that the example as it is means the defaults.
 func writeExample(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and the environment win over what " +
-		"stands here.\n" +
+	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and environment variables take " +
+		"precedence over it.\n" +
 		"# A line that begins with # is a comment; remove it to set the value.\n")
 	rows := table()
 	for _, group := range groups(rows) {

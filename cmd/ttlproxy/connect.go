@@ -22,7 +22,7 @@ func (o *options) prepareBackends() error {
 	}
 	if o.EngineUser == "" {
 		return usagef("which account keeps the policies and deletes expired rows? Name it with --engine-user; " +
-			"`ttlproxy init` prints the statements that make it")
+			"`ttlproxy init` prints the statements that create it")
 	}
 
 	o.password = newSecret("engine-password-file", o.EnginePasswordFile, o.EnginePassword)
@@ -77,7 +77,7 @@ func (o *options) advise(err error) error {
 		return fmt.Errorf("%w; name the authority with --backend-tls-ca", err)
 	}
 	if _, other := errors.AsType[x509.HostnameError](err); other {
-		return fmt.Errorf("%w; give --backend as the certificate names it, or be content with "+
+		return fmt.Errorf("%w; give --backend as the certificate names it, or settle for "+
 			"--backend-tls-verify=verify-ca", err)
 	}
 
@@ -88,8 +88,8 @@ func (o *options) advise(err error) error {
 
 	switch answer.Number {
 	case ddl.CodeAccessDenied, ddl.CodeNoPassword, ddl.CodeHostRefused:
-		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or make the account "+
-			"with the statements of `ttlproxy init`", o.EngineUser, err)
+		return fmt.Errorf("the server does not let --engine-user=%s in: %w; check its password, or create the "+
+			"account with the statements of `ttlproxy init`", o.EngineUser, err)
 	case ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeRightNeeded:
 		return fmt.Errorf("the account --engine-user=%s lacks rights: %w; `ttlproxy init` prints the GRANTs it needs",
 			o.EngineUser, err)

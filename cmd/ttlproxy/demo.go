@@ -43,7 +43,7 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 	}
 
 	if o.Demo.Keep != "" {
-		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s: the same --keep goes on with it.\n", o.Demo.Keep)
+		fmt.Fprintf(w.stdout, "\nStopped. The data is in %s: start with the same --keep to go on.\n", o.Demo.Keep)
 	} else {
 		fmt.Fprintln(w.stdout, "\nStopped, and everything removed.")
 	}

@@ -162,7 +162,7 @@ func (o *options) chooseAddresses(ctx context.Context) error {
 	}
 	if len(taken) > 0 {
 		return fmt.Errorf("another program listens on %s (another demo?): choose other addresses, or let the demo "+
-			"take free ones with %s",
+			"pick free ones with %s",
 			strings.Join(taken, " and "), strings.Join(free, " "))
 	}
 

@@ -36,8 +36,8 @@ func printHelp(w io.Writer, c *command, table []option) {
 }
 
 const everywhere = "Each option can also be set in the environment, as TTLPROXY_ and its name in capitals " +
-	"(TTLPROXY_LOG_LEVEL), " +
-	"and most in the file named by --config. The command line wins over the environment, and that over the file."
+	"(TTLPROXY_LOG_LEVEL), and most in the file named by --config. The command line takes precedence over the " +
+	"environment, and the environment over the file."
 
 func printOption(w io.Writer, o option) {
 	head := "--" + o.name + spaced(o.arg)

@@ -35,7 +35,7 @@ func initialize(ctx context.Context, w world, o *options, schemas []string) erro
 	fmt.Fprintf(w.stdout, "-- For %s. Run these as an administrator:\n\n%s\n", greeted.Version,
 		catalog.GrantScript(account.Grants(strings.Contains(greeted.Version, "MariaDB"))))
 	if o.EnginePassword == "" {
-		fmt.Fprintln(w.stdout, "-- Then run `ttlproxy init` again with --engine-password-file: it makes the catalog.")
+		fmt.Fprintln(w.stdout, "-- Then run `ttlproxy init` again with --engine-password-file to create the catalog.")
 		return nil
 	}
 
@@ -48,15 +48,15 @@ func initialize(ctx context.Context, w world, o *options, schemas []string) erro
 	store, err := catalog.Open(ctx, db, catalog.Config{Schema: o.Schema, Version: version()})
 	if refused(err) {
 		fmt.Fprintf(w.stdout,
-			"-- The server does not let %s in yet. After these statements, run `ttlproxy init` again: it makes the "+
-				"catalog.\n", o.EngineUser)
+			"-- The server does not let %s in yet. After these statements, run `ttlproxy init` again to create "+
+				"the catalog.\n", o.EngineUser)
 		return nil
 	}
 	if err != nil {
 		return o.advise(err)
 	}
 
-	fmt.Fprintf(w.stdout, "-- The catalog is in schema %s of %s. `ttlproxy check` tells whether anything is missing.\n",
+	fmt.Fprintf(w.stdout, "-- The catalog is in schema %s of %s. `ttlproxy check` says whether anything is missing.\n",
 		store.Schema(), store.Server().Key())
 	return nil
 }

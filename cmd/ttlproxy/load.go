@@ -202,13 +202,13 @@ func texts(v any) ([]string, error) {
 		for _, item := range v {
 			s, ok := item.(string)
 			if !ok {
-				return nil, errors.New("an array must hold texts")
+				return nil, errors.New("an array must contain strings")
 			}
 			all = append(all, s)
 		}
 
 		return all, nil
 	default:
-		return nil, errors.New("must be a text, a whole number, true, false, or an array of texts")
+		return nil, errors.New("must be a string, a whole number, true, false, or an array of strings")
 	}
 }

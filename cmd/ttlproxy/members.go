@@ -24,7 +24,7 @@ func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) er
 		if members := r.backends.Members(r.login(r.backends)); len(members) > 1 {
 			for _, m := range members {
 				if err := introduceOne(ctx, store, m); err != nil && ctx.Err() == nil {
-					r.log.DebugContext(ctx, "a member of the backend list cannot be looked at",
+					r.log.DebugContext(ctx, "a member of the backend list cannot be examined",
 						slog.String("backend", m.Address), slog.Any("err", err))
 				}
 			}
@@ -80,7 +80,7 @@ func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), @@global.read_only").Scan(&host,
 		&readOnly); err != nil {
 		f.Level, f.Text = checkup.Warning, m.Address+" cannot be asked: "+err.Error()
-		f.Advice = "sessions will not go there as long as another one is well"
+		f.Advice = "sessions will not go there as long as another one is healthy"
 		return f
 	}
 
@@ -90,7 +90,7 @@ func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 	}
 
 	if m.ProxyProtocol > 0 {
-		f.Text += fmt.Sprintf("; it is told the clients' own addresses (PROXY v%d)", m.ProxyProtocol)
+		f.Text += fmt.Sprintf("; it receives the clients' own addresses (PROXY v%d)", m.ProxyProtocol)
 	} else {
 		f.Text += fmt.Sprintf("; in USER() and when looking for accounts it sees clients as coming from %s", host)
 	}

@@ -12,8 +12,8 @@ func clientOptions() []option {
 		{
 			name: "tls-cert", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.TLS.CertFile} },
-			text: "Certificate shown to clients that ask for TLS, in PEM, with those that lead to its authority " +
-				"behind it. Read again when it changes. See docs/how-to/tls.md.",
+			text: "Certificate for clients that ask for TLS, in PEM, followed by those that lead to its " +
+				"authority. Read again when it changes. See docs/how-to/tls.md.",
 		},
 		{
 			name: "tls-key", arg: "FILE", group: "Clients", on: onServe,
@@ -23,8 +23,8 @@ func clientOptions() []option {
 		{
 			name: "tls-self-signed", arg: "on|off", group: "Clients", on: onServe,
 			bind: func(o *options) value { return onOff{&o.Proxy.TLS.SelfSigned} },
-			text: "Where no certificate is named make one at start, as servers do when they are set up: clients that " +
-				"prefer TLS get it where the server has it too. It proves nothing to clients that verify.",
+			text: "If no certificate is named, make one at start, as servers do when they are set up: clients " +
+				"that prefer TLS get it if the server has it too. It proves nothing to clients that verify.",
 		},
 		{
 			name: "require-tls", arg: "on|off", group: "Clients", on: onServe,
@@ -34,21 +34,21 @@ func clientOptions() []option {
 		{
 			name: "tls-client-ca", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.TLS.ClientCAFile} },
-			text: "Let in only clients that show a certificate which one of the authorities in this file has signed.",
+			text: "Accept only clients with a certificate signed by one of the authorities in this file.",
 		},
 		{
 			name: "rsa-key", arg: "FILE", group: "Clients", on: onServe,
 			bind: func(o *options) value { return text{&o.Proxy.RSAKeyFile} },
-			text: "RSA key by which clients without TLS encrypt their password where the leg to the server is " +
-				"private. Needed only when clients keep the server's public key: then name the server's own private " +
-				"key. Otherwise one is made.",
+			text: "RSA key with which clients without TLS encrypt their password when the leg to the server is " +
+				"private. Needed only if clients keep the server's public key: then name the server's own private " +
+				"key. Otherwise one is generated.",
 		},
 		{
 			name: "proxy-networks", arg: "NETWORK", group: "Clients", on: onServe,
 			bind: func(o *options) value { return list{&o.Proxy.ProxyNetworks} },
 			text: "Networks of load balancers, whose connections begin with a PROXY header (version 1 or 2): " +
-				"addresses, prefixes such as 10.0.0.0/8, or the word unix. Nobody else's header is believed. May be " +
-				"given several times. See docs/how-to/load-balancer.md.",
+				"addresses, prefixes such as 10.0.0.0/8, or the word unix. Headers from elsewhere are not believed. " +
+				"May be given several times. See docs/how-to/load-balancer.md.",
 		},
 		{
 			name: "max-connections", arg: "N", group: "Clients", on: onServe,
@@ -59,7 +59,7 @@ func clientOptions() []option {
 		{
 			name: "max-user-connections", arg: "N", group: "Clients", on: onServe,
 			bind: func(o *options) value { return number{&o.Proxy.MaxUserConnections} },
-			text: "How many clients may be logged in to one account; further ones get error 1203. 0: no bound.",
+			text: "How many clients may be logged in to one account; further ones get error 1203. 0: no limit.",
 		},
 		{
 			name: "login-timeout", arg: "DURATION", group: "Clients", on: onServe,
@@ -69,25 +69,25 @@ func clientOptions() []option {
 		{
 			name: "idle-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.IdleTimeout} },
-			text: "Close sessions that were silent for so long outside a transaction. 0s leaves that to the server's " +
-				"wait_timeout.",
+			text: "Close sessions that have been silent for this long outside a transaction. 0s leaves that to the " +
+				"server's wait_timeout.",
 		},
 		{
 			name: "idle-transaction-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.IdleTransactionTimeout} },
-			text: "Close sessions that were silent for so long inside a transaction, which the server then rolls " +
-				"back. 0s: never.",
+			text: "Close sessions that have been silent for this long inside a transaction, which the server then " +
+				"rolls back. 0s: never.",
 		},
 		{
 			name: "drain-delay", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.DrainDelay} },
-			text: "How long, after SIGTERM, clients are still let in while the health check already says no, so that " +
-				"a load balancer notices first.",
+			text: "How long, after SIGTERM, clients are still accepted while the health check already says no, so " +
+				"that a load balancer notices first.",
 		},
 		{
 			name: "drain-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.DrainTimeout} },
-			text: "How long, after SIGTERM, sessions in the middle of something may go on before they are cut off.",
+			text: "How long, after SIGTERM, sessions in the middle of something may continue before they are cut off.",
 		},
 	}
 }

@@ -8,7 +8,7 @@ func engineOptions() []option {
 			once: true,
 			bind: func(o *options) value { return text{&o.EngineUser} },
 			text: "Account on the server that keeps the policies and deletes expired rows. `ttlproxy init` prints " +
-				"the statements that make it.",
+				"the statements that create it.",
 		},
 		{
 			name: "engine-password-file", arg: "FILE", group: "Engine", on: onCatalog,
@@ -32,8 +32,8 @@ func engineOptions() []option {
 			name: "stop-file", arg: "FILE", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return text{&o.StopFile} },
-			text: "While this file exists, this proxy deletes nothing: a brake that works even when the server " +
-				"cannot be asked.",
+			text: "While this file exists, this proxy deletes nothing: a switch that works even when the server " +
+				"cannot be reached.",
 		},
 		{
 			name: "catalog-schema", arg: "NAME", group: "Engine", on: onCatalog,
@@ -45,8 +45,8 @@ func engineOptions() []option {
 			name: "state-dir", arg: "DIR", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return text{&o.StateDir} },
-			text: "Where this proxy remembers how far the catalog has lived, to notice when the server is replaced " +
-				"by an old copy of itself. Without it, it remembers only while it runs.",
+			text: "Directory in which this proxy remembers the catalog's generation, to notice when the server is " +
+				"replaced by an old copy of itself. Without it, the proxy remembers only while it runs.",
 		},
 	}
 }

@@ -22,7 +22,7 @@ func serverOptions() []option {
 			bind: func(o *options) value {
 				return choice{(*string)(&o.Backends.TLS.Verify), []string{"none", "verify-ca", "verify-identity"}}
 			},
-			text: "What is demanded of the server's certificate: none; verify-ca, that a known authority has signed " +
+			text: "What is required of the server's certificate: none; verify-ca, that a known authority has signed " +
 				"it; verify-identity, that it names the server's host, too.",
 		},
 		{
@@ -33,7 +33,7 @@ func serverOptions() []option {
 		{
 			name: "backend-tls-cert", arg: "FILE", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return text{&o.Backends.TLS.CertFile} },
-			text: "Certificate that the proxy shows to the server, for accounts that demand one.",
+			text: "Certificate that the proxy shows to the server, for accounts that require one.",
 		},
 		{
 			name: "backend-tls-key", arg: "FILE", group: "Servers", on: onCatalog,
@@ -44,7 +44,7 @@ func serverOptions() []option {
 			name: "backend-check", arg: "HOW", group: "Servers", on: onServe,
 			bind: func(o *options) value { return choice{&o.BackendCheck, []string{"account", "greeting"}} },
 			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so " +
-				"that new sessions go to one that can be written to; greeting only notices which one does not answer.",
+				"that new sessions go to one that is writable; greeting only notices which one does not answer.",
 		},
 		{
 			name: "backend-check-interval", arg: "DURATION", group: "Servers", on: onServe,

@@ -7,8 +7,8 @@ func statusOptions() []option {
 		{
 			name: "format", arg: "table|vertical|json", group: "Status", on: on, from: fromFlag | fromEnvironment,
 			bind: func(o *options) value { return choice{&o.StatusFormat, []string{"table", "vertical", "json"}} },
-			text: "How `ttlproxy status` prints: as a table for people, a list also with each value on a line of its " +
-				"own, or as JSON for scripts.",
+			text: "Output of `ttlproxy status`: a table for people; a list with each value on a line of its own; " +
+				"or JSON for scripts.",
 		},
 		{
 			name: "watch", group: "Status", on: on, from: fromFlag,

@@ -72,7 +72,7 @@ func TestMistakesSayWhereAndWhat(t *testing.T) {
 				"TTLPROXY_ENGINE_PASSWORD in the environment",
 		},
 		{file: "engine = 'maybe'", want: `ttlproxy.toml: engine: "maybe" is neither on nor off`},
-		{file: "listen = [1]", want: "listen: an array must hold texts"},
+		{file: "listen = [1]", want: "listen: an array must contain strings"},
 		{file: "listen = ", want: "ttlproxy.toml: toml: line 1"},
 		{
 			environment: map[string]string{"TTLPROXY_LOG_FORMAT": "xml"},

@@ -7,15 +7,15 @@ func watchingOptions() []option {
 			name: "status", arg: "ADDRESS", group: "Watching", on: append([]string{"ready"}, onClients...),
 			once: true,
 			bind: func(o *options) value { return text{&o.Status} },
-			text: "Where the status page, its API, the metrics and the health checks are served by HTTP: HOST:PORT " +
-				"or unix:PATH. Empty: nowhere.",
+			text: "Where the status page, its API, the metrics and the health checks are served over HTTP: " +
+				"HOST:PORT or unix:PATH. Empty: nowhere.",
 		},
 		{
 			name: "status-token-file", arg: "FILE", group: "Watching", on: onServe,
 			once: true,
 			bind: func(o *options) value { return text{&o.StatusTokenFile} },
 			text: "File whose first line is the token that lets its bearer act on the status page and see keys of " +
-				"rows, at least 16 characters. Without one nothing can be changed by HTTP.",
+				"rows, at least 16 characters. Without one nothing can be changed over HTTP.",
 		},
 		{
 			name: "status-token", group: "Watching", on: onServe, from: fromEnvironment,
@@ -36,7 +36,7 @@ func watchingOptions() []option {
 		{
 			name: "slow-log", arg: "DURATION", group: "Watching", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.SlowLog} },
-			text: "Log statements of clients that took so long, without the values in them, and at most ten a " +
+			text: "Log client statements that took at least this long, without the values in them, at most ten a " +
 				"second. 0s: none.",
 		},
 	}

@@ -12,14 +12,14 @@ func writeReference(w io.Writer) error {
 	b.WriteString("<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Options\n\n" +
 		"What can be set when the program starts. Each option is a flag, an environment variable and a key of the " +
 		"TOML file that\n" +
-		"`--config` names (`ttlproxy config` prints an example). The command line wins over the environment, and " +
-		"that over the file.\n" +
+		"`--config` names (`ttlproxy config` prints an example). The command line takes precedence over the " +
+		"environment, and the environment over the file.\n" +
 		"A key that does not exist is an error.\n\n## Commands\n\n| command | |\n|---|---|\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "| `ttlproxy %s` | %s |\n", c.name, c.summary)
 	}
 
-	b.WriteString("\nWrong usage exits with 2, anything else that fails with 1.\n")
+	b.WriteString("\nThe exit status is 2 for wrong usage and 1 for any other failure.\n")
 	rows := table()
 	for _, group := range groups(rows) {
 		fmt.Fprintf(&b, "\n## %s\n\n| option | default | commands | |\n|---|---|---|---|\n", group)
@@ -55,7 +55,7 @@ func (o option) lasting() string {
 	if !o.once {
 		return ""
 	}
-	return " Changes with a restart only."
+	return " Takes effect after a restart."
 }
 
 func code(s string) string {
@@ -75,13 +75,13 @@ func writeConfigReference(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w,
 		"<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Configuration file\n\n"+
-			"TOML, read by `ttlproxy COMMAND --config=FILE`. One file does for all commands. A key that does "+
-			"not exist is an error, and so is a secret\n"+
-			"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and "+
-			"on SIGHUP: what it finds is taken over while it\n"+
+			"TOML, read by `ttlproxy COMMAND --config=FILE`. One file does for all commands. A key that does not "+
+			"exist is an error, and so is a secret\n"+
+			"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and on "+
+			"SIGHUP: what it finds is taken over while it\n"+
 			"runs, except for the keys that change with a restart only: those it names in its log and counts in "+
-			"`ttlproxy_config_restart_required`. Flags and the environment win; [options.md](options.md) has "+
-			"them all.\n\n"+
+			"`ttlproxy_config_restart_required`. Flags and the environment win; [options.md](options.md) "+
+			"has them all.\n\n"+
 			"`ttlproxy config` prints what follows.\n\n```toml\n%s```\n", example.String())
 	return err
 }

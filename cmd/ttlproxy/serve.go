@@ -44,7 +44,8 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 
 	log.InfoContext(ctx, "ttlproxy starts", slog.String("version", version()), slog.Int("pid", os.Getpid()))
 	defer context.AfterFunc(ctx, func() {
-		log.InfoContext(ctx, "stopping: sessions may finish what they are at; a second signal ends all at once")
+		log.InfoContext(ctx, "stopping: sessions may finish what they are doing; a second signal ends everything "+
+			"at once")
 	})()
 
 	registry := prometheus.NewRegistry()

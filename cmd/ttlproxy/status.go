@@ -13,12 +13,12 @@ import (
 // statusCommand shows on a terminal what SHOW TTL … shows in SQL.
 func statusCommand() command {
 	return command{
-		name: "status", args: "[LIST]", summary: "show what is deleted, how far it is and what holds it up",
+		name: "status", args: "[LIST]", summary: "show what is being deleted, how far it is and what holds it up",
 		text: "Shows every table with a TTL: its verdict, the progress of its job, how far it is behind and when it " +
 			"runs next. With a LIST, that list instead: " +
 			listNames() +
-			". With --format=vertical a list has each value on a line of its own, with --format=json all is for " +
-			"scripts; with --watch again every two seconds.",
+			". With --format=vertical a list has each value on a line of its own, with --format=json the output " +
+			"is for scripts; with --watch it is repeated every two seconds.",
 		run: showStatus,
 	}
 }

@@ -90,7 +90,7 @@ func (v number) String() string { return strconv.Itoa(*v.p) }
 func (v number) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is not a whole number from 0 up", s)
+		return fmt.Errorf("%q is not a whole number of 0 or more", s)
 	}
 	*v.p = n
 	return nil

@@ -19,7 +19,7 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if t.looks++; t.looks > manyLooks {
 		return &wire.Error{
 			Code: ddl.CodeLockWait, State: "HY000",
-			Message: "ttlproxy: nothing was changed, because the table comes and goes; try again",
+			Message: "ttlproxy: nothing was changed, because the table keeps appearing and vanishing; try again",
 		}
 	}
 
@@ -56,7 +56,7 @@ func (t *turn) createPresent() error {
 		return t.x.Send(h)
 	}
 	return refuse("the table was created, but without its TTL, because another one was there a moment before: " +
-		"declare the TTL by ALTER TABLE")
+		"declare the TTL with ALTER TABLE")
 }
 
 // noted runs a statement and reports whether the server has left a note of that number, which a

@@ -162,8 +162,7 @@ func (t *turn) withoutRight(err error, table catalog.Table) error {
 	if err != nil {
 		return err
 	}
-	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have changed at this moment: "+
-		"try again", table)
+	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have just changed: try again", table)
 }
 
 // remove takes away the policy of the name. One that was there a moment ago and is not any more has

@@ -49,7 +49,7 @@ func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) 
 
 // otherVersion refuses to approve what the client cannot have seen.
 func (*admin) otherVersion(p catalog.Policy, seen uint64) error {
-	return refuse("The policy of %s is not in version %d any more: EXPLAIN TTL %s shows what it would delete now, "+
+	return refuse("The policy of %s is no longer in version %d: EXPLAIN TTL %s shows what it would delete now, "+
 		"and its version", p.Table, seen, p.Table)
 }
 

@@ -73,7 +73,7 @@ func (t *turn) carry(ctx context.Context, c change) error {
 			return &wire.Error{
 				Code: ddl.CodeUnknownError, State: "HY000",
 				Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
-					err.Error() + "; it is settled by itself when the catalog can be written, see SHOW TTL TABLES",
+					err.Error() + "; it will be as soon as the catalog can be written, see SHOW TTL TABLES",
 			}
 		}
 		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")

@@ -87,6 +87,6 @@ func (t *turn) spelledTable(table catalog.Table) (string, error) {
 }
 
 func illegible(variable, charset string) error {
-	return refuse("ttlproxy: nothing was done, because names cannot be told for certain with %s = %s: SET NAMES "+
+	return refuse("ttlproxy: nothing was done, because names cannot be read with certainty with %s = %s: SET NAMES "+
 		"utf8mb4, then try again", variable, charset)
 }

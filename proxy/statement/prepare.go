@@ -35,7 +35,7 @@ func (d *deferred) Parameterised() error {
 		return nil
 	}
 	return refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, " +
-		"or prepare it by the driver")
+		"or prepare it with the driver")
 }
 
 func (s *situation) binding() binding { return binding{schema: s.schema, mode: s.mode} }

@@ -92,7 +92,7 @@ function pause(place) {
       ['Due when they began, about', count(sum(jobs, j => j.rows.due))],
     ]),
     h('p', {}, jobs.length ? '' : 'No job is running. ',
-      'When the answer is there, nothing more is deleted, by any node. A job goes on later where it stopped.'),
+      'Once the answer is there, no node deletes anything more. A job resumes where it stopped.'),
     h('label', { for: 'minutes' }, 'For'), minutes,
     h('label', { for: 'reason' }, 'Reason (others see it)'), reason,
   ], 'Pause', () => act(place, 'pause', { reason: reason.value, minutes: Number(minutes.value) }));
@@ -128,7 +128,7 @@ async function confirmDue(place, action, title, verb) {
         ['Plan', p.plan],
       ]),
       ...(p.warnings ?? []).filter(w => action === 'run' || !p.brake || !w.includes(p.brake)).map(w => h('p', { class: 'reason' }, w)),
-      h('p', {}, 'These rows will be deleted. That can not be undone.'));
+      h('p', {}, 'These rows will be deleted. This cannot be undone.'));
   } catch (error) {
     box.replaceChildren(h('p', { class: 'reason' }, `What is due could not be counted: ${error.message}`));
   }

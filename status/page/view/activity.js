@@ -30,7 +30,7 @@ function errorList({ errors, status, place }) {
     h('h2', { id: 'errors-title' }, 'Rows that could not be deleted'),
     h('ul', { class: 'plain errors', tabindex: 0, 'aria-labelledby': 'errors-title' }, causes(errors).map(({ id, rows }) => cause(id, rows, status.now, place))),
     errors.length === errorLimit && h('p', { class: 'hint' }, `The latest ${errorLimit} rows. There are more.`),
-    errors.every(e => !e.key) && h('p', { class: 'hint' }, 'Keys of rows are shown with the token, or by ', h('code', {}, 'SHOW TTL ERRORS'), '.'));
+    errors.every(e => !e.key) && h('p', { class: 'hint' }, 'Keys of rows are shown with the token, or with ', h('code', {}, 'SHOW TTL ERRORS'), '.'));
 }
 
 /** causes puts rows together that have the same table, number and reason. */

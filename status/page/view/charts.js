@@ -48,7 +48,7 @@ function figure(name, title, text, empty) {
   return h('figure', { class: 'card chart', 'data-key': `chart-${name}` },
     h('figcaption', {}, h('h3', {}, title), h('p', {}, text)),
     h('div', { class: 'plot', 'data-keep': true, 'data-chart': name, role: 'img', 'aria-label': `${title}. ${text}` }),
-    empty && h('p', { class: 'empty over' }, 'No samples in this time yet: nodes record one a minute.'));
+    empty && h('p', { class: 'empty over' }, 'No samples for this time yet: nodes record one a minute.'));
 }
 
 function flowText(series) {

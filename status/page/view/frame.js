@@ -48,7 +48,7 @@ function freshness({ seen, problem }) {
 function notices({ status, problem, seen }) {
   return [
     problem && h('div', { class: 'notice bad', 'data-key': 'problem' }, icon('behind'),
-      h('p', {}, h('strong', {}, `${problem[0].toUpperCase()}${problem.slice(1)}. `), seen ? 'What you see is what it said before; trying again.' : 'Trying again.')),
+      h('p', {}, h('strong', {}, `${problem[0].toUpperCase()}${problem.slice(1)}. `), seen ? 'You see what it last said; trying again.' : 'Trying again.')),
     status?.held && h('div', { class: 'notice bad', 'data-key': 'held' }, icon('hand'),
       h('p', {}, h('strong', {}, 'Nothing is deleted: this server is not the one the catalog knows. '), status.held,
         ' When it is the right one, run ', h('code', {}, 'TRUST TTL SERVER'), '.')),

@@ -45,8 +45,8 @@ function card(status, job) {
       fact('Deleted', [count(rows.deleted), rows.due !== null && h('small', {}, `of about ${brief(rows.due)}`)]),
       fact('Rate', rate(job.rows_per_second)),
       fact('Ends', job.expected_end ? `in ${span((new Date(job.expected_end) - new Date(now)) / 1000)}` : '–', moment(job.expected_end)),
-      rows.refreshed > 0 && fact('Refreshed', count(rows.refreshed), 'Expired when found, not any more when they were to be deleted'),
-      rows.skipped > 0 && fact('Left', count(rows.skipped), 'For the next job: somebody held them'),
+      rows.refreshed > 0 && fact('Refreshed', count(rows.refreshed), 'Expired when found, no longer when they were to be deleted'),
+      rows.skipped > 0 && fact('Left', count(rows.skipped), 'For the next job: they were locked'),
       rows.failed > 0 && fact('Failed', count(rows.failed), 'See the rows that could not be deleted')),
     h('p', { class: 'hint' }, [
       h('span', { title: moment(job.started) }, `started ${ago(job.started, now)}`), ` by ${job.started_by}`,

@@ -46,7 +46,7 @@ function oldestTile(tables) {
   const worst = known.reduce((a, b) => b.behind_seconds > (a?.behind_seconds ?? 0) ? b : a, null);
   const unknown = tables.length - known.length;
   if (worst) return tile('Oldest expired row', span(worst.behind_seconds), tableName(worst));
-  return unknown ? tile('Oldest expired row', '–', `not known of ${plural(unknown, 'table')}`) : tile('Oldest expired row', '0 s', 'none was left behind');
+  return unknown ? tile('Oldest expired row', '–', `not known for ${plural(unknown, 'table')}`) : tile('Oldest expired row', '0 s', 'none was left behind');
 }
 
 const tile = (name, value, more, look) => h('div', { class: `tile ${look ?? ''}` }, h('dt', {}, name), h('dd', {}, h('strong', {}, value), h('span', {}, more)));

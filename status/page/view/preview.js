@@ -36,7 +36,7 @@ function content(p) {
     seen?.sample_keys?.length > 0 && h('details', { 'data-key': 'samples' }, h('summary', {}, 'Keys of some rows that are due'),
       h('ul', { class: 'plain keys' }, seen.sample_keys.map(key =>
         h('li', {}, h('code', {}, key.map((v, i) => `${seen.key_columns[i]} = ${v}`).join(', ')))))),
-    !seen && h('p', { class: 'hint' }, 'Keys, dates and statements are shown with the token, or by ', h('code', {}, 'EXPLAIN TTL'), '.'),
+    !seen && h('p', { class: 'hint' }, 'Keys, dates and statements are shown with the token, or with ', h('code', {}, 'EXPLAIN TTL'), '.'),
   ];
 }
 
@@ -49,7 +49,7 @@ export const cutoff = p => p.cutoff.replace(/^'|'$/g, '') + (p.time_zone ? ` ${p
 function days(list) {
   const most = Math.max(1, ...list.map(d => d.rows));
   return h('table', { class: 'days' },
-    h('caption', {}, 'Rows that become due on the next days'),
+    h('caption', {}, 'Rows that become due in the next days'),
     h('tbody', {}, list.map(d => h('tr', {},
       h('th', { scope: 'row' }, `until ${moment(`${d.until.replace(' ', 'T')}Z`).slice(0, 16)}`),
       h('td', { class: 'number' }, `${d.exact ? '' : '~'}${count(d.rows)}`),

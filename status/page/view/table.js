@@ -42,7 +42,7 @@ function title(status, parts) {
       ...Object.entries(t.options).map(([name, value]) => fact(name, value)),
       fact('Time zone', t.time_zone ? `${t.time_zone} (from the ${t.time_zone_from})` : 'none needed'),
       fact('Lag', span(t.behind_seconds)),
-      fact('All gone that expired', t.watermark ? ago(t.watermark, status.now) : '–', moment(t.watermark)),
+      fact('Watermark', t.watermark ? ago(t.watermark, status.now) : '–', moment(t.watermark)),
       fact('Next job', t.job ? 'running' : t.next_run ? ago(t.next_run, status.now) : '–', moment(t.next_run)),
       fact('Plan', t.plan || '–', t.plan_reason),
       fact('Declared by', t.owner || '–'),

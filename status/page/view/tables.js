@@ -52,9 +52,9 @@ function line(t, status) {
       t.partition && h('small', {}, `partition ${t.partition}`)),
     h('td', { 'data-name': 'Policy' }, policyText(t), h('small', {}, [t.schedule, t.options.TTL_WINDOW && `window ${t.options.TTL_WINDOW}`, t.time_zone].filter(Boolean).join(', '))),
     h('td', { 'data-name': 'Verdict' }, chip(t.verdict), t.verdict.detail && h('small', {}, t.verdict.detail)),
-    number('Lag', span(t.behind_seconds), 'For how long the oldest row still there has been due'),
-    number('Due/s', brief(t.inflow), 'Rows a second that become due, as the last jobs found'),
-    number('Deleted/s', brief(t.outflow), 'Rows a second that go while a job runs'),
+    number('Lag', span(t.behind_seconds), 'How long the oldest row still there has been due'),
+    number('Due/s', brief(t.inflow), 'Rows per second that become due, as the last jobs found'),
+    number('Deleted/s', brief(t.outflow), 'Rows per second that are deleted while a job runs'),
     h('td', { 'data-name': 'Last job' }, lastText(t, status.now)),
     h('td', { 'data-name': 'Next job', title: moment(t.next_run) }, nextText(t, status)));
 }
