@@ -123,7 +123,7 @@ func TestSecondFactor(t *testing.T) {
 		t.Errorf("with a wrong password directly %q, through the proxy %q", want, got)
 	}
 	if want, got := ask("first", socket), ask("first", tcp...); !strings.Contains(want, "factors@%") ||
-		!strings.Contains(got, "connect the proxy by HOST:PORT") {
+		!strings.Contains(got, "let the proxy connect to HOST:PORT") {
 		t.Errorf("with the password directly %q, through the proxy %q", want, got)
 	}
 

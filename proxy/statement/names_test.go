@@ -206,7 +206,7 @@ func TestSleepersStayAsleep(t *testing.T) {
 
 		// A table comes back to its name, and is what it was; under any other it sleeps.
 		t.exec("PAUSE TTL FOR t", "RENAME TABLE t TO _t_old")
-		warned("the table has left the name")
+		warned("the table gave up the name")
 		t.exec("RENAME TABLE _t_old TO t")
 		t.wantStanding("home again", "t", armed+" paused")
 		t.exec("RESUME TTL FOR t", "RENAME TABLE t TO _t_old", "RENAME TABLE _t_old TO t_backup",
@@ -253,7 +253,7 @@ func TestSleepersStayAsleep(t *testing.T) {
 
 		t.wantStanding("before", "t", armed+" approved")
 		t.exec("RENAME TABLE t TO lhma_1_t, lhmn_x TO t")
-		warned("that of the copy was not taken over")
+		warned("that of the copy was not adopted")
 		t.wantStanding("nobody's copy", "t", armed)
 		t.exec("DROP TABLE lhma_1_t",
 			"CREATE TABLE lhmn_x (id INT PRIMARY KEY, created TIMESTAMP NULL) TTL = created + INTERVAL 2 DAY",
