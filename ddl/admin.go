@@ -36,7 +36,7 @@ type (
 	// ApproveJob is APPROVE TTL JOB.
 	ApproveJob struct {
 		Table   Name
-		Version uint64  // of the policy, as it was looked at; 0 for the one there is
+		Version uint64  // of the policy that was looked at; 0 for the present one
 		UpTo    *uint64 // rows; nil for what was seen
 		Reason  string
 	}
@@ -85,7 +85,7 @@ func (*ResumeTTL) action()   {}
 func (*ApproveJob) action()  {}
 func (*TrustServer) action() {}
 
-// admin reads the statements that begin with a word which begins no statement of a server.
+// admin reads the statements that begin with a word with which no statement of a server begins.
 func (r *reader) admin() {
 	switch {
 	case r.take("RUN", "TTL"):

@@ -1,6 +1,6 @@
 package ddl
 
-// explainTTL reads what follows EXPLAIN, if that is TTL and something behind it: EXPLAIN TTL alone
+// explainTTL reads what follows EXPLAIN, if that is TTL with something after it: EXPLAIN TTL alone
 // describes a table of that name.
 func (r *reader) explainTTL() bool {
 	at := r.at

@@ -6,7 +6,7 @@ import (
 )
 
 // DescribeTiDB asks what columns one of TiDB's tables has: DESC, SHOW COLUMNS or SHOW CREATE TABLE.
-// It is ours only if the table is meant in schema mysql.
+// It is ours only if the table is the one in schema mysql.
 type DescribeTiDB struct {
 	Table  Name
 	Form   Form

@@ -35,7 +35,7 @@ func (l *optionList) atClause() bool { return l.peek(0, "REMOVE", "TTL") || l.at
 
 // spec reads one change, or one list of table options, up to the comma behind it.
 func (l *optionList) spec(a *AlterTable) {
-	for l.current().hidden && l.atClause() { // the server sees nothing here, so no comma is due behind it
+	for l.current().hidden && l.atClause() { // the server sees nothing here, so no comma has to follow
 		l.one()
 	}
 
@@ -134,7 +134,8 @@ func (l *optionList) change() []Spec {
 
 func one(s Spec) []Spec { return []Spec{s} }
 
-// partitionChange names what begins here and is done to partitions, or to the file of a table.
+// partitionChange names the change that begins here, if it concerns partitions or the file of a
+// table.
 func (l *optionList) partitionChange() Change {
 	switch {
 	case l.oneOf(l.current(), "DISCARD", "IMPORT"):

@@ -2,8 +2,8 @@ package ddl
 
 import "bytes"
 
-// Candidate reports whether a text may concern us. It is asked for every statement of every
-// session, allocates nothing, knows no session settings, and so errs towards true: only Parse
+// Candidate reports whether a text may concern us. It is called for every statement of every
+// session, allocates nothing and knows no session settings, and so errs towards true: only Parse
 // knows. It is true when
 //
 //   - the first keyword, behind blanks and comments, or one behind a semicolon, begins a statement
@@ -106,7 +106,7 @@ func executable(text []byte) bool {
 }
 
 // names reports whether a word of the text begins with ttl_, and whether one begins with tidb_ttl_.
-// Of four neighbouring bytes one is looked at: whichever letter of ttl_ it is says where the word
+// Only one of every four bytes is examined: whichever letter of ttl_ it is says where the word
 // would begin.
 func names(text []byte) (setting, table bool) {
 	for i := 3; i < len(text); i += 4 {
@@ -143,5 +143,5 @@ func named(text []byte, i int) bool {
 	return i+4 <= len(text) && text[i]|0x20 == 't' && text[i+1]|0x20 == 't' && text[i+2]|0x20 == 'l' && text[i+3] == '_'
 }
 
-// begins reports whether no word reaches to i from the left.
+// begins reports whether no word extends to i from the left.
 func begins(text []byte, i int) bool { return i == 0 || !isNameByte(text[i-1]) }

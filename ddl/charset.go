@@ -15,7 +15,7 @@ import (
 )
 
 // Wide reports whether even ASCII takes more than a byte in a character set. Statements cannot come
-// in such a set, but results can be wanted in one.
+// in such a set, but a client can ask for results in one.
 func Wide(charset string) bool {
 	switch charset {
 	case "utf16", "utf16le", "ucs2", "utf32":
@@ -24,8 +24,8 @@ func Wide(charset string) bool {
 	return false
 }
 
-// encodingOf returns how a client character set of the server is written, or nil for those that are
-// UTF-8 already.
+// encodingOf returns the encoding of a client character set of the server, or nil for those that
+// are UTF-8 already.
 func encodingOf(charset string) encoding.Encoding {
 	switch charset {
 	case "latin1":

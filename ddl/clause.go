@@ -8,14 +8,14 @@ type Clause struct {
 	Enable      *bool   // TTL_ENABLE
 	JobInterval *string // TTL_JOB_INTERVAL, verbatim
 	// Options are the options that TiDB does not have, such as TTL_TIME_ZONE, by their name in
-	// upper case. An empty value takes the option back.
+	// upper case. An empty value unsets the option.
 	Options map[string]string
 	Remove  bool // REMOVE TTL
-	// Commented says that all of it stood in comments that the server skips, as in a dump.
+	// Commented says that all of it was in comments that the server skips, as in a dump.
 	Commented bool
 }
 
-// Rule says which column an age is counted from, and when a row expires.
+// Rule says from which column a row's age is counted, and when it expires.
 type Rule struct {
 	Column   string // as spelled in the statement, in UTF-8
 	Interval Interval

@@ -1,6 +1,6 @@
 package ddl
 
-// The numbers of errors have one home, here, where every floor may read them. Each test of an
+// The numbers of errors have one home, here, where every package may use them. Each check of an
 // answer and each answer names its number; docs/reference/errors.md lists those that we answer
 // with, and a test compares the two.
 

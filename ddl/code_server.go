@@ -1,7 +1,7 @@
 package ddl
 
 // The errors and notes that only servers answer with, and that something here depends on. Those of
-// a batch, which are many and sorted by what follows from them, stand in the engine's table of
+// a batch, which are many and sorted by what follows from them, are in the engine's table of
 // consequences.
 const (
 	CodeSnapshot        = 1020 // MariaDB: the row changed since the snapshot

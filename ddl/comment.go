@@ -12,9 +12,9 @@ import (
 //	/*M! … */ /*M!100303 … */ run by MariaDB alone
 //	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
 //
-// A body that the server does not run still counts when it holds our clauses, so its tokens are
-// marked hidden. One that never ends is a token by itself, since the server refuses the statement
-// for it.
+// A body that the server does not run still counts if it contains our clauses, so its tokens are
+// marked hidden. One that never ends is a token of its own, since the server refuses the statement
+// because of it.
 func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) {
 	body, use := s.opening(i, limit)
 	closed := true
@@ -57,7 +57,7 @@ const (
 	foreign            // a plain comment for the server, which we look into
 )
 
-// opening looks at the head of the comment at i: where its body begins, and what to do with it.
+// opening reads the head of the comment at i: where its body begins, and what to do with it.
 func (s *source) opening(i, limit int) (body int, u use) {
 	head := s.text[i+2 : limit]
 	switch {
@@ -90,8 +90,8 @@ func runs(yes bool) use {
 	return skipped
 }
 
-// hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" holds only what
-// TTL needs: TiDB runs a body when it knows every feature named.
+// hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" names only what
+// TTL needs: TiDB runs a body if it knows every feature named.
 func hasFeature(list string) bool {
 	for feature := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(feature) == "ttl" {
@@ -102,7 +102,7 @@ func hasFeature(list string) bool {
 }
 
 // versionDigits reads the five or six digits of a version. Fewer are part of the body, and for
-// MySQL a sixth is, too, unless a blank follows.
+// MySQL so is a sixth, unless a blank follows.
 func (s *source) versionDigits(head string) (length, version int) {
 	for length < len(head) && length < 6 && isDigit(head[length]) {
 		length++

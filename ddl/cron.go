@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrCron is wrapped by every refusal of a schedule.
+// ErrCron is wrapped by every error about a schedule.
 var ErrCron = errors.New("not a valid schedule")
 
 // Cron is a schedule of five fields: minute, hour, day of the month, month, day of the week. Each
@@ -122,11 +122,11 @@ func (c Cron) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// cronYears holds every distance between the days of a schedule but that around 2100, which is no
-// leap year.
+// cronYears covers every distance between the days of a schedule except that around 2100, which is
+// not a leap year.
 const cronYears = 9
 
-// LongestGap is the longest time between two moments of the schedule, where no clocks change.
+// LongestGap is the longest time between two moments of the schedule, clock changes aside.
 func (c Cron) LongestGap() time.Duration {
 	var minutes []int // of a day
 	for minute := range minutesOfDay {
@@ -154,8 +154,8 @@ func (c Cron) LongestGap() time.Duration {
 	return time.Duration(longest) * time.Minute
 }
 
-// moment is when the clocks of a zone show a time for the first time on that day; right after the
-// change of the clocks for a time that they skip.
+// moment is when the clocks of a zone first show a time on that day; for a time that they skip,
+// right after the change.
 func moment(day time.Time, hour, minute int, zone *time.Location) time.Time {
 	at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, zone)
 	start, end := at.ZoneBounds()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// cut is a stretch of bytes that does not reach the server, and what stands there instead, which is
-// nearly always nothing.
+// cut is a stretch of bytes that does not reach the server, and what replaces it, which is nearly
+// always nothing.
 type cut struct {
 	start, end  int
 	replacement string
@@ -71,8 +71,8 @@ func (p *pieces) comma(t token) {
 	*p = append(*p, piece{token: t, comma: true})
 }
 
-// cuts says what to take out: all pieces of ours, and of the commas between two of the server's all
-// but one. A comma that separates nothing stays, so that the server refuses it.
+// cuts says what to take out: all our pieces, and all but one of the commas between two of the
+// server's. A comma that separates nothing stays, so that the server refuses it.
 func (p pieces) cuts() []cut {
 	var cuts []cut
 	kept, separated := false, false // is there a piece of the server's on the left, and a comma behind it
@@ -109,7 +109,7 @@ func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	for index, comment := range s.comments {
 		covers := func(c cut) bool { return c.start <= comment.start && comment.end <= c.end }
 		if !s.emptied(index+1, tokens, cuts) || slices.ContainsFunc(cuts, covers) {
-			continue // the second: a comment in one that goes as a whole
+			continue // the second: a comment inside one that is cut as a whole
 		}
 		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return c.start >= comment.start && c.end <= comment.end })
 		cuts = append(cuts, cut{start: comment.start, end: comment.end})

@@ -1,6 +1,6 @@
 // Package ddl says what an SQL text asks of us: text in, values out.
 //
-// It owns the TTL syntax. A text goes through it in three steps, and most stop at the first:
+// It owns the TTL syntax. A text passes through it in three steps, and most stop at the first:
 //
 //  1. Candidate looks at the bytes without allocating and answers whether the text may concern us;
 //  2. Parse splits the text at its semicolons and reads each part into a Statement, whose Action
@@ -26,12 +26,11 @@
 //	text ──lex──► tokens with their places ──reader──► tables, specs, columns ──optionList──► clause + pieces ──► cuts
 //
 // An option is ours by its position, never by its word: columns, tables and strings may be called
-// ttl. Nothing is ever printed back from a syntax tree. TiDB's parser judges the clause, rewrapped
-// on a dummy table; it never sees the user's statement, because it refuses much that MySQL and
-// MariaDB accept.
+// ttl. Nothing is ever printed from a syntax tree. TiDB's parser judges the clause, put on a dummy
+// table; it never sees the user's statement, because it refuses much that MySQL and MariaDB accept.
 //
 // Comments. The server runs some (/*! */), we look into some that it skips (/*T![ttl] */). Tokens
-// of the second kind are hidden: they may hold options of ours and count for nothing else.
+// of the second kind are hidden: they may be options of ours and otherwise do not count.
 //
 // # What never happens here
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrDuration is wrapped by every refusal of a duration.
+// ErrDuration is wrapped by every error about a duration.
 var ErrDuration = errors.New("not a valid duration")
 
 // durationUnits are TiDB's, and seconds.
@@ -20,7 +20,7 @@ var durationUnits = map[byte]time.Duration{
 }
 
 // Duration reads the value of TTL_JOB_INTERVAL: numbers with the units d, h, m and s, which add up
-// in any order (1d12h, 30m1h, 1.5d). The empty text and a plain 0 are zero, as in TiDB.
+// in any order (1d12h, 30m1h, 1.5d). An empty text and a plain 0 mean zero, as in TiDB.
 func Duration(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil

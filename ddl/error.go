@@ -50,8 +50,8 @@ func ReferencedTable() *Error {
 	return &Error{CodeReferencedTable, stateGeneral, "Set TTL for a table referenced by foreign key is not allowed"}
 }
 
-// UnsupportedKey is raised when the primary key holds a FLOAT or DOUBLE, whose printed values do
-// not compare equal.
+// UnsupportedKey is raised when the primary key has a FLOAT or DOUBLE column, whose printed values
+// do not compare equal.
 func UnsupportedKey() *Error {
 	return &Error{CodeUnsupportedKey, stateGeneral, "Unsupported clustered primary key type FLOAT/DOUBLE for TTL"}
 }

@@ -34,8 +34,8 @@ type extension struct {
 	check func(string) error
 }
 
-// extensions are all options of ours, in the order they are printed in. An option stands here only
-// once the engine honours it.
+// extensions are all options of ours, in the order they are printed in. An option is listed here
+// only once the engine honours it.
 func extensions() []extension {
 	return []extension{
 		{OptionTimeZone, "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
@@ -75,8 +75,8 @@ func knownOptions() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// extension reads the value of an option of ours: a string or a number. The empty string takes the
-// option back.
+// extension reads the value of an option of ours: a string or a number. The empty string unsets the
+// option.
 func (r *reader) extension(c *Clause, e extension) bool {
 	value, ok := r.stringValue()
 	if !ok && r.current().kind == number {

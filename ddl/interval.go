@@ -17,7 +17,7 @@ type Interval struct {
 // String prints the interval as SQL.
 func (i Interval) String() string { return "INTERVAL " + i.Literal + " " + string(i.Unit) }
 
-// Span is a length of time in the two measures that calendars do not convert into each other.
+// Span is a length of time in two measures that calendars cannot convert into each other.
 type Span struct {
 	Months int64
 	Micros int64
@@ -31,7 +31,7 @@ var (
 )
 
 // Span computes the length of the interval by MySQL's rules, and refuses with error 1525 what MySQL
-// would quietly turn into another number: text that is no number, negative amounts, and amounts
+// would silently turn into another number: text that is not a number, negative amounts, and amounts
 // beyond the year 9999.
 func (i Interval) Span() (Span, error) {
 	span, err := i.span()
@@ -117,8 +117,8 @@ func splitAmount(amount string, quoted bool, unit Unit, counts int) ([]int64, er
 	return numbers, nil
 }
 
-// wholeNumber reads the amount of a simple unit. MySQL rounds a decimal, but cuts a quoted one
-// short, which would expire rows earlier than written, so that is refused.
+// wholeNumber reads the amount of a simple unit. MySQL rounds a decimal, but truncates a quoted
+// one, which would expire rows earlier than written, so that is refused.
 func wholeNumber(amount string, quoted bool) ([]int64, error) {
 	whole, fraction, decimal := strings.Cut(amount, ".")
 	if whole == "" && fraction != "" {
@@ -142,7 +142,7 @@ func wholeNumber(amount string, quoted bool) ([]int64, error) {
 	return []int64{number}, nil
 }
 
-// natural reads a number without a sign. One that fits no counter is too long for any unit.
+// natural reads a number without a sign. One that overflows is too long for any unit.
 func natural(digits string) (int64, error) {
 	if digits == "" || !isDigits(digits) {
 		return 0, errNotNumber

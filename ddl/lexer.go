@@ -21,7 +21,7 @@ func lex(text string, mode Mode) *source {
 	return s
 }
 
-// scan reads tokens from i up to limit, all of them inside the given executable comment (0 is
+// scan reads tokens from i up to limit, all of them inside the given executable comment (0 for
 // none). It returns the place behind the */ that ended the comment, or limit if nothing did.
 func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) {
 	for i < limit {
@@ -36,7 +36,7 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 		case c == '/' && i+1 < limit && s.text[i+1] == '*':
 			end, ran := s.comment(i, limit, inside, hidden)
 			if i = end; ran && inside > 0 {
-				// the server knows no depth: the end of a comment that it runs is also that of the
+				// the server does not count depth: the end of a comment that it runs also ends the
 				// one around it
 				return i, true
 			}
@@ -100,7 +100,7 @@ func (s *source) afterName(i int) bool {
 
 func (s *source) named(t token) bool { return t.kind == word || t.kind == quoted }
 
-// closing returns the place behind the quote that ends what begins at i. A doubled quote does not
+// closing returns the place after the quote that ends what begins at i. A doubled quote does not
 // end it.
 func (s *source) closing(i, limit int, escapes bool) int {
 	quote := s.text[i]

@@ -1,6 +1,6 @@
 package ddl
 
-// Mode is what a session's settings change about reading its statements.
+// Mode is how a session's settings change the reading of its statements.
 type Mode struct {
 	ANSIQuotes         bool   // sql_mode ANSI_QUOTES: "x" is an identifier
 	NoBackslashEscapes bool   // sql_mode NO_BACKSLASH_ESCAPES: \ is an ordinary character
@@ -9,9 +9,9 @@ type Mode struct {
 	Charset            string // character_set_client; empty means one that extends ASCII bytewise, such as utf8mb4
 }
 
-// wide reports the length of the character that begins at text[i], when it has a second byte that
-// could be taken for a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\'
-// or '`'. Otherwise it is 1.
+// wide is the length of the character that begins at text[i], if its second byte could be taken for
+// a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\' or '`'. Otherwise
+// it is 1.
 func (m Mode) wide(text string, i int) int {
 	if text[i] < 0x80 || i+1 >= len(text) {
 		return 1

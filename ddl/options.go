@@ -1,6 +1,6 @@
 package ddl
 
-// optionList gathers the options of a CREATE TABLE, or the specs of an ALTER TABLE, while they are
+// optionList collects the options of a CREATE TABLE, or the specs of an ALTER TABLE, as they are
 // read.
 type optionList struct {
 	*reader // over the visible tokens and those of comments that hold our options

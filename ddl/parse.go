@@ -1,9 +1,9 @@
 package ddl
 
 // Parse splits a packet at its semicolons and reads every statement. Empty ones at the end are left
-// out. The body of a stored program holds semicolons of its own, so what begins with one is left in
-// one piece to its end. So is all from the place on where the server refuses the packet: its error
-// is the last thing that comes of it.
+// out. The body of a stored program has semicolons of its own, so from the beginning of one the
+// packet is left in one piece. The same goes for everything from the place on where the server
+// refuses the packet: its error is the last answer.
 func Parse(text string, mode Mode) []*Statement {
 	src := lex(text, mode)
 	var statements []*Statement
@@ -22,9 +22,8 @@ func Parse(text string, mode Mode) []*Statement {
 	return statements
 }
 
-// refused reports whether the server takes nothing from the statement at first on: when the
-// semicolon behind it stands in a comment whose body is run, or when it is empty and something
-// follows.
+// refused reports whether the server executes nothing from the statement at first on: if the
+// semicolon behind it is in a comment whose body is run, or if it is empty and something follows.
 func (s *source) refused(first, last int) bool {
 	if last == len(s.tokens) {
 		return false
@@ -71,7 +70,7 @@ func (s *source) hasBody(first int) bool {
 		t := s.tokens[n]
 		switch {
 		case s.oneOf(t, "PROCEDURE", "FUNCTION"):
-			return s.keyword(s.tokens[first], "CREATE") // ALTER changes what is said about them, not what they do
+			return s.keyword(s.tokens[first], "CREATE") // ALTER changes their properties, not what they do
 		case s.oneOf(t, "TRIGGER", "EVENT", "PACKAGE", "LIBRARY"):
 			return true
 		case s.oneOf(t, "TABLE", "INDEX", "VIEW", "DATABASE", "SCHEMA", "USER", "SEQUENCE", "SERVER", "ROLE"):
@@ -123,8 +122,8 @@ func (s *source) statement(first, last int) *Statement {
 	return st
 }
 
-// start returns the place of the token at n, or of the outermost comment around it: what stands in
-// a comment stays there.
+// start returns the place of the token at n, or of the outermost comment around it: what is in a
+// comment stays there.
 func (s *source) start(n int) int {
 	if c := s.outermost(s.tokens[n]); c != nil {
 		return c.start

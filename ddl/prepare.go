@@ -24,12 +24,12 @@ type Deallocate struct{ Name string }
 // Immediate is MariaDB's EXECUTE IMMEDIATE text.
 type Immediate struct{ Dynamic }
 
-// Dynamic is a statement inside a statement. It is read like one of its own.
+// Dynamic is a statement inside a statement. It is read as if it stood alone.
 type Dynamic struct {
 	Inner *Statement // nil when it does not concern us, or is not known yet
 	// Expression computes the text: a user variable, or on MariaDB an expression that changes
 	// nothing. It is empty when the text is a literal, or computed in a way that must not happen
-	// twice. Ask the session for its value, and give that to Resolve.
+	// twice. Ask the session for its value and pass that to Resolve.
 	Expression string
 
 	start, end int // of the literal or the expression
@@ -105,9 +105,9 @@ func (r *reader) dynamic() Dynamic {
 // harmlessMarks put texts and variables together, or compare them.
 const harmlessMarks = "@.,|()=<>!+-*/%"
 
-// harmless reports whether evaluating an expression changes nothing, so that it may be done once
-// more than the client asks for: it only puts texts and variables together. A function could do
-// anything, and some that are built in do.
+// harmless reports whether evaluating an expression has no side effects, so that it may be done
+// once more than the client asks for: it only puts texts and variables together. A function could
+// do anything, and some built-in ones do.
 func (r *reader) harmless(from, to int) bool {
 	for n := from; n < to; n++ {
 		switch t := r.tokens[n]; t.kind {
@@ -145,7 +145,7 @@ func (r *reader) literalWord(t token) bool {
 }
 
 // Resolve reads the text that the expression of a PREPARE or EXECUTE IMMEDIATE stands for, in
-// UTF-8. It returns nil if that does not concern us. If something is cut from it, Forward has the
+// UTF-8. It returns nil if that does not concern us. If something is cut from it, Forward puts the
 // rest in place of the expression.
 func (s *Statement) Resolve(d Dynamic, text string) *Statement {
 	mode := s.source.mode

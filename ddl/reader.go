@@ -2,8 +2,8 @@ package ddl
 
 import "strings"
 
-// reader walks over the tokens of one statement. A method that takes something answers whether it
-// was there, and stays where it was when it was not.
+// reader walks over the tokens of one statement. A method that takes something reports whether it
+// was there, and otherwise does not move.
 type reader struct {
 	*source
 	st     *Statement
@@ -12,7 +12,7 @@ type reader struct {
 	at     int     // index into tokens
 }
 
-// read finds out what the statement is. Whatever is not recognised keeps a nil Action.
+// read finds out what the statement is. One that is not recognised keeps a nil Action.
 func (r *reader) read() {
 	if r.take("SET", "STATEMENT") && !r.skipTo("FOR") {
 		return

@@ -13,7 +13,7 @@ type Reference struct {
 	// Variable is the setting of @@name, in lower case; empty for a table.
 	Variable string
 	Scope    Scope
-	// Item is set when the variable is all of a column of a result, which then is called by it.
+	// Item is set when the variable is a whole column of a result, which is then named after it.
 	Item bool
 
 	// Table is one of TiDB's tables, in lower case; empty for a variable.
@@ -22,8 +22,7 @@ type Reference struct {
 	Qualified bool
 	// Aliased is set when the statement gives the table another name.
 	Aliased bool
-	// Prefix is set when it is not the table that stands here but a column of it:
-	// mysql.table.column.
+	// Prefix is set when this is not the table but a column of it: mysql.table.column.
 	Prefix bool
 
 	start, end int // in the packet
@@ -114,8 +113,8 @@ func (w *referenceWalk) variable() {
 	})
 }
 
-// item reports whether what was just read stands alone between before and the current token as a
-// column of a result.
+// item reports whether what was just read is, alone between before and the current token, a column
+// of a result.
 func (w *referenceWalk) item(before token) bool {
 	if !w.levels[len(w.levels)-1] {
 		return false

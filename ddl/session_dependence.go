@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// SessionDependence says why the date in a column may be another one for somebody else's session;
-// "" when it cannot be. A VIRTUAL column is computed by whoever reads it, in the reader's time zone
-// and sql_mode. What is let through is a closed list: dates made of DATETIME and DATE columns,
-// literals, intervals of whole numbers, and choices between them. find looks a column up.
+// SessionDependence says why the date in a column may be different in somebody else's session; ""
+// if it cannot be. A VIRTUAL column is computed by whoever reads it, in the reader's time zone and
+// sql_mode. What is accepted is a closed list: dates made of DATETIME and DATE columns, literals,
+// intervals of whole numbers, and choices between them. find looks up a column.
 //
 // The rest is refused whether it depends on the session or not: text may carry an offset, a number
-// is a date only under some sql_mode, and what FROM_UNIXTIME, NOW, CONVERT_TZ and a TIMESTAMP say
+// is a date only under some sql_mode, and what FROM_UNIXTIME, NOW, CONVERT_TZ and a TIMESTAMP yield
 // depends on the zone.
 func SessionDependence(c Column, find func(name string) (Column, bool)) string {
 	if !c.Virtual {
@@ -25,7 +25,7 @@ func SessionDependence(c Column, find func(name string) (Column, bool)) string {
 	return e.why
 }
 
-// value is what part of an expression gives.
+// value is what a part of an expression yields.
 type value int
 
 const (
@@ -34,8 +34,8 @@ const (
 	numberValue
 )
 
-// expression reads a generation expression. The first thing that is not on the list is remembered
-// as why, and ends the reading.
+// expression reads a generation expression. The first thing that is not on the list is kept as the
+// reason, and ends the reading.
 type expression struct {
 	*source
 	find  func(name string) (Column, bool)
@@ -57,7 +57,7 @@ func (c Column) kindOf() value {
 	return anyValue
 }
 
-// column judges a column that the expression reads, and what it is made of in its turn.
+// column judges a column that the expression reads, and in turn what that one is made of.
 func (e *expression) column(c Column) value {
 	kind := c.kindOf()
 	switch {
@@ -187,7 +187,7 @@ func (e *expression) condition() value {
 	return left
 }
 
-// alike returns the kind of two values that must be of one kind.
+// alike returns the kind of two values that must be of the same kind.
 func (e *expression) alike(a, b value) value {
 	switch {
 	case e.why != "" || a == b:
@@ -344,7 +344,7 @@ func (e *expression) reference(t token) value {
 	return e.column(c)
 }
 
-// function reads one of those that say the same to everybody.
+// function reads one of those that yield the same for everybody.
 func (e *expression) function() (value, bool) {
 	switch {
 	case e.word("CASE"):
@@ -394,7 +394,7 @@ func (e *expression) moved() value {
 	return got
 }
 
-// cast reads CAST(date AS DATE) and AS DATETIME. Dropped fractions round as sql_mode says: the
+// cast reads CAST(date AS DATE) and AS DATETIME. Fractions are rounded as sql_mode says: the
 // engine's rounds up, which is never early.
 func (e *expression) cast() value {
 	got := e.alike(dateValue, e.choice())
@@ -430,8 +430,7 @@ func (e *expression) cases() value {
 	return got
 }
 
-// ReaderDependent is raised when the date in the TTL column may be another one for the engine than
-// for people.
+// ReaderDependent is raised when the engine may read another date in the TTL column than people do.
 func ReaderDependent(column, why string) *Error {
 	return &Error{CodeUnsupportedColumn, stateGeneral, fmt.Sprintf(
 		"TTL column '%s' is VIRTUAL and made of %s: the engine, which reads in UTC, could see another date than you. "+

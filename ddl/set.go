@@ -25,7 +25,7 @@ type Assignment struct {
 	Scope Scope
 	Name  string // in lower case
 	Value string // as written
-	// Word is set when Value is one bare word such as ON or DEFAULT, which means itself.
+	// Word is set when Value is a single bare word such as ON or DEFAULT, which stands for itself.
 	Word bool
 }
 
@@ -134,7 +134,7 @@ func (r *reader) value() (value string, bare bool) {
 	return r.text[first.start:last.end], r.at == from+1 && first.kind == word && !r.oneOf(first, "TRUE", "FALSE")
 }
 
-// scopeWord reads GLOBAL, SESSION, LOCAL or PERSIST: our settings are kept for good anyway.
+// scopeWord reads GLOBAL, SESSION, LOCAL or PERSIST: our settings are persistent anyway.
 func (r *reader) scopeWord() (scoped, bool) {
 	if !r.named(r.ahead(1)) && !r.is(r.ahead(1), '@') {
 		return scoped{}, false // a variable with such a name

@@ -17,8 +17,8 @@ type Statement struct {
 	spellings  []string // see Spellings
 }
 
-// Spellings returns the names and texts of the statement which a character set gives their meaning,
-// in the client's set. They have been read by Decode; only the server knows whether rightly.
+// Spellings returns the names and texts of the statement whose meaning depends on the client's
+// character set, in that set. Decode has read them; only the server knows whether correctly.
 func (s *Statement) Spellings() []string { return s.spellings }
 
 // Text returns the statement as it was sent.
@@ -59,8 +59,9 @@ func (s *Statement) Clause() *Clause {
 // and the admin statements.
 type Action interface{ action() }
 
-// Name is a table's name in UTF-8. How the statement has spelled it is not kept: whoever asks about
-// the table writes it anew, with its schema, so that the question is about that table and no other.
+// Name is a table's name in UTF-8. How the statement spelled it is not kept: whoever asks about the
+// table writes it out again, with its schema, so that the question is about that table and no
+// other.
 type Name struct {
 	Schema string // empty: the session's current schema
 	Table  string
@@ -98,7 +99,7 @@ func (c Column) TimeType() bool {
 	return false
 }
 
-// FloatType reports whether the column cannot be part of the primary key of a table with a TTL.
+// FloatType reports whether the column may not be part of the primary key of a table with a TTL.
 func (c Column) FloatType() bool {
 	switch c.Type {
 	case "FLOAT", "FLOAT4", "FLOAT8", "DOUBLE", "REAL":
@@ -169,7 +170,7 @@ type DropTables struct {
 	IfExists  bool
 }
 
-// RenameTables is RENAME TABLE; its pairs happen from left to right.
+// RenameTables is RENAME TABLE; its pairs are carried out from left to right.
 type RenameTables struct{ Pairs []Rename }
 
 // Rename is one pair of a RENAME TABLE.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrWindow is wrapped by every refusal of a window.
+// ErrWindow is wrapped by every error about a window.
 var ErrWindow = errors.New("not a valid window")
 
 // Window is a part of the day, inclusive at both ends to the minute. One whose end is before its
@@ -72,7 +72,7 @@ func (w Window) Closes(t time.Time) time.Time {
 	return t
 }
 
-// Closed is how long the window is closed at a stretch, on a day on which no clocks change.
+// Closed is how long the window stays closed, on a day without a clock change.
 func (w Window) Closed() time.Duration {
 	return time.Duration((w.start-w.end-1+2*minutesOfDay)%minutesOfDay) * time.Minute
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ErrZone means that a zone is not one that is the same everywhere.
+// ErrZone means that a zone is not the same everywhere.
 var ErrZone = errors.New("time zone")
 
 var offsetZone = regexp.MustCompile(`^([+-])(\d{1,2}):(\d{2})$`)
 
 // Zone resolves the zone a policy stores: a name of the tz database ("Europe/Prague", "UTC") or an
 // offset as the servers write it ("+02:00"). "SYSTEM", "Local" and the empty string are refused:
-// they mean another zone on another machine.
+// they mean different zones on different machines.
 func Zone(name string) (*time.Location, error) {
 	if m := offsetZone.FindStringSubmatch(name); m != nil {
 		return offset(name, m)

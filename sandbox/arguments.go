@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// arguments starts a small server that behaves like a production one where it matters to us (row
-// binlog on), and saves what a throw-away server need not spend (flushing to disk at each commit,
-// memory).
+// arguments are those of a small server that behaves like a production one where it matters to us
+// (row binlog on), and saves what a throw-away server need not spend (flushing to disk at each
+// commit, memory).
 func (s *Server) arguments() []string {
 	args := []string{
 		"--no-defaults",
@@ -40,8 +40,8 @@ func (s *Server) arguments() []string {
 	return append(append(args, asUser()...), s.args...)
 }
 
-// born are the arguments that MySQL must be given when its data is made: it never changes its mind
-// about the case of names.
+// born are the arguments that MySQL must be given when its data directory is created: it never
+// changes its mind about the case of names.
 func (s *Server) born() []string {
 	if s.Flavour != MySQL {
 		return nil

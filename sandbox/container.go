@@ -26,8 +26,8 @@ type Container struct {
 	guard         io.WriteCloser
 }
 
-// images are what runs in a container. Both let root in from anywhere, without a password when told
-// so, on a port that only this machine can reach.
+// images are what runs in a container. Both let root in from anywhere, without a password if told
+// to, on a port that only this machine can reach.
 var images = map[Flavour]struct{ image, noPassword string }{
 	MariaDB: {"mariadb:10.11", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1"},
 	MySQL:   {"mysql:8.4", "MYSQL_ALLOW_EMPTY_PASSWORD=1"},
@@ -38,9 +38,9 @@ func HasDocker(ctx context.Context) bool {
 	return exec.CommandContext(ctx, "docker", "info").Run() == nil
 }
 
-// StartContainer runs a server in Docker and returns once it answers. Output of Docker that people
-// may want to see, such as the progress of a download, goes to progress. Of the configuration it
-// takes Flavour, MariaDB if empty, and Dir.
+// StartContainer runs a server in Docker and returns once it answers. Docker's output that people
+// may want to see, such as the progress of a download, goes to progress. Only Flavour (MariaDB if
+// empty) and Dir of the configuration are used.
 func StartContainer(ctx context.Context, c Config, progress io.Writer) (*Container, error) {
 	if c.Flavour == "" {
 		c.Flavour = MariaDB
@@ -119,7 +119,7 @@ func (s *Container) fetch(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// docker runs a command of Docker's and returns what it prints.
+// docker runs a Docker command and returns its output.
 func docker(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "docker", args...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -128,7 +128,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// awaitReady waits for the server that listens: the one that prepares the data does not.
+// awaitReady waits for the server that listens: the one that prepares the data does not listen.
 func (s *Container) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -169,7 +169,7 @@ func (s *Container) awaitReady(ctx context.Context) error {
 // Addr is where the server can be reached.
 func (s *Container) Addr() string { return s.address }
 
-// Dir is a directory that lives as long as the container, or the one that was named.
+// Dir is a directory that exists as long as the container, or the one that was named.
 func (s *Container) Dir() string { return s.dir }
 
 // Config returns how root connects to a schema of the server.

@@ -26,7 +26,7 @@ var ErrNotInstalled = errors.New("no server program found")
 // Program is a server binary found on this machine.
 type Program struct {
 	Flavour Flavour
-	Version string // as the program prints it, such as 10.11.19-MariaDB
+	Version string // as printed by the program, such as 10.11.19-MariaDB
 	Path    string
 }
 

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// process is one run of a server program, and the guard that outlives us by the moment it needs to
-// end it.
+// process is one run of a server program, with a guard that outlives us just long enough to end it.
 type process struct {
 	cmd   *exec.Cmd
 	guard io.WriteCloser
@@ -55,12 +54,12 @@ func (p *process) supervise(started chan<- error, log io.Closer) {
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait() // how a server that we end ends is of no interest
+	_ = p.cmd.Wait() // how a server ends that we end does not matter
 	close(p.done)
 }
 
 // guardScript waits for a line, which dismisses it, or for the end of the pipe, which means that we
-// are gone: then it does what follows.
+// are gone: then it runs what follows.
 const guardScript = "if read -r line; then exit 0; fi\n"
 
 // endProcess ends the process $1 and removes the directory $2, if any.
@@ -82,7 +81,7 @@ func startGuard(script string, args ...string) (io.WriteCloser, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	go func() { _ = cmd.Wait() }() // ends with the pipe, at the latest when we do
+	go func() { _ = cmd.Wait() }() // ends with the pipe, at the latest when we end
 	return pipe, nil
 }
 

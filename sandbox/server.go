@@ -56,7 +56,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// flavour is the one that is asked for, or that the kept data belongs to: neither server reads the
+// flavour is the one that was asked for, or the one of the kept data: neither server reads the
 // other's.
 func (c Config) flavour() (Flavour, error) {
 	if c.Dir == "" {
@@ -113,7 +113,7 @@ func (s *Server) prepare(ctx context.Context) error {
 }
 
 // copyTemplate copies a data directory as a whole or not at all: half of one would be taken for
-// data that is kept.
+// kept data.
 func copyTemplate(from, to string) error {
 	half := to + ".half"
 	if err := os.RemoveAll(half); err != nil {
@@ -134,8 +134,8 @@ func temporaryRoot() string {
 	return ""
 }
 
-// boot starts the process and waits until it answers. A free port can be taken by somebody else
-// between choosing and binding, so a server that dies of that gets another one.
+// boot starts the process and waits until it answers. Somebody else can take a free port between
+// its choice and its use, so a server that dies of that gets another one.
 func (s *Server) boot(ctx context.Context) error {
 	chosen := s.port != 0
 	for attempt := 1; ; attempt++ {

@@ -9,8 +9,8 @@ import (
 // stopGrace is how long a server may take to shut down in an orderly way.
 const stopGrace = 30 * time.Second
 
-// Close ends the server and removes its directory if that was temporary. Data that is kept is shut
-// down in an orderly way, data that is not is not worth waiting for.
+// Close ends the server and removes its directory if that was temporary. If its data is kept, it is
+// shut down in an orderly way; otherwise that is not worth waiting for.
 func (s *Server) Close() error {
 	if s.process != nil {
 		if s.temporary {

@@ -14,8 +14,8 @@ import (
 )
 
 // template returns a data directory with an empty, initialised server of p's version, born with
-// these arguments, making it if there is none. The lock admits one maker; the rename publishes only
-// complete directories.
+// these arguments, making it if there is none. The lock admits one process; the rename publishes
+// only complete directories.
 func template(ctx context.Context, p Program, born []string) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -39,7 +39,7 @@ func template(ctx context.Context, p Program, born []string) (string, error) {
 	}
 
 	making := "making-" + filepath.Base(final) + "-"
-	if err := removeAll(filepath.Join(parent, making+"*")); err != nil { // of a maker that was killed
+	if err := removeAll(filepath.Join(parent, making+"*")); err != nil { // of a process that was killed
 		return "", err
 	}
 
@@ -104,7 +104,7 @@ GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 GRANT PROXY ON ''@'' TO root@'127.0.0.1' WITH GRANT OPTION;
 `
 
-// asUser answers the servers' refusal to run as root unless told so.
+// asUser is for servers that refuse to run as root unless told to.
 func asUser() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--user=root"}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// problem is what an API request gets that was not served.
+// problem answers an API request that was not served.
 type problem struct {
 	Error string `json:"error"`
 }
@@ -19,7 +19,7 @@ func refuse(w http.ResponseWriter, code int, text string) {
 
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // only values of ours come here: a mistake of the programmer
+	if err != nil { // only values of ours come here: a programmer's mistake
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -35,8 +35,8 @@ type answerError struct {
 
 func (e *answerError) Error() string { return e.text }
 
-// answer writes what a handler has found. An error of the catalog is told without its details: they
-// are in the log.
+// answer writes what a handler has found. An error of the catalog is reported without its details:
+// they are in the log.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
 	if known, ok := errors.AsType[*answerError](err); ok {
 		refuse(w, known.code, known.text)

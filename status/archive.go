@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// archiveAge is for how long one reading of the samples serves everybody. Each node adds one a
+	// archiveAge is how long one reading of the samples serves everybody. Each node adds one a
 	// minute.
 	archiveAge = 10 * time.Second
 	// inflowAge is the same for what became due, which is known when a job ends.
 	inflowAge = 30 * time.Second
-	// sampleSettles is how late a sample may be seen on the server, after the moment that it bears.
+	// sampleSettles is how long after its own timestamp a sample may become visible on the server.
 	sampleSettles = 2 * time.Minute
 )
 
@@ -38,7 +38,7 @@ type inflows struct {
 	all []catalog.Inflow
 }
 
-// past is what was recorded in a time that ends now.
+// past is what was recorded in a period that ends now.
 type past struct {
 	now     time.Time // of the database
 	samples []catalog.Sample
@@ -49,7 +49,7 @@ func newArchive(reads Reads) *archive {
 	return &archive{reads: reads, inflows: map[time.Duration]inflows{}}
 }
 
-// past returns what was recorded in so much time before now.
+// past returns what was recorded in the given time before now.
 func (a *archive) past(ctx context.Context, reach time.Duration) (past, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,8 +65,8 @@ func (a *archive) past(ctx context.Context, reach time.Duration) (past, error) {
 	return past{a.now, after(a.samples, a.now.Add(-reach)), due}, nil
 }
 
-// catchUp reads the samples that have come since the last time, or all of them when what is kept
-// does not reach back far enough.
+// catchUp reads the samples added since the last time, or all of them if those it has do not reach
+// back far enough.
 func (a *archive) catchUp(ctx context.Context, reach time.Duration) error {
 	now, err := a.reads.Clock(ctx)
 	if err != nil {

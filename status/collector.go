@@ -13,11 +13,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// tableMetrics bounds the tables with metrics of their own. Those with the worst verdicts have
-// them, and of these the latest.
+// tableMetrics bounds the tables with metrics of their own: those with the worst verdicts, and
+// among these the furthest behind.
 const tableMetrics = 200
 
-// collectTimeout bounds the look at the catalog for one scrape.
+// collectTimeout bounds the reading of the catalog for one scrape.
 const collectTimeout = 5 * time.Second
 
 // delays are the steps of the watermark delay, those of TiDB's panel, and one for tables whose last
@@ -123,7 +123,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect looks at the catalog and sends what it says.
+// Collect reads the catalog and sends what it says.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // Prometheus collects without a context
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
@@ -182,7 +182,7 @@ func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
 	}
 }
 
-// nodes sends who is there, and who has which lease.
+// nodes sends which nodes there are, and which has which lease.
 func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
 	d := c.descs
 	type kind struct{ state, engine string }

@@ -13,14 +13,15 @@
 //
 // # What may be seen
 //
-// Names of tables, policies, counts and states are shown to whoever reaches the listener. Keys and
+// Table names, policies, counts and states are shown to whoever reaches the listener. Keys and
 // dates of rows, profiles, and everything that changes something need the token. Without a
 // configured token nothing can be changed over HTTP. A GET never changes anything.
 //
 // # The page
 //
 // page/ is served as it lies there: HTML, CSS and plain ES modules, with uPlot for the charts under
-// page/vendor. It asks nobody but its own server, and knows nothing that the JSON API does not say.
+// page/vendor. It talks to nobody but its own server, and knows nothing that the JSON API does not
+// say.
 //
 // # History
 //

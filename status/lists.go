@@ -11,7 +11,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// Answers of the lists. Each is an object, so that more can be said later.
+// Answers of the lists. Each is an object, so that fields can be added later.
 type (
 	historyAnswer struct {
 		Jobs []jobView `json:"jobs"`
@@ -174,7 +174,7 @@ func pathTable(r *http.Request) catalog.Table {
 	return catalog.Table{Schema: r.PathValue("schema"), Name: r.PathValue("table")}
 }
 
-// find looks a policy up, and what is known about it. There being none is a 404.
+// find looks up a policy and what is known about it. If there is none, that is a 404.
 func (a *api) find(ctx context.Context, t catalog.Table) (*look, catalog.Policy, error) {
 	p, err := a.store.Policy(ctx, t)
 	if errors.Is(err, catalog.ErrNoPolicy) {

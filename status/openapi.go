@@ -13,7 +13,7 @@ func (*api) openAPI(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(openAPIDocument) // the client has gone: nobody to tell
 }
 
-// getToken tells a bearer that the server knows the token: the guard has let the request through.
+// getToken confirms a token to its bearer: the guard has let the request through.
 func (a *api) getToken(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, struct {
 		Valid bool `json:"valid"`

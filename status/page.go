@@ -10,7 +10,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pageRoutes serve the page as it lies in page/.
+// pageRoutes serve the files of page/ as they are.
 func pageRoutes() []route {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil { // the name is a constant
@@ -25,7 +25,7 @@ func pageRoutes() []route {
 			return
 		}
 
-		if strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/" { // no lists of folders
+		if strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/" { // no directory listings
 			http.NotFound(w, r)
 			return
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// A preview reads the table. Whoever reaches the listener may ask for one, so one is made at a
-// time, serves everybody for a while, and is given up when it takes too long.
+// A preview reads the table. Whoever reaches the listener may ask for one, so only one is made at a
+// time; it serves everybody for a while, and is abandoned if it takes too long.
 const (
 	previewAge     = 10 * time.Second
 	previewTimeout = 15 * time.Second

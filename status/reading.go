@@ -16,7 +16,7 @@ const (
 	metricThreshold = "ttlproxy_throttle_threshold"
 )
 
-// reading is what those metrics said at one moment.
+// reading is the values of those metrics at one moment.
 type reading struct {
 	rows       map[rowsKey]float64
 	phases     map[string]float64
@@ -39,7 +39,7 @@ func (k rowsKey) place() string {
 func (r *Recorder) read() reading {
 	out := reading{map[rowsKey]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}}
 	families, err := r.gatherer.Gather()
-	if err != nil { // what could be gathered is there all the same
+	if err != nil { // what could be gathered is still there
 		r.log.Warn("gather metrics", slog.Any("err", err))
 	}
 	for _, f := range families {

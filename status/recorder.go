@@ -19,7 +19,7 @@ type Samples interface {
 }
 
 // Recorder writes what this node does into the catalog, for the charts. It reads the node's own
-// metrics, so that charts and Prometheus tell one story.
+// metrics, so that charts and Prometheus agree.
 type Recorder struct {
 	// Every is the time between two samples; SampleInterval when zero.
 	Every time.Duration
@@ -42,7 +42,7 @@ func NewRecorder(store Samples, gatherer prometheus.Gatherer, node func() uint64
 	return &Recorder{store: store, gatherer: gatherer, node: node, log: log}
 }
 
-// Run records until ctx ends, and then what has happened since the last sample.
+// Run records until ctx ends, and then records what has happened since the last sample.
 func (r *Recorder) Run(ctx context.Context) error {
 	every := r.Every
 	if every <= 0 {
@@ -69,8 +69,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// record writes one sample. When that fails, the next one tells about the whole time since the last
-// that was written.
+// record writes one sample. If that fails, the next one covers the whole time since the last that
+// was written.
 func (r *Recorder) record(ctx context.Context) {
 	now, at := r.read(), time.Now()
 	r.peek(now)

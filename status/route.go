@@ -77,8 +77,8 @@ func (s *Server) handler() http.Handler {
 	return secured(s.forThisMachine(own.Handler(s.gate.handler(s.routes()))))
 }
 
-// forThisMachine refuses what a listener on this machine is asked under another name. Health has
-// nothing to hide, and the token says enough.
+// forThisMachine refuses requests to a listener on this machine under another name. Health checks
+// have nothing to hide, and a token is enough.
 func (s *Server) forThisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
@@ -101,7 +101,7 @@ func (s *Server) viaCatalog(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusServiceUnavailable, "the catalog is not open yet")
 }
 
-// secured sets the headers that keep a browser from doing more with our answers than we mean.
+// secured sets the headers that keep a browser from doing more with our answers than intended.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

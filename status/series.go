@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// series are the charts: equal steps of time, and for each what went on in it. A null is a time
-// nobody has recorded.
+// series are the charts: equal steps of time, and what happened in each. A null is a time for which
+// nobody recorded anything.
 type series struct {
 	Step    float64                  `json:"step_seconds"`
 	Times   []int64                  `json:"times"` // where each step begins, in Unix seconds
@@ -27,7 +27,7 @@ type seriesTotals struct {
 	Due      *float64 `json:"due"`
 }
 
-// signalSeries is what a throttle goes by: the highest reading of each step on any node, and the
+// signalSeries is what governs a throttle: the highest reading of each step on any node, and the
 // threshold then.
 type signalSeries struct {
 	Value     []*float64 `json:"value"`
@@ -43,7 +43,7 @@ type steps struct {
 }
 
 // stepsFor cuts the hours before now into at most 200 steps that begin on whole multiples, so that
-// a chart does not flicker from one look to the next. The last one ends with the last sample.
+// a chart does not flicker from one reading to the next. The last one ends with the last sample.
 func stepsFor(hours int, now time.Time) steps {
 	step := time.Minute
 	for _, step = range []time.Duration{
@@ -64,7 +64,7 @@ func (s steps) width(i int) float64 {
 	return min(s.step, s.to.Sub(begin)).Seconds()
 }
 
-// spread divides an amount that belongs to a time over the steps it covers.
+// spread divides an amount that belongs to a period among the steps that it covers.
 func (s steps) spread(from, to time.Time, add func(i int, share float64)) {
 	length := to.Sub(from)
 	if length <= 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// shutdownTimeout is how long answers under way may take once Run was told to stop.
+// shutdownTimeout is how long pending answers may take once Run has been told to stop.
 const shutdownTimeout = 3 * time.Second
 
 // Server is the status listener.
@@ -29,7 +29,7 @@ type Server struct {
 	api      atomic.Pointer[http.Handler]
 }
 
-// New binds the address, so that a mistake in it is told at once. Run serves; the page and the API
+// New binds the address, so that a mistake in it shows at once. Run serves; the page and the API
 // wait for Open.
 func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slog.Logger) (*Server, error) {
 	if err := cfg.validate(); err != nil {
@@ -53,7 +53,7 @@ func (s *Server) Open(store Store, db plan.Querier) {
 // Addr is where the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Run serves until ctx ends, and then lets answers under way finish.
+// Run serves until ctx ends, and then lets pending answers finish.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.handler(),

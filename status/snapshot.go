@@ -10,15 +10,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// snapshotAge is for how long one look at the catalog serves everybody: a hundred open pages cost
-// what one costs.
+// snapshotAge is how long one reading of the catalog serves everybody: a hundred open pages cost as
+// much as one.
 const snapshotAge = time.Second
 
-// viewer looks at the catalog, at most once in snapshotAge.
+// viewer reads the catalog, at most once in snapshotAge.
 type viewer struct {
 	reads Reads
 
-	mu   sync.Mutex // held while looking, so that those who come meanwhile share the answer
+	mu   sync.Mutex // held while reading, so that those who come meanwhile share the answer
 	last *look
 	at   time.Time
 }
@@ -66,7 +66,7 @@ func (v *viewer) look(ctx context.Context) (*look, error) {
 	return l, nil
 }
 
-// forget makes the next look a fresh one: somebody has just changed something.
+// forget makes the next reading a fresh one: somebody has just changed something.
 func (v *viewer) forget() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -14,7 +14,7 @@ type Store interface {
 	Changes
 }
 
-// Reads are its questions.
+// Reads are its queries.
 type Reads interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Server() catalog.Server
@@ -39,8 +39,8 @@ type Reads interface {
 	Inflows(ctx context.Context, since time.Time) ([]catalog.Inflow, error)
 }
 
-// Changes are what the actions do. Each answers only when it is so: after Pause and Cancel no
-// further row goes.
+// Changes are what the actions do. Each returns only when it has taken effect: after Pause and
+// Cancel no further row is deleted.
 type Changes interface {
 	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error
 	Resume(ctx context.Context, actor string, policy uint64) error

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// access says what a request must bring.
+// access says what a request needs.
 type access int
 
 const (
@@ -17,7 +17,7 @@ const (
 	profiling               // the token, or a client on this machine when none is configured
 )
 
-// gate lets requests through that bring what their route asks for.
+// gate lets requests through that have what their route needs.
 type gate struct {
 	token string
 }
@@ -49,8 +49,8 @@ func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// local reports whether the client is on this machine and means it: a page of another site that
-// resolves its name to this machine still sends its own name as Host.
+// local reports whether the client is on this machine and addresses it: another site's page whose
+// name resolves to this machine still sends that name as Host.
 func local(r *http.Request) bool {
 	if _, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
 		return true
@@ -59,8 +59,8 @@ func local(r *http.Request) bool {
 	return err == nil && loopback(peer) && localName(hostOf(r.Host))
 }
 
-// meant reports whether a client of a listener on this machine only means that listener: no page of
-// another site may read, through a browser here, what is shown to this machine alone.
+// meant reports whether a client of a listener for this machine only addresses that listener: no
+// other site's page may read, through a browser here, what is shown to this machine alone.
 func (s *Server) meant(r *http.Request) bool {
 	to, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !to.IP.IsLoopback() {

@@ -92,7 +92,7 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 	return started(jobs), nil
 }
 
-// poll waits between two looks at what was begun then.
+// poll is the pause between two looks at the jobs that were started.
 func poll(began time.Time) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		timer := time.NewTimer(report.Pause(time.Since(began)))

@@ -23,13 +23,13 @@ type overview struct {
 	Nodes   []nodeView  `json:"nodes"`
 }
 
-// haltView tells why nothing is deleted, in a word and in a sentence.
+// haltView says why nothing is deleted, in a word and in a sentence.
 type haltView struct {
 	Code report.HaltCode `json:"code"`
 	Why  string          `json:"why"`
 }
 
-// pauseView tells who paused, why and until when.
+// pauseView says who paused, why and until when.
 type pauseView struct {
 	By     string     `json:"by"`
 	Reason string     `json:"reason"`

@@ -24,9 +24,9 @@ type jobView struct {
 	StartedBy     string           `json:"started_by"`
 	ExpectedEnd   *time.Time       `json:"expected_end"`
 	Finished      *time.Time       `json:"finished"`
-	Runs          uint64           `json:"runs"` // jobs that it stands for: those before it found nothing, as it did
+	Runs          uint64           `json:"runs"` // jobs that it stands for: it and those before it found nothing
 	FirstStarted  time.Time        `json:"first_started"`
-	Cutoff        time.Time        `json:"cutoff"` // rows that expire before it go
+	Cutoff        time.Time        `json:"cutoff"` // rows that expired before it are deleted
 	Inflow        *uint64          `json:"inflow_rows"`
 	Tasks         int              `json:"tasks"`
 	TasksFinished int              `json:"tasks_finished"`
@@ -40,7 +40,7 @@ type rowsView struct {
 	Due       *uint64 `json:"due"`
 	Table     *uint64 `json:"table"`
 	Deleted   uint64  `json:"deleted"`
-	Refreshed uint64  `json:"refreshed"` // expired when found, not any more when they were to be deleted
+	Refreshed uint64  `json:"refreshed"` // expired when found, but no longer when they were to be deleted
 	Failed    uint64  `json:"failed"`
 	Skipped   uint64  `json:"skipped"` // left for the next job
 	Examined  uint64  `json:"examined"`
@@ -67,7 +67,7 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 	return v
 }
 
-// viewOpen is the open job of a table. One that is held up has no expected end, whatever its own
+// viewOpen is the open job of a table. One that is blocked has no expected end, whatever its own
 // state says.
 func viewOpen(s *report.Snapshot, w *report.Work) jobView {
 	v := viewJob(s, w.Job, report.ProgressOf(w.Job, s.Now))
@@ -85,7 +85,7 @@ func viewEnded(s *report.Snapshot, j *catalog.EndedJob) jobView {
 	return v
 }
 
-// taskView is one key range of a job. Its keys are not told: they are values of rows.
+// taskView is one key range of a job. Its keys are not shown: they are values of rows.
 type taskView struct {
 	ID        uint64            `json:"id"`
 	Seq       int               `json:"seq"`

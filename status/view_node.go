@@ -46,7 +46,7 @@ func viewEvent(e catalog.Event) eventView {
 	return eventView{e.ID, e.At, string(e.Kind), e.Table.Schema, e.Table.Name, e.Actor, e.Text}
 }
 
-// errorView is a row that could not be deleted. Its key is told to the bearer of the token only.
+// errorView is a row that could not be deleted. Its key is shown only to the bearer of the token.
 type errorView struct {
 	Schema    string    `json:"schema"`
 	Table     string    `json:"table"`

@@ -18,18 +18,18 @@ type tableView struct {
 	Interval     string              `json:"interval"`
 	JobInterval  string              `json:"job_interval"`
 	Schedule     string              `json:"schedule"` // when jobs start, in words
-	Options      map[string]string   `json:"options"`  // all that the clause says beside the interval
+	Options      map[string]string   `json:"options"`  // everything in the clause besides the interval
 	Enabled      bool                `json:"enabled"`
 	State        catalog.PolicyState `json:"state"`
 	Reason       string              `json:"reason"`
 	Verdict      verdictView         `json:"verdict"`
 	TimeZone     string              `json:"time_zone"`
 	TimeZoneFrom string              `json:"time_zone_from"`
-	Behind       *float64            `json:"behind_seconds"` // for how long the oldest row still there has been due
+	Behind       *float64            `json:"behind_seconds"` // how long the oldest row still there has been due
 	Watermark    *time.Time          `json:"watermark"`      // all rows that had expired by then are gone
 	Goal         float64             `json:"goal_seconds"`   // how old the watermark may become
-	Inflow       *float64            `json:"inflow"`         // rows a second that become due
-	Outflow      *float64            `json:"outflow"`        // rows a second that go while a job runs
+	Inflow       *float64            `json:"inflow"`         // rows per second that become due
+	Outflow      *float64            `json:"outflow"`        // rows per second that are deleted while a job runs
 	Plan         string              `json:"plan"`
 	PlanReason   string              `json:"plan_reason"`
 	Job          *uint64             `json:"job"` // the open one
@@ -86,7 +86,7 @@ func viewTable(w *report.Work) tableView {
 	return t
 }
 
-// addJobs tells about the open job and the one before it. The plan is that of the later one.
+// addJobs adds the open job and the one before it. The plan is that of the later one.
 func (t *tableView) addJobs(w *report.Work) {
 	if l := w.Last; l != nil {
 		t.Last = &lastView{l.ID, l.State, l.FinishedAt, l.Counts.Deleted}

@@ -13,7 +13,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Level tells how much a finding matters.
+// Level says how much a finding matters.
 type Level string
 
 // The levels of a finding.
@@ -40,9 +40,9 @@ type check struct {
 	findings []Finding
 }
 
-// Run looks at everything that has to be right for rows to be deleted: the server, its settings,
-// the account's rights, each tried out, and the catalog. It changes nothing but a table it makes
-// and drops in the catalog's schema.
+// Run checks everything that has to be right for rows to be deleted: the server, its settings, the
+// account's rights, each of them tried, and the catalog. It changes nothing except for a table that
+// it creates and drops in the catalog's schema.
 func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = catalog.DefaultSchema
@@ -144,7 +144,7 @@ func (c *check) ownSchema(ctx context.Context) error {
 	steps := append([]string{}, probeSchema...)
 
 	if c.store == nil {
-		steps = nil // the schema may not be there, and is not ours to make now
+		steps = nil // the schema may not exist, and this is not the time to create it
 		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
 		if refused(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
 			err = nil

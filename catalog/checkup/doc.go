@@ -1,12 +1,13 @@
-// Package checkup says whether rows can be deleted on a server, and what is in the way: for
+// Package checkup finds out whether rows can be deleted on a server, and what is in the way, for
 // `ttlproxy check`.
 //
 //	Run ─ one look after the other ─► Finding: ok, or a warning or an error with what to do about it
 //
-// It sees a server as the service account does. Rights are tried, not read: what the server answers
-// is the truth also under roles, proxies of users and plugins. Nobody in the catalog needs it; it
-// needs the catalog's own looks.
+// It sees a server as the service account does. Rights are tried, not read: the server's answer is
+// the truth even with roles, proxy users and plugins. Nothing in the catalog needs this package; it
+// uses the catalog's own checks.
 //
-// What never happens here: nothing is mended, and nothing is changed but a table with a name that
-// nobody else can have, which is made and dropped in the catalog's schema, if there is a catalog.
+// What never happens here: nothing is repaired, and nothing is changed except for a table with a
+// name that nobody else can have, which is created and dropped in the catalog's schema, if there is
+// a catalog.
 package checkup

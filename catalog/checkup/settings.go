@@ -77,7 +77,7 @@ func (c *check) names(ctx context.Context) error {
 }
 
 // zone checks what the server's time zone says about DATETIME values. Cutoffs are computed here,
-// not there, so the server's zone tables matter to its own functions only.
+// not there, so the server's zone tables matter only to its own functions.
 func (c *check) zone(ctx context.Context) error {
 	zone, err := c.variable(ctx, "time_zone")
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *check) zone(ctx context.Context) error {
 	return nil
 }
 
-// boundAccounts warns about accounts that a proxy on another host can not log in as.
+// boundAccounts warns about accounts for which a proxy on another host cannot log in.
 func (c *check) boundAccounts(ctx context.Context) error {
 	const name, shown = "client hosts", 5
 	accounts, err := c.texts(ctx, selectBoundAccounts)

@@ -1,4 +1,4 @@
-// Package setting says what can be set for the whole cluster: names, kinds, defaults, ranges and
+// Package setting lists what can be set for the whole cluster: names, kinds, defaults, ranges and
 // meanings.
 //
 // There is one table, All. SQL variables, options of the command line, environment, TOML and the

@@ -41,7 +41,7 @@ type Holds string
 
 // What a change holds for.
 const (
-	HoldsAtOnce Holds = "at once"                                   // no row goes by the old value
+	HoldsAtOnce Holds = "at once"                                   // no row is deleted under the old value
 	HoldsReplan Holds = "at once: open jobs are replanned"          // because it is written into each of them
 	HoldsRuns   Holds = "for runs that begin from then on"          // it is judged when they do
 	HoldsNew    Holds = "for tables that are declared from then on" // and kept with their policy

@@ -7,7 +7,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Unset is the value that takes a setting back to its default, as if nobody had ever set it.
+// Unset is the value that returns a setting to its default, as if nobody had ever set it.
 const Unset = ""
 
 // Values are the settings as they are now, by name, all of them.
@@ -46,8 +46,8 @@ func (v Values) Duration(name string) time.Duration {
 // Reading is the values as they were read, together with what is known about them.
 type Reading struct {
 	Values
-	// Revision is refused, once a setting has been changed, of everybody who wants to delete by the
-	// values before.
+	// Revision identifies these values: once a setting has changed, nobody who has an older
+	// revision may delete.
 	Revision uint64
 	said     map[string]bool
 }
@@ -57,14 +57,14 @@ func NewReading(revision uint64) Reading {
 	return Reading{Values: Defaults(), Revision: revision, said: map[string]bool{}}
 }
 
-// Take adds what somebody has set. A setting that this version does not know is left out.
+// Take adds a value that somebody has set. A setting that this version does not know is left out.
 func (r Reading) Take(name, value string) {
 	if _, known := r.Values[name]; known && value != Unset {
 		r.Values[name], r.said[name] = value, true
 	}
 }
 
-// Said reports whether somebody has set a setting, be it to its default.
+// Said reports whether somebody has set a setting, even to its default.
 func (r Reading) Said(name string) bool { return r.said[name] }
 
 // Bound is a number that limits something only once it has been set; 0 for no limit.
@@ -75,7 +75,7 @@ func (r Reading) Bound(name string) int {
 	return int(r.Int(name))
 }
 
-// Window is the one of TiDB's variables, in UTC; nil when they do not say one.
+// Window is the one that TiDB's variables set, in UTC; nil if they set none.
 func (v Values) Window() *ddl.Window {
 	start, err := time.Parse(timeLayout, v[WindowStart])
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// account is the engine's account, looking after tables in some schemas or in all.
+// account is the service account, for tables in some schemas or in all.
 func (o *options) account(schemas []string) catalog.ServiceAccount {
 	return catalog.ServiceAccount{User: o.EngineUser, Password: o.EnginePassword, Catalog: o.Schema, Schemas: schemas}
 }
 
-// accounts are the statements that make the engine's account, or give an old one this password.
+// accounts are the statements that create the service account, or give an existing one this
+// password.
 func (o *options) accounts(mariadb bool) []string {
 	var out []string
 	for _, g := range o.account(nil).Grants(mariadb) {

@@ -39,8 +39,7 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 	return err
 }
 
-// look finds out about the servers one by one, about the one that the engine would work on, and
-// about the tables.
+// look examines the servers one by one, the one that the engine would work on, and the tables.
 func (o *options) look(ctx context.Context, backends *proxy.Backends,
 	db *sql.DB,
 ) (findings []checkup.Finding, err error) {
@@ -49,7 +48,7 @@ func (o *options) look(ctx context.Context, backends *proxy.Backends,
 		f := inspect(ctx, m)
 		if len(members) > 1 || f.Level == checkup.OK {
 			findings = append(findings, f)
-		} // else there is no other: the checkup meets the same trouble, and that is the end
+		} // otherwise there is no other: the checkup runs into the same trouble, and that is the end
 	}
 
 	found, err := checkup.Run(ctx, db, catalog.Config{Schema: o.Schema})

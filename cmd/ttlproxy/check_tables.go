@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// diagnose finds out how the deleting itself is: whether anybody does it, and which tables somebody
+// diagnose examines the deletion itself: whether any engine does it, and which tables somebody
 // should look at.
 func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error) {
 	s, err := report.Read(ctx, from)
@@ -50,7 +50,7 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 }
 
 // adviceFor says what to do about a verdict; nothing about a good one, nor about those that the
-// rest of the check tells of.
+// rest of the check covers.
 func adviceFor(w report.Word, t catalog.Table) string {
 	switch w {
 	case report.NeedsApproval:

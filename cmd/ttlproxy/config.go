@@ -12,8 +12,8 @@ func printConfig(_ context.Context, w world, _ *options, _ []string) error {
 	return writeExample(w.stdout)
 }
 
-// writeExample writes a file in which every key stands with its explanation. All are commented out,
-// so that the example as it is means the defaults.
+// writeExample writes a file with every key and its explanation. All are commented out, so that the
+// example as it is means the defaults.
 func writeExample(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Configuration of ttlproxy, read with --config FILE. Flags and environment variables take " +
@@ -36,7 +36,7 @@ func writeExample(w io.Writer) error {
 	return err
 }
 
-// example is the default in TOML; where there is none, something that shows the form.
+// example is the default in TOML; if there is none, something that shows the form.
 func example(o option) string {
 	s := o.fallback()
 	if s == "" {

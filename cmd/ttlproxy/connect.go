@@ -15,7 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// prepareBackends checks what every command that talks to a server needs to be told.
+// prepareBackends checks the options that every command that talks to a server needs.
 func (o *options) prepareBackends() error {
 	if len(o.Backends.Addresses) == 0 {
 		return usagef("which server? Name it with --backend HOST:PORT or unix:PATH")
@@ -65,7 +65,7 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(8) // statements of clients share them, and each is short
-	// to open one takes as long as ten statements; they are closed when they were idle for a minute
+	// opening one takes as long as ten statements; they are closed after a minute without work
 	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, nil

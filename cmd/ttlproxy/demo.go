@@ -81,12 +81,12 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 	return g.Wait()
 }
 
-// introduce makes the accounts and tells the proxy where its server is.
+// introduce creates the accounts and tells the proxy where its server is.
 func (o *options) introduce(ctx context.Context, server demoServer) error {
 	o.Backends.Addresses = []string{server.Addr()}
 
-	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they are content
-	// with any certificate.
+	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they accept any
+	// certificate.
 	o.Proxy.TLS.SelfSigned, o.Backends.TLS.Mode = true, proxy.TLSNever
 	o.EngineUser, o.EnginePassword = "ttlproxy", rand.Text()
 	connector, err := mysql.NewConnector(server.Config(""))

@@ -16,7 +16,7 @@ import (
 type demoTable struct {
 	name   string
 	create string
-	column string        // the time that its rows age by
+	column string        // the column that its rows age by
 	rows   int           // that it starts with
 	oldest time.Duration // the age of the oldest of them
 	beat   int           // rows inserted with each beat
@@ -56,7 +56,7 @@ type application struct {
 	*sql.DB
 	inserted [4]atomic.Int64 // rows by table
 	shown    [4]string       // what was last printed about each
-	deleted  [4]int64        // how many rows have gone, as last printed
+	deleted  [4]int64        // how many rows have been deleted, as last printed
 }
 
 func openDemo(address string) (*application, error) {
@@ -71,8 +71,8 @@ func openDemo(address string) (*application, error) {
 }
 
 // create makes the tables and fills those that are empty. A table's TTL is switched on when it is
-// full: a job that began while it is being filled would judge it by the rows of that moment, and
-// find nothing to wait for approval.
+// full: a job that began while the table was being filled would judge it by the rows of that
+// moment, and find nothing that needs approval.
 func (a *application) create(ctx context.Context) error {
 	for i, t := range demoTables {
 		if _, err := a.ExecContext(ctx, t.create); err != nil {
@@ -121,7 +121,7 @@ func (a *application) fill(ctx context.Context, table, rows int, oldest time.Dur
 }
 
 // insert adds fresh rows to all tables, as the users of a busy application would. What fails,
-// because somebody tries what happens when a table is dropped, is tried again with the next beat.
+// because somebody has dropped a table to see what happens, is retried with the next beat.
 func (a *application) insert(ctx context.Context) error {
 	beat := time.NewTicker(500 * time.Millisecond)
 	defer beat.Stop()

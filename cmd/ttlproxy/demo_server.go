@@ -20,7 +20,7 @@ import (
 type demoServer interface {
 	Kind() sandbox.Program
 	Addr() string
-	Dir() string // a directory that goes when the server goes, unless it is to be kept
+	Dir() string // a directory that is removed with the server, unless it is to be kept
 	Config(schema string) *mysql.Config
 	Close() error
 }
@@ -53,12 +53,12 @@ func provideServer(ctx context.Context, w world, c sandbox.Config) (demoServer, 
 	return nil, err
 }
 
-// manager is a package manager, and how it is told to install MariaDB's server without starting
+// manager is a package manager, with the command that installs MariaDB's server without starting
 // one.
 type manager struct {
 	program string
 	steps   [][]string
-	root    bool // whether it wants to be run by root
+	root    bool // whether it has to be run by root
 }
 
 var managers = []manager{
@@ -73,9 +73,8 @@ var managers = []manager{
 	{"brew", [][]string{{"install", "mariadb"}}, false},
 }
 
-// install installs MariaDB's programs, and reports whether it has. It asks first, except root where
-// nobody can be asked: there the demo was started by a script that meant it. MySQL is left to its
-// own ways.
+// install installs MariaDB's programs, and reports whether it has. It asks first, unless it runs as
+// root without a terminal: then a script started the demo, and meant it. MySQL is never installed.
 func install(ctx context.Context, w world, want sandbox.Flavour) bool {
 	m, sudo := findManager()
 	asks := isTerminal(w.stdin)
@@ -127,15 +126,15 @@ func (m *manager) command(ctx context.Context, w world, sudo bool, args []string
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Stderr = w.stderr // what it does is of no interest, what goes wrong is
+	cmd.Stderr = w.stderr // its output does not matter, its errors do
 	if sudo {
 		cmd.Stdin = w.stdin // for the password
 	}
 	return cmd
 }
 
-// chooseAddresses looks whether the addresses are free before anything is started, and puts a
-// number in the place of port 0.
+// chooseAddresses checks that the addresses are free before anything is started, and replaces port
+// 0 by a number.
 func (o *options) chooseAddresses(ctx context.Context) error {
 	var taken, free []string
 	choose := func(option string, address *string) error {

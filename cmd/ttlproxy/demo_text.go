@@ -24,8 +24,8 @@ var tries = []struct{ statement, shows string }{
 		"      TTL = at + INTERVAL 20 SECOND TTL_JOB_INTERVAL = '5s';\n     ", "insert rows, and watch them go"},
 }
 
-// printInvitation fits on a terminal of 80 columns and 24 lines, with what stands before and behind
-// it.
+// printInvitation fits on a terminal of 80 columns and 24 lines, with what is printed before and
+// after it.
 func printInvitation(out io.Writer, i invitation) {
 	connect := clientProgram() + " --socket=" + i.Address
 	if host, port, err := net.SplitHostPort(i.Address); err == nil {

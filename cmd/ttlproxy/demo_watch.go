@@ -9,7 +9,7 @@ import (
 )
 
 // watch prints how many rows there are and how many have been deleted: on a terminal in one line
-// that is written over and over, elsewhere a line now and then.
+// that is overwritten again and again, elsewhere as a line now and then.
 func (a *application) watch(ctx context.Context, out io.Writer) error {
 	every, live := 10*time.Second, isTerminal(out)
 	if live {
@@ -35,8 +35,8 @@ func (a *application) watch(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// progress fits in a terminal of 80 columns: rows of each table, and behind a minus those that are
-// gone.
+// progress fits in a terminal of 80 columns: the rows of each table, and after a minus those that
+// are gone.
 func (a *application) progress(ctx context.Context) string {
 	for i, t := range demoTables {
 		inserted := a.inserted[i].Load() // before counting: what is inserted meanwhile must not look deleted

@@ -15,7 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// door leads to the catalog: closed at first, with a reason for those who knock, then open.
+// door leads to the catalog: closed at first, with the reason for those who knock, then open.
 type door struct {
 	tried  chan struct{} // closed when the first attempt to open it has ended
 	store  atomic.Pointer[catalog.Store]
@@ -43,9 +43,9 @@ func (d *door) catalog() *catalog.Store {
 }
 
 // open tries until the catalog is open, and returns nil if ctx ends before. Whatever keeps it
-// closed, a server that is away or a damaged schema, is logged once and told to the clients of TTL
-// statements; someone may mend it. Only a login that is refused, or a schema that is somebody
-// else's, at the very start is an error: then an option was given wrong.
+// closed, such as an unreachable server or a damaged schema, is logged once and reported to clients
+// that send TTL statements; somebody may fix it. Only a refused login, or a schema that is somebody
+// else's, at the very start is an error: then an option is wrong.
 func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logger,
 	metrics *catalog.Metrics,
 ) (*catalog.Store, error) {
@@ -65,8 +65,8 @@ func (d *door) open(ctx context.Context, db *sql.DB, o *options, log *slog.Logge
 			return nil, nil //nolint:nilnil // asked to stop while trying: nothing failed
 		}
 
-		// A schema in which somebody keeps something else was named wrong, unless a catalog is in
-		// it already: then clients need us.
+		// A schema in which somebody keeps something else was named by mistake, unless a catalog is
+		// already in it: then clients need us.
 		misplaced := errors.Is(err, catalog.ErrSharedSchema) && errors.Is(err, catalog.ErrNoCatalog)
 		if logged == "" && (refused(err) || misplaced) {
 			return nil, o.advise(err)

@@ -25,7 +25,7 @@ func writePolicies(ctx context.Context, out io.Writer, store *catalog.Store) err
 	return err
 }
 
-// withCatalog opens the catalog that is there, and makes none.
+// withCatalog opens an existing catalog, and creates none.
 func (o *options) withCatalog(ctx context.Context, log *slog.Logger, use func(*catalog.Store) error) error {
 	return o.withServer(log, func(_ *proxy.Backends, db *sql.DB) error {
 		store, err := catalog.OpenExisting(ctx, db, catalog.Config{Schema: o.Schema})
@@ -36,7 +36,7 @@ func (o *options) withCatalog(ctx context.Context, log *slog.Logger, use func(*c
 	})
 }
 
-// withServer connects to the first server that can be had, for as long as it is used.
+// withServer connects to the first server that can be reached, for as long as it is used.
 func (o *options) withServer(log *slog.Logger, use func(*proxy.Backends, *sql.DB) error) error {
 	backends, err := o.backends(log)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// initialize is `ttlproxy init`: it prints the statements that make the engine's account, and makes
-// the catalog once the account is there.
+// initialize is `ttlproxy init`: it prints the statements that create the service account, and
+// creates the catalog once that account exists.
 func initialize(ctx context.Context, w world, o *options, schemas []string) error {
 	if o.EngineUser == "" {
 		o.EngineUser = "ttlproxy"
@@ -61,7 +61,7 @@ func initialize(ctx context.Context, w world, o *options, schemas []string) erro
 	return nil
 }
 
-// greeting asks a server for its greeting, which it gives without a login.
+// greeting asks a server for its greeting, which needs no login.
 func greeting(ctx context.Context, c *mysql.Config) (g wire.Greeting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// legible is where people read: what others have named tables, columns and accounts may hold orders
-// to a terminal, or marks that turn a line around. They are written as Go writes them, and lines
-// stay lines.
+// legible is for output that people read: the names that others gave to tables, columns and
+// accounts may contain terminal escape sequences, or marks that reverse a line's direction. These
+// are escaped as in Go, and lines stay lines.
 type legible struct{ io.Writer }
 
 func (l legible) Write(b []byte) (int, error) {
@@ -20,8 +20,8 @@ func (l legible) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// onTerminal is legible where out is a terminal. What goes into a file is to be run some day, to
-// the letter.
+// onTerminal is legible if out is a terminal. What goes into a file will be run some day, to the
+// letter.
 func onTerminal(out io.Writer) io.Writer {
 	if screenOf(out) == (screen{}) {
 		return out
@@ -29,7 +29,7 @@ func onTerminal(out io.Writer) io.Writer {
 	return legible{out}
 }
 
-// visible writes out what could not be seen, or would be obeyed.
+// visible escapes what would be invisible, or obeyed.
 func visible(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {

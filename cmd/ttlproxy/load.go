@@ -14,8 +14,8 @@ import (
 // given holds the values found in one place, by name of the option.
 type given map[string][]string
 
-// load fills in the options: a value on the command line wins over the environment, which wins over
-// the file.
+// load fills in the options: the command line takes precedence over the environment, and the
+// environment over the file.
 func load(table []option, flags given, getenv func(string) (string, bool)) (*options, error) {
 	environment := given{}
 	for _, o := range table {
@@ -62,8 +62,8 @@ func first(places ...[]string) string {
 	return ""
 }
 
-// set gives a value what was found in one place. The entries of a list replace its default, they do
-// not add to it.
+// set assigns to a value what was found in one place. The entries of a list replace its default,
+// they do not add to it.
 func set(v value, texts []string, place string) error {
 	if l, ok := v.(list); ok {
 		*l.p = nil
@@ -76,7 +76,7 @@ func set(v value, texts []string, place string) error {
 	return nil
 }
 
-// collector is what package flag sets: it only notes the text, for load to judge by precedence.
+// collector is what package flag sets: it only keeps the text, for load to choose by precedence.
 type collector struct {
 	value
 	name  string
@@ -190,7 +190,7 @@ func instead(o option) string {
 	return fmt.Sprintf(": set %s-file to one that holds it, or %s in the environment", o.name, o.variable())
 }
 
-// texts turns a value of TOML into the texts that would be given on a command line.
+// texts turns a TOML value into the texts that would be given on a command line.
 func texts(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:

@@ -25,7 +25,8 @@ func levelOf(name string) slog.Level {
 	return l
 }
 
-// isTerminal asks for the size, which nothing else has: /dev/null is a character device, too.
+// isTerminal asks for the size, which nothing but a terminal has: /dev/null is a character device,
+// too.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {

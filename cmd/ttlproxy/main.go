@@ -12,8 +12,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once: once the first has arrived, signals have their
-	// default effect.
+	// A second signal ends the program at once: after the first, signals have their default effect.
 	context.AfterFunc(ctx, stop)
 	os.Exit(exitCode(run(ctx, os.Args[1:],
 		world{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv}), os.Stderr))

@@ -13,8 +13,8 @@ import (
 )
 
 // introduceMembers makes the other members of the backend list known to the catalog, now and then,
-// so that a planned fail-over to one of them keeps policies armed. It also asks each who of its
-// clients has vanished in the middle of a statement.
+// so that a planned fail-over to one of them keeps policies armed. It also asks each which of its
+// clients have vanished in the middle of a statement.
 func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) error {
 	const interval = time.Minute
 	tick := time.NewTicker(interval)
@@ -62,7 +62,7 @@ func openMember(m proxy.Member) (*sql.DB, error) {
 	return db, nil
 }
 
-// inspect says about one backend whether it can be used, and whom it will see when clients come
+// inspect says of one backend whether it can be used, and whom it will see when clients come
 // through a proxy on this machine.
 func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 	f := checkup.Finding{Name: "backend"}

@@ -13,7 +13,7 @@ type option struct {
 	on    []string             // the commands that take it
 	bind  func(*options) value // where its value is kept
 	text  string               // one or more sentences
-	from  sources              // where it may come from; 0: everywhere
+	from  sources              // where it may come from; 0: anywhere
 	once  bool                 // read when serve starts, and never again
 }
 
@@ -33,7 +33,7 @@ func (o option) variable() string {
 	return "TTLPROXY_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
-// fallback is the default value as a person would write it.
+// fallback is the default value, as a person would write it.
 func (o option) fallback() string { return o.bind(defaults()).String() }
 
 // optionsOf returns the part of the table which a command takes.

@@ -34,12 +34,12 @@ type options struct {
 	BackendCheck string
 
 	level *slog.LevelVar           // of the log, which can change
-	again func() (*options, error) // reads them from where they came, another time
+	again func() (*options, error) // reads them again from where they came
 
 	Demo struct{ Server, Keep string }
 }
 
-// defaults are the values where nothing is said.
+// defaults are the values of options that are not given.
 func defaults() *options {
 	return &options{
 		Proxy: proxy.Config{

@@ -75,13 +75,14 @@ func writeConfigReference(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w,
 		"<!-- Generated from cmd/ttlproxy/options.go by `make docs`. -->\n\n# Configuration file\n\n"+
-			"TOML, read by `ttlproxy COMMAND --config=FILE`. One file does for all commands. A key that does not "+
-			"exist is an error, and so is a secret\n"+
-			"in it: passwords come from files of their own. `serve` looks at the file every two seconds, and on "+
-			"SIGHUP: what it finds is taken over while it\n"+
-			"runs, except for the keys that change with a restart only: those it names in its log and counts in "+
-			"`ttlproxy_config_restart_required`. Flags and the environment win; [options.md](options.md) "+
-			"has them all.\n\n"+
+			"TOML, read by `ttlproxy COMMAND --config=FILE`. One file serves all commands. A key that does not "+
+			"exist is an error, and so is a\n"+
+			"secret in it: passwords come from files of their own. `serve` looks at the file every two seconds, "+
+			"and on SIGHUP, and adopts\n"+
+			"what it finds, except for the keys that take effect only after a restart: it names those in its log "+
+			"and counts them in\n"+
+			"`ttlproxy_config_restart_required`. Flags and environment variables take precedence; "+
+			"[options.md](options.md) has them all.\n\n"+
 			"`ttlproxy config` prints what follows.\n\n```toml\n%s```\n", example.String())
 	return err
 }

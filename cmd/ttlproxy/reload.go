@@ -13,8 +13,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// reloader takes over a changed configuration while the program runs. Sessions go on as they are;
-// what is new holds for what comes after. Flags and the environment still win over the file.
+// reloader adopts a changed configuration while the program runs. Existing sessions are not
+// affected. Flags and the environment still take precedence over the file.
 type reloader struct {
 	*options
 	backends *proxy.Backends
@@ -23,7 +23,7 @@ type reloader struct {
 	log      *slog.Logger
 }
 
-// reloadMetrics tell whether what the file says is what is in force.
+// reloadMetrics say whether what the file says is in force.
 type reloadMetrics struct {
 	successful prometheus.Gauge
 	restart    prometheus.Gauge
@@ -72,7 +72,7 @@ func (r *reloader) run(ctx context.Context) error {
 	}
 }
 
-// reload says what became of it: nobody who has edited a file should have to guess.
+// reload reports the result: nobody who has edited a file should have to guess.
 func (r *reloader) reload(ctx context.Context) {
 	waiting, err := r.apply()
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *reloader) reload(ctx context.Context) {
 	r.log.InfoContext(ctx, "configuration read again")
 }
 
-// apply takes over what the file says now, and returns the options that wait for a restart. A
-// mistake in one part leaves the parts behind it as they were.
+// apply adopts what the file says now, and returns the options that wait for a restart. A mistake
+// in one part leaves the parts after it as they were.
 func (r *reloader) apply() (waiting []string, err error) {
 	fresh, err := r.again()
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *reloader) apply() (waiting []string, err error) {
 	return waiting, nil
 }
 
-// outdated lists the options that are read only when the program starts, and are others now.
+// outdated lists the options that are read only when the program starts, and have changed since.
 func (o *options) outdated(fresh *options) (names []string) {
 	for _, row := range optionsOf("serve") {
 		if row.once && row.bind(o).String() != row.bind(fresh).String() {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// world is what surrounds the program, so that tests can surround it with something else.
+// world is what surrounds the program, so that tests can replace it.
 type world struct {
 	stdin          *os.File
 	stdout, stderr io.Writer
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, w world) error {
 	return withAdvice(c.run(ctx, w, o, rest))
 }
 
-// withAdvice adds what to do about the commonest failure at start.
+// withAdvice adds what to do about the most common failure at start.
 func withAdvice(err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: another program is there; choose another address with --listen for clients, or "+

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// secret is a password that is read from its file whenever somebody logs in with it, so that
-// changing it takes no restart.
+// secret is a password that is read from its file at each login, so that changing it takes no
+// restart.
 type secret struct {
 	option string // that names the file
 	fixed  string // from the environment, where there is no file
@@ -21,10 +21,10 @@ func newSecret(option, file, fixed string) *secret {
 	return s
 }
 
-// follow reads from now on where another one does.
+// follow makes it read, from now on, from where another one does.
 func (s *secret) follow(other *secret) { s.file.Store(other.file.Load()) }
 
-// read returns the password of now.
+// read returns the present password.
 func (s *secret) read() (string, error) {
 	file := *s.file.Load()
 	if file == "" {

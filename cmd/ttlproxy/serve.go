@@ -67,7 +67,7 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	return nil
 }
 
-// running is what the parts of the program share.
+// running is what the parts of the running program share.
 type running struct {
 	*options
 	log      *slog.Logger
@@ -77,9 +77,9 @@ type running struct {
 	page     *page
 }
 
-// run runs the proxy, and all the rest as soon as the catalog is open, until ctx ends or a part
-// fails. Traffic does not wait for the catalog: until it is open, and when it cannot be opened,
-// only statements about TTL fail, with the reason.
+// run runs the proxy, and everything else as soon as the catalog is open, until ctx ends or a part
+// fails. Traffic does not wait for the catalog: until it is open, only statements about TTL fail,
+// with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
 	r.Proxy.Handler = statement.New(statement.Config{Catalog: door.catalog, DB: r.db}, r.log)

@@ -14,8 +14,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// overview is the picture of everything: one line about the whole, one for each table or partition,
-// those first that somebody should look at.
+// overview is the picture of everything: one line about the whole, and one for each table or
+// partition, those that somebody should look at first.
 func overview(ctx context.Context, w io.Writer, screen screen, store report.Store) error {
 	s, err := report.Read(ctx, store)
 	if err != nil {
@@ -47,7 +47,7 @@ func overview(ctx context.Context, w io.Writer, screen screen, store report.Stor
 	return t.Flush()
 }
 
-// urgency is smaller the sooner somebody should look: at what waits for a person, then at what is
+// urgency is smaller the sooner somebody should look: first what waits for a person, then what is
 // going on.
 func urgency(w *report.Work) int {
 	switch report.Judge(w).Word {
@@ -72,7 +72,7 @@ type layout struct {
 // narrowLayout leaves room for the word of the verdict in 80 columns.
 var narrowLayout = layout{done: "DONE", name: 24}
 
-// headline says whether anything is deleted at all, and by how many.
+// headline says whether anything is deleted at all, and by how many engines.
 func headline(s *report.Snapshot) string {
 	live, engines := s.LiveNodes()
 	state := "deleting"
@@ -137,7 +137,7 @@ func progressOf(w *report.Work) (p report.Progress, deleted string) {
 	return p, fmt.Sprint(counts.Deleted)
 }
 
-// progress draws how far a job is.
+// progress draws how far a job has come.
 func (l layout) progress(p report.Progress) string {
 	if !p.Known {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/status"
 )
 
-// page is the status listener, or nothing where no address is given.
+// page is the status listener, or nothing if no address is given.
 type page struct {
 	server   *status.Server
 	registry *prometheus.Registry

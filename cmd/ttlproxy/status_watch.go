@@ -14,7 +14,7 @@ import (
 // watchEvery is the pause between two pictures.
 const watchEvery = 2 * time.Second
 
-// watchPatience is how long a picture may take before it is said that the one on the screen is old.
+// watchPatience is how long a picture may take before the one on the screen is called old.
 const watchPatience = 10 * time.Second
 
 func within(ctx context.Context, patience time.Duration, do func(context.Context) error) error {

@@ -28,7 +28,7 @@ func uninstallOptions() []option {
 	}
 }
 
-// uninstall is `ttlproxy uninstall`: it prints the policies, then drops what ttlproxy has made.
+// uninstall is `ttlproxy uninstall`: it prints the policies, then drops what ttlproxy created.
 func uninstall(ctx context.Context, w world, o *options, _ []string) error {
 	return o.withCatalog(ctx, slog.New(slog.DiscardHandler), func(store *catalog.Store) error {
 		removal, err := store.Uninstall(ctx)
@@ -70,8 +70,8 @@ func confirmed(w world, question string) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 }
 
-// writeRemoval lists the statements, as comments: what is printed around them brings the policies
-// back.
+// writeRemoval lists the statements, as comments: what is printed around them restores the
+// policies.
 func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
 	out = onTerminal(out)
 	fmt.Fprintln(out, heading)

@@ -82,7 +82,7 @@ type flagOnly struct{ onOff }
 // IsBoolFlag tells package flag that no value follows.
 func (flagOnly) IsBoolFlag() bool { return true }
 
-// number is a whole number from 0 up.
+// number is a whole number of 0 or more.
 type number struct{ p *int }
 
 func (v number) String() string { return strconv.Itoa(*v.p) }

@@ -1,4 +1,4 @@
-// Package pace decides how fast rows go: arithmetic, without a database.
+// Package pace decides how fast rows are deleted: arithmetic, without a database.
 //
 //   - Throttle (throttle.go) says when the next rows may be looked for and the next DELETE be sent,
 //     and how many rows at a time; All is the strictest of several.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Gang finds the number of workers that is worth its while. It begins with all and descends as long
-// as one less costs hardly anything, climbs again as long as one more brings gainWorth times the
-// rows per second, rests, and looks anew: tables and neighbours change.
+// Gang finds the number of workers that pays off. It begins with all and goes down as long as one
+// fewer costs hardly anything, goes up again as long as one more brings gainWorth times the rows
+// per second, rests, and then searches again: tables and neighbours change.
 type Gang struct {
 	mu        sync.Mutex
 	size      int // workers wanted now
@@ -42,7 +42,7 @@ func (g *Gang) Limit(most int) {
 	g.restart()
 }
 
-// Done reports rows that workers have deleted or looked through.
+// Done reports rows that workers have deleted or examined.
 func (g *Gang) Done(rows int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,7 +89,7 @@ func (g *Gang) worth(speed float64) bool {
 	return speed*lossWorth > g.before
 }
 
-// reverse ends the descent, or after the climb the search.
+// reverse ends the descent or, after the climb, the search.
 func (g *Gang) reverse(now time.Time) {
 	if g.direction > 0 {
 		g.rest = now.Add(gangRest)

@@ -12,9 +12,9 @@ import (
 const lateWeight = 4
 
 // Queue decides which open job a free worker serves next: the one that has waited longest since its
-// last slice on this node, counted from its start when it never had one. The wait of every job
-// grows until it is served, so none starves: with n jobs and w workers nobody waits longer than
-// about n/w slices (times lateWeight at worst).
+// last slice on this node, counted from its start if it has had none. The wait of every job grows
+// until it is served, so none starves: with n jobs and w workers nobody waits longer than about n/w
+// slices (times lateWeight at worst).
 type Queue struct {
 	mu     sync.Mutex
 	jobs   []catalog.Job
@@ -28,7 +28,7 @@ func NewQueue() *Queue {
 	return &Queue{served: map[uint64]time.Time{}, seen: map[uint64]time.Time{}}
 }
 
-// Set tells which jobs are open and which policies are late.
+// Set says which jobs are open and which policies are late.
 func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +51,7 @@ func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
 	q.seen = seen
 }
 
-// Add tells of jobs that have just started, which the next set knows.
+// Add adds jobs that have just started, which the next Set will include.
 func (q *Queue) Add(jobs []catalog.Job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *Queue) Add(jobs []catalog.Job) {
 	q.jobs = append(slices.Clip(q.jobs), jobs...)
 }
 
-// Order lists the jobs that have work, the next to serve first.
+// Order lists the jobs that have work, the next one to serve first.
 func (q *Queue) Order() []uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 const unlimitedRows = math.MaxInt32
 
 // Rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be
-// paid off, at the limit's speed. Rows that were looked at put off looking for more; rows that
-// went, and statements, put off the next DELETE only. The limits may change at any time.
+// paid off, at the limit's speed. Examined rows delay the search for more; deleted rows, and
+// statements, delay only the next DELETE. The limits may change at any time.
 type Rates struct {
 	mu         sync.Mutex
 	statements debt
@@ -32,7 +32,7 @@ type debt struct {
 	paid      time.Time // when everything spent so far is paid off
 }
 
-// NewRates returns rates without limits. waited is told of each pause; it may be nil.
+// NewRates returns rates without limits. waited is called with each pause; it may be nil.
 func NewRates(waited func(signal string, d time.Duration)) *Rates {
 	return &Rates{
 		waited:     waited,
@@ -64,7 +64,7 @@ func (r *Rates) Rationed() bool {
 	return statements > 0
 }
 
-// set changes the speed; what is owed at the old speed is forgiven down to one second.
+// set changes the speed; debts at the old speed are forgiven down to one second.
 func (d *debt) set(perSecond int64) {
 	if perSecond == d.perSecond {
 		return
@@ -92,15 +92,15 @@ func (d *debt) left(now time.Time) time.Duration {
 	return d.paid.Sub(now)
 }
 
-// Wait returns as soon as nothing is owed for rows that were looked at.
+// Wait returns as soon as nothing is owed for examined rows.
 func (r *Rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
 
 // MaySend takes one statement from the budget as soon as nothing is owed for rows and statements
 // before it.
 func (r *Rates) MaySend(ctx context.Context) error { return r.pause(ctx, r.take) }
 
-// pause waits as long as a limit asks for. It looks again at least every second, so that a raised
-// limit is felt.
+// pause waits as long as a limit requires. It looks again at least every second, so that a raised
+// limit takes effect.
 func (r *Rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
 	for {
 		signal, pause := left()
@@ -120,7 +120,7 @@ func (r *Rates) pause(ctx context.Context, left func() (signal string, pause tim
 	}
 }
 
-// owed says how long rows that were looked at are not paid off.
+// owed says how long it takes to pay off the examined rows.
 func (r *Rates) owed() (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *Rates) take() (signal string, pause time.Duration) {
 	return signal, pause
 }
 
-// longest is the debt that will be paid off last, which is the reason for waiting.
+// longest is the debt that takes longest to pay off, which is the reason for waiting.
 func (r *Rates) longest(now time.Time, debts ...*debt) (signal string, pause time.Duration) {
 	r.waiting = ""
 	for _, d := range debts {
@@ -158,7 +158,7 @@ func (r *Rates) Spend(scanned, deleted int64) {
 	r.deleted.spend(deleted, now)
 }
 
-// Rows is a second's worth of rows to look at, and a tenth of that to delete: several workers may
+// Rows is a second's worth of rows to examine, and a tenth of that to delete: several workers may
 // have their turn at once.
 func (r *Rates) Rows() (scanned, deleted int) {
 	r.mu.Lock()
@@ -166,7 +166,7 @@ func (r *Rates) Rows() (scanned, deleted int) {
 	return r.scanned.worth(1), r.deleted.worth(10)
 }
 
-// worth is what a part of a second brings, one at least.
+// worth is what a part of a second allows, at least one.
 func (d *debt) worth(part int64) int {
 	if d.perSecond <= 0 {
 		return unlimitedRows
@@ -174,7 +174,7 @@ func (d *debt) worth(part int64) int {
 	return int(min(max(d.perSecond/part, 1), unlimitedRows))
 }
 
-// Reason names the limit that was last waited for.
+// Reason names the limit that workers last waited for.
 func (r *Rates) Reason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,13 +2,13 @@ package pace
 
 import "time"
 
-// BatchSize steers the rows of a block so that they cost a statement its target time.
+// BatchSize chooses the rows of a block so that a statement takes its target time.
 //
-// A statement takes a fixed time (the way there and back, a turn on a busy processor, the commit)
-// and a time per row. Only the second gets less with fewer rows: steering by the whole time would,
-// on a busy server, end in tiny blocks that take just as long. So the two are told apart by a
-// weighted line through the last statements, whose sizes are varied a little for the purpose. Rows
-// get what the fixed time leaves of the target, but at least half of it.
+// A statement takes a fixed time (the round trip, a turn on a busy processor, the commit) and a
+// time per row. Only the latter shrinks with fewer rows: steering by the total would, on a busy
+// server, end in tiny blocks that take just as long. So the two are separated by a weighted line
+// through the last statements, whose sizes are varied a little for the purpose. Rows get what the
+// fixed time leaves of the target, but at least half of it.
 type BatchSize struct {
 	Rows, least, most int
 	target            time.Duration
@@ -18,11 +18,11 @@ type BatchSize struct {
 
 const (
 	leastRows = 100
-	// variation is how much larger, and smaller, than wanted blocks are in turns.
+	// variation is how much larger and smaller than wanted blocks are, alternately.
 	variation = 0.15
 )
 
-// NewBatchSize begins with a size, and keeps it under a bound and a statement to a time.
+// NewBatchSize begins with a size, and keeps below a bound and statements to a time.
 func NewBatchSize(start, most int, target time.Duration) *BatchSize {
 	b := &BatchSize{Rows: start}
 	b.Bound(most, target)
@@ -50,7 +50,7 @@ func (b *BatchSize) Took(n int, d time.Duration) {
 	b.Set(min(fits, 2*b.Rows))
 }
 
-// Failed halves the size after a statement that ran into a limit.
+// Failed halves the size after a statement that exceeded a limit.
 func (b *BatchSize) Failed() { b.Set(b.Rows / 2) }
 
 // Bound applies changed settings.
@@ -62,13 +62,13 @@ func (b *BatchSize) Bound(most int, target time.Duration) {
 // Set changes the size, within its bounds.
 func (b *BatchSize) Set(rows int) { b.Rows = min(max(rows, b.least), b.most) }
 
-// line is a least-squares fit of seconds over rows in which older points count less and less.
+// line is a least-squares fit of seconds to rows, in which older points count less and less.
 type line struct {
 	weight, n, d, nn, nd float64
 }
 
 const (
-	memory = 0.85 // of a point after each further one
+	memory = 0.85 // of a point, after each further one
 	// flattest bounds the slope to a part of the average, because a few noisy points may say
 	// anything.
 	flattest = 0.05

@@ -2,8 +2,8 @@ package pace
 
 import "time"
 
-// A worker stays with a task for one slice; then, if another job has work, the task goes back and
-// the worker to whoever waited longest.
+// A worker stays with a task for one slice; then, if another job has work, it gives the task back
+// and serves the job that has waited longest.
 const (
 	SliceTime = time.Second
 	SliceRows = 50_000

@@ -15,7 +15,7 @@ type TableRates struct {
 	waited func(signal string, d time.Duration)
 }
 
-// NewTableRates returns the rates of tables; waited is told of each pause.
+// NewTableRates returns the rates of tables; waited is called with each pause.
 func NewTableRates(waited func(signal string, d time.Duration)) *TableRates {
 	return &TableRates{all: map[uint64]*Rates{}, waited: waited}
 }

@@ -2,19 +2,20 @@ package pace
 
 import "context"
 
-// Throttle says when rows may be looked for and deleted, and how many. The strictest of several
-// wins; All combines them.
+// Throttle says when rows may be searched for and deleted, and how many. The strictest of several
+// decides; All combines them.
 type Throttle interface {
-	// Wait returns when the next rows may be looked for, or with ctx's error.
+	// Wait returns when the next rows may be searched for, or with ctx's error.
 	Wait(ctx context.Context) error
 	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
 	// one that is sent again.
 	MaySend(ctx context.Context) error
 	// Spend reports rows that were examined and deleted.
 	Spend(scanned, deleted int64)
-	// Rows are how many rows may be looked at, and how many deleted, without a long pause after it.
+	// Rows are how many rows may be examined, and how many deleted, without a long pause
+	// afterwards.
 	Rows() (scanned, deleted int)
-	// Reason says what the engine is waiting for; empty when it is not.
+	// Reason says what the engine is waiting for; empty if it is not.
 	Reason() string
 }
 
