@@ -15,15 +15,15 @@ const manyLooks = 20
 // alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be
 // there when the server looks, so the server is given an ALTER that changes nothing: its refusal is
 // the answer. When it finds a table all begins anew.
-func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
-	if t.looks++; t.looks > manyLooks {
+func (q *request) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
+	if q.looks++; q.looks > manyLooks {
 		return &wire.Error{
 			Code: ddl.CodeLockWait, State: "HY000",
 			Message: "ttlproxy: nothing was changed, because the table keeps appearing and vanishing; try again",
 		}
 	}
 
-	table, err := t.spelledName(a.Table)
+	table, err := q.spelledName(a.Table)
 	if err != nil {
 		return err
 	}
@@ -33,27 +33,27 @@ func (t *turn) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 		text = "ALTER TABLE IF EXISTS " + table
 	}
 
-	h, absent, err := t.noted(ddl.CodeNoTable, func() (*proxy.Held, error) { return t.x.HoldQuery(text) })
+	h, absent, err := q.noted(ddl.CodeNoTable, func() (*proxy.Held, error) { return q.x.HoldQuery(text) })
 	switch {
 	case err != nil:
 		return err
 	case h.Failed(), a.IfExists && absent:
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
 
-	return t.alter(ctx, a)
+	return q.alter(ctx, a)
 }
 
 // createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there
 // when we looked. When the server has created one all the same, the client is told that it has no
 // TTL.
-func (t *turn) createPresent() error {
-	h, present, err := t.noted(ddl.CodeTableExists, t.hold)
+func (q *request) createPresent() error {
+	h, present, err := q.noted(ddl.CodeTableExists, q.hold)
 	switch {
 	case err != nil:
 		return err
 	case h.Failed(), present:
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
 	return refuse("the table was created, but without its TTL, because another one was there a moment before: " +
 		"declare the TTL with ALTER TABLE")
@@ -61,34 +61,34 @@ func (t *turn) createPresent() error {
 
 // noted runs a statement and reports whether the server has left a note of that number, which a
 // client may have switched off.
-func (t *turn) noted(code uint16, run func() (*proxy.Held, error)) (h *proxy.Held, noted bool, err error) {
-	v, err := t.x.AskValues(proxy.SelectValues("@@sql_notes + 0", "@@max_error_count"))
+func (q *request) noted(code uint16, run func() (*proxy.Held, error)) (h *proxy.Held, noted bool, err error) {
+	v, err := q.x.AskValues(proxy.SelectValues("@@sql_notes + 0", "@@max_error_count"))
 	if err != nil {
 		return nil, false, err
 	}
 
 	silent := v[0] != "1" || v[1] == "0"
 	if silent {
-		if _, err := t.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
+		if _, err := q.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
 			return nil, false, err
 		}
 	}
 
 	h, err = run()
 	if err == nil && !h.Failed() {
-		noted, err = t.shows(code)
+		noted, err = q.shows(code)
 	}
 	if !silent || err != nil {
 		return h, noted, err
 	}
 
-	_, err = t.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
+	_, err = q.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
 	return h, noted, err
 }
 
 // shows reports whether a warning or note of that number is there.
-func (t *turn) shows(code uint16) (bool, error) {
-	r, err := t.x.Ask("SHOW WARNINGS LIMIT 64")
+func (q *request) shows(code uint16) (bool, error) {
+	r, err := q.x.Ask("SHOW WARNINGS LIMIT 64")
 	if err != nil {
 		return false, err
 	}

@@ -11,19 +11,19 @@ import (
 )
 
 // alter decides on ALTER TABLE.
-func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
-	table, ok := t.table(a.Table)
+func (q *request) alter(ctx context.Context, a *ddl.AlterTable) error {
+	table, ok := q.session.table(a.Table)
 	if !ok || a.Clause == nil && harmless(a) {
-		return t.pass()
+		return q.pass()
 	}
 
-	p, err := t.policy(ctx, a.Table)
+	p, err := q.policy(ctx, a.Table)
 	var others []catalog.Intent
 	if err == nil {
-		others, err = t.exchanged(ctx, a)
+		others, err = q.exchanged(ctx, a)
 	}
 	if err == nil {
-		err = t.checkParents(ctx, references(a), table,
+		err = q.checkParents(ctx, references(a), table,
 			a.Clause != nil && a.Clause.TTL != nil || p != nil && !removes(a))
 	}
 
@@ -31,21 +31,21 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	case err != nil && a.Clause != nil:
 		return declaredWithout(err)
 	case err != nil:
-		return t.withoutCatalog(ctx, err)
+		return q.withoutCatalog(ctx, err)
 	case p == nil && a.Clause == nil && len(others) == 0:
-		return t.pass()
+		return q.pass()
 	}
 
-	what, err := t.resolve(a.Table)
+	what, err := q.resolve(a.Table)
 	switch {
 	case err != nil:
 		return err
 	case what == absent && a.Clause != nil:
-		return t.alterAbsent(ctx, a)
+		return q.alterAbsent(ctx, a)
 	case what == absent, what != baseTable && a.Clause == nil:
-		return t.pass()
+		return q.pass()
 	case what == unseen:
-		return t.withoutRight(t.needsToAlter(a), table)
+		return q.withoutRight(q.needsToAlter(a), table)
 	case what == temporary:
 		return refusal(ddl.TemporaryTable())
 	case what == view:
@@ -53,10 +53,10 @@ func (t *turn) alter(ctx context.Context, a *ddl.AlterTable) error {
 	}
 
 	if a.Pure() {
-		return t.declare(ctx, a, table, p)
+		return q.declare(ctx, a, table, p)
 	}
 
-	return t.alterBoth(ctx, a, table, p, others)
+	return q.alterBoth(ctx, a, table, p, others)
 }
 
 // harmless reports whether nothing in the statement touches a row or the identity of the table.
@@ -77,7 +77,7 @@ func references(a *ddl.AlterTable) []ddl.Name {
 }
 
 // exchanged lists the tables with a policy that trade places with a partition.
-func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Intent, error) {
+func (q *request) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Intent, error) {
 	var intents []catalog.Intent
 	for _, s := range a.Specs {
 		_, others, moves := bringsIn(s)
@@ -85,7 +85,7 @@ func (t *turn) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.Inte
 			continue
 		}
 
-		p, err := t.policy(ctx, *s.Other)
+		p, err := q.policy(ctx, *s.Other)
 		if err != nil {
 			return nil, err
 		}
@@ -127,38 +127,38 @@ func imports(a *ddl.AlterTable) string {
 // declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty
 // ALTER of the table that was understood, however the client has written it: it checks the right to
 // alter it, and ends the transaction as every DDL does.
-func (t *turn) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
-	spelled, err := t.spelledTable(table)
+func (q *request) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
+	spelled, err := q.spelledTable(table)
 	if err != nil {
 		return err
 	}
 
-	h, err := t.x.HoldQuery(emptyAlter(spelled))
+	h, err := q.x.HoldQuery(emptyAlter(spelled))
 	if err != nil {
 		return err
 	}
 	if h.Failed() {
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
-	if what, err := t.resolve(a.Table); err != nil || what != baseTable && what != absent {
-		return t.withoutRight(err, table)
+	if what, err := q.resolve(a.Table); err != nil || what != baseTable && what != absent {
+		return q.withoutRight(err, table)
 	}
 
 	if a.Clause.Remove {
-		err = t.remove(ctx, table, p)
+		err = q.remove(ctx, table, p)
 	} else {
-		err = t.write(ctx, a, table, p)
+		err = q.write(ctx, a, table, p)
 	}
 
 	if err != nil {
 		return declaredWithout(err)
 	}
 
-	return t.send(h)
+	return q.send(h)
 }
 
 // withoutRight refuses what was not found to be in order, with the server's word if there is one.
-func (t *turn) withoutRight(err error, table catalog.Table) error {
+func (q *request) withoutRight(err error, table catalog.Table) error {
 	if err != nil {
 		return err
 	}
@@ -167,38 +167,38 @@ func (t *turn) withoutRight(err error, table catalog.Table) error {
 
 // remove takes away the policy of the name. One that was there a moment ago and is not any more has
 // moved on with its table: then nothing has been removed, and nobody is told so.
-func (t *turn) remove(ctx context.Context, table catalog.Table, p *catalog.Policy) error {
-	err := insist(ctx, catalogWait, func(ctx context.Context) error { return t.Store.Remove(ctx, t.client(), table) })
+func (q *request) remove(ctx context.Context, table catalog.Table, p *catalog.Policy) error {
+	err := insist(ctx, catalogWait, func(ctx context.Context) error { return q.store.Remove(ctx, q.client(), table) })
 	if !errors.Is(err, catalog.ErrNoPolicy) {
 		return err
 	}
 	if p != nil {
-		return t.withoutRight(nil, table)
+		return q.withoutRight(nil, table)
 	}
 	return nil
 }
 
 // write checks the clause against the table as it is and makes it the policy.
-func (t *turn) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
-	rule, err := t.ruleFor(ctx, a, table, p)
+func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
+	rule, err := q.ruleFor(ctx, a, table, p)
 	if err != nil {
 		return err
 	}
 
-	hold, err := t.held(ctx, a.Clause)
+	hold, err := q.held(ctx, a.Clause)
 	if err != nil {
 		return err
 	}
 
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
-		declared, err = t.Store.Declare(ctx, t.client(),
+		declared, err = q.store.Declare(ctx, q.client(),
 			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), Hold: hold})
 		return err
 	})
 	if err == nil {
-		t.noteState(declared)
-		t.noteDeclared(ctx, table, rule)
+		q.noteState(declared)
+		q.noteDeclared(ctx, table, rule)
 	}
 
 	return err
@@ -219,10 +219,10 @@ func wakes(c *ddl.Clause, p *catalog.Policy) bool {
 
 // ruleFor makes the rule that will hold after the statement, and checks everything that speaks
 // against it.
-func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table,
+func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table,
 	p *catalog.Policy,
 ) (catalog.Rule, error) {
-	l, err := t.layoutOf(ctx, table)
+	l, err := q.layoutOf(ctx, table)
 	if err != nil {
 		return catalog.Rule{}, err
 	}
@@ -262,24 +262,24 @@ func (t *turn) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Tab
 		old = &before
 	}
 
-	rule, err := t.newRule(ctx, a.Clause, old, l)
+	rule, err := q.newRule(ctx, a.Clause, old, l)
 	if err != nil {
 		return rule, err
 	}
 	if arms(a.Clause) {
-		err = t.checkOwner(table)
+		err = q.checkOwner(table)
 	}
 	if err == nil && (arms(a.Clause) || !dependent) {
 		err = l.checkReader(rule.Column)
 	}
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
-		err = t.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
+		err = q.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
 	}
 	if err == nil && !known {
-		err = t.checkReferenced(ctx, table)
+		err = q.checkReferenced(ctx, table)
 	}
 	if err == nil && arms(a.Clause) {
-		err = t.serviceMayDelete(ctx, table)
+		err = q.serviceMayDelete(ctx, table)
 	}
 
 	return rule, err
@@ -336,16 +336,16 @@ func redates(specs []ddl.Spec, was, is string) bool {
 
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or
 // loses it.
-func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy,
+func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy,
 	others []catalog.Intent,
 ) error {
-	if err := t.needsToAlter(a); err != nil {
+	if err := q.needsToAlter(a); err != nil {
 		return err // no right, or the table is locked: the policy is not touched
 	}
 
 	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
-		rule, err := t.ruleFor(ctx, a, table, p)
+		rule, err := q.ruleFor(ctx, a, table, p)
 		if err != nil {
 			return declaredWithout(err)
 		}
@@ -353,14 +353,14 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 	}
 
 	if a.Clause != nil {
-		hold, err := t.held(ctx, a.Clause)
+		hold, err := q.held(ctx, a.Clause)
 		if err != nil {
 			return declaredWithout(err)
 		}
 		intent.Hold, intent.Arm, intent.Declares = hold, wakes(a.Clause, p), a.Clause.TTL != nil
 	}
 
-	if err := t.renamedBy(a, table, p, &intent); err != nil {
+	if err := q.renamedBy(a, table, p, &intent); err != nil {
 		return err
 	}
 
@@ -369,18 +369,18 @@ func (t *turn) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.T
 		intents = append(intents, intent)
 	}
 
-	return t.carry(ctx, change{declares: a.Clause != nil, intents: intents})
+	return q.carry(ctx, change{declares: a.Clause != nil, intents: intents})
 }
 
 // renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may go
 // there.
-func (t *turn) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, intent *catalog.Intent) error {
+func (q *request) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, intent *catalog.Intent) error {
 	for _, s := range a.Specs {
 		if s.Change != ddl.RenameTable {
 			continue
 		}
 
-		to, ok := t.table(*s.Other)
+		to, ok := q.session.table(*s.Other)
 		if !ok {
 			continue
 		}
@@ -394,7 +394,7 @@ func (t *turn) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Poli
 		if a.Clause != nil && wakes(a.Clause, p) {
 			moved.policy = nil
 		}
-		if err := t.mayMove(moved); err != nil {
+		if err := q.mayMove(moved); err != nil {
 			return err
 		}
 	}

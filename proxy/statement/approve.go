@@ -33,7 +33,7 @@ func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) 
 		}
 	}
 
-	rows, err := a.Store.Consent(ctx, a.account, p.ID, p.Version, c)
+	rows, err := a.q.store.Consent(ctx, a.q.session.account, p.ID, p.Version, c)
 	if errors.Is(err, catalog.ErrPolicyChanged) {
 		return nil, a.otherVersion(p, p.Version)
 	}
@@ -56,7 +56,7 @@ func (*admin) otherVersion(p catalog.Policy, seen uint64) error {
 // seen is how many rows are due of a policy no job of which waits; nil when that cannot be said in
 // a moment.
 func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
-	jobs, err := a.Store.Jobs(ctx)
+	jobs, err := a.q.store.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 
-	preview, err := plan.Glance(ctx, a.DB, a.Store, p.Table, p.Rule)
+	preview, err := plan.Glance(ctx, a.q.h.config.DB, a.q.store, p.Table, p.Rule)
 	if err != nil {
 		return nil, nil //nolint:nilnil // as much as the next run finds, which is judged then
 	}

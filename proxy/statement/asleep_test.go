@@ -19,7 +19,7 @@ func TestSessionIsAsleep(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		h := &Handler{Config: Config{DB: t.direct}}
+		h := &Handler{config: Config{DB: t.direct}}
 		if h.Asleep(t.Context(), id) {
 			t.Error("asleep at once")
 		}

@@ -48,7 +48,7 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 
 	t.Cleanup(func() { b.db.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+b.store.Schema()) })
 	h := &Handler{
-		Config: Config{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
+		config: Config{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
 		log:    slog.New(slog.DiscardHandler),
 	}
 	b.addr = proxyWith(t, s.Addr(), h)

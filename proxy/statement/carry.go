@@ -32,43 +32,43 @@ type change struct {
 //	transaction ─► stage ─► DDL ┤
 //	                         └─ OK ────► commit ─┬────────────────────────────► the server's OK
 //	                                             └─ fails: the stage stays, a sweep settles it, the client is told
-func (t *turn) carry(ctx context.Context, c change) error {
-	if err := t.endTransaction(); err != nil {
+func (q *request) carry(ctx context.Context, c change) error {
+	if err := q.endTransaction(); err != nil {
 		return err
 	}
 
-	staged, err := t.stage(ctx, c)
+	staged, err := q.stage(ctx, c)
 	if err != nil {
 		return declaredWithout(err)
 	}
-	if err := t.passed(stopped); err != nil {
+	if err := q.passed(stopped); err != nil {
 		return err
 	}
 
 	if idle, err := c.idle(); err != nil {
 		return err
 	} else if idle {
-		t.undo(ctx, staged, false)
+		q.undo(ctx, staged, false)
 		if c.idly != nil {
 			return c.idly()
 		}
-		return t.pass()
+		return q.pass()
 	}
 
-	h, err := t.hold()
+	h, err := q.hold()
 	if err != nil {
 		return err // nobody knows what the server has done: the sweep looks when this connection is gone
 	}
 	if h.Failed() {
-		t.undo(ctx, staged, c.partly)
-		return t.x.Send(h)
+		q.undo(ctx, staged, c.partly)
+		return q.x.Send(h)
 	}
-	if err := t.passed(carried); err != nil {
+	if err := q.passed(carried); err != nil {
 		return err
 	}
 
-	if err := t.commit(ctx, staged); err != nil {
-		t.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
+	if err := q.commit(ctx, staged); err != nil {
+		q.h.log.WarnContext(ctx, "a statement was carried out, its policy is not settled yet", slog.Any("err", err))
 		if c.declares {
 			return &wire.Error{
 				Code: ddl.CodeUnknownError, State: "HY000",
@@ -76,21 +76,21 @@ func (t *turn) carry(ctx context.Context, c change) error {
 					err.Error() + "; it will be as soon as the catalog can be written, see SHOW TTL TABLES",
 			}
 		}
-		t.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
+		q.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
 	} else {
 		for _, w := range staged.Warnings {
-			t.warn(w)
+			q.warn(w)
 		}
 		if c.declares {
-			t.noteIntents(ctx, c.intents)
+			q.noteIntents(ctx, c.intents)
 		}
 	}
 
-	if err := t.passed(committed); err != nil {
+	if err := q.passed(committed); err != nil {
 		return err
 	}
 
-	return t.send(h)
+	return q.send(h)
 }
 
 // step is a point of carry behind which everything may end.
@@ -103,12 +103,12 @@ const (
 )
 
 // passed tells a test where we are.
-func (t *turn) passed(s step) error {
-	if t.after == nil {
+func (q *request) passed(s step) error {
+	if q.h.after == nil {
 		return nil
 	}
-	if err := t.after(s); err != nil {
-		return t.x.Fail(err)
+	if err := q.h.after(s); err != nil {
+		return q.x.Fail(err)
 	}
 	return nil
 }
@@ -117,26 +117,26 @@ func (t *turn) passed(s step) error {
 // waits for, and the DDL would, too: if that is the client's own the server says so, and its word
 // counts. A DDL whose policy is known and cannot be stopped is refused: the old rule must not meet
 // the new table.
-func (t *turn) stage(ctx context.Context, c change) (*catalog.Staged, error) {
+func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	if c.declares {
-		return t.stageWithin(ctx, c, catalogWait)
+		return q.stageWithin(ctx, c, catalogWait)
 	}
-	if staged, err := t.stageWithin(ctx, c, lockedWait); err == nil {
+	if staged, err := q.stageWithin(ctx, c, lockedWait); err == nil {
 		return staged, nil
 	}
 
 	for _, i := range c.intents {
-		spelled, err := t.spelledTable(i.Table)
+		spelled, err := q.spelledTable(i.Table)
 		if err != nil {
 			return nil, err
 		}
-		err = t.needs(t.toAlter(spelled))
+		err = q.needs(q.toAlter(spelled))
 		if err != nil && !wire.RefusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
 	}
 
-	return t.stageWithin(ctx, c, catalogWait)
+	return q.stageWithin(ctx, c, catalogWait)
 }
 
 // idle asks unless.
@@ -148,10 +148,11 @@ func (c change) idle() (bool, error) {
 }
 
 // stageWithin stops the policies of the tables, or of none if the DDL has nothing to do any more.
-func (t *turn) stageWithin(ctx context.Context, c change, patience time.Duration) (staged *catalog.Staged, err error) {
-	err = insist(ctx, patience, func(ctx context.Context) error {
+func (q *request) stageWithin(ctx context.Context, c change, patience time.Duration) (*catalog.Staged, error) {
+	var staged *catalog.Staged
+	err := insist(ctx, patience, func(ctx context.Context) error {
 		var err error
-		if staged, err = t.Store.Stage(ctx, t.client(), c.intents); !inTheWay(err) {
+		if staged, err = q.store.Stage(ctx, q.client(), c.intents); !inTheWay(err) {
 			return err
 		}
 
@@ -195,14 +196,14 @@ func inTheWay(err error) bool {
 }
 
 // commit is not ended by a client that leaves: the DDL has happened.
-func (t *turn) commit(ctx context.Context, s *catalog.Staged) error {
+func (q *request) commit(ctx context.Context, s *catalog.Staged) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()
 	return s.Commit(ctx)
 }
 
 // undo goes back to the rules before a DDL that has failed. If that fails, too, the sweep does it.
-func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
+func (q *request) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()
 	end := s.Discard
@@ -210,26 +211,26 @@ func (t *turn) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 		end = s.Settle
 	}
 	if err := end(ctx); err != nil {
-		t.log.WarnContext(ctx, "a statement failed, its policy is not settled yet", slog.Any("err", err))
+		q.h.log.WarnContext(ctx, "a statement failed, its policy is not settled yet", slog.Any("err", err))
 	}
 }
 
 // warn leaves a line for SHOW WARNINGS after this statement.
-func (t *turn) warn(message string) {
-	t.notes = append(t.notes, proxy.Note{Level: "Warning", Code: ddl.CodeUnknownError, Message: message})
+func (q *request) warn(message string) {
+	q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeUnknownError, Message: message})
 }
 
 // send answers with what the server said, and counts our notes as warnings.
-func (t *turn) send(h *proxy.Held) error {
-	if err := t.veilNotes(); err != nil {
+func (q *request) send(h *proxy.Held) error {
+	if err := q.veilNotes(); err != nil {
 		return err
 	}
-	if len(t.notes) == 0 {
-		return t.x.Send(h)
+	if len(q.notes) == 0 {
+		return q.x.Send(h)
 	}
-	t.x.Leave(t.notes...)
-	return t.x.SendOK(h, func(o *wire.OK) {
-		o.Warnings += uint16(len(t.notes))
-		o.Info = strings.TrimSpace(o.Info + "  " + t.notes[0].Message)
+	q.x.Leave(q.notes...)
+	return q.x.SendOK(h, func(o *wire.OK) {
+		o.Warnings += uint16(len(q.notes))
+		o.Info = strings.TrimSpace(o.Info + "  " + q.notes[0].Message)
 	})
 }

@@ -17,19 +17,19 @@ import (
 // statement is refused which SET NAMES utf8mb4 makes possible.
 
 // agree makes sure that the server reads the names of a statement as we do, if it concerns us.
-func (t *turn) agree(st *ddl.Statement) error {
+func (q *request) agree(st *ddl.Statement) error {
 	if st.Action == nil {
 		return nil
 	}
-	return t.agreeOn(st.Spellings()...)
+	return q.agreeOn(st.Spellings()...)
 }
 
 // agreeOn does so for single spellings.
-func (t *turn) agreeOn(spellings ...string) error {
-	charset := t.mode.Charset
+func (q *request) agreeOn(spellings ...string) error {
+	charset := q.session.mode.Charset
 	var unsure, questions []string
 	for _, s := range spellings {
-		if !ddl.Plain(s, charset) && !t.agreed[s] {
+		if !ddl.Plain(s, charset) && !q.session.agreed[s] {
 			unsure = append(unsure, s)
 			questions = append(questions, "_"+charset+" X'"+hex.EncodeToString([]byte(s))+"'")
 		}
@@ -39,51 +39,51 @@ func (t *turn) agreeOn(spellings ...string) error {
 		return nil
 	}
 
-	values, err := t.x.AskValues(proxy.SelectValues(questions...))
+	values, err := q.x.AskValues(proxy.SelectValues(questions...))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return illegible("character_set_client", charset)
 	}
 	if err != nil {
 		return err
 	}
-	if t.agreed == nil {
-		t.agreed = map[string]bool{}
+	if q.session.agreed == nil {
+		q.session.agreed = map[string]bool{}
 	}
 
 	for i, s := range unsure {
 		if values[i] != ddl.Decode(s, charset) || !ddl.Nameable(values[i]) {
 			return illegible("character_set_client", charset)
 		}
-		t.agreed[s] = true
+		q.session.agreed[s] = true
 	}
 
 	return nil
 }
 
 // spelled writes a part of a statement in the client's character set, if that has all of it.
-func (t *turn) spelled(text string) (string, error) {
-	s := ddl.Encode(text, t.mode.Charset)
-	if ddl.Decode(s, t.mode.Charset) != text {
-		return "", illegible("character_set_client", t.mode.Charset)
+func (q *request) spelled(text string) (string, error) {
+	s := ddl.Encode(text, q.session.mode.Charset)
+	if ddl.Decode(s, q.session.mode.Charset) != text {
+		return "", illegible("character_set_client", q.session.mode.Charset)
 	}
-	return s, t.agreeOn(s)
+	return s, q.agreeOn(s)
 }
 
 // spelledName writes the table that a name means for a question on the client's connection: as it
 // was understood, never as it was written, and with its schema.
-func (t *turn) spelledName(name ddl.Name) (string, error) {
-	table, _ := t.table(name)
-	return t.spelledTable(table)
+func (q *request) spelledName(name ddl.Name) (string, error) {
+	table, _ := q.session.table(name)
+	return q.spelledTable(table)
 }
 
 // spelledTable does the same for a table of the catalog. Only a current schema that the client's
 // character set has no letters for is left to the server; without a schema it says that none is
 // chosen.
-func (t *turn) spelledTable(table catalog.Table) (string, error) {
-	if table.Schema == t.current && !ddl.Spells(table.Schema, t.mode.Charset) {
+func (q *request) spelledTable(table catalog.Table) (string, error) {
+	if table.Schema == q.session.current && !ddl.Spells(table.Schema, q.session.mode.Charset) {
 		table.Schema = ""
 	}
-	return t.spelled(ddl.QuoteTable(table.Schema, table.Name))
+	return q.spelled(ddl.QuoteTable(table.Schema, table.Name))
 }
 
 func illegible(variable, charset string) error {

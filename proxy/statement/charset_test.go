@@ -68,14 +68,14 @@ func TestNamesInEveryCharacterSet(t *testing.T) {
 // saysHowItReads answers with what we make of a name, and makes sure that we can ask for it.
 func saysHowItReads(_ context.Context, x *proxy.Exchange) error {
 	charset, spelling, _ := strings.Cut(strings.TrimPrefix(string(x.Text()), "ours "), " ")
-	t := &turn{Handler: &Handler{}, situation: &situation{schema: "s", mode: ddl.Mode{Charset: charset}}, x: x}
-	st := ddl.Parse("TRUNCATE TABLE `"+spelling+"`", t.mode)[0]
-	if err := t.agree(st); err != nil {
+	q := &request{h: &Handler{}, session: &situation{schema: "s", mode: ddl.Mode{Charset: charset}}, x: x}
+	st := ddl.Parse("TRUNCATE TABLE `"+spelling+"`", q.session.mode)[0]
+	if err := q.agree(st); err != nil {
 		return err
 	}
 
 	name := st.Action.(*ddl.TruncateTable).Table
-	asked, err := t.spelledName(name)
+	asked, err := q.spelledName(name)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
-	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // concern says how much a text has to do with us.
@@ -22,27 +22,12 @@ const (
 	ours              // it holds a clause, or is a statement of ours
 )
 
-// concerned is the second test, of a text that may be ours. Only one that passes it may bring a
-// question to its own connection, since that changes what FOUND_ROWS() and the like say there. So
-// it does without the session's settings, and errs towards true. An error says that the catalog
-// cannot be asked.
-func (h *Handler) concerned(ctx context.Context, x *proxy.Exchange, text string) (bool, error) {
-	c := concernOf(text, x)
-	if c == noConcern {
-		return false, nil
-	}
-	h.Store = h.Catalog()
-	if c == ours || x.Command == wire.Prepare {
-		return true, nil
-	}
-	return h.mentioned(ctx, text)
-}
-
-// mentioned reports whether a table with a policy may be named in the text.
-func (h *Handler) mentioned(ctx context.Context, text string) (bool, error) {
+// mentioned reports whether a table with a policy may be named in the text. An error says that the
+// catalog cannot be asked.
+func mentioned(ctx context.Context, store *catalog.Store, text string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	found, err := h.Store.Mentioned(ctx, text)
+	found, err := store.Mentioned(ctx, text)
 	if err != nil {
 		return false, unavailable(err)
 	}
@@ -52,7 +37,10 @@ func (h *Handler) mentioned(ctx context.Context, text string) (bool, error) {
 // manyReadings is more ways to read a text than are worth trying.
 const manyReadings = 40
 
-// concernOf reads a text in each way that a session's settings could make the server read it.
+// concernOf is the second test, of a text that may be ours: it reads it in each way that a session's
+// settings could make the server read it. Only one that passes may bring a question to its own
+// connection, since that changes what FOUND_ROWS() and the like say there; so it does without the
+// session's settings, and errs towards more.
 func concernOf(text string, x *proxy.Exchange) concern {
 	most := noConcern
 	modes := readings(text, x.MariaDB())

@@ -8,7 +8,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // stopWait bounds the transaction that stops a policy: it waits for the batches that are being
@@ -16,26 +15,26 @@ import (
 const stopWait = 15 * time.Second
 
 // pause answers PAUSE TTL. When it has answered, nothing more is deleted.
-func (a *admin) pause(ctx context.Context, x *proxy.Exchange, s *ddl.PauseTTL) (*reply, error) {
+func (a *admin) pause(ctx context.Context, s *ddl.PauseTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 
-	until, err := a.until(ctx, x, s.Until)
+	until, err := a.until(ctx, s.Until)
 	if err != nil {
 		return nil, err
 	}
 
-	id, err := a.stopping(ctx, x, s.Table)
+	id, err := a.stopping(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Store.Pause(ctx, a.account, id, "", until); err != nil {
+	if err := a.q.store.Pause(ctx, a.q.session.account, id, "", until); err != nil {
 		return nil, err
 	}
 
 	what, end := "everything", "RESUME TTL"
 	if s.Table != nil {
-		table, _ := a.table(*s.Table)
+		table, _ := a.q.session.table(*s.Table)
 		what, end = table.String(), "RESUME TTL FOR "+table.String()
 	}
 	if !until.IsZero() {
@@ -46,7 +45,7 @@ func (a *admin) pause(ctx context.Context, x *proxy.Exchange, s *ddl.PauseTTL) (
 }
 
 // resume answers RESUME TTL: whoever may pause may resume.
-func (a *admin) resume(ctx context.Context, x *proxy.Exchange, s *ddl.ResumeTTL) (*reply, error) {
+func (a *admin) resume(ctx context.Context, s *ddl.ResumeTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 
@@ -57,11 +56,11 @@ func (a *admin) resume(ctx context.Context, x *proxy.Exchange, s *ddl.ResumeTTL)
 			return nil, err
 		}
 		id = p.ID
-	} else if err := a.maySet(x); err != nil {
+	} else if err := a.maySet(); err != nil {
 		return nil, err
 	}
 
-	if err := a.Store.Resume(ctx, a.account, id); err != nil {
+	if err := a.q.store.Resume(ctx, a.q.session.account, id); err != nil {
 		return nil, err
 	}
 
@@ -76,7 +75,7 @@ func (a *admin) resume(ctx context.Context, x *proxy.Exchange, s *ddl.ResumeTTL)
 // stillHeld says why nothing is deleted for a policy, or for all, although it is not paused any
 // more; empty when it is.
 func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
-	s, err := report.Read(ctx, a.Store)
+	s, err := report.Read(ctx, a.q.store)
 	if err != nil {
 		return "", err
 	}
@@ -90,16 +89,16 @@ func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 }
 
 // cancel answers CANCEL TTL JOB. When it has answered, the jobs delete nothing more.
-func (a *admin) cancel(ctx context.Context, x *proxy.Exchange, s *ddl.CancelJob) (*reply, error) {
+func (a *admin) cancel(ctx context.Context, s *ddl.CancelJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 
-	id, err := a.stopping(ctx, x, &s.Table)
+	id, err := a.stopping(ctx, &s.Table)
 	if err != nil {
 		return nil, err
 	}
 
-	jobs, err := a.Store.Cancel(ctx, a.account, id)
+	jobs, err := a.q.store.Cancel(ctx, a.q.session.account, id)
 	if err != nil {
 		return nil, err
 	}
@@ -112,15 +111,15 @@ func (a *admin) cancel(ctx context.Context, x *proxy.Exchange, s *ddl.CancelJob)
 
 // stopping finds what is to be stopped, everything for no name, and makes sure that the client may
 // stop it.
-func (a *admin) stopping(ctx context.Context, x *proxy.Exchange, name *ddl.Name) (policy uint64, err error) {
+func (a *admin) stopping(ctx context.Context, name *ddl.Name) (policy uint64, err error) {
 	if name == nil {
-		return catalog.PauseAll, a.maySet(x)
+		return catalog.PauseAll, a.maySet()
 	}
-	p, err := a.policyToStop(ctx, x, *name)
+	p, err := a.policyToStop(ctx, *name)
 	if err != nil {
 		return 0, err
 	}
-	return p.ID, a.mayStop(x, *name, p)
+	return p.ID, a.mayStop(*name, p)
 }
 
 // allowed finds the policy of a table from which the client could delete the rows itself.
@@ -128,5 +127,5 @@ func (a *admin) allowed(ctx context.Context, name ddl.Name) (p catalog.Policy, e
 	if p, err = a.policyOf(ctx, name); err != nil {
 		return p, err
 	}
-	return p, a.mayDelete(name, p.Rule.Column)
+	return p, a.q.mayDelete(name, p.Rule.Column)
 }

@@ -12,15 +12,15 @@ import (
 // mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A
 // table that is locked for long must not keep anybody from stopping its policy, so the server is
 // asked for a second at most.
-func (a *admin) mayStop(x *proxy.Exchange, name ddl.Name, p catalog.Policy) error {
-	if a.account == p.Owner {
+func (a *admin) mayStop(name ddl.Name, p catalog.Policy) error {
+	if a.q.session.account == p.Owner {
 		return nil
 	}
-	err := briefly(x, func() error { return a.mayDelete(name, p.Rule.Column) })
+	err := briefly(a.q.x, func() error { return a.q.mayDelete(name, p.Rule.Column) })
 	if _, refused := errors.AsType[*wire.Error](err); !refused {
 		return err
 	}
-	if a.maySet(x) == nil {
+	if a.maySet() == nil {
 		return nil
 	}
 	return err
@@ -42,14 +42,14 @@ func briefly(x *proxy.Exchange, ask func() error) error {
 // maySet is nil when the client may change global settings. The server is asked by setting a
 // variable, which does no harm, to its own value. Where clouds give that right to nobody, the right
 // to change the catalog's settings by hand counts as well.
-func (a *admin) maySet(x *proxy.Exchange) error {
-	_, err := x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
+func (a *admin) maySet() error {
+	_, err := a.q.x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
 	if !wire.RefusedWith(err, ddl.CodeRightNeeded) {
 		return err
 	}
 
-	setting := ddl.Name{Schema: a.Store.Schema(), Table: "setting"}
-	what, asked := a.resolve(setting)
+	setting := ddl.Name{Schema: a.q.store.Schema(), Table: "setting"}
+	what, asked := a.q.resolve(setting)
 	if asked != nil {
 		return asked
 	}
@@ -57,11 +57,11 @@ func (a *admin) maySet(x *proxy.Exchange) error {
 		return err // somebody's own table may bear the name
 	}
 
-	name, asked := a.spelledName(setting)
+	name, asked := a.q.spelledName(setting)
 	if asked != nil {
 		return asked
 	}
-	if _, asked = x.Ask("EXPLAIN UPDATE " + name + " SET value = '' WHERE name = ''"); asked == nil {
+	if _, asked = a.q.x.Ask("EXPLAIN UPDATE " + name + " SET value = '' WHERE name = ''"); asked == nil {
 		return nil
 	}
 

@@ -12,99 +12,99 @@ import (
 )
 
 // create decides on CREATE TABLE.
-func (t *turn) create(ctx context.Context, a *ddl.CreateTable) error {
-	table, ok := t.table(a.Table)
+func (q *request) create(ctx context.Context, a *ddl.CreateTable) error {
+	table, ok := q.session.table(a.Table)
 	switch {
 	case a.Temporary:
-		return t.createTemporary(ctx, a)
+		return q.createTemporary(ctx, a)
 	case !ok:
-		return t.pass()
+		return q.pass()
 	case a.Clause != nil:
-		return t.createWithPolicy(ctx, a, table)
+		return q.createWithPolicy(ctx, a, table)
 	case a.Like != nil:
-		return t.createLike(ctx, a, table)
+		return q.createLike(ctx, a, table)
 	}
 
-	if err := t.checkParents(ctx, a.References, table, false); err != nil {
-		return t.withoutCatalog(ctx, err)
+	if err := q.checkParents(ctx, a.References, table, false); err != nil {
+		return q.withoutCatalog(ctx, err)
 	}
 
-	return t.replaceWithout(ctx, a, table)
+	return q.replaceWithout(ctx, a, table)
 }
 
 // createTemporary refuses a policy on a temporary table, also one that LIKE would copy.
-func (t *turn) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
+func (q *request) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
 	if a.Clause != nil {
 		return refusal(ddl.TemporaryTable())
 	}
 	if a.Like == nil {
-		return t.pass()
+		return q.pass()
 	}
 
-	p, err := t.policy(ctx, *a.Like)
+	p, err := q.policy(ctx, *a.Like)
 	if err != nil {
-		return t.withoutCatalog(ctx, err)
+		return q.withoutCatalog(ctx, err)
 	}
 	if p == nil {
-		return t.pass()
+		return q.pass()
 	}
 
-	if what, err := t.resolve(*a.Like); err != nil {
+	if what, err := q.resolve(*a.Like); err != nil {
 		return err
 	} else if what != baseTable {
-		return t.pass() // LIKE takes the temporary table that hides the other, or the server refuses it
+		return q.pass() // LIKE takes the temporary table that hides the other, or the server refuses it
 	}
 
 	return refusal(ddl.TemporaryTable())
 }
 
 // createWithPolicy is CREATE TABLE with a TTL clause.
-func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
-	what, err := t.resolve(a.Table)
+func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := q.resolve(a.Table)
 	switch {
 	case err != nil:
 		return err
 	case what == temporary:
 		return refusal(ddl.TemporaryTable())
 	case what != absent && a.IfNotExists:
-		return t.createPresent() // the server leaves the table as it is, and so do we
+		return q.createPresent() // the server leaves the table as it is, and so do we
 	}
 
-	if err := t.needsToCreate(a); err != nil {
+	if err := q.needsToCreate(a); err != nil {
 		return err
 	}
 
 	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
-	if err := t.mayDelete(a.Table, ""); err != nil {
+	if err := q.mayDelete(a.Table, ""); err != nil {
 		return err
 	}
 
-	rule, err := t.newRule(ctx, a.Clause, nil, l)
+	rule, err := q.newRule(ctx, a.Clause, nil, l)
 	if err == nil {
-		err = t.checkOwner(table)
+		err = q.checkOwner(table)
 	}
 	if err == nil {
 		err = l.checkReader(rule.Column)
 	}
 	if err == nil {
-		err = t.serviceMayDelete(ctx, table)
+		err = q.serviceMayDelete(ctx, table)
 	}
 	if err == nil {
-		err = t.checkParents(ctx, a.References, table, true)
+		err = q.checkParents(ctx, a.References, table, true)
 	}
 	if err == nil && !a.OrReplace {
-		err = t.checkReferenced(ctx, table)
+		err = q.checkReferenced(ctx, table)
 	}
 	if err != nil {
 		return declaredWithout(err)
 	}
 
-	hold, err := t.held(ctx, a.Clause)
+	hold, err := q.held(ctx, a.Clause)
 	if err != nil {
 		return declaredWithout(err)
 	}
 
-	origin, err := t.originOf(ctx, table, rule)
+	origin, err := q.originOf(ctx, table, rule)
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -114,8 +114,8 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 		kind = catalog.IntentReplace
 	}
 
-	return t.carry(ctx, change{
-		declares: true, partly: a.OrReplace, unless: t.appeared(a), idly: t.createPresent,
+	return q.carry(ctx, change{
+		declares: true, partly: a.OrReplace, unless: q.appeared(a), idly: q.createPresent,
 		intents: []catalog.Intent{
 			{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table), Copy: origin},
 		},
@@ -124,12 +124,12 @@ func (t *turn) createWithPolicy(ctx context.Context, a *ddl.CreateTable, table c
 
 // originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is
 // named after, if the client can see that text, and both have their TTL on the same column.
-func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
+func (q *request) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 
 	for _, name := range copiedNames(table.Name) {
-		p, err := t.Store.Policy(ctx, catalog.Table{Schema: table.Schema, Name: name})
+		p, err := q.store.Policy(ctx, catalog.Table{Schema: table.Schema, Name: name})
 		if errors.Is(err, catalog.ErrNoPolicy) {
 			continue
 		}
@@ -137,7 +137,7 @@ func (t *turn) originOf(ctx context.Context, table catalog.Table, rule catalog.R
 			return nil, unavailable(err)
 		}
 
-		what, err := t.resolve(ddl.Name{Schema: table.Schema, Table: name})
+		what, err := q.resolve(ddl.Name{Schema: table.Schema, Table: name})
 		if err != nil {
 			return nil, err
 		}
@@ -155,11 +155,11 @@ func copyOf(p catalog.Policy) *catalog.Copy {
 
 // held reports whether the clause comes from a dump, so that somebody has to approve it before rows
 // are deleted.
-func (t *turn) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
-	if !clause.Commented || !t.restoring {
+func (q *request) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
+	if !clause.Commented || !q.session.restoring {
 		return false, nil
 	}
-	values, err := t.Store.Values(ctx)
+	values, err := q.store.Values(ctx)
 	if err != nil {
 		return false, unavailable(err)
 	}
@@ -176,36 +176,36 @@ func declaredWithout(err error) error {
 }
 
 // createLike copies the policy along with the table, if the client could delete from the copy.
-func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
-	p, err := t.policy(ctx, *a.Like)
+func (q *request) createLike(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	p, err := q.policy(ctx, *a.Like)
 	if err != nil {
-		return t.withoutCatalog(ctx, err)
+		return q.withoutCatalog(ctx, err)
 	}
-	if p == nil || t.Store.Reserved(table) != nil {
-		return t.replaceWithout(ctx, a, table)
+	if p == nil || q.store.Reserved(table) != nil {
+		return q.replaceWithout(ctx, a, table)
 	}
 
-	origin, err := t.resolve(*a.Like)
+	origin, err := q.resolve(*a.Like)
 	if err != nil {
 		return err
 	}
 
-	target, err := t.resolve(a.Table)
+	target, err := q.resolve(a.Table)
 	if err != nil {
 		return err
 	}
 	if origin != baseTable || target != absent && !a.OrReplace {
-		return t.replaceWithout(ctx, a, table)
+		return q.replaceWithout(ctx, a, table)
 	}
-	if err := t.needsToCreate(a); err != nil {
+	if err := q.needsToCreate(a); err != nil {
 		return err
 	}
 
-	err = t.mayDelete(a.Table, "")
+	err = q.mayDelete(a.Table, "")
 	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == ddl.CodeTableDenied {
-		t.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " +
+		q.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " +
 			denied.Message)
-		return t.replaceWithout(ctx, a, table)
+		return q.replaceWithout(ctx, a, table)
 	}
 	if err != nil {
 		return err
@@ -217,54 +217,54 @@ func (t *turn) createLike(ctx context.Context, a *ddl.CreateTable, table catalog
 	}
 
 	rule := p.Rule
-	return t.carry(ctx, change{declares: true, partly: a.OrReplace, unless: t.appeared(a), intents: []catalog.Intent{
+	return q.carry(ctx, change{declares: true, partly: a.OrReplace, unless: q.appeared(a), intents: []catalog.Intent{
 		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table), Copy: copyOf(*p)},
 	}})
 }
 
 // replaceWithout lets a CREATE through that brings no policy. When it replaces a table that has
 // one, that goes.
-func (t *turn) replaceWithout(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+func (q *request) replaceWithout(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
 	if a.OrReplace {
-		p, err := t.policy(ctx, a.Table)
+		p, err := q.policy(ctx, a.Table)
 		if err != nil {
-			return t.withoutCatalog(ctx, err)
+			return q.withoutCatalog(ctx, err)
 		}
 		if p != nil {
-			return t.replace(ctx, a, table)
+			return q.replace(ctx, a, table)
 		}
 	}
 
-	if len(t.notes) == 0 {
-		return t.pass()
+	if len(q.notes) == 0 {
+		return q.pass()
 	}
 
-	return t.passWithNotes()
+	return q.passWithNotes()
 }
 
 // replace takes the policy of a table away together with the table.
-func (t *turn) replace(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
-	what, err := t.resolve(a.Table)
+func (q *request) replace(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
+	what, err := q.resolve(a.Table)
 	switch {
 	case err != nil:
 		return err
 	case what == unseen:
-		return t.pass() // the server refuses it, in the words that it has for every table
+		return q.pass() // the server refuses it, in the words that it has for every table
 	}
-	if err := t.needsToCreate(a); err != nil {
+	if err := q.needsToCreate(a); err != nil {
 		return err
 	}
-	return t.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
+	return q.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
 }
 
 // appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited
 // for the catalog. From then on the stage keeps everybody else from doing so through a proxy.
-func (t *turn) appeared(a *ddl.CreateTable) func() (bool, error) {
+func (q *request) appeared(a *ddl.CreateTable) func() (bool, error) {
 	if !a.IfNotExists {
 		return nil
 	}
 	return func() (bool, error) {
-		what, err := t.resolve(a.Table)
+		what, err := q.resolve(a.Table)
 		return what != absent, err
 	}
 }

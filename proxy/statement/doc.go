@@ -7,7 +7,7 @@
 //	held ─► concerned? ─no──────────────────────────────────────────► pass
 //	            │yes
 //	            ▼
-//	       situation (one question on the client's connection) ─► ddl.Parse ─► one turn for each statement
+//	       situation (one question on the client's connection) ─► ddl.Parse ─► one request for each statement
 //	                                                                              │
 //	   ┌────────────┬─────────────┬──────────────────┬────────────────────┬───────┴─────┐
 //	   ▼            ▼             ▼                  ▼                    ▼             ▼
@@ -16,7 +16,7 @@
 //	happened)     SET ttl_…    Declare           stage, forward,       forward,      TABLE
 //	                                             commit                commit
 //
-// Deciding (handler.go, concern.go, turn.go). A text is read twice: in every way that a session's
+// Deciding (handler.go, concern.go, request.go). A text is read twice: in every way that a session's
 // settings could make the server read it, to see whether it concerns us at all, and then, with the
 // session's own settings, to act on it.
 //

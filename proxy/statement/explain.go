@@ -20,10 +20,10 @@ const (
 // describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both
 // servers read it.
 func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
-	if s.Alter != nil || s.JSON || s.Table.Schema != "" || a.schema == "" {
+	if s.Alter != nil || s.JSON || s.Table.Schema != "" || a.q.session.schema == "" {
 		return false, nil
 	}
-	what, err := a.resolve(ddl.Name{Table: s.Word})
+	what, err := a.q.resolve(ddl.Name{Table: s.Word})
 	return what != absent && what != unseen, err
 }
 
@@ -42,7 +42,7 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayDelete(s.Table, rule.Column); err != nil {
+	if err := a.q.mayDelete(s.Table, rule.Column); err != nil {
 		return nil, err
 	}
 
@@ -59,7 +59,7 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	if err := a.veilPreview(p); err != nil {
 		return nil, err
 	}
-	if err := localizePreview(a.x, p); err != nil {
+	if err := localizePreview(a.q.x, p); err != nil {
 		return nil, err
 	}
 
@@ -76,18 +76,18 @@ func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Ta
 	rule catalog.Rule,
 ) (*plan.Preview, error) {
 	if s.Alter != nil {
-		return plan.Ask(ctx, a.DB, a.Store, table, rule)
+		return plan.Ask(ctx, a.q.h.config.DB, a.q.store, table, rule)
 	}
 	p, err := a.policyOf(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
-	return plan.AskOf(ctx, a.DB, a.Store, p)
+	return plan.AskOf(ctx, a.q.h.config.DB, a.q.store, p)
 }
 
 // ruleToExplain is the rule in force, or the one that the ALTER TABLE asks for.
 func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table) (catalog.Rule, error) {
-	p, err := a.policy(ctx, s.Table)
+	p, err := a.q.policy(ctx, s.Table)
 	switch {
 	case err != nil:
 		return catalog.Rule{}, err
@@ -98,7 +98,7 @@ func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table cata
 	case s.Alter.Clause == nil || s.Alter.Clause.Remove:
 		return catalog.Rule{}, refuse("The ALTER TABLE declares no TTL, so there is nothing to preview")
 	}
-	return a.ruleFor(ctx, s.Alter, table, p)
+	return a.q.ruleFor(ctx, s.Alter, table, p)
 }
 
 // hideRows takes keys and dates of rows out for a client that may not read them.
@@ -108,16 +108,16 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 		columns = append(columns, ddl.Quote(k))
 	}
 
-	of, err := a.spelledName(table)
+	of, err := a.q.spelledName(table)
 	if err != nil {
 		return err
 	}
 
-	listed, err := a.spelled(strings.Join(columns, ", "))
+	listed, err := a.q.spelled(strings.Join(columns, ", "))
 	if err != nil {
 		return err
 	}
-	if _, err = a.x.Ask("EXPLAIN SELECT " + listed + " FROM " + of); err != nil {
+	if _, err = a.q.x.Ask("EXPLAIN SELECT " + listed + " FROM " + of); err != nil {
 		p.Seen = nil
 	}
 
@@ -134,13 +134,13 @@ func (a *admin) veilPreview(p *plan.Preview) error {
 	for i := range p.Warnings {
 		sentences = append(sentences, &p.Warnings[i])
 	}
-	return a.veil(sentences...)
+	return a.q.veil(sentences...)
 }
 
 // showTriggers asks the server, as the client, for triggers that it may not show to the service
 // account.
 func (a *admin) showTriggers(p *plan.Preview, t catalog.Table) error {
-	r, err := askAll(a.x,
+	r, err := askAll(a.q.x,
 		"SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' "+
 			"AND EVENT_OBJECT_SCHEMA = "+
 			literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))

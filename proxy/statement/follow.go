@@ -10,14 +10,14 @@ import (
 
 // follow carries out a statement that needs the same right on each of its tables: DROP, TRUNCATE,
 // OPTIMIZE, REPAIR, CREATE and DROP INDEX.
-func (t *turn) follow(
+func (q *request) follow(
 	ctx context.Context, kind catalog.IntentKind, of func(table string) right, names ...ddl.Name,
 ) error {
 	var intents []catalog.Intent
 	for _, name := range names {
-		p, err := t.policyBelow(ctx, name)
+		p, err := q.policyBelow(ctx, name)
 		if err != nil {
-			return t.withoutCatalog(ctx, err)
+			return q.withoutCatalog(ctx, err)
 		}
 		if p != nil {
 			intents = append(intents, catalog.Intent{Kind: kind, Table: p.Table})
@@ -25,31 +25,31 @@ func (t *turn) follow(
 	}
 
 	if len(intents) == 0 {
-		return t.pass()
+		return q.pass()
 	}
-	if err := t.needsForEach(of, names...); err != nil {
+	if err := q.needsForEach(of, names...); err != nil {
 		return err
 	}
 
-	return t.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents})
 }
 
 // drop takes the policies of dropped tables away.
-func (t *turn) drop(ctx context.Context, a *ddl.DropTables) error {
+func (q *request) drop(ctx context.Context, a *ddl.DropTables) error {
 	if a.Temporary {
-		return t.pass()
+		return q.pass()
 	}
-	return t.follow(ctx, catalog.IntentDrop, toDrop, a.Tables...)
+	return q.follow(ctx, catalog.IntentDrop, toDrop, a.Tables...)
 }
 
 // dropDatabase takes away the policies of all its tables.
-func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
+func (q *request) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	asking, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 
-	policies, err := t.Store.PoliciesIn(asking, a.Schema)
+	policies, err := q.store.PoliciesIn(asking, a.Schema)
 	if err != nil {
-		return t.withoutCatalog(ctx, unavailable(err))
+		return q.withoutCatalog(ctx, unavailable(err))
 	}
 
 	var intents []catalog.Intent
@@ -58,31 +58,31 @@ func (t *turn) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	}
 
 	if len(intents) == 0 {
-		return t.pass()
+		return q.pass()
 	}
 
-	needed, err := t.toDropDatabase(a.Schema)
+	needed, err := q.toDropDatabase(a.Schema)
 	if err == nil {
-		err = t.needsNow(needed)
+		err = q.needsNow(needed)
 	}
 	if wire.RefusedWith(err, ddl.CodeTableDenied) {
-		return t.pass() // the server says so of the schema
+		return q.pass() // the server says so of the schema
 	}
 	if err != nil {
 		return err
 	}
 
-	return t.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents})
 }
 
 // policyBelow returns the policy of the table that a name stands for, which is none when a
 // temporary table hides it, or when the server will refuse the statement anyway.
-func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
-	p, err := t.policy(ctx, name)
+func (q *request) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
+	p, err := q.policy(ctx, name)
 	if p == nil || err != nil {
 		return nil, err
 	}
-	what, err := t.resolve(name)
+	what, err := q.resolve(name)
 	if err != nil || what == temporary || what == unseen {
 		return nil, err
 	}
@@ -93,24 +93,24 @@ func (t *turn) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Policy,
 // ends an online schema change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the
 // copy's sleeps on with the table that leaves. Temporary tables that hide others have no part in
 // it.
-func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
+func (q *request) rename(ctx context.Context, a *ddl.RenameTables) error {
 	var intents []catalog.Intent
 	var moves []passage
 	met := false
 	for _, pair := range a.Pairs {
-		from, ok1 := t.table(pair.From)
-		to, ok2 := t.table(pair.To)
+		from, ok1 := q.session.table(pair.From)
+		to, ok2 := q.session.table(pair.To)
 		if !ok1 || !ok2 {
-			return t.pass() // the server says that no schema is chosen
+			return q.pass() // the server says that no schema is chosen
 		}
 
-		p, err := t.policy(ctx, pair.From)
+		p, err := q.policy(ctx, pair.From)
 		if err != nil {
-			return t.withoutCatalog(ctx, err)
+			return q.withoutCatalog(ctx, err)
 		}
 
 		if p != nil {
-			what, err := t.resolve(pair.From)
+			what, err := q.resolve(pair.From)
 			if err != nil {
 				return err
 			}
@@ -129,14 +129,14 @@ func (t *turn) rename(ctx context.Context, a *ddl.RenameTables) error {
 	}
 
 	if !met {
-		return t.pass()
+		return q.pass()
 	}
-	if err := t.needsToRename(a.Pairs); err != nil {
+	if err := q.needsToRename(a.Pairs); err != nil {
 		return err
 	}
-	if err := t.mayMoveAll(moves); err != nil {
+	if err := q.mayMoveAll(moves); err != nil {
 		return err
 	}
 
-	return t.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents})
 }

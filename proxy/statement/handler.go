@@ -21,9 +21,8 @@ type Config struct {
 
 // Handler is the handler of a proxy: it knows which statements are about TTL.
 type Handler struct {
-	Config
-	Store *catalog.Store // for the statement at hand
-	log   *slog.Logger
+	config Config
+	log    *slog.Logger
 
 	// after is told of each step of carry, and may end the session there as a crash would. Only
 	// tests set it.
@@ -31,14 +30,13 @@ type Handler struct {
 }
 
 // New returns the handler of statements about TTL.
-func New(c Config, log *slog.Logger) *Handler { return &Handler{Config: c, log: log} }
+func New(c Config, log *slog.Logger) *Handler { return &Handler{config: c, log: log} }
 
 // Candidate reports whether a statement may be about TTL, by a glance at its text.
-func (h *Handler) Candidate(text []byte) bool { return h.Catalog != nil && ddl.Candidate(text) }
+func (h *Handler) Candidate(text []byte) bool { return h.config.Catalog != nil && ddl.Candidate(text) }
 
 // Handle decides about a statement that was held back.
 func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
-	h = &Handler{Config: h.Config, log: h.log, after: h.after}
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}
@@ -48,13 +46,22 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 		return warnings(x, text)
 	}
 
-	concerned, err := h.concerned(ctx, x, text)
-	if err != nil {
-		return h.withoutCatalog(ctx, x, text, err)
-	}
-	if !concerned {
+	c := concernOf(text, x)
+	if c == noConcern {
 		_, err := x.Pass()
 		return err
+	}
+
+	store := h.config.Catalog()
+	if c == follows && x.Command != wire.Prepare {
+		found, err := mentioned(ctx, store, text)
+		if err != nil {
+			return h.withoutCatalog(ctx, x, text, err)
+		}
+		if !found {
+			_, err := x.Pass()
+			return err
+		}
 	}
 
 	s, err := readSituation(x)
@@ -69,31 +76,32 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 	}
 
 	if x.Command == wire.Prepare {
-		return h.prepare(ctx, x, parts[0], s)
+		q := &request{h: h, store: store, x: x, session: s, st: parts[0], alone: true}
+		return q.prepare(ctx)
 	}
 
-	return h.each(ctx, x, s, parts)
+	return h.each(ctx, x, store, s, parts)
 }
 
 // withoutCatalog lets a packet through that only follows tables.
 func (h *Handler) withoutCatalog(ctx context.Context, x *proxy.Exchange, text string, why error) error {
 	parts := ddl.Parse(text, ddl.Mode{MariaDB: x.MariaDB()})
-	t := &turn{Handler: h, x: x, st: parts[len(parts)-1], prepared: true}
+	q := &request{h: h, x: x, st: parts[len(parts)-1], prepared: true}
 	if len(parts) == 1 {
-		return t.withoutCatalog(ctx, why)
+		return q.withoutCatalog(ctx, why)
 	}
-	t.noteWithoutCatalog(ctx, why)
-	x.Leave(t.notes...)
-	return t.pass()
+	q.noteWithoutCatalog(ctx, why)
+	x.Leave(q.notes...)
+	return q.pass()
 }
 
 // Asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
 func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
-	if h.DB == nil {
+	if h.config.DB == nil {
 		return false
 	}
 	var n int
-	err := h.DB.QueryRowContext(ctx,
+	err := h.config.DB.QueryRowContext(ctx,
 		"SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5",
 		connectionID).Scan(&n)
 	return err == nil && n == 1
@@ -101,7 +109,9 @@ func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
 
 // each carries out the statements of a packet one by one. Behind one that may change the session it
 // is asked again, and the rest read again if it is to be read differently.
-func (h *Handler) each(ctx context.Context, x *proxy.Exchange, s *situation, parts []*ddl.Statement) error {
+func (h *Handler) each(
+	ctx context.Context, x *proxy.Exchange, store *catalog.Store, s *situation, parts []*ddl.Statement,
+) error {
 	alone := len(parts) == 1
 	for n := 0; n < len(parts); n++ {
 		part := parts[n]
@@ -110,8 +120,8 @@ func (h *Handler) each(ctx context.Context, x *proxy.Exchange, s *situation, par
 			x.TakeNotes() // those left by the part before
 		}
 
-		t := &turn{Handler: h, x: x, st: part, situation: s, alone: alone}
-		if err := t.take(ctx); err != nil || !x.Open() {
+		q := &request{h: h, store: store, x: x, session: s, st: part, alone: alone}
+		if err := q.take(ctx); err != nil || !x.Open() {
 			return err
 		}
 		if !changesSession(part) || concernOf(part.Rest(), x) == noConcern {

@@ -19,13 +19,13 @@ const (
 )
 
 // show answers SHOW TTL.
-func (a *admin) show(ctx context.Context, x *proxy.Exchange, s *ddl.ShowTTL) (*reply, error) {
+func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
-		t, err := a.shownTable(x, *s.Table)
+		t, err := a.shownTable(*s.Table)
 		if err != nil {
 			return nil, err
 		}
@@ -40,11 +40,11 @@ func (a *admin) show(ctx context.Context, x *proxy.Exchange, s *ddl.ShowTTL) (*r
 		limit = int(min(s.Limit, maxList))
 	}
 
-	l, err := report.Load(ctx, a.Store, s.List, catalog.Filter{Table: of, Limit: limit})
+	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
-	if err := a.censor(ctx, x, &l); err != nil {
+	if err := a.censor(ctx, &l); err != nil {
 		return nil, err
 	}
 
@@ -63,13 +63,13 @@ func grows(l ddl.List) bool {
 
 // shownTable finds the table that a name means to the client, who may see it without the rights for
 // SHOW CREATE TABLE.
-func (a *admin) shownTable(x *proxy.Exchange, name ddl.Name) (catalog.Table, error) {
+func (a *admin) shownTable(name ddl.Name) (catalog.Table, error) {
 	t, err := a.resolveTable(name)
 	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != ddl.CodeTableDenied {
 		return t, err
 	}
-	t, _ = a.table(name)
-	visible, asked := askAll(x,
+	t, _ = a.q.session.table(name)
+	visible, asked := askAll(a.q.x,
 		"SELECT 1 FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf([]catalog.Table{t})+")")
 	if asked == nil && len(visible.Rows) == 0 {
 		return t, err

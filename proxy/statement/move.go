@@ -24,15 +24,15 @@ func (m passage) asleep() bool {
 }
 
 // mayMoveAll checks a chain of moves, in which a policy may go on from name to name.
-func (t *turn) mayMoveAll(moves []passage) error {
+func (q *request) mayMoveAll(moves []passage) error {
 	var at []catalog.Table // names that a policy has come to
 	for _, m := range moves {
-		here := func(other catalog.Table) bool { return t.Store.SameTable(other, m.from) }
+		here := func(other catalog.Table) bool { return q.store.SameTable(other, m.from) }
 		if m.policy == nil && !slices.ContainsFunc(at, here) {
 			continue
 		}
 		at = append(at, m.to)
-		if err := t.mayMove(m); err != nil {
+		if err := q.mayMove(m); err != nil {
 			return err
 		}
 	}
@@ -42,12 +42,12 @@ func (t *turn) mayMoveAll(moves []passage) error {
 // mayMove checks that a policy comes to no name from which the client could not delete by itself:
 // to create a table there with this policy would be refused. Only within a schema those who may
 // delete from neither name may move what others have declared.
-func (t *turn) mayMove(m passage) error {
+func (q *request) mayMove(m passage) error {
 	if m.asleep() {
 		return nil
 	}
 
-	what, err := t.resolve(m.To)
+	what, err := q.resolve(m.To)
 	switch {
 	case err != nil:
 		return err
@@ -55,13 +55,13 @@ func (t *turn) mayMove(m passage) error {
 		return refusal(ddl.TemporaryTable()) // which would be asked in place of the other
 	}
 
-	denied := t.mayDeleteNow(m.To)
+	denied := q.mayDeleteNow(m.To)
 	if !wire.RefusedWith(denied, ddl.CodeTableDenied) {
 		return denied
 	}
 
 	if m.from.Schema == m.to.Schema {
-		if err := t.mayDeleteNow(m.From); err != nil {
+		if err := q.mayDeleteNow(m.From); err != nil {
 			if wire.RefusedWith(err, ddl.CodeTableDenied) {
 				return nil
 			}
@@ -80,8 +80,8 @@ func (t *turn) mayMove(m passage) error {
 
 // mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the
 // lock is waited for.
-func (t *turn) mayDeleteNow(name ddl.Name) error {
-	err := briefly(t.x, func() error { return t.mayDelete(name, "") })
+func (q *request) mayDeleteNow(name ddl.Name) error {
+	err := briefly(q.x, func() error { return q.mayDelete(name, "") })
 	if wire.RefusedWith(err, ddl.CodeLockWait) {
 		return nil
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 // marked finds the statement whose mark an answer is, or nil.
-func (t *turn) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, error) {
+func (q *request) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, error) {
 	if !h.Failed() || h.Code != ddl.CodeOutOfRange {
 		return nil, nil //nolint:nilnil // it is the server's own answer
 	}
 
 	_, err := h.Result()
-	if ddl.Wide(t.results) {
-		err = t.legibly() // in these character sets the servers end a message at its first zero byte
+	if ddl.Wide(q.session.results) {
+		err = q.legibly() // in these character sets the servers end a message at its first zero byte
 	}
 
 	e, ok := errors.AsType[*wire.Error](err)
@@ -25,7 +25,7 @@ func (t *turn) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, error)
 		return nil, err
 	}
 
-	message := ddl.Decode(e.Message, t.results)
+	message := ddl.Decode(e.Message, q.session.results)
 	for _, n := range meant {
 		if strings.Contains(message, n.Label()) || strings.Contains(e.Message, n.Label()) {
 			return n, nil
@@ -37,12 +37,12 @@ func (t *turn) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, error)
 
 // legibly executes once more what has failed, for its message in a character set that has no zero
 // bytes.
-func (t *turn) legibly() error {
-	if _, err := t.x.Ask("SET character_set_results = utf8mb4"); err != nil {
+func (q *request) legibly() error {
+	if _, err := q.x.Ask("SET character_set_results = utf8mb4"); err != nil {
 		return err
 	}
-	_, failed := t.x.Ask(t.st.Forward())
-	if _, err := t.x.Ask("SET character_set_results = " + t.results); err != nil {
+	_, failed := q.x.Ask(q.st.Forward())
+	if _, err := q.x.Ask("SET character_set_results = " + q.session.results); err != nil {
 		return err
 	}
 	return failed

@@ -8,12 +8,12 @@ import (
 // resolveTable finds the table that a name means in the client's session. It is an error if the
 // client may not see it, if it is not a table, or if a temporary table hides it.
 func (a *admin) resolveTable(name ddl.Name) (catalog.Table, error) {
-	what, err := a.shown(name)
+	what, err := a.q.shown(name)
 	if err != nil {
 		return catalog.Table{}, err
 	}
 
-	t, _ := a.table(name)
+	t, _ := a.q.session.table(name)
 	switch what {
 	case baseTable:
 		return t, nil

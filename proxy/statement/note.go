@@ -12,46 +12,46 @@ import (
 )
 
 // noteState tells the client when the policy that a statement has changed deletes nothing.
-func (t *turn) noteState(p catalog.Policy) {
+func (q *request) noteState(p catalog.Policy) {
 	if p.State == catalog.PolicyDormant {
-		t.warn("the TTL policy of " + p.Table.String() + " is dormant: " + p.Reason)
+		q.warn("the TTL policy of " + p.Table.String() + " is dormant: " + p.Reason)
 	}
 	if p.State == catalog.PolicyDisarmed {
-		t.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason +
+		q.warn("the TTL policy of " + p.Table.String() + " is disarmed: " + p.Reason +
 			"; ALTER TABLE … TTL_ENABLE='ON' arms it again")
 	}
 }
 
 // noteDeclared tells the client what its declaration does to the rows that are there. The policy is
 // in force already, so trouble here is logged, and the client is told how to ask again.
-func (t *turn) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
+func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
-	p, err := plan.Glance(ctx, t.DB, t.Store, table, rule)
+	p, err := plan.Glance(ctx, q.h.config.DB, q.store, table, rule)
 	if err != nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated",
+		q.h.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated",
 			slog.Any("err", err))
 		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL "+
 			"shows them", table)
-		t.notes = append(t.notes, proxy.Note{Level: "Note", Code: ddl.CodeNote, Message: unknown})
-		t.notes = append(t.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
+		q.notes = append(q.notes, proxy.Note{Level: "Note", Code: ddl.CodeNote, Message: unknown})
+		q.notes = append(q.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
 		return
 	}
-	t.notes = append(t.notes, previewNotes(p)...)
+	q.notes = append(q.notes, previewNotes(p)...)
 }
 
 // noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new
 // table, which has no rows, it tells the zone, and whether rows can be deleted from a table of its
 // kind.
-func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
+func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	for _, i := range intents {
 		if i.Rule == nil {
 			continue
 		}
 
 		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
-			t.notes = append(t.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
-			t.noteUnfit(ctx, i.Table)
+			q.notes = append(q.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
+			q.noteUnfit(ctx, i.Table)
 			continue
 		}
 
@@ -59,21 +59,21 @@ func (t *turn) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		if i.To != nil {
 			table = *i.To
 		}
-		if p, err := t.Store.Policy(ctx, table); err == nil {
-			t.noteState(p)
+		if p, err := q.store.Policy(ctx, table); err == nil {
+			q.noteState(p)
 		}
 
-		t.noteDeclared(ctx, table, *i.Rule)
+		q.noteDeclared(ctx, table, *i.Rule)
 	}
 }
 
 // noteUnfit tells the client that its policy will delete nothing, because of what the table is. It
 // is said again by SHOW TTL JOBS, so that trouble in finding out is of no consequence.
-func (t *turn) noteUnfit(ctx context.Context, table catalog.Table) {
+func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
-	if unfit, err := plan.Unfit(ctx, t.DB, table.Schema, table.Name); err == nil && unfit != "" {
-		t.notes = append(t.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
+	if unfit, err := plan.Unfit(ctx, q.h.config.DB, table.Schema, table.Name); err == nil && unfit != "" {
+		q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -21,9 +20,9 @@ func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, er
 
 // policyToStop does the same for statements that only stop something. They do not wait for a table
 // that is locked, nor for one that is gone, and those who may stop everything need not see it.
-func (a *admin) policyToStop(ctx context.Context, x *proxy.Exchange, name ddl.Name) (p catalog.Policy, err error) {
+func (a *admin) policyToStop(ctx context.Context, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
-	err = briefly(x, func() error {
+	err = briefly(a.q.x, func() error {
 		t, err = a.resolveTable(name)
 		return err
 	})
@@ -36,11 +35,11 @@ func (a *admin) policyToStop(ctx context.Context, x *proxy.Exchange, name ddl.Na
 		return a.declared(ctx, t)
 	}
 
-	t, _ = a.table(name)
-	if p, err = a.Store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
+	t, _ = a.q.session.table(name)
+	if p, err = a.q.store.Policy(ctx, t); errors.Is(err, catalog.ErrNoPolicy) {
 		return p, unseen
 	}
-	if err == nil && unseen.Code == ddl.CodeTableDenied && a.account != p.Owner && a.maySet(x) != nil {
+	if err == nil && unseen.Code == ddl.CodeTableDenied && a.q.session.account != p.Owner && a.maySet() != nil {
 		return p, unseen // as for a table without a policy
 	}
 
@@ -49,7 +48,7 @@ func (a *admin) policyToStop(ctx context.Context, x *proxy.Exchange, name ddl.Na
 
 // declared is the policy of a table.
 func (a *admin) declared(ctx context.Context, t catalog.Table) (catalog.Policy, error) {
-	p, err := a.Store.Policy(ctx, t)
+	p, err := a.q.store.Policy(ctx, t)
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		return p, refuse("Table %s has no TTL", t)
 	}

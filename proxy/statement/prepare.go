@@ -9,49 +9,50 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// deferred is a statement of ours that the server has prepared without our clauses. Every EXECUTE
-// does the rest.
-type deferred struct {
-	st *ddl.Statement
-	binding
-}
-
-// binding is how the session stood when a statement was prepared. To the schema of then the server
-// binds its names, and under the settings of then they were read.
-type binding struct {
+// memo is a statement of ours that the server has prepared in another form: without our clauses, or
+// as what an admin statement is answered with. Every EXECUTE does the rest.
+//
+// With it is how the session stood then: to the schema of then the server binds its names, and
+// under the settings of then they were read.
+type memo struct {
+	st     *ddl.Statement
 	schema string
 	mode   ddl.Mode
+	admin  bool // it is answered here, and the server makes the answer's form
+}
+
+func (q *request) memo(st *ddl.Statement, admin bool) *memo {
+	return &memo{st: st, schema: q.session.schema, mode: q.session.mode, admin: admin}
 }
 
 // Size is about how many bytes of memory it takes.
-func (d *deferred) Size() int64 { return int64(d.st.Size()) }
+func (m *memo) Size() int64 { return int64(m.st.Size()) }
 
-// ByName says that the server runs the text by its number alone: the name belongs to our mark.
-func (d *deferred) ByName() bool { return false }
+// ByName reports whether EXECUTE needs a name for what the server answers with. Any other text the
+// server runs by its number alone: the name belongs to our mark.
+func (m *memo) ByName() bool { return m.admin }
 
 // Parameterised refuses a policy that the server would declare without us.
-func (d *deferred) Parameterised() error {
-	if d.st.Clause() == nil {
+func (m *memo) Parameterised() error {
+	if m.admin || m.st.Clause() == nil {
 		return nil
 	}
 	return refuse("a statement with a TTL and parameters cannot be prepared under a name: leave the parameters out, " +
 		"or prepare it with the driver")
 }
 
-func (s *situation) binding() binding { return binding{schema: s.schema, mode: s.mode} }
-
-// bound is the situation for a statement that was prepared under b: of now, but with the schema of
-// then. A text that would be read otherwise now is refused, since the server may read it again.
-func (s *situation) bound(b binding, x *proxy.Exchange, st *ddl.Statement) (*situation, error) {
-	then, now := b.mode, s.mode
+// bound is the situation for a statement that was prepared: of now, but with the schema of then. A
+// text that would be read otherwise now is refused, since the server may read it again.
+func (s *situation) bound(m *memo) (*situation, error) {
+	then, now := m.mode, s.mode
 	same := then.Charset == now.Charset && then.ANSIQuotes == now.ANSIQuotes &&
 		then.NoBackslashEscapes == now.NoBackslashEscapes
-	if !same && len(readings(st.Text(), x.MariaDB())) > 1 ||
-		s.current != b.schema && !ddl.Spells(b.schema, now.Charset) {
+	if !same && len(readings(m.st.Text(), now.MariaDB)) > 1 ||
+		s.current != m.schema && !ddl.Spells(m.schema, now.Charset) {
 		return nil, needsPrepare("character set or SQL mode")
 	}
 	bound := *s
-	bound.schema = b.schema
+	bound.schema = m.schema
 	return &bound, nil
 }
 
@@ -64,24 +65,23 @@ func needsPrepare(setting string) error {
 }
 
 // prepare prepares the cut text. A clause that is wrong is refused now, everything else at EXECUTE.
-func (h *Handler) prepare(ctx context.Context, x *proxy.Exchange, st *ddl.Statement, s *situation) error {
+func (q *request) prepare(ctx context.Context) error {
 	switch {
-	case st.Err != nil:
-		return refusal(st.Err)
-	case st.Action == nil:
-		_, err := x.Pass()
+	case q.st.Err != nil:
+		return refusal(q.st.Err)
+	case q.st.Action == nil:
+		_, err := q.x.Pass()
 		return err
 	}
 
-	a := &admin{&turn{Handler: h, x: x, st: st, situation: s, alone: true}}
-	if err := a.agree(st); err != nil {
+	if err := q.agree(q.st); err != nil {
 		return err
 	}
-	if done, err := a.answer(ctx, x, st); done || err != nil {
+	if done, err := (&admin{q}).answer(ctx, q.st); done || err != nil {
 		return err
 	}
 
-	_, err := x.Prepare(st.Forward(), &deferred{st: st, binding: s.binding()})
+	_, err := q.x.Prepare(q.st.Forward(), q.memo(q.st, false))
 	return err
 }
 
@@ -95,98 +95,95 @@ func (h *Handler) execute(ctx context.Context, x *proxy.Exchange) error {
 		return err
 	}
 
-	h.Store = h.Catalog()
-	if d, ok := x.Memo().(*deferred); ok && concernOfOne(d.st, x) == follows {
-		mentioned, err := h.mentioned(ctx, d.st.Text())
+	m, ok := x.Memo().(*memo)
+	if !ok {
+		return errNotOurs
+	}
+
+	store := h.config.Catalog()
+	if !m.admin && concernOfOne(m.st, x) == follows {
+		found, err := mentioned(ctx, store, m.st.Text())
 		if err != nil {
-			return (&turn{Handler: h, x: x, st: d.st, prepared: true}).withoutCatalog(ctx, err)
+			return (&request{h: h, x: x, st: m.st, prepared: true}).withoutCatalog(ctx, err)
 		}
-		if !mentioned {
+		if !found {
 			_, err := x.Pass()
 			return err
 		}
 	}
 
-	s, err := readSituation(x)
+	now, err := readSituation(x)
+	if err != nil {
+		return err
+	}
+	bound, err := now.bound(m)
 	if err != nil {
 		return err
 	}
 
-	switch m := x.Memo().(type) {
-	case *deferred:
-		return m.run(ctx, h, x, s, m.st.Action)
-	case *adminMemo:
-		return m.run(ctx, h, x, s)
+	q := &request{h: h, store: store, x: x, session: bound, st: m.st, alone: true, prepared: true}
+	if m.admin {
+		return (&admin{q}).execute(ctx, m.st)
 	}
-
-	return errNotOurs
-}
-
-// run does what the statement asks for, where the server is given the command as it came.
-func (d *deferred) run(ctx context.Context, h *Handler, x *proxy.Exchange, s *situation, action ddl.Action) error {
-	s, err := s.bound(d.binding, x, d.st)
-	if err != nil {
-		return err
-	}
-	t := &turn{Handler: h, x: x, st: d.st, situation: s, alone: true, prepared: true}
-	return t.act(ctx, action)
+	return q.act(ctx, m.st.Action)
 }
 
 // prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one
 // fails.
-func (t *turn) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
-	if err := t.x.Forget(a.Name); err != nil {
+func (q *request) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
+	if err := q.x.Forget(a.Name); err != nil {
 		return err
 	}
 
-	inner, err := t.inner(a.Dynamic)
+	inner, err := q.inner(a.Dynamic)
 	if err != nil {
 		return err
 	}
 	if inner != nil && inner.Err != nil {
-		_, _ = t.x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(a.Name), t.mode.Charset))
+		_, _ = q.x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(a.Name), q.session.mode.Charset))
 		return refusal(inner.Err)
 	}
 	if _, warnings := actionOf(inner).(*ddl.ShowWarnings); inner == nil || warnings {
-		return t.pass() // EXECUTE asks the session first, so that warnings would be those of our question
+		return q.pass() // EXECUTE asks the session first, so that warnings would be those of our question
 	}
 
-	return t.x.Naming(a.Name, t.mode, func() error { return t.prepare(ctx, t.x, inner, t.situation) })
+	named := &request{h: q.h, store: q.store, x: q.x, session: q.session, st: inner, alone: true}
+	return q.x.Naming(a.Name, q.session.mode, func() error { return named.prepare(ctx) })
 }
 
 // immediate is EXECUTE IMMEDIATE text.
-func (t *turn) immediate(ctx context.Context, a *ddl.Immediate) error {
-	inner, err := t.inner(a.Dynamic)
+func (q *request) immediate(ctx context.Context, a *ddl.Immediate) error {
+	inner, err := q.inner(a.Dynamic)
 	switch {
 	case err != nil:
 		return err
 	case inner == nil:
-		return t.pass()
+		return q.pass()
 	case inner.Err != nil:
 		return refusal(inner.Err)
 	}
 
-	if err := t.agree(inner); err != nil {
+	if err := q.agree(inner); err != nil {
 		return err
 	}
-	if done, err := (&admin{t}).answer(ctx, t.x, inner); done || err != nil {
+	if done, err := (&admin{q}).answer(ctx, inner); done || err != nil {
 		return err
 	}
 
-	return t.act(ctx, inner.Action)
+	return q.act(ctx, inner.Action)
 }
 
 // inner reads the statement inside one. For a text that is computed the session is asked, and asked
 // once more by the server if the statement does not concern us.
-func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
+func (q *request) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	switch {
 	case d.Expression == "":
 		return d.Inner, nil
-	case !t.x.MariaDB() && d.Expression[0] != '@':
+	case !q.x.MariaDB() && d.Expression[0] != '@':
 		return nil, nil //nolint:nilnil // the server refuses it
 	}
 
-	text, err := t.x.AskValues(proxy.SelectValues(d.Expression))
+	text, err := q.x.AskValues(proxy.SelectValues(d.Expression))
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil, nil //nolint:nilnil // the server says why
 	}
@@ -194,7 +191,7 @@ func (t *turn) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 		return nil, err
 	}
 
-	return t.st.Resolve(d, text[0]), nil
+	return q.st.Resolve(d, text[0]), nil
 }
 
 func actionOf(st *ddl.Statement) ddl.Action {
@@ -205,61 +202,59 @@ func actionOf(st *ddl.Statement) ddl.Action {
 }
 
 // executeNamed is EXECUTE name. What is behind a name the server says.
-func (t *turn) executeNamed(ctx context.Context, a *ddl.Execute) error {
-	meant := t.x.Named(a.Name)
+func (q *request) executeNamed(ctx context.Context, a *ddl.Execute) error {
+	meant := q.x.Named(a.Name)
 	if len(meant) == 0 {
-		return t.pass()
+		return q.pass()
 	}
 
-	h, err := t.hold()
+	h, err := q.hold()
 	if err != nil {
 		return err
 	}
 
-	n, err := t.marked(h, meant)
+	n, err := q.marked(h, meant)
 	if err != nil {
 		return err
 	}
 	if n == nil {
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
 
-	return t.executeMarked(ctx, a, n)
+	return q.executeMarked(ctx, a, n)
 }
 
 // executeMarked runs a statement of ours that was prepared under a name.
-func (t *turn) executeMarked(ctx context.Context, a *ddl.Execute, n *proxy.Named) (err error) {
-	run := &turn{Handler: t.Handler, x: t.x, alone: t.alone}
-	switch m := n.Memo.(type) {
-	case *deferred:
-		if run.situation, err = t.bound(m.binding, t.x, m.st); err != nil {
-			return err
-		}
-		run.st, run.again = m.st, func() (*proxy.Held, error) { return run.holdDeferred(m, n) }
-		return run.act(ctx, m.st.Action)
-	case *adminMemo:
-		if run.situation, err = t.bound(m.binding, t.x, m.statement); err != nil {
-			return err
-		}
-		t.st.ExecuteAs(a, n.Own())
-		run.st = t.st
-		return (&admin{run}).execute(ctx, t.x, m)
+func (q *request) executeMarked(ctx context.Context, a *ddl.Execute, n *proxy.Named) error {
+	m, ok := n.Memo.(*memo)
+	if !ok {
+		return errNotOurs
+	}
+	bound, err := q.session.bound(m)
+	if err != nil {
+		return err
 	}
 
-	return errNotOurs
+	if m.admin {
+		q.st.ExecuteAs(a, n.Own())
+		run := &request{h: q.h, store: q.store, x: q.x, session: bound, st: q.st, alone: q.alone}
+		return (&admin{run}).execute(ctx, m.st)
+	}
+
+	run := &request{h: q.h, store: q.store, x: q.x, session: bound, st: m.st, alone: q.alone, named: n}
+	return run.act(ctx, m.st.Action)
 }
 
-// holdDeferred runs the text behind a name, and keeps the answer. Rows would come in the form of
-// the other protocol, so what has them is sent anew, which means the same only in the schema of
-// then.
-func (t *turn) holdDeferred(d *deferred, n *proxy.Named) (*proxy.Held, error) {
-	if !returnsRows(d.st.Action) {
-		return t.x.HoldNamed(n)
+// holdNamed runs the text behind a name, and keeps the answer. Rows would come in the form of the
+// other protocol, so what has them is sent anew, which means the same only in the schema of then.
+func (q *request) holdNamed() (*proxy.Held, error) {
+	if !returnsRows(q.st.Action) {
+		return q.x.HoldNamed(q.named)
 	}
-	if t.current != d.schema {
+	if q.session.current != q.session.schema {
 		return nil, needsPrepare("schema")
 	}
-	return t.x.Hold(d.st.Forward())
+	return q.x.Hold(q.st.Forward())
 }
 
 func returnsRows(action ddl.Action) bool {
@@ -273,9 +268,9 @@ func returnsRows(action ddl.Action) bool {
 }
 
 // deallocate is DEALLOCATE PREPARE name.
-func (t *turn) deallocate(a *ddl.Deallocate) error {
-	if err := t.x.Forget(a.Name); err != nil {
+func (q *request) deallocate(a *ddl.Deallocate) error {
+	if err := q.x.Forget(a.Name); err != nil {
 		return err
 	}
-	return t.pass()
+	return q.pass()
 }

@@ -23,8 +23,8 @@ var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 
 // resolve asks on the client's own connection what a name stands for: a temporary table hides the
 // one of the same name, so that every other probe would be answered for it.
-func (t *turn) resolve(name ddl.Name) (object, error) {
-	what, err := t.shown(name)
+func (q *request) resolve(name ddl.Name) (object, error) {
+	what, err := q.shown(name)
 	switch {
 	case wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase):
 		return absent, nil
@@ -35,13 +35,13 @@ func (t *turn) resolve(name ddl.Name) (object, error) {
 }
 
 // shown is what SHOW CREATE TABLE shows. Its error may be the server's.
-func (t *turn) shown(name ddl.Name) (object, error) {
-	spelled, err := t.spelledName(name)
+func (q *request) shown(name ddl.Name) (object, error) {
+	spelled, err := q.spelledName(name)
 	if err != nil {
 		return unseen, err
 	}
 
-	r, err := t.x.Ask("SHOW CREATE TABLE " + spelled)
+	r, err := q.x.Ask("SHOW CREATE TABLE " + spelled)
 	if err != nil {
 		return unseen, err
 	}
@@ -52,7 +52,7 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 		return view, nil
 	}
 
-	text := ddl.Decode(string(r.Rows[0][1]), t.results)
+	text := ddl.Decode(string(r.Rows[0][1]), q.session.results)
 	switch {
 	case sequence.MatchString(text):
 		return view, nil
@@ -62,48 +62,48 @@ func (t *turn) shown(name ddl.Name) (object, error) {
 		return baseTable, nil
 	}
 
-	return unseen, illegible("character_set_results", t.results)
+	return unseen, illegible("character_set_results", q.session.results)
 }
 
 // mayDelete checks that the client could delete by the column itself, since a policy makes a
 // service account do it. The server checks the rights of an EXPLAIN DELETE like those of the
 // DELETE. A table that does not exist yet is answered with 1146 only after the rights were found
 // sufficient.
-func (t *turn) mayDelete(name ddl.Name, column string) error {
+func (q *request) mayDelete(name ddl.Name, column string) error {
 	if column == "" {
-		return t.mayDeleteWhere(name, "")
+		return q.mayDeleteWhere(name, "")
 	}
-	quoted, err := t.spelled(ddl.Quote(column))
+	quoted, err := q.spelled(ddl.Quote(column))
 	if err != nil {
 		return err
 	}
-	return t.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
+	return q.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
 }
 
 // mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for
 // which column is empty, nobody has a right on: it may be read by those who may read the whole
 // table, of whose columns it may be computed.
-func (t *turn) mayDeleteBy(name ddl.Name, column string, was *layout) error {
+func (q *request) mayDeleteBy(name ddl.Name, column string, was *layout) error {
 	if column != "" {
-		return t.mayDelete(name, column)
+		return q.mayDelete(name, column)
 	}
 	var conditions []string
 	for _, c := range was.columns {
-		quoted, err := t.spelled(ddl.Quote(c.Name))
+		quoted, err := q.spelled(ddl.Quote(c.Name))
 		if err != nil {
 			return err
 		}
 		conditions = append(conditions, quoted+" IS NULL")
 	}
-	return t.mayDeleteWhere(name, " WHERE "+strings.Join(conditions, " OR "))
+	return q.mayDeleteWhere(name, " WHERE "+strings.Join(conditions, " OR "))
 }
 
-func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
-	table, err := t.spelledName(name)
+func (q *request) mayDeleteWhere(name ddl.Name, condition string) error {
+	table, err := q.spelledName(name)
 	if err != nil {
 		return err
 	}
-	_, err = t.x.Ask("EXPLAIN DELETE FROM " + table + condition)
+	_, err = q.x.Ask("EXPLAIN DELETE FROM " + table + condition)
 	if wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
 		return nil // both come behind the check of the rights
 	}
@@ -113,10 +113,10 @@ func (t *turn) mayDeleteWhere(name ddl.Name, condition string) error {
 // endTransaction does what the DDL itself does first: it ends the client's transaction. It comes
 // before the catalog is written, because a row that the client has locked may be what the engine,
 // and so the catalog, waits for.
-func (t *turn) endTransaction() error {
-	if !t.x.Status().InTransaction() {
+func (q *request) endTransaction() error {
+	if !q.x.Status().InTransaction() {
 		return nil
 	}
-	_, err := t.x.Ask("COMMIT AND NO CHAIN NO RELEASE")
+	_, err := q.x.Ask("COMMIT AND NO CHAIN NO RELEASE")
 	return err
 }

@@ -57,8 +57,8 @@ func TestOnlyExpectedAnswersCount(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			relay(t, func(_ context.Context, x *proxy.Exchange) error {
-				turn := &turn{Handler: &Handler{}, situation: &situation{schema: "s"}, x: x}
-				what, err := turn.resolve(ddl.Name{Table: "t"})
+				q := &request{h: &Handler{}, session: &situation{schema: "s"}, x: x}
+				what, err := q.resolve(ddl.Name{Table: "t"})
 				refused, _ := errors.AsType[*wire.Error](err)
 				if what != c.want || (refused == nil) != (c.code == 0) || refused != nil && refused.Code != c.code {
 					return fmt.Errorf("got %d, %w, want %d and error %d", what, err, c.want, c.code)
@@ -80,8 +80,8 @@ func TestOnlyExpectedErrorsGrantARight(t *testing.T) {
 			t.Parallel()
 			drop := toDrop("t")
 			relay(t, func(_ context.Context, x *proxy.Exchange) error {
-				turn := &turn{Handler: &Handler{}, situation: &situation{schema: "s"}, x: x}
-				if err := turn.needs(drop); (err == nil) != granted {
+				q := &request{h: &Handler{}, session: &situation{schema: "s"}, x: x}
+				if err := q.needs(drop); (err == nil) != granted {
 					return fmt.Errorf("got %w", err)
 				}
 				return x.OK(wire.OK{})

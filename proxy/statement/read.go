@@ -17,29 +17,29 @@ import (
 // readNames answers a statement that reads our settings or TiDB's tables: they are replaced in
 // place, by their values and by derived tables over the rows that this client may see, and the
 // server does the rest.
-func (a *admin) readNames(ctx context.Context, x *proxy.Exchange, st *ddl.Statement, s *ddl.ReadNames) error {
-	refs, err := ourReferences(s, a.schema)
+func (a *admin) readNames(ctx context.Context, st *ddl.Statement, s *ddl.ReadNames) error {
+	refs, err := ourReferences(s, a.q.session.schema)
 	if err != nil {
 		return err
 	}
 
-	prepare := x.Preparing()
+	prepare := a.q.x.Preparing()
 	switch {
 	case len(refs) == 0 && prepare:
-		_, err := x.Prepare(st.Text(), nil)
+		_, err := a.q.x.Prepare(st.Text(), nil)
 		return err
 	case len(refs) == 0:
-		_, err := x.Forward(st.Text())
+		_, err := a.q.x.Forward(st.Text())
 		return err
 	}
 
-	values, err := a.valuesOf(ctx, x, refs)
+	values, err := a.valuesOf(ctx, refs)
 	if err != nil {
 		return err
 	}
 
 	if prepare {
-		if err := setVariables(x, values); err != nil {
+		if err := setVariables(a.q.x, values); err != nil {
 			return err
 		}
 		for name := range values {
@@ -51,28 +51,28 @@ func (a *admin) readNames(ctx context.Context, x *proxy.Exchange, st *ddl.Statem
 		return substitute(ref, spelled, values[ref.Variable+ref.Table])
 	})
 	if prepare {
-		_, err = x.Prepare(text, a.memo(st))
+		_, err = a.q.x.Prepare(text, a.q.memo(st, true))
 	} else {
-		_, err = x.Forward(text)
+		_, err = a.q.x.Forward(text)
 	}
 
 	return err
 }
 
 // executeRead runs a prepared statement that reads names of ours.
-func (a *admin) executeRead(ctx context.Context, x *proxy.Exchange, s *ddl.ReadNames) error {
-	refs, err := ourReferences(s, a.schema)
+func (a *admin) executeRead(ctx context.Context, s *ddl.ReadNames) error {
+	refs, err := ourReferences(s, a.q.session.schema)
 	if err != nil {
 		return err
 	}
-	values, err := a.valuesOf(ctx, x, refs)
+	values, err := a.valuesOf(ctx, refs)
 	if err != nil {
 		return err
 	}
-	if err := setVariables(x, values); err != nil {
+	if err := setVariables(a.q.x, values); err != nil {
 		return err
 	}
-	return a.pass()
+	return a.q.pass()
 }
 
 // setVariables puts what a prepared statement reads into user variables.
@@ -117,7 +117,7 @@ func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 
 // valuesOf reads everything that is referred to: a setting as a literal, a table as its rows in
 // JSON.
-func (a *admin) valuesOf(ctx context.Context, x *proxy.Exchange, refs []ddl.Reference) (map[string]string, error) {
+func (a *admin) valuesOf(ctx context.Context, refs []ddl.Reference) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 
@@ -130,7 +130,7 @@ func (a *admin) valuesOf(ctx context.Context, x *proxy.Exchange, refs []ddl.Refe
 		}
 
 		if ref.Table != "" {
-			l, err := a.tidbTable(ctx, x, ref.Table)
+			l, err := a.tidbTable(ctx, ref.Table)
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +140,7 @@ func (a *admin) valuesOf(ctx context.Context, x *proxy.Exchange, refs []ddl.Refe
 
 		if settings == nil {
 			var err error
-			if settings, err = a.Store.Values(ctx); err != nil {
+			if settings, err = a.q.store.Values(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -168,8 +168,8 @@ func settingLiteral(name string, values setting.Values) string {
 }
 
 // tidbTable reads one of TiDB's tables, as far as the client may see it.
-func (a *admin) tidbTable(ctx context.Context, x *proxy.Exchange, name string) (l report.List, err error) {
-	s, err := report.Read(ctx, a.Store)
+func (a *admin) tidbTable(ctx context.Context, name string) (l report.List, err error) {
+	s, err := report.Read(ctx, a.q.store)
 	if err != nil {
 		return l, err
 	}
@@ -178,20 +178,20 @@ func (a *admin) tidbTable(ctx context.Context, x *proxy.Exchange, name string) (
 	case "tidb_ttl_table_status":
 		l = report.TiDBTableStatus(s)
 	case "tidb_ttl_task":
-		tasks, err := a.Store.Tasks(ctx)
+		tasks, err := a.q.store.Tasks(ctx)
 		if err != nil {
 			return l, err
 		}
 		l = report.TiDBTask(s, tasks)
 	default:
-		ended, err := a.Store.History(ctx, catalog.Filter{Limit: maxList})
+		ended, err := a.q.store.History(ctx, catalog.Filter{Limit: maxList})
 		if err != nil {
 			return l, err
 		}
 		l = report.TiDBHistory(s, ended)
 	}
 
-	return l, a.censor(ctx, x, &l)
+	return l, a.censor(ctx, &l)
 }
 
 // substitute is what stands in a statement in place of a reference.

@@ -12,41 +12,41 @@ import (
 // about each. It is asked once for each statement and remembered no longer. Both must say so: the
 // accounts, which tell of a right that has just been taken away, and the session, which does not
 // have one that has just been granted. Whoever is refused is asked about table by table.
-func (t *turn) readsAll() (bool, error) {
-	if t.reads != nil {
-		return *t.reads, nil
+func (q *request) readsAll() (bool, error) {
+	if q.reads != nil {
+		return *q.reads, nil
 	}
-	reads, err := t.mayReadAll()
+	reads, err := q.mayReadAll()
 	if err != nil {
 		return false, err
 	}
-	t.reads = &reads
+	q.reads = &reads
 	return reads, nil
 }
 
 // nowhere is a table of which only somebody who may read all is told that it is not there.
 const nowhere = "`ttlproxy looks for no table`.`at all`"
 
-func (t *turn) mayReadAll() (bool, error) {
-	at := strings.LastIndexByte(t.account, '@')
-	if at < 0 || strings.Count(t.account, "@") > 1 || strings.Contains(t.account, "'") {
+func (q *request) mayReadAll() (bool, error) {
+	at := strings.LastIndexByte(q.session.account, '@')
+	if at < 0 || strings.Count(q.session.account, "@") > 1 || strings.Contains(q.session.account, "'") {
 		return false, nil // the names of accounts are not quoted where the server lists them
 	}
 
 	// The refusal first: the question behind it leaves nothing for SHOW WARNINGS.
-	_, err := t.x.Ask("EXPLAIN SELECT 1 FROM " + nowhere)
+	_, err := q.x.Ask("EXPLAIN SELECT 1 FROM " + nowhere)
 	if !wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase) {
 		return false, nilIfRefused(err)
 	}
 
-	grantee := "'" + t.account[:at] + "'@'" + t.account[at+1:] + "'"
+	grantee := "'" + q.session.account[:at] + "'@'" + q.session.account[at+1:] + "'"
 	question := "(SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT'" +
 		" AND CAST(GRANTEE AS BINARY) = CAST(" + literal(grantee) + " AS BINARY))"
-	if !t.mode.MariaDB {
+	if !q.session.mode.MariaDB {
 		question += " * (1 - @@GLOBAL.partial_revokes)"
 	}
 
-	granted, err := t.x.AskValues(proxy.SelectValues(question))
+	granted, err := q.x.AskValues(proxy.SelectValues(question))
 	if err != nil {
 		return false, nilIfRefused(err)
 	}

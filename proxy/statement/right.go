@@ -34,8 +34,8 @@ func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
 func emptyAlter(table string) string { return "ALTER TABLE " + table }
 
 // toAlter is the right of ALTER TABLE.
-func (t *turn) toAlter(table string) right {
-	if t.number != "" {
+func (q *request) toAlter(table string) right {
+	if q.session.number != "" {
 		return right{"ALTER TABLE " + table + " DROP INDEX " + noSuchPart(), []uint16{ddl.CodeNoIndex}}
 	}
 	return right{emptyAlter(table), nil}
@@ -84,12 +84,12 @@ func toCreate(table string) right {
 
 // toRename is the right of RENAME TABLE and ALTER TABLE … RENAME. A name in the middle of a chain
 // may be there or not.
-func (t *turn) toRename(from, to ddl.Name) (right, error) {
-	old, err := t.spelledName(from)
+func (q *request) toRename(from, to ddl.Name) (right, error) {
+	old, err := q.spelledName(from)
 	if err != nil {
 		return right{}, err
 	}
-	name, err := t.spelledName(to)
+	name, err := q.spelledName(to)
 	return right{
 		"ALTER TABLE " + old + " RENAME TO " + name + ", DROP INDEX " + noSuchPart(),
 		[]uint16{ddl.CodeNoIndex, ddl.CodeTableExists, ddl.CodeWrongObject, ddl.CodeNoTable},
@@ -98,17 +98,17 @@ func (t *turn) toRename(from, to ddl.Name) (right, error) {
 
 // toDropDatabase is the right of DROP DATABASE: what holds for all tables of a schema, also for one
 // that nobody has ever heard of.
-func (t *turn) toDropDatabase(schema string) (right, error) {
-	name, err := t.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
+func (q *request) toDropDatabase(schema string) (right, error) {
+	name, err := q.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
 	return toDrop(name), err
 }
 
 // needs asks for rights. The first that is missing is the client's answer, and so is every error
 // that was not expected.
-func (t *turn) needs(rights ...right) error {
-	return t.unnumbered(func() error {
+func (q *request) needs(rights ...right) error {
+	return q.unnumbered(func() error {
 		for _, r := range rights {
-			if _, err := t.x.Ask(r.question); err != nil && !wire.RefusedWith(err, r.granted...) {
+			if _, err := q.x.Ask(r.question); err != nil && !wire.RefusedWith(err, r.granted...) {
 				return err
 			}
 		}
@@ -118,11 +118,11 @@ func (t *turn) needs(rights ...right) error {
 
 // unnumbered asks as if the client, who plays a binary log back, had given its next transaction no
 // number, and gives it back. What is asked fails, so that it takes no other number either.
-func (t *turn) unnumbered(ask func() error) error {
-	if t.number == "" {
+func (q *request) unnumbered(ask func() error) error {
+	if q.session.number == "" {
 		return ask()
 	}
-	if t.x.Status().InTransaction() {
+	if q.x.Status().InTransaction() {
 		return &wire.Error{
 			Code: ddl.CodeNumberedTransaction, State: "HY000",
 			Message: "Cannot execute statements with implicit commit inside a transaction when the next one has " +
@@ -130,48 +130,48 @@ func (t *turn) unnumbered(ask func() error) error {
 		}
 	}
 
-	without, again := []string{"SET gtid_seq_no = 0"}, "SET gtid_seq_no = "+t.number
-	if !t.x.MariaDB() {
-		without, again = []string{"ROLLBACK", "SET gtid_next = AUTOMATIC"}, "SET gtid_next = "+literal(t.number)
+	without, again := []string{"SET gtid_seq_no = 0"}, "SET gtid_seq_no = "+q.session.number
+	if !q.x.MariaDB() {
+		without, again = []string{"ROLLBACK", "SET gtid_next = AUTOMATIC"}, "SET gtid_next = "+literal(q.session.number)
 	}
 
 	for _, s := range without {
-		if _, err := t.x.Ask(s); err != nil {
+		if _, err := q.x.Ask(s); err != nil {
 			return err
 		}
 	}
 
 	err := ask()
-	_, failed := t.x.Ask(again)
+	_, failed := q.x.Ask(again)
 	return errors.Join(err, failed)
 }
 
 // needsNow asks for rights that do not depend on what anybody else does to the table: who would
 // have to wait for its lock has them.
-func (t *turn) needsNow(rights ...right) error {
+func (q *request) needsNow(rights ...right) error {
 	for i := range rights {
 		rights[i].granted = append(rights[i].granted, ddl.CodeLockWait)
 	}
-	return briefly(t.x, func() error { return t.needs(rights...) })
+	return briefly(q.x, func() error { return q.needs(rights...) })
 }
 
 // needsForEach asks for the same right on each table.
-func (t *turn) needsForEach(of func(table string) right, names ...ddl.Name) error {
+func (q *request) needsForEach(of func(table string) right, names ...ddl.Name) error {
 	var rights []right
 	for _, name := range names {
-		spelled, err := t.spelledName(name)
+		spelled, err := q.spelledName(name)
 		if err != nil {
 			return err
 		}
 		rights = append(rights, of(spelled))
 	}
-	return t.needsNow(rights...)
+	return q.needsNow(rights...)
 }
 
 // needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too,
 // unless the statement is content with that: the right has been looked at before.
-func (t *turn) needsToCreate(a *ddl.CreateTable) error {
-	table, err := t.spelledName(a.Table)
+func (q *request) needsToCreate(a *ddl.CreateTable) error {
+	table, err := q.spelledName(a.Table)
 	if err != nil {
 		return err
 	}
@@ -180,45 +180,45 @@ func (t *turn) needsToCreate(a *ddl.CreateTable) error {
 		create.granted = append(create.granted, ddl.CodeTableExists)
 	}
 	if !a.OrReplace {
-		return t.needsNow(create)
+		return q.needsNow(create)
 	}
-	return t.needsNow(create, toDrop(table))
+	return q.needsNow(create, toDrop(table))
 }
 
 // needsToRename asks for the rights on both names of each pair.
-func (t *turn) needsToRename(pairs []ddl.Rename) error {
+func (q *request) needsToRename(pairs []ddl.Rename) error {
 	var rights []right
 	for _, pair := range pairs {
-		needed, err := t.toRename(pair.From, pair.To)
+		needed, err := q.toRename(pair.From, pair.To)
 		if err != nil {
 			return err
 		}
 		rights = append(rights, needed)
 	}
-	return t.needsNow(rights...)
+	return q.needsNow(rights...)
 }
 
 // needsToAlter asks for the rights that the changes of an ALTER TABLE need.
-func (t *turn) needsToAlter(a *ddl.AlterTable) error {
-	table, err := t.spelledName(a.Table)
+func (q *request) needsToAlter(a *ddl.AlterTable) error {
+	table, err := q.spelledName(a.Table)
 	if err != nil {
 		return err
 	}
 
 	var rights []right
 	if len(a.Specs) == 0 || slices.ContainsFunc(a.Specs, needsAlter) {
-		rights = append(rights, t.toAlter(table))
+		rights = append(rights, q.toAlter(table))
 	}
 
 	for _, s := range a.Specs {
-		more, err := t.rightsFor(s, a.Table, table)
+		more, err := q.rightsFor(s, a.Table, table)
 		if err != nil {
 			return err
 		}
 		rights = append(rights, more...)
 	}
 
-	return t.needs(rights...)
+	return q.needs(rights...)
 }
 
 // needsAlter reports whether a change needs the right of ALTER TABLE. To empty or to rebuild a
@@ -228,7 +228,7 @@ func needsAlter(s ddl.Spec) bool {
 }
 
 // rightsFor are those that a change needs besides that of ALTER TABLE.
-func (t *turn) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, error) {
+func (q *request) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, error) {
 	switch s.Change {
 	case ddl.DropPartition, ddl.TruncatePartition:
 		return []right{toDrop(table)}, nil
@@ -239,29 +239,29 @@ func (t *turn) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, erro
 	if s.Other == nil {
 		return nil, nil
 	}
-	return t.rightsOnBoth(s.Change, name, *s.Other)
+	return q.rightsOnBoth(s.Change, name, *s.Other)
 }
 
 // rightsOnBoth are those of a change that has to do with another table, or with another name of the
 // same.
-func (t *turn) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, error) {
-	there, err := t.toRename(name, other)
+func (q *request) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, error) {
+	there, err := q.toRename(name, other)
 	if err != nil {
 		return nil, err
 	}
 
-	back, err := t.toRename(other, name)
+	back, err := q.toRename(other, name)
 	if err != nil {
 		return nil, err
 	}
 
-	spelled, err := t.spelledName(other)
+	spelled, err := q.spelledName(other)
 
 	switch change {
 	case ddl.RenameTable, ddl.ConvertPartition:
 		return []right{there}, err
 	case ddl.ConvertTable:
-		return []right{there, t.toAlter(spelled), toDrop(spelled)}, err
+		return []right{there, q.toAlter(spelled), toDrop(spelled)}, err
 	case ddl.ExchangePartition:
 		return []right{there, back}, err
 	default:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -20,12 +19,12 @@ import (
 
 // sendList answers with a list. It returns false, and has answered nothing, when the server has to
 // do it.
-func (a *admin) sendList(x *proxy.Exchange, r *reply) (bool, error) {
-	if x.Command != wire.Query || !a.asStored(r.list) {
+func (a *admin) sendList(r *reply) (bool, error) {
+	if a.q.x.Command != wire.Query || !a.asStored(r.list) {
 		return false, nil
 	}
 
-	kept, plain, err := a.matching(x, r)
+	kept, plain, err := a.matching(r)
 	if err != nil || !plain {
 		return false, err
 	}
@@ -33,7 +32,7 @@ func (a *admin) sendList(x *proxy.Exchange, r *reply) (bool, error) {
 		return true, nil // the condition fails, which has been answered
 	}
 
-	zone, known, err := a.offsets(x, kept)
+	zone, known, err := a.offsets(kept)
 	if err != nil || !known {
 		return false, err
 	}
@@ -44,18 +43,18 @@ func (a *admin) sendList(x *proxy.Exchange, r *reply) (bool, error) {
 	}
 
 	none := &reply{list: &report.List{Name: r.list.Name, Columns: r.list.Columns, Like: r.list.Like}}
-	h, err := x.Hold(none.query(literalRows(none.list)))
+	h, err := a.q.x.Hold(none.query(literalRows(none.list)))
 	if err != nil {
 		return false, err
 	}
 
-	return true, x.SendWith(h, rows)
+	return true, a.q.x.SendWith(h, rows)
 }
 
 // asStored reports whether the client gets the texts of a list as they are: it wants UTF-8, or all
 // of them are ASCII.
 func (a *admin) asStored(l *report.List) bool {
-	switch a.results {
+	switch a.q.session.results {
 	case "", "binary", "utf8mb4":
 		return true
 	case "utf8mb3", "utf8", "latin1", "ascii":
@@ -81,7 +80,7 @@ const rowNumber = "ttlproxy row"
 // matching returns the list with the rows that the client has asked for. The server judges
 // conditions by the columns that they name. It returns no list when the server has refused the
 // condition, and false when it had something to say about it.
-func (a *admin) matching(x *proxy.Exchange, r *reply) (*report.List, bool, error) {
+func (a *admin) matching(r *reply) (*report.List, bool, error) {
 	l := *r.list
 	if r.filter.Like == "" && r.filter.Where == "" {
 		if r.limit > 0 && uint64(len(l.Rows)) > r.limit {
@@ -91,12 +90,12 @@ func (a *admin) matching(x *proxy.Exchange, r *reply) (*report.List, bool, error
 	}
 
 	named := narrow(&l, r.filter)
-	h, err := x.Hold((&reply{list: named, filter: r.filter, limit: r.limit}).query(literalRows(named)))
+	h, err := a.q.x.Hold((&reply{list: named, filter: r.filter, limit: r.limit}).query(literalRows(named)))
 	if err != nil {
 		return nil, false, err
 	}
 	if h.Failed() {
-		return nil, true, x.Send(h)
+		return nil, true, a.q.x.Send(h)
 	}
 
 	found, err := h.Result()
@@ -157,7 +156,7 @@ type spells map[int64]int64
 
 // offsets asks the server for the session's zone at the times of a list. It returns false when that
 // does not tell all.
-func (a *admin) offsets(x *proxy.Exchange, l *report.List) (spells, bool, error) {
+func (a *admin) offsets(l *report.List) (spells, bool, error) {
 	known := spells{}
 	for _, row := range l.Rows {
 		for _, v := range row.Values {
@@ -177,7 +176,7 @@ func (a *admin) offsets(x *proxy.Exchange, l *report.List) (spells, bool, error)
 		ends.Rows = append(ends.Rows, report.Row{Values: []any{begin}}, report.Row{Values: []any{end}})
 	}
 
-	r, err := askAll(x, "SELECT CAST(at AS CHAR),"+
+	r, err := askAll(a.q.x, "SELECT CAST(at AS CHAR),"+
 		" TIMESTAMPDIFF(SECOND, at, CONVERT_TZ(at, '+00:00', @@session.time_zone)) FROM JSON_TABLE("+literalRows(ends)+
 		", _utf8mb4'$[*]' COLUMNS (at DATETIME PATH _utf8mb4'$[0]')) AS r")
 	if err != nil {

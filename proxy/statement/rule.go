@@ -104,8 +104,8 @@ const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI',
 
 // layoutOf reads what a table is now. The service account reads it: it must see the table to delete
 // from it.
-func (h *Handler) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
-	rows, err := h.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
+func (q *request) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
+	rows, err := q.h.config.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
@@ -136,8 +136,8 @@ func (h *Handler) layoutOf(ctx context.Context, table catalog.Table) (*layout, e
 }
 
 // checkOwner refuses a TTL on what belongs to the server or to us.
-func (h *Handler) checkOwner(table catalog.Table) error {
-	if h.Store.Reserved(table) != nil {
+func (q *request) checkOwner(table catalog.Table) error {
+	if q.store.Reserved(table) != nil {
 		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() +
 			": the table is the server's own, or ttlproxy's"))
 	}
@@ -146,10 +146,10 @@ func (h *Handler) checkOwner(table catalog.Table) error {
 
 // serviceMayDelete checks that the service account will be able to do what the policy makes it do.
 // In doubt it will; where it will not, the engine says so later.
-func (h *Handler) serviceMayDelete(ctx context.Context, table catalog.Table) error {
+func (q *request) serviceMayDelete(ctx context.Context, table catalog.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	_, err := h.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
+	_, err := q.h.config.DB.ExecContext(ctx, "EXPLAIN DELETE FROM "+table.String())
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == ddl.CodeTableDenied {
 		return serviceLacks("may not delete from", table)
 	}
@@ -189,10 +189,10 @@ func (l *layout) check(column string) (ddl.Column, *ddl.Error) {
 }
 
 // newRule makes the rule that the clause asks for, on top of the one there is, if any.
-func (h *Handler) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule,
+func (q *request) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.Rule,
 	l *layout,
 ) (catalog.Rule, error) {
-	values, err := h.Store.Values(ctx)
+	values, err := q.store.Values(ctx)
 	if err != nil {
 		return catalog.Rule{}, unavailable(err)
 	}
@@ -224,7 +224,7 @@ func (h *Handler) newRule(ctx context.Context, clause *ddl.Clause, old *catalog.
 	rule.Options = mergeOptions(rule.Options, clause.Options)
 	zone, said := clause.Options[ddl.OptionTimeZone]
 	if old == nil || clause.TTL != nil || said {
-		err = h.chooseZone(ctx, &rule, zone, said, column, values[setting.DefaultTimeZone])
+		err = q.chooseZone(ctx, &rule, zone, said, column, values[setting.DefaultTimeZone])
 	}
 	if err == nil {
 		err = checkLag(clause, rule)
@@ -264,7 +264,7 @@ func mergeOptions(old, said map[string]string) map[string]string {
 
 // chooseZone decides in which zone the column's values are meant: the table's own, the setting's,
 // or the server's. A TIMESTAMP needs none.
-func (h *Handler) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column,
+func (q *request) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column,
 	setting string,
 ) error {
 	switch {
@@ -278,7 +278,7 @@ func (h *Handler) chooseZone(ctx context.Context, rule *catalog.Rule, zone strin
 	case setting != "":
 		rule.TimeZone, rule.ZoneSource = setting, catalog.ZoneFromSetting
 	default:
-		zone, err := plan.ServerZone(ctx, h.DB)
+		zone, err := plan.ServerZone(ctx, q.h.config.DB)
 		if err != nil {
 			return refusal(&ddl.Error{
 				Code: ddl.CodeUnknownTimeZone, State: "HY000",
@@ -297,8 +297,8 @@ func (h *Handler) chooseZone(ctx context.Context, rule *catalog.Rule, zone strin
 
 // checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or
 // not.
-func (h *Handler) checkReferenced(ctx context.Context, table catalog.Table) error {
-	children, err := plan.Children(ctx, h.DB, table.Schema, table.Name)
+func (q *request) checkReferenced(ctx context.Context, table catalog.Table) error {
+	children, err := plan.Children(ctx, q.h.config.DB, table.Schema, table.Name)
 	if err != nil {
 		return err
 	}
@@ -309,21 +309,21 @@ func (h *Handler) checkReferenced(ctx context.Context, table catalog.Table) erro
 }
 
 // checkParents refuses a foreign key to a table that has a TTL, or is about to get one.
-func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalog.Table, expires bool) error {
+func (q *request) checkParents(ctx context.Context, parents []ddl.Name, self catalog.Table, expires bool) error {
 	for _, parent := range parents {
-		table, ok := t.table(parent)
+		table, ok := q.session.table(parent)
 		if parent.Schema == "" && self.Schema != "" {
 			table.Schema, ok = self.Schema, true // a parent without schema is in the child's
 		}
 		if !ok {
 			continue
 		}
-		if expires && t.Store.SameTable(table, self) {
+		if expires && q.store.SameTable(table, self) {
 			return refusal(ddl.ReferencedTable())
 		}
 
 		parent.Schema = table.Schema
-		p, err := t.policy(ctx, parent)
+		p, err := q.policy(ctx, parent)
 		if err != nil {
 			return err
 		}
@@ -331,7 +331,7 @@ func (t *turn) checkParents(ctx context.Context, parents []ddl.Name, self catalo
 			continue
 		}
 
-		what, err := t.resolve(parent)
+		what, err := q.resolve(parent)
 		if err != nil {
 			return err
 		}

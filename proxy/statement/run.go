@@ -9,7 +9,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // pingEvery is how often the session is tried on the server while its job runs, so that KILL ends
@@ -18,13 +17,13 @@ const pingEvery = 5 * time.Second
 
 // runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on
 // by itself is an error, which says what it waits for.
-func (a *admin) runJob(ctx context.Context, x *proxy.Exchange, s *ddl.RunJob) (*reply, error) {
+func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 	p, err := a.allowed(ctx, s.Table)
 	if err != nil {
 		return nil, err
 	}
 
-	w := &jobWait{admin: a, x: x, policy: p, began: time.Now(), pingAt: time.Now()}
+	w := &jobWait{a: a, policy: p, began: time.Now(), pingAt: time.Now()}
 	jobs, err := w.join(ctx)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func (a *admin) runJob(ctx context.Context, x *proxy.Exchange, s *ddl.RunJob) (*
 func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	s, err := report.Read(ctx, a.Store)
+	s, err := report.Read(ctx, a.q.store)
 	if err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Polic
 		return refusedRun(err)
 	}
 
-	readOnly, err := a.Store.ReadOnly(ctx)
+	readOnly, err := a.q.store.ReadOnly(ctx)
 	if err == nil && readOnly {
 		err = refusedRun(&report.Refusal{
 			Table: p.Table,
@@ -85,8 +84,7 @@ func refusedRun(err error) error {
 
 // jobWait follows the jobs of one policy.
 type jobWait struct {
-	*admin
-	x      *proxy.Exchange
+	a      *admin
 	policy catalog.Policy
 	began  time.Time
 	pingAt time.Time // when the session was last tried on the server
@@ -95,22 +93,22 @@ type jobWait struct {
 // join returns the open jobs of the policy, if they may run. When there are none it asks for them
 // and waits until they are there, or were: some are very short.
 func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
-	s, err := report.Read(ctx, w.Store)
+	s, err := report.Read(ctx, w.a.q.store)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.mayGoOn(ctx, s, w.policy); err != nil {
+	if err := w.a.mayGoOn(ctx, s, w.policy); err != nil {
 		return nil, err
 	}
 	if jobs := s.JobsOf(w.policy.ID, 0); len(jobs) > 0 && jobs[0].State.Open() {
 		return jobs, nil
 	}
 
-	if err := w.Store.RequestRun(ctx, w.account, w.policy.ID); err != nil {
+	if err := w.a.q.store.RequestRun(ctx, w.a.q.session.account, w.policy.ID); err != nil {
 		return nil, err
 	}
 
-	jobs, err := report.Await(ctx, w.Store, &w.policy, s.LastJob(w.policy.ID), w.pause)
+	jobs, err := report.Await(ctx, w.a.q.store, &w.policy, s.LastJob(w.policy.ID), w.pause)
 	return jobs, refusedRun(err)
 }
 
@@ -129,7 +127,7 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 		}
 
 		if time.Since(asked) >= pingEvery {
-			if err := w.mayRun(ctx, w.policy); err != nil {
+			if err := w.a.mayRun(ctx, w.policy); err != nil {
 				return nil, err
 			}
 			asked = time.Now()
@@ -152,7 +150,7 @@ func anyRunning(jobs []catalog.EndedJob) bool {
 
 // refresh reads a job again, from where it is now.
 func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
-	open, err := w.Store.Job(ctx, j.ID)
+	open, err := w.a.q.store.Job(ctx, j.ID)
 	if err == nil {
 		*j = catalog.EndedJob{Job: open}
 		return nil
@@ -160,7 +158,7 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 	if !errors.Is(err, catalog.ErrNoJob) {
 		return err
 	}
-	*j, err = w.Store.EndedJob(ctx, j.Job)
+	*j, err = w.a.q.store.EndedJob(ctx, j.Job)
 	return err
 }
 
@@ -176,7 +174,7 @@ func (w *jobWait) pause(ctx context.Context) error {
 	case <-timer.C:
 	}
 
-	if err := w.x.Watch(); err != nil {
+	if err := w.a.q.x.Watch(); err != nil {
 		return err
 	}
 	if time.Since(w.pingAt) < pingEvery {
@@ -184,6 +182,6 @@ func (w *jobWait) pause(ctx context.Context) error {
 	}
 
 	w.pingAt = time.Now()
-	_, err := w.x.Ask("DO 0")
+	_, err := w.a.q.x.Ask("DO 0")
 	return err
 }

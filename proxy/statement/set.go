@@ -14,20 +14,20 @@ import (
 
 // set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are
 // judged first, then the server sets its own, then ours are stored, all or none.
-func (a *admin) set(ctx context.Context, x *proxy.Exchange, s *ddl.SetVariables) error {
+func (a *admin) set(ctx context.Context, s *ddl.SetVariables) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 
-	if err := a.maySetAll(x, s); err != nil {
+	if err := a.maySetAll(s); err != nil {
 		return err
 	}
 
-	question, err := a.withOurs(ctx, x, proxy.SelectValues(expressions(s.Ours)...))
+	question, err := a.withOurs(ctx, proxy.SelectValues(expressions(s.Ours)...))
 	if err != nil {
 		return err
 	}
 
-	c, err := checkValues(x, s.Ours, question)
+	c, err := checkValues(a.q.x, s.Ours, question)
 	if err != nil {
 		return err
 	}
@@ -36,37 +36,37 @@ func (a *admin) set(ctx context.Context, x *proxy.Exchange, s *ddl.SetVariables)
 		if err := a.storeSettings(ctx, c); err != nil {
 			return err
 		}
-		return a.ok(x, &reply{notes: c.notes})
+		return a.ok(&reply{notes: c.notes})
 	}
 
-	rest, err := a.withOurs(ctx, x, s.Rest)
+	rest, err := a.withOurs(ctx, s.Rest)
 	if err != nil {
 		return err
 	}
 
-	h, err := x.Hold(rest)
+	h, err := a.q.x.Hold(rest)
 	if err != nil {
 		return err
 	}
 
-	return a.setBehind(ctx, x, h, c)
+	return a.setBehind(ctx, h, c)
 }
 
 // setBehind stores our settings when the server has set its own, and passes its answer on with our
 // warnings.
-func (a *admin) setBehind(ctx context.Context, x *proxy.Exchange, h *proxy.Held, c *checked) error {
+func (a *admin) setBehind(ctx context.Context, h *proxy.Held, c *checked) error {
 	if h.Failed() {
-		return x.Send(h)
+		return a.q.x.Send(h)
 	}
 	if err := a.storeSettings(ctx, c); err != nil {
 		return refuse("the server's variables are set, but not ours: %v", err)
 	}
-	x.Leave(c.notes...)
-	return x.SendOK(h, func(o *wire.OK) { o.Warnings += uint16(len(c.notes)) })
+	a.q.x.Leave(c.notes...)
+	return a.q.x.SendOK(h, func(o *wire.OK) { o.Warnings += uint16(len(c.notes)) })
 }
 
 // maySetAll checks that these are global settings of ours and that the client may change such.
-func (a *admin) maySetAll(x *proxy.Exchange, s *ddl.SetVariables) error {
+func (a *admin) maySetAll(s *ddl.SetVariables) error {
 	for _, v := range s.Ours {
 		if _, known := setting.Find(v.Name); !known {
 			return &wire.Error{
@@ -81,7 +81,7 @@ func (a *admin) maySetAll(x *proxy.Exchange, s *ddl.SetVariables) error {
 			}
 		}
 	}
-	return a.maySet(x)
+	return a.maySet()
 }
 
 // expressions are what the server is asked to evaluate: the session's distance from UTC, and every
@@ -147,5 +147,5 @@ func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) err
 }
 
 func (a *admin) storeSettings(ctx context.Context, c *checked) error {
-	return a.Store.Set(ctx, a.account, c.values)
+	return a.q.store.Set(ctx, a.q.session.account, c.values)
 }

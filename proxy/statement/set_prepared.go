@@ -25,7 +25,7 @@ func preparedSet(s *ddl.SetVariables) string {
 
 // prepareSet prepares a SET. Where it reads our settings it reads user variables, which every
 // EXECUTE sets.
-func (a *admin) prepareSet(x *proxy.Exchange, s *ddl.SetVariables, memo proxy.Memo) error {
+func (a *admin) prepareSet(s *ddl.SetVariables, memo proxy.Memo) error {
 	text := preparedSet(s)
 	r, err := a.readingOf(text)
 	if err != nil {
@@ -34,18 +34,18 @@ func (a *admin) prepareSet(x *proxy.Exchange, s *ddl.SetVariables, memo proxy.Me
 	if len(r.refs) > 0 {
 		text = r.with(readVariable)
 	}
-	_, err = x.Prepare(text, memo)
+	_, err = a.q.x.Prepare(text, memo)
 	return err
 }
 
 func valueVariable(i int) string { return "@`ttlproxy value " + strconv.Itoa(i) + "`" }
 
 // executeSet runs what preparedSet has prepared and takes our values from the user variables.
-func (a *admin) executeSet(ctx context.Context, x *proxy.Exchange, s *ddl.SetVariables) error {
+func (a *admin) executeSet(ctx context.Context, s *ddl.SetVariables) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 
-	if err := a.maySetAll(x, s); err != nil {
+	if err := a.maySetAll(s); err != nil {
 		return err
 	}
 
@@ -55,21 +55,21 @@ func (a *admin) executeSet(ctx context.Context, x *proxy.Exchange, s *ddl.SetVar
 	}
 
 	if len(r.refs) > 0 {
-		values, err := a.valuesOf(ctx, x, r.refs)
+		values, err := a.valuesOf(ctx, r.refs)
 		if err != nil {
 			return err
 		}
-		if err := setVariables(x, values); err != nil {
+		if err := setVariables(a.q.x, values); err != nil {
 			return err
 		}
 	}
 
-	h, err := a.hold()
+	h, err := a.q.hold()
 	if err != nil {
 		return err
 	}
 	if h.Failed() {
-		return x.Send(h)
+		return a.q.x.Send(h)
 	}
 
 	variables := make([]string, len(s.Ours)+1)
@@ -77,10 +77,10 @@ func (a *admin) executeSet(ctx context.Context, x *proxy.Exchange, s *ddl.SetVar
 		variables[i] = valueVariable(i)
 	}
 
-	c, err := checkValues(x, s.Ours, proxy.SelectValues(variables...))
+	c, err := checkValues(a.q.x, s.Ours, proxy.SelectValues(variables...))
 	if err != nil {
 		return err
 	}
 
-	return a.setBehind(ctx, x, h, c)
+	return a.setBehind(ctx, h, c)
 }

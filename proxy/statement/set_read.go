@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // reading is a text for the server that reads our settings.
@@ -15,24 +14,24 @@ type reading struct {
 
 // readingOf finds our settings in a text; there are none in most.
 func (a *admin) readingOf(text string) (r reading, err error) {
-	parts := ddl.Parse(text, a.mode)
+	parts := ddl.Parse(text, a.q.session.mode)
 	if len(parts) != 1 {
 		return r, nil
 	}
 	if s, ok := parts[0].Action.(*ddl.ReadNames); ok {
 		r.st = parts[0]
-		r.refs, err = ourReferences(s, a.schema)
+		r.refs, err = ourReferences(s, a.q.session.schema)
 	}
 	return r, err
 }
 
 // withOurs puts the values of our settings where a text reads them.
-func (a *admin) withOurs(ctx context.Context, x *proxy.Exchange, text string) (string, error) {
+func (a *admin) withOurs(ctx context.Context, text string) (string, error) {
 	r, err := a.readingOf(text)
 	if err != nil || len(r.refs) == 0 {
 		return text, err
 	}
-	values, err := a.valuesOf(ctx, x, r.refs)
+	values, err := a.valuesOf(ctx, r.refs)
 	return r.with(func(name string) string { return values[name] }), err
 }
 

@@ -12,27 +12,27 @@ import (
 
 // showCreate lets SHOW CREATE TABLE print the policy as well, in TiDB's comment form: inert for
 // every server, and brought back by a dump that is loaded through us.
-func (t *turn) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
-	p, err := t.policy(ctx, a.Table)
+func (q *request) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
+	p, err := q.policy(ctx, a.Table)
 	if err != nil {
-		return t.withoutCatalog(ctx, err)
+		return q.withoutCatalog(ctx, err)
 	}
 	if p == nil {
-		return t.pass()
+		return q.pass()
 	}
 
-	h, err := t.hold()
+	h, err := q.hold()
 	if err != nil {
 		return err
 	}
 	if h.Failed() {
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
 
 	comments := policyComments(p.Rule)
-	return t.x.SendRows(h, func(row [][]byte) [][]byte {
+	return q.x.SendRows(h, func(row [][]byte) [][]byte {
 		if len(row) == 2 { // a view has four columns
-			row[1] = decorateIn(t.results, row[1], comments)
+			row[1] = decorateIn(q.session.results, row[1], comments)
 		}
 		return row
 	})

@@ -110,14 +110,14 @@ func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 
 // client says who asks for a change of the catalog. On a server that the catalog does not know by
 // its own connection, the client's number says nothing, so that server is named as another one.
-func (t *turn) client() catalog.Client {
-	server := t.Store.Server()
-	if port := strconv.Itoa(server.Port); t.host != server.Host || t.port != port {
-		other, _ := strconv.Atoi(t.port)
-		server = catalog.Server{Host: t.host, Port: other}
+func (q *request) client() catalog.Client {
+	server := q.store.Server()
+	if port := strconv.Itoa(server.Port); q.session.host != server.Host || q.session.port != port {
+		other, _ := strconv.Atoi(q.session.port)
+		server = catalog.Server{Host: q.session.host, Port: other}
 	}
 	return catalog.Client{
-		Account: t.account, Server: server.Key(), Boot: server.Boot,
-		Connection: uint64(t.x.ConnectionID()), Node: t.Node,
+		Account: q.session.account, Server: server.Key(), Boot: server.Boot,
+		Connection: uint64(q.x.ConnectionID()), Node: q.h.config.Node,
 	}
 }

@@ -52,7 +52,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
 	h := &Handler{
-		Config: Config{Catalog: func() *catalog.Store { return store }, DB: service},
+		config: Config{Catalog: func() *catalog.Store { return store }, DB: service},
 		log:    slog.New(slog.NewTextHandler(&logWriter{t: t}, nil)),
 		after: func(s step) error {
 			if f := th.after.Load(); f != nil {

@@ -7,22 +7,21 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // trust answers TRUST TTL SERVER with what was found, and with a name by trusting it before. A
 // person has to look first, and what was looked at must still be what is trusted: a fail-over may
 // come in between.
-func (a *admin) trust(ctx context.Context, x *proxy.Exchange, s *ddl.TrustServer) (*reply, error) {
+func (a *admin) trust(ctx context.Context, s *ddl.TrustServer) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 
-	if err := a.maySet(x); err != nil {
+	if err := a.maySet(); err != nil {
 		return nil, err
 	}
 
 	if s.Server != "" {
-		err := a.Store.Trust(ctx, a.account, s.Server)
+		err := a.q.store.Trust(ctx, a.q.session.account, s.Server)
 		if errors.Is(err, catalog.ErrOtherServer) {
 			return nil, refuse("Nothing was trusted: %v", err)
 		}
@@ -31,12 +30,12 @@ func (a *admin) trust(ctx context.Context, x *proxy.Exchange, s *ddl.TrustServer
 		}
 	}
 
-	found, err := a.Store.Lineage(ctx)
+	found, err := a.q.store.Lineage(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	hold, err := a.Store.GlobalPause(ctx)
+	hold, err := a.q.store.GlobalPause(ctx)
 	if err != nil {
 		return nil, err
 	}

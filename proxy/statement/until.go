@@ -17,7 +17,7 @@ var (
 
 // until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day is
 // the next one.
-func (a *admin) until(ctx context.Context, x *proxy.Exchange, text string) (time.Time, error) {
+func (a *admin) until(ctx context.Context, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -31,7 +31,7 @@ func (a *admin) until(ctx context.Context, x *proxy.Exchange, text string) (time
 		return time.Time{}, wrongTime(text)
 	}
 
-	utc, err := x.AskValues(proxy.SelectValues("CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')"))
+	utc, err := a.q.x.AskValues(proxy.SelectValues("CONVERT_TZ(" + at + ", @@session.time_zone, '+00:00')"))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -44,7 +44,7 @@ func (a *admin) until(ctx context.Context, x *proxy.Exchange, text string) (time
 		return time.Time{}, err
 	}
 
-	now, err := a.Store.Clock(ctx)
+	now, err := a.q.store.Clock(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

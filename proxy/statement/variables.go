@@ -10,7 +10,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -22,16 +21,16 @@ var variableColumns = []report.Column{{Name: "Variable_name", Type: report.Name}
 
 // showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog it
 // is the server's alone.
-func (a *admin) showVariables(ctx context.Context, x *proxy.Exchange, text string, s *ddl.ShowVariables) error {
-	ours, err := a.matchingSettings(ctx, x, s.Filter)
+func (a *admin) showVariables(ctx context.Context, text string, s *ddl.ShowVariables) error {
+	ours, err := a.matchingSettings(ctx, s.Filter)
 	if err != nil {
 		return err
 	}
 	if len(ours) == 0 {
-		return a.pass()
+		return a.q.pass()
 	}
 
-	r, err := x.Ask(text)
+	r, err := a.q.x.Ask(text)
 	if err != nil {
 		return err
 	}
@@ -45,14 +44,14 @@ func (a *admin) showVariables(ctx context.Context, x *proxy.Exchange, text strin
 	slices.SortStableFunc(all, func(a, b []any) int {
 		return strings.Compare(strings.ToLower(a[0].(string)), strings.ToLower(b[0].(string)))
 	})
-	return x.Rows(&wire.ResultSet{Columns: r.Columns, Rows: all}, 0)
+	return a.q.x.Rows(&wire.ResultSet{Columns: r.Columns, Rows: all}, 0)
 }
 
 // namesSettings reports whether a filter may let some of our settings through.
 func namesSettings(f ddl.Filter) bool { return f.MayName("ttl_", "tidb_ttl_") }
 
 // matchingSettings lets the server pick those of our settings that a filter lets through.
-func (a *admin) matchingSettings(ctx context.Context, x *proxy.Exchange, f ddl.Filter) ([][]any, error) {
+func (a *admin) matchingSettings(ctx context.Context, f ddl.Filter) ([][]any, error) {
 	if !namesSettings(f) {
 		return nil, nil
 	}
@@ -60,13 +59,13 @@ func (a *admin) matchingSettings(ctx context.Context, x *proxy.Exchange, f ddl.F
 	ctx, cancel := context.WithTimeout(ctx, settingsWait)
 	defer cancel()
 
-	settings, err := a.Store.Values(ctx)
+	settings, err := a.q.store.Values(ctx)
 	if err != nil {
 		return nil, nil // the server's variables are what was asked for
 	}
 
 	r := &reply{list: settingList(settings), filter: f}
-	found, err := x.Ask(r.query(literalRows(r.list)))
+	found, err := a.q.x.Ask(r.query(literalRows(r.list)))
 	if err != nil {
 		return nil, err
 	}

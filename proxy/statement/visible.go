@@ -17,18 +17,18 @@ import (
 
 // censor takes out of a list what the client may not see: rows about tables that it does not see on
 // the server, the names of such tables, and keys and dates of rows that it may not read.
-func (a *admin) censor(ctx context.Context, x *proxy.Exchange, l *report.List) error {
-	visible, err := a.visibleTables(tablesOf(l))
+func (a *admin) censor(ctx context.Context, l *report.List) error {
+	visible, err := a.q.visibleTables(tablesOf(l))
 	if err != nil {
 		return err
 	}
 
 	l.Keep(func(r report.Row) bool { return r.Table.Name == "" || visible[r.Table] })
-	if err := a.veilList(l, visible); err != nil {
+	if err := a.q.veilList(l, visible); err != nil {
 		return err
 	}
 
-	readable, err := a.readableTables(ctx, x, secretsOf(l))
+	readable, err := a.readableTables(ctx, secretsOf(l))
 	if err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func secretsOf(l *report.List) []catalog.Table {
 }
 
 // veilList takes the names of tables that the client may not see out of what is told about others.
-func (t *turn) veilList(l *report.List, known map[catalog.Table]bool) error {
+func (q *request) veilList(l *report.List, known map[catalog.Table]bool) error {
 	var unknown []catalog.Table
 	for _, table := range l.Mentions() {
 		if _, asked := known[table]; !asked {
 			unknown = append(unknown, table)
 		}
 	}
-	more, err := t.visibleTables(unknown)
+	more, err := q.visibleTables(unknown)
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func (t *turn) veilList(l *report.List, known map[catalog.Table]bool) error {
 }
 
 // veil does the same to single sentences.
-func (t *turn) veil(sentences ...*string) error {
+func (q *request) veil(sentences ...*string) error {
 	var named []catalog.Table
 	for _, s := range sentences {
 		named = append(named, catalog.Mentions(*s)...)
 	}
-	visible, err := t.visibleTables(named)
+	visible, err := q.visibleTables(named)
 	if err != nil {
 		return err
 	}
@@ -95,26 +95,26 @@ func (t *turn) veil(sentences ...*string) error {
 
 // veilNotes does it to what is left for SHOW WARNINGS, which is nothing where the server does not
 // say what the client may see.
-func (t *turn) veilNotes() error {
-	sentences := make([]*string, len(t.notes))
-	for i := range t.notes {
-		sentences[i] = &t.notes[i].Message
+func (q *request) veilNotes() error {
+	sentences := make([]*string, len(q.notes))
+	for i := range q.notes {
+		sentences[i] = &q.notes[i].Message
 	}
-	err := t.veil(sentences...)
+	err := q.veil(sentences...)
 	if err != nil {
-		t.notes = nil
+		q.notes = nil
 	}
 	return nilIfRefused(err)
 }
 
 // veilError does it to a refusal of ours. The server's own name what the client has named.
-func (t *turn) veilError(err error) error {
+func (q *request) veilError(err error) error {
 	e, ok := errors.AsType[*wire.Error](err)
 	if !ok || e.Code != ddl.CodeUnknownError {
 		return err
 	}
 	veiled := *e
-	if failed := t.veil(&veiled.Message); failed != nil {
+	if failed := q.veil(&veiled.Message); failed != nil {
 		return failed
 	}
 	return &veiled
@@ -127,13 +127,13 @@ const kept = "TABLE_TYPE NOT LIKE 'TEMPORARY%'"
 
 // visibleTables asks the server, as the client, which of the tables there are. One that is gone is
 // visible to those who had rights on its name.
-func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, error) {
+func (q *request) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, error) {
 	visible := map[catalog.Table]bool{}
 	if len(tables) == 0 {
 		return visible, nil
 	}
 
-	all, err := t.readsAll()
+	all, err := q.readsAll()
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 		return set(tables), nil
 	}
 
-	r, err := askAll(t.x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY)"+
+	r, err := askAll(q.x, "SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY)"+
 		" FROM information_schema.TABLES WHERE "+kept+" AND ("+anyOf(tables)+")")
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (t *turn) visibleTables(tables []catalog.Table) (map[catalog.Table]bool, er
 		if _, asked := visible[table]; asked {
 			continue
 		}
-		if visible[table], err = t.mightRead(table); err != nil {
+		if visible[table], err = q.mightRead(table); err != nil {
 			return nil, err
 		}
 	}
@@ -174,12 +174,12 @@ func set(tables []catalog.Table) map[catalog.Table]bool {
 
 // mightRead asks for a table that is not there: who may not read it is told so before its absence
 // is.
-func (t *turn) mightRead(table catalog.Table) (bool, error) {
-	name, err := t.spelledTable(table)
+func (q *request) mightRead(table catalog.Table) (bool, error) {
+	name, err := q.spelledTable(table)
 	if err != nil {
 		return false, nilIfRefused(err)
 	}
-	_, err = t.x.Ask("EXPLAIN SELECT 1 FROM " + name)
+	_, err = q.x.Ask("EXPLAIN SELECT 1 FROM " + name)
 	return wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase), nilIfRefused(err)
 }
 
@@ -193,13 +193,13 @@ func nilIfRefused(err error) error {
 
 // readableTables are those whose key and TTL column the client may read.
 func (a *admin) readableTables(
-	ctx context.Context, x *proxy.Exchange, tables []catalog.Table,
+	ctx context.Context, tables []catalog.Table,
 ) (map[catalog.Table]bool, error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
 
-	all, err := a.readsAll()
+	all, err := a.q.readsAll()
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +207,12 @@ func (a *admin) readableTables(
 		return set(tables), nil
 	}
 
-	policies, err := a.Store.Policies(ctx)
+	policies, err := a.q.store.Policies(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	r, err := askAll(x,
+	r, err := askAll(a.q.x,
 		"SELECT CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), CAST(COLUMN_NAME AS BINARY) FROM "+
 			"information_schema.COLUMNS WHERE ("+anyOf(tables)+
 			") AND FIND_IN_SET("+literal("select")+", PRIVILEGES)")

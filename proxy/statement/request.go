@@ -13,100 +13,100 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// turn is one statement while it is decided on and carried out.
-type turn struct {
-	*Handler
-	*situation
+// request is one statement while it is decided on and carried out.
+type request struct {
+	h        *Handler
+	store    *catalog.Store
 	x        *proxy.Exchange
+	session  *situation // nil where the catalog cannot be asked, so that nothing is decided
 	st       *ddl.Statement
 	alone    bool // the statement is all of its packet
 	notes    []proxy.Note
-	looks    int  // how often its table was not there
-	prepared bool // the server holds the cut text already, for the EXECUTE that is held back
-	// again runs, for EXECUTE of a name, the text that we know the server to have behind it.
-	again func() (*proxy.Held, error)
-	reads *bool // whether the client may read every table; nil when it has not been asked
+	looks    int          // how often its table was not there
+	prepared bool         // the server holds the cut text already, for the EXECUTE that is held back
+	named    *proxy.Named // for EXECUTE of a name: the text that we know the server to have behind it
+	reads    *bool        // whether the client may read every table; nil when it has not been asked
 }
 
 // take decides what becomes of the statement and does it.
-func (t *turn) take(ctx context.Context) error {
-	if _, named := t.st.Action.(*ddl.Prepare); t.st.Err != nil && !named {
-		return refusal(t.st.Err)
+func (q *request) take(ctx context.Context) error {
+	if _, named := q.st.Action.(*ddl.Prepare); q.st.Err != nil && !named {
+		return refusal(q.st.Err)
 	}
-	if err := t.agree(t.st); err != nil {
+	if err := q.agree(q.st); err != nil {
 		return err
 	}
-	return t.act(ctx, t.st.Action)
+	return q.act(ctx, q.st.Action)
 }
 
-func (t *turn) act(ctx context.Context, action ddl.Action) error {
+func (q *request) act(ctx context.Context, action ddl.Action) error {
 	switch a := action.(type) {
 	case *ddl.CreateTable:
-		return t.create(ctx, a)
+		return q.create(ctx, a)
 	case *ddl.AlterTable:
-		return t.alter(ctx, a)
+		return q.alter(ctx, a)
 	case *ddl.DropTables:
-		return t.drop(ctx, a)
+		return q.drop(ctx, a)
 	case *ddl.RenameTables:
-		return t.rename(ctx, a)
+		return q.rename(ctx, a)
 	case *ddl.TruncateTable:
-		return t.follow(ctx, catalog.IntentTruncate, toDrop, a.Table)
+		return q.follow(ctx, catalog.IntentTruncate, toDrop, a.Table)
 	case *ddl.ChangeTables:
-		return t.follow(ctx, catalog.IntentAlter, toChange(a), a.Tables...)
+		return q.follow(ctx, catalog.IntentAlter, toChange(a), a.Tables...)
 	case *ddl.DropDatabase:
-		return t.dropDatabase(ctx, a)
+		return q.dropDatabase(ctx, a)
 	case *ddl.ShowCreateTable:
-		return t.showCreate(ctx, a)
+		return q.showCreate(ctx, a)
 	case *ddl.Immediate:
-		return t.immediate(ctx, a)
+		return q.immediate(ctx, a)
 	case *ddl.Prepare:
-		return t.prepareNamed(ctx, a)
+		return q.prepareNamed(ctx, a)
 	case *ddl.Execute:
-		return t.executeNamed(ctx, a)
+		return q.executeNamed(ctx, a)
 	case *ddl.Deallocate:
-		return t.deallocate(a)
+		return q.deallocate(a)
 	}
 
-	if done, err := (&admin{t}).answer(ctx, t.x, t.st); done || err != nil {
+	if done, err := (&admin{q}).answer(ctx, q.st); done || err != nil {
 		return err
 	}
 
-	return t.pass()
+	return q.pass()
 }
 
 // pass lets the statement through, without our clauses.
-func (t *turn) pass() error {
-	if t.again != nil {
-		h, err := t.again()
+func (q *request) pass() error {
+	if q.named != nil {
+		h, err := q.holdNamed()
 		if err != nil {
 			return err
 		}
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
 
-	if t.prepared || t.alone && !t.st.Changed() {
-		_, err := t.x.Pass()
+	if q.prepared || q.alone && !q.st.Changed() {
+		_, err := q.x.Pass()
 		return err
 	}
 
-	_, err := t.x.Forward(t.st.Forward())
+	_, err := q.x.Forward(q.st.Forward())
 	return err
 }
 
 // hold runs the statement, without our clauses, and keeps the server's answer back.
-func (t *turn) hold() (*proxy.Held, error) {
-	if t.again != nil {
-		return t.again()
+func (q *request) hold() (*proxy.Held, error) {
+	if q.named != nil {
+		return q.holdNamed()
 	}
-	if t.prepared {
-		return t.x.HoldSame()
+	if q.prepared {
+		return q.x.HoldSame()
 	}
-	return t.x.Hold(t.st.Forward())
+	return q.x.Hold(q.st.Forward())
 }
 
 // policy returns the policy of a table named in the statement, or nil.
-func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
-	table, ok := t.table(name)
+func (q *request) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, error) {
+	table, ok := q.session.table(name)
 	if !ok {
 		return nil, nil //nolint:nilnil // the server says that there is no schema
 	}
@@ -114,7 +114,7 @@ func (t *turn) policy(ctx context.Context, name ddl.Name) (*catalog.Policy, erro
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 
-	p, err := t.Store.Policy(ctx, table)
+	p, err := q.store.Policy(ctx, table)
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		return nil, nil //nolint:nilnil // no policy is no error
 	}
@@ -146,35 +146,35 @@ func unavailable(err error) error {
 // withoutCatalog decides about a statement that only follows a table: when the catalog cannot be
 // asked it passes with a warning, and the identity check catches up later. Every other error is the
 // answer.
-func (t *turn) withoutCatalog(ctx context.Context, err error) error {
+func (q *request) withoutCatalog(ctx context.Context, err error) error {
 	if !errors.Is(err, errCatalog) {
 		return err
 	}
-	t.noteWithoutCatalog(ctx, err)
-	if _, rows := t.st.Action.(*ddl.ShowCreateTable); rows {
-		t.x.Leave(t.notes...)
-		return t.pass()
+	q.noteWithoutCatalog(ctx, err)
+	if _, rows := q.st.Action.(*ddl.ShowCreateTable); rows {
+		q.x.Leave(q.notes...)
+		return q.pass()
 	}
-	return t.passWithNotes()
+	return q.passWithNotes()
 }
 
-func (t *turn) noteWithoutCatalog(ctx context.Context, err error) {
-	t.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
-	t.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its " +
+func (q *request) noteWithoutCatalog(ctx context.Context, err error) {
+	q.h.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
+	q.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its " +
 		"tables " +
 		"is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
 }
 
 // passWithNotes lets the statement through and counts our notes as warnings.
-func (t *turn) passWithNotes() error {
-	h, err := t.hold()
+func (q *request) passWithNotes() error {
+	h, err := q.hold()
 	if err != nil {
 		return err
 	}
 	if h.Failed() {
-		return t.x.Send(h)
+		return q.x.Send(h)
 	}
-	return t.send(h)
+	return q.send(h)
 }
 
 // inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked
