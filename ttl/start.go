@@ -233,7 +233,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts
 ) ([]prospect, error) {
 	partitions := []plan.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
-		partitions = f.Due(p.Rule.Column, cutoff)
+		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
 	}
 
 	l := t.limits.Load()

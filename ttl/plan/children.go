@@ -41,20 +41,10 @@ func children(ctx context.Context, q Querier, mariadb bool, schema, table string
 // childrenIn names each child as a sentence names a table, so that it can be kept from those who
 // may not see it.
 func childrenIn(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
-	err = eachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+	err = EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
 		var schema, name, rule string
 		err := rows.Scan(&schema, &name, &rule)
 		all = append(all, ddl.QuoteTable(schema, name)+rule)
-		return err
-	})
-	return all, err
-}
-
-func names(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
-	err = eachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		all = append(all, name)
 		return err
 	})
 	return all, err

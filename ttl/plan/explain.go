@@ -27,8 +27,8 @@ func explain(ctx context.Context, q Querier, statement string) (access, error) {
 // explainAll returns all lines of a statement's plan.
 func explainAll(ctx context.Context, q Querier, statement string) ([]access, error) {
 	var lines []access
-	err := eachRow(ctx, q, "EXPLAIN FORMAT=TRADITIONAL "+statement, nil, func(rows *sql.Rows) error {
-		line, err := namedStrings(rows)
+	err := EachRow(ctx, q, "EXPLAIN FORMAT=TRADITIONAL "+statement, nil, func(rows *sql.Rows) error {
+		line, err := NamedStrings(rows)
 		if err != nil {
 			return err
 		}

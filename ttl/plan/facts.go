@@ -218,10 +218,11 @@ func (f *Facts) readChildren(ctx context.Context, q Querier) (err error) {
 
 // each runs a query whose parameters are the schema and the table.
 func (l *Layout) each(ctx context.Context, q Querier, query string, row func(*sql.Rows) error) error {
-	return eachRow(ctx, q, query, []any{l.Schema, l.Table}, row)
+	return EachRow(ctx, q, query, []any{l.Schema, l.Table}, row)
 }
 
-func eachRow(ctx context.Context, q Querier, query string, args []any, row func(*sql.Rows) error) error {
+// EachRow asks a question and reads its rows, one by one.
+func EachRow(ctx context.Context, q Querier, query string, args []any, row func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

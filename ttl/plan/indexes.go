@@ -12,8 +12,8 @@ import (
 // Ignored.
 func (l *Layout) readIndexes(ctx context.Context, q Querier) error {
 	query := "SHOW INDEX FROM " + l.Target("").Name()
-	return eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
-		part, err := namedStrings(rows)
+	return EachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
+		part, err := NamedStrings(rows)
 		if err != nil {
 			return err
 		}
@@ -34,8 +34,8 @@ func (l *Layout) addIndexPart(part map[string]string) {
 		part["visible"] != "NO" && part["ignored"] != "YES"
 }
 
-// namedStrings reads the current row as text by lower-case column name; NULL is empty.
-func namedStrings(rows *sql.Rows) (map[string]string, error) {
+// NamedStrings reads the current row as text by lower-case column name; NULL is empty.
+func NamedStrings(rows *sql.Rows) (map[string]string, error) {
 	names, err := rows.Columns()
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func TestCutoffAgainstTheServers(t *testing.T) {
 				want = append(want, cutoff.Literal())
 			}
 
-			err := eachRow(t.Context(), db, query, nil, func(rows *sql.Rows) error {
+			err := EachRow(t.Context(), db, query, nil, func(rows *sql.Rows) error {
 				var n int
 				var got string
 				err := rows.Scan(&n, &got)

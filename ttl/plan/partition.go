@@ -21,26 +21,9 @@ type Partition struct {
 	Below      string // where it ends, as the server prints it
 }
 
-// Due lists the partitions that may hold rows from before a cutoff. Those whose bounds lie wholly
-// after it are left out without a look at them. Partitions by range rise, so that the others are
-// the first ones; where a bound cannot be read for certain, it rules nothing out. The lowest one
-// has rows without a date, too, and is always among them.
-func (f *Facts) Due(column string, cutoff Cutoff) []Partition {
-	c, found := f.Column(column)
-	if !found || c.Kind != cutoff.Kind {
-		return f.Partitions
-	}
-	for i := 1; i < len(f.Partitions); i++ {
-		if lowest, known := f.Partitions[i-1].end(c); known && !lowest.Before(cutoff.upper()) {
-			return f.Partitions[:i]
-		}
-	}
-	return f.Partitions
-}
-
-// end is a value of the column that no row of a later partition is below: the reading of a calendar
+// End is a value of the column that no row of a later partition is below: the reading of a calendar
 // and a clock, in UTC fields.
-func (p Partition) end(c Column) (end time.Time, known bool) {
+func (p Partition) End(c Column) (end time.Time, known bool) {
 	name, expression := strings.ToLower(ddl.Quote(c.Name)), strings.ToLower(p.Expression)
 	of := func(function string) bool { return expression == fmt.Sprintf(function, name) }
 	switch {

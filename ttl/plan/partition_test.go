@@ -108,7 +108,7 @@ func checkDivided(t *testing.T, db *sql.DB, table string, want int) {
 		t.Fatal(err)
 	}
 
-	due := f.Due("MADE", cutoff)
+	due := DuePartitions(f, "MADE", cutoff)
 	if len(due) != want || !slices.Equal(due, f.Partitions[:len(due)]) {
 		t.Errorf("%s: %d partitions of %d, want %d", table, len(due), len(f.Partitions), want)
 	}
@@ -158,7 +158,7 @@ func TestEndOfAPartition(t *testing.T) {
 	} {
 		got := ""
 		p := Partition{Method: c.method, Expression: c.expression, Below: c.below}
-		if end, known := p.end(Column{Name: "a`t", Kind: c.kind}); known {
+		if end, known := p.End(Column{Name: "a`t", Kind: c.kind}); known {
 			got = end.Format("2006-01-02 15:04:05.999999")
 		}
 		if got != c.want {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -213,4 +214,15 @@ func (v *preview) showPolicy(p *Preview) {
 	case end.Sub(v.Now) > work:
 		p.End = catalog.Moment(end)
 	}
+}
+
+// names lists what a query about a table names.
+func names(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
+	err = EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		all = append(all, name)
+		return err
+	})
+	return all, err
 }

@@ -24,7 +24,7 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 	}
 
 	for _, k := range keys {
-		v.seen.Keys = append(v.seen.Keys, k.texts())
+		v.seen.Keys = append(v.seen.Keys, texts(k))
 	}
 
 	v.seen.Statements, err = v.statements(keys)
@@ -93,12 +93,12 @@ func (v *preview) statements(keys []Key) ([]string, error) {
 }
 
 // texts are the values of a key as people read them: bytes that are no text in hexadecimal.
-func (k Key) texts() []string {
-	texts := make([]string, len(k))
+func texts(k Key) []string {
+	list := make([]string, len(k))
 	for i, v := range k {
-		if texts[i] = string(v); !utf8.ValidString(texts[i]) {
-			texts[i] = fmt.Sprintf("0x%X", []byte(v))
+		if list[i] = string(v); !utf8.ValidString(list[i]) {
+			list[i] = fmt.Sprintf("0x%X", []byte(v))
 		}
 	}
-	return texts
+	return list
 }

@@ -82,7 +82,7 @@ func QueryKeys(ctx context.Context, q Querier, query string, columns int) ([]Key
 		into[i] = &values[i]
 	}
 
-	err := eachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
+	err := EachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
