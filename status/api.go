@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // api is the part of the listener that needs the catalog.
@@ -13,7 +13,7 @@ type api struct {
 	gate
 	cfg   Config
 	store Store
-	db    plan.Querier // of user tables, for previews
+	db    tables.Querier // of user tables, for previews
 	view  *viewer
 	log   *slog.Logger
 
@@ -21,7 +21,7 @@ type api struct {
 	previews previews
 }
 
-func newAPI(cfg Config, store Store, db plan.Querier, log *slog.Logger) *api {
+func newAPI(cfg Config, store Store, db tables.Querier, log *slog.Logger) *api {
 	return &api{
 		gate: gate{cfg.Token}, cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
 		archive: newArchive(store), previews: previews{last: map[catalog.Table]madePreview{}},

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // shutdownTimeout is how long pending answers may take once Run has been told to stop.
@@ -45,7 +45,7 @@ func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slo
 }
 
 // Open tells the server that the catalog is there. Previews read user tables on db.
-func (s *Server) Open(store Store, db plan.Querier) {
+func (s *Server) Open(store Store, db tables.Querier) {
 	h := newAPI(s.cfg, store, db, s.log).handler()
 	s.api.Store(&h)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -87,8 +88,8 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 }
 
 // deleteFree deletes those of the rows that nobody holds and remembers the others.
-func (w *walk) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) error {
-	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) error {
+	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 		deleted, held, err := w.table.deleteFree(ctx, keys, c)
 		w.parked = append(w.parked, held[:min(len(held), parkedLimit-len(w.parked))]...)
 		return deleted, err
@@ -96,7 +97,7 @@ func (w *walk) deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) er
 }
 
 // leave reports a row that cannot be deleted and goes on behind it.
-func (w *walk) leave(ctx context.Context, key plan.Key, c checkpoint, cause error) error {
+func (w *walk) leave(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
 	if err := w.poison(ctx, key, cause); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (w *walk) leave(ctx context.Context, key plan.Key, c checkpoint, cause erro
 
 // leaveHeld goes on behind rows that are free themselves, and whose deletion would have to wait.
 // One of them is the culprit, nobody can say which: the next lists are shorter.
-func (w *walk) leaveHeld(ctx context.Context, keys []plan.Key, c checkpoint) error {
+func (w *walk) leaveHeld(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	w.behind++
 	w.round = max(min(len(keys), poisonRound)/10, 1)
 	c.skipped += int64(len(keys))
@@ -142,7 +143,7 @@ func (w *walk) again(ctx context.Context) error {
 	keys := w.parked
 	w.parked, w.began = nil, time.Now()
 	return w.carefully(ctx, lot{
-		keys: keys, cursors: slices.Repeat([]plan.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1), end: w.at,
-		again: true,
+		keys: keys, cursors: slices.Repeat([]tables.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1),
+		end: w.at, again: true,
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // outcome is how a packet ended when the server answered.
@@ -37,7 +37,7 @@ type barrier struct {
 
 // checkpoint is what a batch leaves behind in its task when it commits.
 type checkpoint struct {
-	cursor  plan.Key
+	cursor  tables.Key
 	scanned int64 // rows examined on the way to the cursor
 	chosen  int64 // keys named for deletion; 0 when the batch was a range
 	skipped int64 // rows left because somebody holds them, or because they rest after an error

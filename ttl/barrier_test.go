@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -103,8 +104,8 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				}
 
 				before := f.rows("t")
-				packet, err := table.packet(plan.Range{To: plan.Key{"100"}},
-					checkpoint{cursor: plan.Key{"100"}, scanned: 100})
+				packet, err := table.packet(plan.Range{To: tables.Key{"100"}},
+					checkpoint{cursor: tables.Key{"100"}, scanned: 100})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -161,7 +162,7 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 1000)
 		table := f.serverTable()
-		end := plan.Key{"500"}
+		end := tables.Key{"500"}
 
 		deleted, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end, scanned: 500})
 		if err != nil || deleted != 250 {
@@ -208,7 +209,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 		}
 
 		table := f.serverTable()
-		end := plan.Key{"1000"}
+		end := tables.Key{"1000"}
 		began := time.Now()
 
 		_, err = table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end})
@@ -297,12 +298,12 @@ func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
 		for _, lost := range []string{"fence = 8", "batch = 4", "state = 'waiting', owner = NULL"} {
 			f.exec("UPDATE " + f.schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")
 			table := f.serverTable()
-			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"1"}}); err != nil {
+			if err := table.move(t.Context(), checkpoint{cursor: tables.Key{"1"}}); err != nil {
 				t.Fatal(err)
 			}
 
 			f.exec("UPDATE " + f.schema + "_c.task SET " + lost)
-			if err := table.move(t.Context(), checkpoint{cursor: plan.Key{"9"}}); !errors.Is(err, errRefused) {
+			if err := table.move(t.Context(), checkpoint{cursor: tables.Key{"9"}}); !errors.Is(err, errRefused) {
 				t.Errorf("%s: got %v, want refused", lost, err)
 			}
 			if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != `["1"]` {

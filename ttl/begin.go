@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // mostStarters bounds how many jobs are started side by side. Each takes a connection to the
@@ -100,7 +100,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 		policies[i], d.connection = d.policy, t.session.id
 		// a table that is as new may be altered in the same second: it is read later
 		if now.Sub(d.policy.ChangedAt) >= layoutAge {
-			d.before, _ = plan.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
+			d.before, _ = tables.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
 		}
 	}
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -126,11 +127,11 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 
 // zoneGuard is the condition that dates are still written in the zone in which the cutoff was
 // computed.
-func zoneGuard(r catalog.Rule, column plan.Kind) string {
+func zoneGuard(r catalog.Rule, column tables.Kind) string {
 	if !byServerZone(r, column) {
 		return ""
 	}
-	return " AND " + plan.InServerZone(r.TimeZone)
+	return " AND " + tables.InServerZone(r.TimeZone)
 }
 
 // closedError says that no job of the table may run now, and until when.
@@ -174,7 +175,7 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 		return nil, err
 	}
 
-	poison := func(ctx context.Context, key plan.Key, cause error) error {
+	poison := func(ctx context.Context, key tables.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
 	throttle := pace.All{w.rates} // last of all: what it lets go must go at once
@@ -191,7 +192,7 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 }
 
 // restingIn keeps what rests in a table from one of the job's tasks to the next.
-func (w *worker) restingIn(ctx context.Context, job catalog.Job, key plan.Columns) (*resting, error) {
+func (w *worker) restingIn(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if w.restsOf == job.ID {
 		return w.rests, nil
 	}
@@ -208,16 +209,16 @@ func rangeOf(task catalog.Task) (plan.Range, error) {
 	if at == "" {
 		at = task.RangeStart
 	}
-	from, err := plan.DecodeKey(at)
+	from, err := tables.DecodeKey(at)
 	if err != nil {
 		return plan.Range{}, err
 	}
-	to, err := plan.DecodeKey(task.RangeEnd)
+	to, err := tables.DecodeKey(task.RangeEnd)
 	return plan.Range{From: from, To: to}, err
 }
 
 // poisoned writes a row that cannot be deleted down, with the reason.
-func (w *worker) poisoned(ctx context.Context, job catalog.Job, key plan.Key, cause error) error {
+func (w *worker) poisoned(ctx context.Context, job catalog.Job, key tables.Key, cause error) error {
 	number, reason := 0, cause.Error()
 	if my, ok := errors.AsType[*mysql.MySQLError](cause); ok {
 		number, reason = int(my.Number), my.Message
@@ -415,7 +416,7 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 		return "", err
 	}
 
-	layout, err := plan.ReadLayout(ctx, w.session, p.Table.Schema, p.Table.Name)
+	layout, err := tables.ReadLayout(ctx, w.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return "", err
 	}

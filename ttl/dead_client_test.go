@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -42,8 +43,8 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 
 		answered := make(chan error, 1)
 		go func() {
-			_, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"100"}},
-				checkpoint{cursor: plan.Key{"100"}, scanned: 100})
+			_, err := table.deleteRange(t.Context(), plan.Range{To: tables.Key{"100"}},
+				checkpoint{cursor: tables.Key{"100"}, scanned: 100})
 			answered <- err
 		}()
 		there := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info LIKE '%ttlproxy job%SLEEP%' OR info " +

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -162,13 +163,13 @@ func (f *fixture) rows(table string) string {
 
 func (f *fixture) statements() *plan.Statements {
 	f.t.Helper()
-	facts, err := plan.ReadFacts(f.t.Context(), f.admin, f.schema, "t")
+	facts, err := tables.ReadFacts(f.t.Context(), f.admin, f.schema, "t")
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	s := &plan.Statements{
 		Target:  facts.Target(""),
-		Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff, Kind: plan.Datetime},
+		Expired: plan.Predicate{Column: "`made`", Floor: fixtureFloor, Cutoff: fixtureCutoff, Kind: tables.Datetime},
 	}
 	s.KeyIndex, s.Key, _ = facts.PagingKey()
 	s.TimeIndex, s.Walk, _ = facts.TimeIndex("made")

@@ -10,8 +10,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a
@@ -61,7 +61,7 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 }
 
 // readsTheServersClock: a clock that somebody has stopped for a session is not ours.
-func readsTheServersClock(t *testing.T, name string, session plan.Querier) {
+func readsTheServersClock(t *testing.T, name string, session tables.Querier) {
 	t.Helper()
 	var off int
 	err := session.QueryRowContext(t.Context(), "SELECT ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE()))").Scan(&off)
@@ -102,7 +102,7 @@ func ourSessions(t *testing.T, cfg *mysql.Config) map[string]string {
 }
 
 // sessionsOf are a session of the catalog and one of the engine.
-func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]plan.Querier {
+func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]tables.Querier {
 	t.Helper()
 	connector, err := catalog.Connector(cfg)
 	if err != nil {
@@ -126,7 +126,7 @@ func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]plan.Querier {
 		t.Fatal(err)
 	}
 
-	return map[string]plan.Querier{"catalog": db, "engine": session}
+	return map[string]tables.Querier{"catalog": db, "engine": session}
 }
 
 // sessionGlobals lists the variables whose global value is what sessions begin with.

@@ -10,13 +10,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // serverHold says why nothing may be deleted on this server now; empty when something may. Asked by
 // every tick that starts jobs, and every few seconds while jobs run.
-func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
+func serverHold(ctx context.Context, q tables.Querier, l limits) (string, error) {
 	var readOnly bool
 	var binlog string
 	if err := q.QueryRowContext(ctx, selectServerState).Scan(&readOnly, &binlog); err != nil {
@@ -37,7 +37,7 @@ func serverHold(ctx context.Context, q plan.Querier, l limits) (string, error) {
 
 // applierHold looks for replication that is applied here: rows then belong to another server's
 // engine. Where it cannot be seen nobody knows, and nothing is deleted.
-func applierHold(ctx context.Context, q plan.Querier) (string, error) {
+func applierHold(ctx context.Context, q tables.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
 		if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
@@ -95,7 +95,7 @@ func applierRuns(rows *sql.Rows) (string, error) {
 }
 
 // tableHold says why this table must wait although its policy is armed; empty when it need not.
-func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Facts) (string, error) {
+func tableHold(ctx context.Context, q tables.Querier, p catalog.Policy, f *tables.Facts) (string, error) {
 	if len(f.Children) > 0 {
 		return "a foreign key points at the table: " + strings.Join(f.Children, ", "), nil
 	}
@@ -116,19 +116,19 @@ func tableHold(ctx context.Context, q plan.Querier, p catalog.Policy, f *plan.Fa
 
 // byServerZone reports whether the dates of a policy are read in the server's zone, whatever that
 // is now.
-func byServerZone(r catalog.Rule, column plan.Kind) bool {
-	return column != plan.Timestamp && r.ZoneSource == catalog.ZoneFromServer
+func byServerZone(r catalog.Rule, column tables.Kind) bool {
+	return column != tables.Timestamp && r.ZoneSource == catalog.ZoneFromServer
 }
 
 // zoneHold says why dates cannot be judged in the zone of a rule: the server's is another one, or
 // its clocks are not where they are here.
-func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.Kind) (string, error) {
-	if column == plan.Timestamp {
+func zoneHold(ctx context.Context, q tables.Querier, r catalog.Rule, column tables.Kind) (string, error) {
+	if column == tables.Timestamp {
 		return "", nil
 	}
 
 	if byServerZone(r, column) {
-		zone, err := plan.ServerZone(ctx, q)
+		zone, err := tables.ServerZone(ctx, q)
 		if errors.Is(err, ddl.ErrZone) {
 			return err.Error(), nil
 		}
@@ -141,7 +141,7 @@ func zoneHold(ctx context.Context, q plan.Querier, r catalog.Rule, column plan.K
 		}
 	}
 
-	why, err := plan.ZoneAhead(ctx, q, r.TimeZone)
+	why, err := tables.ZoneAhead(ctx, q, r.TimeZone)
 	if errors.Is(err, ddl.ErrZone) {
 		return err.Error(), nil
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/sandbox"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // TestServerHolds puts servers of our own into every state in which nothing may be deleted.
@@ -123,7 +123,7 @@ func changedZone(t *testing.T, db *sql.DB) {
 		}
 	}
 
-	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
+	facts, err := tables.ReadFacts(t.Context(), db, "zone", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func changedZone(t *testing.T, db *sql.DB) {
 // here only.
 func zoneAhead(t *testing.T, db *sql.DB) {
 	t.Helper()
-	facts, err := plan.ReadFacts(t.Context(), db, "zone", "t")
+	facts, err := tables.ReadFacts(t.Context(), db, "zone", "t")
 	if err != nil {
 		t.Fatal(err)
 	}

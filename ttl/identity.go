@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // recognize makes sure that a policy's table still is the one it was declared on; nil when it is
@@ -64,7 +64,9 @@ const settleTime = 1100 * time.Millisecond
 
 // identityOf is the condition that goes into every DELETE: the table, and the partition in
 // question, still are the ones remembered.
-func (w *worker) identityOf(ctx context.Context, now time.Time, t plan.Target, all []catalog.Identity) (string, error) {
+func (w *worker) identityOf(
+	ctx context.Context, now time.Time, t tables.Target, all []catalog.Identity,
+) (string, error) {
 	table, found := identified(all, "")
 	if !found {
 		return "", errChanged

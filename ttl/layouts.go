@@ -7,7 +7,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // layouts remembers the columns and indexes of tables, so that a task which is taken up again, a
@@ -16,7 +16,7 @@ import (
 // written from it. What is estimated, what holds a job, and whether the table still is that
 // incarnation, is asked anew each time.
 type layouts struct {
-	known *lru.Cache[incarnation, *plan.Layout]
+	known *lru.Cache[incarnation, *tables.Layout]
 }
 
 // incarnation is one state of one table on one server.
@@ -35,7 +35,7 @@ const (
 	layoutAge = 3 * time.Second
 )
 
-func newLayouts() layouts { return layouts{newCache[incarnation, *plan.Layout](layoutsKept)} }
+func newLayouts() layouts { return layouts{newCache[incarnation, *tables.Layout](layoutsKept)} }
 
 // newCache is lru.New for sizes that are constants: it refuses only those below one.
 func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
@@ -50,12 +50,12 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 // was looked at.
 func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table,
 	known []catalog.Identity,
-) (*plan.Layout, error) {
+) (*tables.Layout, error) {
 	key, ok := incarnationOf(w.session.server, now, t, known)
 	if l, found := w.layouts.known.Get(key); ok && found {
 		return l, nil
 	}
-	l, err := plan.ReadLayout(ctx, w.session, t.Schema, t.Name)
+	l, err := tables.ReadLayout(ctx, w.session, t.Schema, t.Name)
 	if err == nil && ok {
 		err = w.layouts.keep(ctx, w.session, key, l)
 	}
@@ -63,8 +63,8 @@ func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table,
 }
 
 // keep remembers a layout that was read just now, if its table was not altered meanwhile.
-func (l layouts) keep(ctx context.Context, q plan.Querier, key incarnation, read *plan.Layout) error {
-	created, err := plan.Created(ctx, q, key.table.Schema, key.table.Name)
+func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, read *tables.Layout) error {
+	created, err := tables.Created(ctx, q, key.table.Schema, key.table.Name)
 	if err == nil && created.Unix() == key.created {
 		l.known.Add(key, read)
 	}

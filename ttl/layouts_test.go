@@ -9,7 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // TestLayoutsAreRemembered: a table that stays as it is, is asked for its columns and indexes once;
@@ -36,7 +36,7 @@ func TestLayoutsAreRemembered(t *testing.T) {
 				t.Errorf("remembered: %v, want %v", remembered, wantRemembered)
 			}
 
-			fresh, err := plan.ReadLayout(t.Context(), f.admin, f.schema, "t")
+			fresh, err := tables.ReadLayout(t.Context(), f.admin, f.schema, "t")
 			if err != nil || !reflect.DeepEqual(first, fresh) {
 				t.Errorf("got %+v, the table has %+v, %v", first, fresh, err)
 			}
@@ -56,7 +56,7 @@ func TestLayoutsAreRemembered(t *testing.T) {
 }
 
 // layoutBy asks a worker as prepare does.
-func (f *fixture) layoutBy(w *worker) *plan.Layout {
+func (f *fixture) layoutBy(w *worker) *tables.Layout {
 	f.t.Helper()
 	ctx := f.t.Context()
 	if err := w.session.ready(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -216,7 +217,7 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		table := f.serverTable()
 		table.contested = newContested()
 		before := f.lockWaits()
-		w := newWalk(table, plan.WalkRange, plan.Range{To: plan.Key{"20000"}}, pace.NewBatchSize(1000, 1000, time.Second),
+		w := newWalk(table, plan.WalkRange, plan.Range{To: tables.Key{"20000"}}, pace.NewBatchSize(1000, 1000, time.Second),
 			pace.NewRates(NewMetrics(nil).wait), nil)
 		f.toEnd(w)
 
@@ -233,7 +234,7 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		f.wantWaits(before, 1)
 		letGo()
 		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 9999") // it has been refreshed
-		w.parked = []plan.Key{{"4001"}, {"4003"}, {"9999"}}
+		w.parked = []tables.Key{{"4001"}, {"4003"}, {"9999"}}
 		w.revisit(t.Context(), revisits)
 
 		if got := f.text(counts); got != `["20000"] 9999 1 0` {

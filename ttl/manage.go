@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when
@@ -126,7 +126,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return "", err
 	}
 
-	facts, err := plan.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
+	facts, err := tables.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return "", err
 	}

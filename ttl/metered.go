@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -25,9 +26,9 @@ type metered struct {
 	rows    *tableMetrics
 }
 
-func (m *metered) blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error) {
+func (m *metered) blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() (plan.Key, error) { return m.table.blockEnd(ctx, r, rows) })
+	return timed(m, "scan", func() (tables.Key, error) { return m.table.blockEnd(ctx, r, rows) })
 }
 
 func (m *metered) blockRows(ctx context.Context, r plan.Range) (int, error) {
@@ -35,19 +36,19 @@ func (m *metered) blockRows(ctx context.Context, r plan.Range) (int, error) {
 	return timed(m, "scan", func() (int, error) { return m.table.blockRows(ctx, r) })
 }
 
-func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error) {
+func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueKeys(ctx, r) })
+	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.dueKeys(ctx, r) })
 }
 
-func (m *metered) dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+func (m *metered) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.dueAmong(ctx, r, keys) })
+	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.dueAmong(ctx, r, keys) })
 }
 
-func (m *metered) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
+func (m *metered) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() ([]plan.Key, error) { return m.table.page(ctx, after, rows) })
+	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.page(ctx, after, rows) })
 }
 
 func (m *metered) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {
@@ -58,7 +59,7 @@ func (m *metered) deleteSome(ctx context.Context, rows int, c checkpoint) (int64
 	return m.deletes(c, func() (int64, error) { return m.table.deleteSome(ctx, rows, c) })
 }
 
-func (m *metered) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+func (m *metered) deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 	deleted, err := m.deletes(c, func() (int64, error) { return m.table.deleteKeys(ctx, keys, c) })
 	if err == nil {
 		m.rows.refreshed.Add(float64(c.chosen - deleted))
@@ -66,9 +67,9 @@ func (m *metered) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint)
 	return deleted, err
 }
 
-func (m *metered) deleteFree(ctx context.Context, keys []plan.Key,
+func (m *metered) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
-) (deleted int64, held []plan.Key, err error) {
+) (deleted int64, held []tables.Key, err error) {
 	deleted, err = m.deletes(c, func() (n int64, err error) {
 		n, held, err = m.table.deleteFree(ctx, keys, c)
 		return n, err

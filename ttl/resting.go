@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -13,13 +14,13 @@ import (
 // them: trying them again and again would cost a block halved to its last row in every job. nil is
 // none.
 type resting struct {
-	keys  []plan.Key
+	keys  []tables.Key
 	known map[string]bool // the keys as text
 }
 
 // restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended
 // something, or wants to know: then nothing rests.
-func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key plan.Columns) (*resting, error) {
+func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if job.Trigger == catalog.TriggerManual {
 		return nil, nil
 	}
@@ -44,14 +45,14 @@ func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key plan.Column
 
 // decodeKeys reads keys of error rows, leaving out those that no row can have since the primary key
 // is another one.
-func decodeKeys(texts []string, key plan.Columns) ([]plan.Key, error) {
-	var keys []plan.Key
+func decodeKeys(texts []string, key tables.Columns) ([]tables.Key, error) {
+	var keys []tables.Key
 	for _, text := range texts {
-		k, err := plan.DecodeKey(text)
+		k, err := tables.DecodeKey(text)
 		if err != nil {
 			return nil, fmt.Errorf("error rows: %w", err)
 		}
-		if _, err := key.In([]plan.Key{k}); err == nil {
+		if _, err := key.In([]tables.Key{k}); err == nil {
 			keys = append(keys, k)
 		}
 	}
@@ -70,7 +71,7 @@ func (r *resting) in(ctx context.Context, t table, block plan.Range) (bool, erro
 	return len(here) > 0, err
 }
 
-func (r *resting) has(key plan.Key) bool { return r != nil && r.known[key.Encode()] }
+func (r *resting) has(key tables.Key) bool { return r != nil && r.known[key.Encode()] }
 
 // forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due
 // any more.
@@ -98,7 +99,7 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 		return nil, err
 	}
 
-	layout, err := plan.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
+	layout, err := tables.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return nil, err
 	}

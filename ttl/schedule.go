@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // turn is a policy whose next job should start.
@@ -23,7 +23,7 @@ type turn struct {
 // glance is what was seen of a table together with others.
 type glance struct {
 	connection uint64             // by which facts were read
-	before     *plan.Facts        // read before the table was recognized; nil when they would serve for nothing
+	before     *tables.Facts      // read before the table was recognized; nil when they would serve for nothing
 	known      []catalog.Identity // of a table that was recognized; nil for one that is still to be
 }
 

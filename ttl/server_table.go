@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -26,7 +27,7 @@ type serverTable struct {
 	beforePacket func()
 }
 
-func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error) {
+func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error) {
 	query, err := t.statements.BlockEnd(r, rows)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (t *serverTable) blockRows(ctx context.Context, r plan.Range) (rows int, er
 	return rows, t.session.QueryRowContext(ctx, query).Scan(&rows)
 }
 
-func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error) {
+func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error) {
 	query, err := t.statements.BlockKeys(r)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, er
 	return t.read(ctx, query, len(t.statements.Key))
 }
 
-func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
 	query, err := t.statements.DueAmong(r, keys)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []plan.Ke
 	return t.read(ctx, query, len(t.statements.Key))
 }
 
-func (t *serverTable) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
+func (t *serverTable) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
 	query, err := t.statements.WalkPage(after, rows)
 	if err != nil {
 		return nil, err
@@ -74,9 +75,9 @@ func (t *serverTable) page(ctx context.Context, after plan.Key, rows int) ([]pla
 	return t.read(ctx, query, len(t.statements.Walk))
 }
 
-func (t *serverTable) keyOf(entry plan.Key) plan.Key { return t.statements.KeyOf(entry) }
+func (t *serverTable) keyOf(entry tables.Key) tables.Key { return t.statements.KeyOf(entry) }
 
-func (t *serverTable) read(ctx context.Context, query string, columns int) ([]plan.Key, error) {
+func (t *serverTable) read(ctx context.Context, query string, columns int) ([]tables.Key, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (t *serverTable) wrap(c checkpoint, del string, first ...string) []string {
 	return append(before, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
 }
 
-func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+func (t *serverTable) deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 	packet, err := t.packetOfKeys(keys, c)
 	if err != nil {
 		return 0, err
@@ -128,7 +129,7 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []plan.Key, c checkpo
 }
 
 // packetOfKeys is the batch that deletes what keys name.
-func (t *serverTable) packetOfKeys(keys []plan.Key, c checkpoint) ([]string, error) {
+func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) ([]string, error) {
 	guard := t.barrier.inside(t.batch)
 	if !t.contested.lately(t.policy.ID) {
 		del, err := t.statements.DeleteKeys(keys, guard)
@@ -194,9 +195,9 @@ func (t *serverTable) judge(found []int64) (int64, error) {
 // deleteFree goes round rows that somebody holds: it locks those of the keys that are free and
 // deletes them, in one transaction of two packets. wait_timeout ends the transaction should we
 // never send the second. It returns the keys that are held.
-func (t *serverTable) deleteFree(ctx context.Context, keys []plan.Key,
+func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
-) (deleted int64, held []plan.Key, err error) {
+) (deleted int64, held []tables.Key, err error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -250,7 +251,7 @@ func (t *serverTable) behind(err error) error {
 
 // lockFree locks those of the rows that nobody else holds, and tells which of the others are due
 // still.
-func (t *serverTable) lockFree(ctx context.Context, keys []plan.Key) (free, held []plan.Key, err error) {
+func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, held []tables.Key, err error) {
 	lock, err := t.statements.UnlockedKeys(keys)
 	if err != nil {
 		return nil, nil, err
@@ -264,7 +265,7 @@ func (t *serverTable) lockFree(ctx context.Context, keys []plan.Key) (free, held
 		ours[key.Encode()] = true
 	}
 
-	others := slices.DeleteFunc(slices.Clone(keys), func(key plan.Key) bool { return ours[key.Encode()] })
+	others := slices.DeleteFunc(slices.Clone(keys), func(key tables.Key) bool { return ours[key.Encode()] })
 	due, err := t.statements.DueAmong(plan.Range{}, others)
 	if err != nil {
 		return nil, nil, err

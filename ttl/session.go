@@ -15,7 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // A session that does nothing for idleLimit is reopened before its next use: the server ends it
@@ -81,8 +81,8 @@ type session struct {
 	// that wait_timeout was over.
 	broken bool
 
-	admit func(context.Context, *sql.Conn) error              // may refuse the server at the other end
-	holds func(context.Context, plan.Querier) (string, error) // may have reasons to wait there; nil for none
+	admit func(context.Context, *sql.Conn) error                // may refuse the server at the other end
+	holds func(context.Context, tables.Querier) (string, error) // may have reasons to wait there; nil for none
 	// the expression that is server; empty when nobody needs to know
 	key string
 	// further statements for each connection; tests move the clock with them
@@ -285,7 +285,7 @@ func (s *session) rollback(ctx context.Context) {
 // restore are the statements that take back what triggers have set.
 func (s *session) restore() []string { return slices.Concat([]string{restored}, s.setup) }
 
-// QueryContext lets the session be asked questions; see plan.Querier.
+// QueryContext lets the session be asked questions; see tables.Querier.
 func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := s.conn.QueryContext(ctx, query, args...)
 	s.asked(err)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // sessions keeps those that are between two tasks: opening one takes as long as a small job.
@@ -22,7 +22,9 @@ func (e *Engine) newSession() *session {
 // newDeleter is a session that deletes: a server with reasons to wait is not even asked.
 func (e *Engine) newDeleter() *session {
 	s := e.newSession()
-	s.holds = func(ctx context.Context, q plan.Querier) (string, error) { return serverHold(ctx, q, *e.limits.Load()) }
+	s.holds = func(ctx context.Context, q tables.Querier) (string, error) {
+		return serverHold(ctx, q, *e.limits.Load())
+	}
 	return s
 }
 

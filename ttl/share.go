@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -125,7 +126,7 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 		return plan.Estimate{}, err
 	}
 
-	facts, err := plan.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
+	facts, err := tables.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
 	if err != nil {
 		return plan.Estimate{}, err
 	}

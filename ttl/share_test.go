@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -71,7 +72,7 @@ func TestBatchBeyondItsShareIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
 		f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10")
-		table, end := f.serverTable(), plan.Key{"100"}
+		table, end := f.serverTable(), tables.Key{"100"}
 		if _, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); err == nil ||
 			classify(err) != notExecuted {
 			t.Errorf("got %v, want the batch refused", err)
@@ -80,7 +81,7 @@ func TestBatchBeyondItsShareIsRefused(t *testing.T) {
 			t.Errorf("%s rows are left, want all", got)
 		}
 
-		end = plan.Key{"20"} // of which ten are due
+		end = tables.Key{"20"} // of which ten are due
 		if n, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); n != 10 ||
 			err != nil {
 			t.Errorf("got %d, %v, want what the task may delete", n, err)

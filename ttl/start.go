@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -177,21 +178,21 @@ func (t *starter) create(ctx context.Context, r *run, identities []catalog.Ident
 // is that if the table certainly was not altered meanwhile; then workers need not ask for the
 // layout again.
 func (t *starter) facts(
-	ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, before *plan.Facts,
-) (*plan.Facts, error) {
+	ctx context.Context, now time.Time, table catalog.Table, known []catalog.Identity, before *tables.Facts,
+) (*tables.Facts, error) {
 	key, ok := incarnationOf(t.session.server, now, table, known)
 	if ok && before != nil && before.CreatedAt().Unix() == key.created {
 		t.layouts.known.Add(key, &before.Layout)
 		return before, nil
 	}
-	return plan.ReadFacts(ctx, t.session, table.Schema, table.Name)
+	return tables.ReadFacts(ctx, t.session, table.Schema, table.Name)
 }
 
 // actor is how the engine signs events.
 func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
 
 // holds asks for reasons to wait, of the server first.
-func (t *starter) holds(ctx context.Context, p catalog.Policy, f *plan.Facts) (string, error) {
+func (t *starter) holds(ctx context.Context, p catalog.Policy, f *tables.Facts) (string, error) {
 	if moved := t.store.Reserved(p.Table); moved != nil {
 		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
 	}
@@ -222,16 +223,16 @@ func partitionHold(all []catalog.Identity, partition, reason string) string {
 	return reason
 }
 
-func cutoffOf(p catalog.Policy, f *plan.Facts, now time.Time) (plan.Cutoff, error) {
+func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, error) {
 	c, _ := f.Column(p.Rule.Column)
 	return plan.CutoffOf(p.Rule, c.Kind, now)
 }
 
 // prospects plans for the table, or for each of its partitions that may hold rows which are due.
-func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts,
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts,
 	cutoff plan.Cutoff,
 ) ([]prospect, error) {
-	partitions := []plan.Partition{{Rows: f.Rows}}
+	partitions := []tables.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
 		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
 	}
@@ -262,7 +263,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *plan.Facts
 
 // together sums the estimates of all partitions: the brake judges tables. Of those in which nothing
 // can be due their size counts.
-func together(all []prospect, f *plan.Facts) plan.Estimate {
+func together(all []prospect, f *tables.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
 		sum.Rows += x.estimate.Rows

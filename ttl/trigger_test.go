@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -121,8 +122,8 @@ func TestTriggersLeaveNothingBehind(t *testing.T) {
 			}
 		}
 
-		if n, err := table.deleteRange(t.Context(), plan.Range{To: plan.Key{"50"}},
-			checkpoint{cursor: plan.Key{"50"}}); n != 25 || err != nil {
+		if n, err := table.deleteRange(t.Context(), plan.Range{To: tables.Key{"50"}},
+			checkpoint{cursor: tables.Key{"50"}}); n != 25 || err != nil {
 			t.Fatalf("got %d rows, %v; want 25", n, err)
 		}
 
@@ -130,8 +131,8 @@ func TestTriggersLeaveNothingBehind(t *testing.T) {
 
 		f.exec(f.in("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
 			"'45000'"))
-		if _, err := table.deleteRange(t.Context(), plan.Range{From: plan.Key{"50"}},
-			checkpoint{cursor: plan.Key{"100"}}); err == nil {
+		if _, err := table.deleteRange(t.Context(), plan.Range{From: tables.Key{"50"}},
+			checkpoint{cursor: tables.Key{"100"}}); err == nil {
 			t.Fatal("the trigger did not object")
 		}
 

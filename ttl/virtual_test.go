@@ -8,7 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // TestVirtualColumns: a TTL column that every session computes for itself holds its jobs, unless
@@ -50,7 +50,7 @@ func TestVirtualColumns(t *testing.T) {
 			".t (id INT PRIMARY KEY, dt DATETIME, da DATE, `odd``name` DATETIME, n INT, ts TIMESTAMP NULL, s " +
 			"VARCHAR(30)" + b.String() +
 			", kept DATETIME AS (MAKEDATE(n, 1)) STORED, stamp TIMESTAMP AS (dt) VIRTUAL)")
-		facts, err := plan.ReadFacts(t.Context(), f.admin, f.schema, "t")
+		facts, err := tables.ReadFacts(t.Context(), f.admin, f.schema, "t")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -28,15 +29,15 @@ var (
 // table is the user's table as a walk sees it. Its deletes go through the barrier and leave a
 // checkpoint.
 type table interface {
-	blockEnd(ctx context.Context, r plan.Range, rows int) (plan.Key, error)
+	blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error)
 	blockRows(ctx context.Context, r plan.Range) (int, error)
-	dueKeys(ctx context.Context, r plan.Range) ([]plan.Key, error)
-	dueAmong(ctx context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error)
-	page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error)
-	keyOf(entry plan.Key) plan.Key
+	dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error)
+	dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error)
+	page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error)
+	keyOf(entry tables.Key) tables.Key
 	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
-	deleteKeys(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
-	deleteFree(ctx context.Context, keys []plan.Key, c checkpoint) (deleted int64, held []plan.Key, err error)
+	deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
+	deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) (deleted int64, held []tables.Key, err error)
 	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
 	move(ctx context.Context, c checkpoint) error
 	resume(batch uint64)
@@ -69,11 +70,11 @@ const (
 type walk struct {
 	table    table
 	way      plan.Way
-	at, to   plan.Key
+	at, to   tables.Key
 	size     *pace.BatchSize
 	throttle pace.Throttle
 	share    *share // of what the run may delete; nil for any number
-	poison   func(ctx context.Context, key plan.Key, err error) error
+	poison   func(ctx context.Context, key tables.Key, err error) error
 	resting  *resting // rows that were poison before and are not tried yet
 
 	pageRows, listRows int // keys read, and named, by one statement
@@ -86,21 +87,21 @@ type walk struct {
 	idle    time.Duration // of it, waiting for the turn to delete
 	cut     bool          // the last step ended before its block
 	sparse  bool
-	round   int        // length of lists among locked or poison rows
-	behind  int        // lists in a row that were left for what is behind their rows
-	parked  []plan.Key // rows that somebody held when the walk came by
-	scanned int64      // since the last checkpoint
-	passed  int64      // resting rows, since the last checkpoint
+	round   int          // length of lists among locked or poison rows
+	behind  int          // lists in a row that were left for what is behind their rows
+	parked  []tables.Key // rows that somebody held when the walk came by
+	scanned int64        // since the last checkpoint
+	passed  int64        // resting rows, since the last checkpoint
 	moved   time.Time
 }
 
 // lot is what of a block is deleted by key.
 type lot struct {
-	keys    []plan.Key
-	cursors []plan.Key // the positions of the keys
-	resting []int64    // rows left alone before each key, and behind the last
-	end     plan.Key   // of the block
-	again   bool       // the keys count as skipped already
+	keys    []tables.Key
+	cursors []tables.Key // the positions of the keys
+	resting []int64      // rows left alone before each key, and behind the last
+	end     tables.Key   // of the block
+	again   bool         // the keys count as skipped already
 }
 
 // from is the lot without its first n keys.
@@ -111,7 +112,7 @@ func (l lot) from(n int) lot {
 
 // lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the
 // index on time.
-func (w *walk) lotOf(positions []plan.Key, keyOf func(plan.Key) plan.Key, end plan.Key) lot {
+func (w *walk) lotOf(positions []tables.Key, keyOf func(tables.Key) tables.Key, end tables.Key) lot {
 	l := lot{resting: make([]int64, 1, len(positions)+1), end: end}
 	for _, at := range positions {
 		key := keyOf(at)
@@ -124,7 +125,7 @@ func (w *walk) lotOf(positions []plan.Key, keyOf func(plan.Key) plan.Key, end pl
 	return l
 }
 
-func itself(key plan.Key) plan.Key { return key }
+func itself(key tables.Key) tables.Key { return key }
 
 // step does one block. done is true when the range is walked to its end.
 func (w *walk) step(ctx context.Context) (done bool, err error) {
@@ -301,7 +302,7 @@ func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 
 // part is a list of the first of a lot's keys, and the checkpoint behind them. With the last list
 // the block is done.
-func (w *walk) part(l lot, size int) ([]plan.Key, checkpoint) {
+func (w *walk) part(l lot, size int) ([]tables.Key, checkpoint) {
 	c := w.checkpoint(l.cursors[size-1])
 	upTo := size
 	if size == len(l.keys) {
@@ -325,9 +326,9 @@ func (w *walk) room(ctx context.Context, rows int) (int, error) {
 	return room, err
 }
 
-type deleteFunc func(ctx context.Context, keys []plan.Key, c checkpoint) (int64, error)
+type deleteFunc func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
 
-func (w *walk) deletePart(ctx context.Context, keys []plan.Key, c checkpoint, remove deleteFunc) error {
+func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, remove deleteFunc) error {
 	if err := w.turn(ctx); err != nil {
 		return err
 	}
@@ -370,7 +371,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 }
 
 // deleteEntries deletes the rows behind entries of the index on time.
-func (w *walk) deleteEntries(ctx context.Context, entries []plan.Key) error {
+func (w *walk) deleteEntries(ctx context.Context, entries []tables.Key) error {
 	for part := range slices.Chunk(entries, w.list()) {
 		l := w.lotOf(part, w.table.keyOf, part[len(part)-1])
 		if len(l.keys) == 0 {
@@ -421,11 +422,11 @@ func (w *walk) rows() int {
 	return max(min(w.size.Next(), budget), 1)
 }
 
-func (w *walk) checkpoint(at plan.Key) checkpoint {
+func (w *walk) checkpoint(at tables.Key) checkpoint {
 	return checkpoint{cursor: at, scanned: w.scanned, skipped: w.passed}
 }
 
-func (w *walk) arrived(at plan.Key, deleted int64) {
+func (w *walk) arrived(at tables.Key, deleted int64) {
 	w.at, w.scanned, w.passed, w.moved = at, 0, 0, time.Now()
 	w.deleted += deleted
 	w.share.spent(deleted)
@@ -434,7 +435,7 @@ func (w *walk) arrived(at plan.Key, deleted int64) {
 
 // newWalk begins at the cursor of a task.
 func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle pace.Throttle,
-	poison func(context.Context, plan.Key, error) error,
+	poison func(context.Context, tables.Key, error) error,
 ) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
@@ -443,7 +444,7 @@ func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle
 }
 
 // resume goes on from a checkpoint the server has, after an answer that never came.
-func (w *walk) resume(at plan.Key, batch uint64) {
+func (w *walk) resume(at tables.Key, batch uint64) {
 	w.at, w.scanned, w.passed = at, 0, 0
 	w.table.resume(batch)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -55,7 +56,7 @@ func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
 	return m
 }
 
-func (m *memTable) number(k plan.Key, open int) int {
+func (m *memTable) number(k tables.Key, open int) int {
 	if k == nil {
 		return open
 	}
@@ -66,7 +67,7 @@ func (m *memTable) number(k plan.Key, open int) int {
 	return n
 }
 
-func keyOf(n int) plan.Key { return plan.Key{plan.Value(strconv.Itoa(n))} }
+func keyOf(n int) tables.Key { return tables.Key{tables.Value(strconv.Itoa(n))} }
 
 // held reports whether the application has locked a row and not let it go.
 func (m *memTable) held(k int) bool {
@@ -84,7 +85,7 @@ func (m *memTable) in(r plan.Range) []int {
 	return in
 }
 
-func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (plan.Key, error) {
+func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (tables.Key, error) {
 	if in := m.in(r); len(in) >= rows {
 		return keyOf(in[rows-1]), nil
 	}
@@ -93,8 +94,8 @@ func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (plan.Key
 
 func (m *memTable) blockRows(_ context.Context, r plan.Range) (int, error) { return len(m.in(r)), nil }
 
-func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]plan.Key, error) {
-	var keys []plan.Key
+func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]tables.Key, error) {
+	var keys []tables.Key
 	for _, k := range m.in(r) {
 		if m.due[k] {
 			keys = append(keys, keyOf(k))
@@ -103,21 +104,21 @@ func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]plan.Key, error) 
 	return keys, nil
 }
 
-func (m *memTable) dueAmong(_ context.Context, r plan.Range, keys []plan.Key) ([]plan.Key, error) {
+func (m *memTable) dueAmong(_ context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
 	in := m.in(r)
-	return slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool {
+	return slices.DeleteFunc(slices.Clone(keys), func(k tables.Key) bool {
 		n := m.number(k, 0)
 		return !m.due[n] || !slices.Contains(in, n)
 	}), nil
 }
 
-func (m *memTable) page(ctx context.Context, after plan.Key, rows int) ([]plan.Key, error) {
+func (m *memTable) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
 	keys, err := m.dueKeys(ctx, plan.Range{From: after})
 	return keys[:min(rows, len(keys))], err
 }
 
-func (*memTable) keyOf(entry plan.Key) plan.Key { return entry }
-func (*memTable) resume(uint64)                 {}
+func (*memTable) keyOf(entry tables.Key) tables.Key { return entry }
+func (*memTable) resume(uint64)                     {}
 
 func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (int64, error) {
 	m.sent = append(m.sent, time.Now())
@@ -130,7 +131,7 @@ func (m *memTable) deleteRange(_ context.Context, r plan.Range, c checkpoint) (i
 	return m.remove(in, c)
 }
 
-func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) (int64, error) {
+func (m *memTable) deleteKeys(_ context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 	m.sent = append(m.sent, time.Now())
 	in := m.numbers(keys)
 	for _, k := range in {
@@ -141,9 +142,9 @@ func (m *memTable) deleteKeys(_ context.Context, keys []plan.Key, c checkpoint) 
 	return m.remove(in, c)
 }
 
-func (m *memTable) deleteFree(_ context.Context, keys []plan.Key, c checkpoint) (int64, []plan.Key, error) {
+func (m *memTable) deleteFree(_ context.Context, keys []tables.Key, c checkpoint) (int64, []tables.Key, error) {
 	m.sent = append(m.sent, time.Now())
-	held := slices.DeleteFunc(slices.Clone(keys), func(k plan.Key) bool { return !m.held(m.number(k, 0)) })
+	held := slices.DeleteFunc(slices.Clone(keys), func(k tables.Key) bool { return !m.held(m.number(k, 0)) })
 	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.held(k) })
 	if slices.ContainsFunc(in, func(k int) bool { return m.behind[k] }) {
 		return 0, nil, fmt.Errorf("%w: %w", m.tells, &mysql.MySQLError{Number: 1205})
@@ -170,7 +171,7 @@ func (m *memTable) deleteSome(_ context.Context, rows int, c checkpoint) (int64,
 	return m.remove(in, c)
 }
 
-func (m *memTable) numbers(keys []plan.Key) []int {
+func (m *memTable) numbers(keys []tables.Key) []int {
 	in := make([]int, len(keys))
 	for i, k := range keys {
 		in[i] = m.number(k, 0)
@@ -263,7 +264,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	}
 
 	reported := map[string]bool{}
-	poisoned := func(_ context.Context, key plan.Key, _ error) error {
+	poisoned := func(_ context.Context, key tables.Key, _ error) error {
 		reported[key.Encode()] = true
 		if rests.has(key) {
 			t.Errorf("row %s was tried although it rests", key.Encode())
@@ -355,7 +356,7 @@ func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64)
 	r := pace.NewRates(func(string, time.Duration) {})
 	r.Set(5, 0, 0)
 	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), r,
-		func(context.Context, plan.Key, error) error { return nil })
+		func(context.Context, tables.Key, error) error { return nil })
 	w.ownBatch = ownBatch
 
 	for done := false; !done; {
@@ -536,7 +537,7 @@ func TestRestingRowsCostLittle(t *testing.T) {
 			}
 
 			w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
-				pace.NewRates(func(string, time.Duration) {}), func(context.Context, plan.Key, error) error { return nil })
+				pace.NewRates(func(string, time.Duration) {}), func(context.Context, tables.Key, error) error { return nil })
 			if rest {
 				w.resting = rests
 			}
@@ -556,7 +557,7 @@ func TestRestingRowsCostLittle(t *testing.T) {
 	})
 }
 
-func cursorOf(m *memTable) plan.Key {
+func cursorOf(m *memTable) tables.Key {
 	if m.cursor == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -72,7 +73,7 @@ func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
-	if unfit, err := plan.Unfit(ctx, q.h.config.DB, table.Schema, table.Name); err == nil && unfit != "" {
+	if unfit, err := tables.Unfit(ctx, q.h.config.DB, table.Schema, table.Name); err == nil && unfit != "" {
 		q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
 	}
 }

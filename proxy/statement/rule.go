@@ -12,9 +12,9 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // layout is what a table is, or will be after the statement, as far as a TTL depends on it.
@@ -278,7 +278,7 @@ func (q *request) chooseZone(ctx context.Context, rule *catalog.Rule, zone strin
 	case setting != "":
 		rule.TimeZone, rule.ZoneSource = setting, catalog.ZoneFromSetting
 	default:
-		zone, err := plan.ServerZone(ctx, q.h.config.DB)
+		zone, err := tables.ServerZone(ctx, q.h.config.DB)
 		if err != nil {
 			return refusal(&ddl.Error{
 				Code: ddl.CodeUnknownTimeZone, State: "HY000",
@@ -298,7 +298,7 @@ func (q *request) chooseZone(ctx context.Context, rule *catalog.Rule, zone strin
 // checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or
 // not.
 func (q *request) checkReferenced(ctx context.Context, table catalog.Table) error {
-	children, err := plan.Children(ctx, q.h.config.DB, table.Schema, table.Name)
+	children, err := tables.Children(ctx, q.h.config.DB, table.Schema, table.Name)
 	if err != nil {
 		return err
 	}

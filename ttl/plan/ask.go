@@ -7,6 +7,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -19,7 +20,7 @@ type Source interface {
 }
 
 // AskOf previews what a policy does to its table now: its brake knows what is usual there.
-func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Preview, error) {
+func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy) (*Preview, error) {
 	question := Question{Table: p.Table, Rule: p.Rule, Version: p.Version, Known: p.Approved()}
 	now, err := from.Clock(ctx)
 	if err != nil {
@@ -38,17 +39,19 @@ func AskOf(ctx context.Context, q Querier, from Source, p catalog.Policy) (*Prev
 }
 
 // Ask previews what a rule would do to a table now, under the settings in force.
-func Ask(ctx context.Context, q Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
+func Ask(ctx context.Context, q tables.Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
 	return ask(ctx, q, from, Question{Table: table, Rule: rule})
 }
 
 // Glance is Ask for somebody who cannot wait: what is due now, without days to come and without
 // rows.
-func Glance(ctx context.Context, q Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
+func Glance(
+	ctx context.Context, q tables.Querier, from Source, table catalog.Table, rule catalog.Rule,
+) (*Preview, error) {
 	return ask(ctx, q, from, Question{Table: table, Rule: rule, Brief: true})
 }
 
-func ask(ctx context.Context, q Querier, from Source, question Question) (*Preview, error) {
+func ask(ctx context.Context, q tables.Querier, from Source, question Question) (*Preview, error) {
 	settings, err := from.Settings(ctx)
 	if err != nil {
 		return nil, err

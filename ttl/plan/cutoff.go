@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -17,7 +18,7 @@ type Cutoff struct {
 	// UTC fields. For TIMESTAMP it is UTC; for DATETIME and DATE it is the policy's zone.
 	Wall time.Time
 	// Kind is the type of the TTL column.
-	Kind Kind
+	Kind tables.Kind
 
 	now  time.Time     // the clock it was computed from
 	kept time.Duration // by which Wall is before what the clock alone would say
@@ -35,7 +36,7 @@ type Cutoff struct {
 // when it is so under every reading: by the wall clock, by elapsed time, and whichever of two equal
 // readings it meant. The cutoff may thus lag by the size of the change for as long as that change
 // is within the interval's edge, and is never early.
-func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cutoff, error) {
+func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Kind) (Cutoff, error) {
 	if span.Months < 0 || span.Micros < 0 {
 		return Cutoff{}, fmt.Errorf("interval is negative")
 	}
@@ -47,7 +48,7 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind Kind) (Cu
 	ago := wallNow.Unix() - wallThen.Unix()
 	instant := time.Unix(now.Unix()-ago, 0).UTC()
 	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, now: now}
-	if kind == Timestamp {
+	if kind == tables.Timestamp {
 		return c, nil
 	}
 
@@ -111,7 +112,7 @@ func subtractMonths(t time.Time, months int) time.Time {
 
 // Literal is the upper bound of the predicate: rows strictly before it are expired.
 func (c Cutoff) Literal() string {
-	if c.Kind == Date {
+	if c.Kind == tables.Date {
 		return c.upper().Format("'2006-01-02'")
 	}
 	return c.upper().Format("'2006-01-02 15:04:05'")
@@ -119,7 +120,7 @@ func (c Cutoff) Literal() string {
 
 // upper is what Literal says, as a value of the TTL column in UTC fields.
 func (c Cutoff) upper() time.Time {
-	if c.Kind != Date {
+	if c.Kind != tables.Date {
 		return c.Wall
 	}
 	day := c.Wall.Truncate(24 * time.Hour)
@@ -135,7 +136,7 @@ func (c Cutoff) upper() time.Time {
 // change of the clocks; zero when the value is none. Values are as the server prints them.
 func (c Cutoff) ExpiryOf(value string) time.Time {
 	layout := time.DateTime
-	if c.Kind == Date {
+	if c.Kind == tables.Date {
 		layout = time.DateOnly
 	}
 	value, _, _ = strings.Cut(value, ".")

@@ -6,6 +6,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -29,94 +30,94 @@ func TestCutoffLiteral(t *testing.T) {
 	for _, c := range []struct {
 		name, now, zone string
 		span            ddl.Span
-		kind            Kind
+		kind            tables.Kind
 		want            string
 	}{
-		{"plain", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: hour}, Datetime, "'2026-03-10 14:00:00'"},
+		{"plain", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: hour}, tables.Datetime, "'2026-03-10 14:00:00'"},
 		{
 			"zone of the policy", "2026-03-10T15:00:00Z", "Europe/Prague",
 			ddl.Span{Micros: hour},
-			Datetime,
+			tables.Datetime,
 			"'2026-03-10 15:00:00'",
 		},
-		{"offset", "2026-03-10T15:00:00Z", "-05:30", ddl.Span{Micros: hour}, Datetime, "'2026-03-10 08:30:00'"},
+		{"offset", "2026-03-10T15:00:00Z", "-05:30", ddl.Span{Micros: hour}, tables.Datetime, "'2026-03-10 08:30:00'"},
 		{
 			"TIMESTAMP is UTC", "2026-03-10T15:00:00Z", "Europe/Prague",
 			ddl.Span{Micros: hour},
-			Timestamp,
+			tables.Timestamp,
 			"'2026-03-10 14:00:00'",
 		},
 		{
 			"truncated", "2026-03-10T15:00:00.999999Z", "UTC",
 			ddl.Span{Micros: hour + 1},
-			Datetime,
+			tables.Datetime,
 			"'2026-03-10 14:00:00'",
 		},
-		{"truncated downwards", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 1}, Datetime, "'2026-03-10 14:59:59'"},
-		{"zero interval", "2026-03-10T15:00:00Z", "UTC", ddl.Span{}, Datetime, "'2026-03-10 15:00:00'"},
-		{"month end", "2026-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, Datetime, "'2026-02-28 12:00:00'"},
-		{"leap year", "2024-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, Datetime, "'2024-02-29 12:00:00'"},
+		{"truncated downwards", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 1}, tables.Datetime, "'2026-03-10 14:59:59'"},
+		{"zero interval", "2026-03-10T15:00:00Z", "UTC", ddl.Span{}, tables.Datetime, "'2026-03-10 15:00:00'"},
+		{"month end", "2026-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, tables.Datetime, "'2026-02-28 12:00:00'"},
+		{"leap year", "2024-03-31T12:00:00Z", "UTC", ddl.Span{Months: 1}, tables.Datetime, "'2024-02-29 12:00:00'"},
 		{
 			"leap day minus a year", "2024-02-29T12:00:00Z", "UTC",
 			ddl.Span{Months: 12},
-			Datetime,
+			tables.Datetime,
 			"'2023-02-28 12:00:00'",
 		},
-		{"over new year", "2026-01-31T00:00:00Z", "UTC", ddl.Span{Months: 2}, Datetime, "'2025-11-30 00:00:00'"},
+		{"over new year", "2026-01-31T00:00:00Z", "UTC", ddl.Span{Months: 2}, tables.Datetime, "'2025-11-30 00:00:00'"},
 		{
 			"TiDB: 1:3 HOUR_MINUTE", "2026-01-31T15:00:00Z", "UTC",
 			ddl.Span{Micros: 63 * minute},
-			Datetime,
+			tables.Datetime,
 			"'2026-01-31 13:57:00'",
 		},
 		{
 			"TiDB: month in +02:00", "1999-03-01T01:00:00Z", "+02:00",
 			ddl.Span{Months: 1},
-			Datetime,
+			tables.Datetime,
 			"'1999-02-01 03:00:00'",
 		},
 		{
 			"TiDB: 90 minutes over the fold", "2024-11-03T11:00:00Z", "America/Los_Angeles",
 			ddl.Span{Micros: 90 * minute},
-			Timestamp, "'2024-11-03 09:30:00'",
+			tables.Timestamp, "'2024-11-03 09:30:00'",
 		},
-		{"DATE inside the day", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, Date, "'2026-03-08'"},
-		{"DATE at midnight", "2026-03-10T00:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, Date, "'2026-03-07'"},
-		{"DATE in a zone ahead", "2026-03-10T23:30:00Z", "Asia/Tokyo", ddl.Span{Micros: 3 * day}, Date, "'2026-03-09'"},
+		{"DATE inside the day", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-08'"},
+		{"DATE at midnight", "2026-03-10T00:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-07'"},
+		{"DATE in a zone ahead", "2026-03-10T23:30:00Z", "Asia/Tokyo", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-09'"},
 		{
 			"clocks back: the repeated hour waits", "2024-11-03T09:10:00Z", "America/Los_Angeles",
 			ddl.Span{Micros: 30 * minute},
-			Datetime, "'2024-11-03 00:40:00'",
+			tables.Datetime, "'2024-11-03 00:40:00'",
 		},
 		{
 			"clocks back: before the change", "2024-11-03T08:50:00Z", "America/Los_Angeles",
 			ddl.Span{Micros: 5 * minute},
-			Datetime, "'2024-11-03 01:00:00'",
+			tables.Datetime, "'2024-11-03 01:00:00'",
 		},
 		{
 			"clocks forward: elapsed time counts", "2024-03-10T10:10:00Z", "America/Los_Angeles",
 			ddl.Span{Micros: 30 * minute},
-			Datetime, "'2024-03-10 01:40:00'",
+			tables.Datetime, "'2024-03-10 01:40:00'",
 		},
 		{
 			"older than the calendar", "2026-03-10T15:00:00Z", "UTC",
 			ddl.Span{Months: 12 * 9999},
-			Datetime,
+			tables.Datetime,
 			"'0001-01-01 00:00:00'",
 		},
 		{
 			"beyond arithmetic", "2026-03-10T15:00:00Z", "UTC",
 			ddl.Span{Micros: 1<<63 - 1},
-			Datetime,
+			tables.Datetime,
 			"'0001-01-01 00:00:00'",
 		},
 		{
 			"last second of 32 bits", "2038-01-19T03:14:07Z", "UTC",
 			ddl.Span{Micros: 1_000_000},
-			Timestamp,
+			tables.Timestamp,
 			"'2038-01-19 03:14:06'",
 		},
-		{"after 2038", "2040-01-19T03:14:07Z", "UTC", ddl.Span{Micros: day}, Datetime, "'2040-01-18 03:14:07'"},
+		{"after 2038", "2040-01-19T03:14:07Z", "UTC", ddl.Span{Micros: day}, tables.Datetime, "'2040-01-18 03:14:07'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +140,7 @@ func TestCutoffLiteral(t *testing.T) {
 func TestNegativeSpanIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, span := range []ddl.Span{{Months: -1}, {Micros: -1}} {
-		if _, err := NewCutoff(time.Unix(0, 0), time.UTC, span, Datetime); err == nil {
+		if _, err := NewCutoff(time.Unix(0, 0), time.UTC, span, tables.Datetime); err == nil {
 			t.Errorf("%v: want an error", span)
 		}
 	}
@@ -198,7 +199,7 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 
 func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, span ddl.Span) {
 	t.Helper()
-	for _, kind := range []Kind{Datetime, Timestamp} {
+	for _, kind := range []tables.Kind{tables.Datetime, tables.Timestamp} {
 		cutoff, err := NewCutoff(now, zone, span, kind)
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +207,7 @@ func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, s
 
 		for written := change.Add(-4 * time.Hour); written.Before(change.Add(4 * time.Hour)); written = written.Add(7*time.Minute + 30*time.Second) {
 			switch expired := wall(written.In(zone)).Before(cutoff.Wall); {
-			case kind == Timestamp:
+			case kind == tables.Timestamp:
 				checkInstant(t, written, now, span, cutoff)
 			case expired:
 				checkDue(t, written, now, zone, span, cutoff)
@@ -278,7 +279,7 @@ func TestMonthEndsAgainstAddition(t *testing.T) {
 	t.Parallel()
 	for now := time.Date(2023, 1, 1, 12, 0, 0, 0, time.UTC); now.Year() < 2029; now = now.AddDate(0, 0, 1) {
 		for _, months := range []int{1, 2, 3, 11, 12, 13, 48} {
-			cutoff, err := NewCutoff(now, time.UTC, ddl.Span{Months: int64(months)}, Datetime)
+			cutoff, err := NewCutoff(now, time.UTC, ddl.Span{Months: int64(months)}, tables.Datetime)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@
 // It answers four questions about one table (or one partition) with a policy:
 //
 //	which rows?      Cutoff       the database's clock minus the policy's interval, in the policy's zone
-//	what is there?   Facts        columns, keys, triggers, foreign keys, read from information_schema
+//	what is there?   tables.Facts columns, keys, triggers, foreign keys, read from information_schema
 //	how many?        Estimate     by the optimizer's range estimates and by small samples along the key
 //	by which way?    Choice       index walk, key-range walk, bounded DELETE, or refuse; always with a reason
 //
@@ -22,13 +22,6 @@
 // key range for the index on time. It is the wrapped form that decides what goes. There a TIMESTAMP
 // is UNIX_TIMESTAMP(c), with numbers for bounds: that means the same in every session, also in one
 // whose zone a trigger changes from one row to the next.
-//
-// # Keys
-//
-// A Key is a position in the order of the paging key: one Value per column, exact to the byte.
-// Values travel as the server's own text (integers, decimals, dates in UTC) or its own bytes
-// (strings, binary), and come back through one literal writer, so that what was read is what is
-// compared, under the column's own collation.
 //
 // The package only reads. It never starts a transaction, never writes, and holds no connection:
 // every function that needs the server takes the connection to ask.

@@ -1,21 +1,25 @@
 package plan
 
-import "context"
+import (
+	"context"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+)
 
 // Estimate is what is known about a table before a job, by a bounded number of cheap questions.
 type Estimate struct {
-	Rows        int64  // in the table or partition
-	Expired     int64  // due now
-	Null        int64  // no date: never expire
-	Implausible int64  // zero dates and dates before the floor: never expire
-	Oldest      string // the oldest due value seen
-	Newest      string // the newest due value seen
-	Head        string // the oldest value there is, by the index on time; empty when nothing is due or nobody knows
-	Exact       bool   // every row was counted, nothing is estimated
-	DueExact    bool   // the rows due were counted
-	Nothing     bool   // the index on time has no entry that is due
-	Correlated  bool   // time runs with the key
-	Edge        Key    // a key of the table, for EXPLAIN; nil when there is none
+	Rows        int64      // in the table or partition
+	Expired     int64      // due now
+	Null        int64      // no date: never expire
+	Implausible int64      // zero dates and dates before the floor: never expire
+	Oldest      string     // the oldest due value seen
+	Newest      string     // the newest due value seen
+	Head        string     // the oldest value there is, by the index on time; empty when nothing is due or nobody knows
+	Exact       bool       // every row was counted, nothing is estimated
+	DueExact    bool       // the rows due were counted
+	Nothing     bool       // the index on time has no entry that is due
+	Correlated  bool       // time runs with the key
+	Edge        tables.Key // a key of the table, for EXPLAIN; nil when there is none
 
 	segments []segment // that were sampled; Split goes on with them
 }
@@ -45,7 +49,7 @@ const (
 // Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an
 // index on time when there is one; where that speaks of few rows it is asked alone, and a single
 // row is read. rows is the server's own idea of the table's size.
-func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+func (s *Statements) Estimate(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	head, err := s.head(ctx, q)
 	if err != nil {
 		return Estimate{}, err
@@ -68,7 +72,7 @@ func (s *Statements) Estimate(ctx context.Context, q Querier, rows int64) (Estim
 
 // few asks the index on time how many rows of a large table are due. When they are so few that the
 // index is the way to them whatever their order, nothing else needs to be known.
-func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate, few bool, err error) {
+func (s *Statements) few(ctx context.Context, q tables.Querier, rows int64) (e Estimate, few bool, err error) {
 	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows {
 		return e, false, nil
 	}
@@ -81,7 +85,7 @@ func (s *Statements) few(ctx context.Context, q Querier, rows int64) (e Estimate
 
 // timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read.
 // It is never less than one, so that one may be none, and is taken for that.
-func (s *Statements) timeRows(ctx context.Context, q Querier, where string) (int64, error) {
+func (s *Statements) timeRows(ctx context.Context, q tables.Querier, where string) (int64, error) {
 	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+where)
 	if a.Rows == 1 {
 		a.Rows = 0
@@ -90,7 +94,7 @@ func (s *Statements) timeRows(ctx context.Context, q Querier, where string) (int
 }
 
 // head reads the oldest due value from the index on time.
-func (s *Statements) head(ctx context.Context, q Querier) (string, error) {
+func (s *Statements) head(ctx context.Context, q tables.Querier) (string, error) {
 	if s.TimeIndex == "" {
 		return "", nil
 	}
@@ -103,7 +107,7 @@ func (s *Statements) head(ctx context.Context, q Querier) (string, error) {
 	return string(found[0]), nil
 }
 
-func (s *Statements) look(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+func (s *Statements) look(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	if rows <= countRows || s.KeyIndex == "" {
 		counted, err := s.sampleRange(ctx, q, Range{}, 2*countRows)
 		if err != nil {
@@ -124,7 +128,7 @@ func (s *Statements) look(ctx context.Context, q Querier, rows int64) (Estimate,
 	return s.estimateBySamples(ctx, q, rows)
 }
 
-func (s *Statements) findEdge(ctx context.Context, q Querier, e *Estimate) (err error) {
+func (s *Statements) findEdge(ctx context.Context, q tables.Querier, e *Estimate) (err error) {
 	if s.KeyIndex != "" {
 		e.Edge, err = s.edge(ctx, q, false)
 	}
@@ -132,7 +136,7 @@ func (s *Statements) findEdge(ctx context.Context, q Querier, e *Estimate) (err 
 }
 
 // scale stretches what the beginning of a table without a key says to its whole size.
-func (s *Statements) scale(ctx context.Context, q Querier, e Estimate, rows int64) (Estimate, error) {
+func (s *Statements) scale(ctx context.Context, q tables.Querier, e Estimate, rows int64) (Estimate, error) {
 	factor := float64(max(rows, e.Rows)) / float64(e.Rows)
 	e.Rows, e.Exact, e.DueExact = max(rows, e.Rows), false, false
 	e.Expired, e.Null, e.Implausible = times(e.Expired, factor), times(e.Null, factor), times(e.Implausible, factor)
@@ -141,7 +145,7 @@ func (s *Statements) scale(ctx context.Context, q Querier, e Estimate, rows int6
 
 func times(n int64, factor float64) int64 { return int64(float64(n) * factor) }
 
-func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+func (s *Statements) estimateBySamples(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	segments, err := s.segments(ctx, q, nil, samples)
 	if err != nil || len(segments) == 0 {
 		return Estimate{Exact: err == nil, DueExact: err == nil}, err
@@ -192,7 +196,7 @@ func (s *Statements) estimateBySamples(ctx context.Context, q Querier, rows int6
 
 // askTimeIndex replaces the sampled share by the optimizer's own estimate, which is sharper for few
 // rows, and knows the oldest row.
-func (s *Statements) askTimeIndex(ctx context.Context, q Querier, e *Estimate) error {
+func (s *Statements) askTimeIndex(ctx context.Context, q tables.Querier, e *Estimate) error {
 	if s.TimeIndex == "" {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -18,7 +19,7 @@ type Predicate struct {
 	// Floor and Cutoff are literals: floor <= column < cutoff.
 	Floor, Cutoff string
 	// Kind is the type of the column.
-	Kind Kind
+	Kind tables.Kind
 }
 
 // NewPredicate builds the condition for a column; floor is a date such as DefaultFloor.
@@ -27,11 +28,11 @@ func NewPredicate(column string, cutoff Cutoff, floor string) (Predicate, error)
 	if err != nil {
 		return Predicate{}, fmt.Errorf("date floor %q is not a date such as %s", floor, DefaultFloor)
 	}
-	if first, _ := time.Parse(time.DateOnly, DefaultFloor); cutoff.Kind == Timestamp && day.Before(first) {
+	if first, _ := time.Parse(time.DateOnly, DefaultFloor); cutoff.Kind == tables.Timestamp && day.Before(first) {
 		day = first // a TIMESTAMP cannot be compared with a moment it cannot hold
 	}
 	lower := day.Format("'2006-01-02 15:04:05'")
-	if cutoff.Kind == Date {
+	if cutoff.Kind == tables.Date {
 		lower = day.Format("'2006-01-02'")
 	}
 	return Predicate{Column: ddl.Quote(column), Floor: lower, Cutoff: cutoff.Literal(), Kind: cutoff.Kind}, nil
@@ -47,7 +48,7 @@ func (p Predicate) Sargable() string {
 // compared as the number of seconds that it is, since as a date it would be read in the zone that
 // the session has at that row, and a trigger that fires for the row before may have set another.
 func (p Predicate) Opaque() string {
-	if p.Kind == Timestamp {
+	if p.Kind == tables.Timestamp {
 		p.Column, p.Floor, p.Cutoff = "UNIX_TIMESTAMP("+p.Column+")", epoch(p.Floor), epoch(p.Cutoff)
 	}
 	return "(" + p.Sargable() + ") IS TRUE"

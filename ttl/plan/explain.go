@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // access is how a server says it will reach the rows of the user's table.
@@ -16,7 +18,7 @@ type access struct {
 
 // explain asks for the plan of a statement and returns its first table's line. An impossible WHERE
 // has no rows.
-func explain(ctx context.Context, q Querier, statement string) (access, error) {
+func explain(ctx context.Context, q tables.Querier, statement string) (access, error) {
 	lines, err := explainAll(ctx, q, statement)
 	if err != nil || len(lines) == 0 {
 		return access{}, err
@@ -25,10 +27,10 @@ func explain(ctx context.Context, q Querier, statement string) (access, error) {
 }
 
 // explainAll returns all lines of a statement's plan.
-func explainAll(ctx context.Context, q Querier, statement string) ([]access, error) {
+func explainAll(ctx context.Context, q tables.Querier, statement string) ([]access, error) {
 	var lines []access
-	err := EachRow(ctx, q, "EXPLAIN FORMAT=TRADITIONAL "+statement, nil, func(rows *sql.Rows) error {
-		line, err := NamedStrings(rows)
+	err := tables.EachRow(ctx, q, "EXPLAIN FORMAT=TRADITIONAL "+statement, nil, func(rows *sql.Rows) error {
+		line, err := tables.NamedStrings(rows)
 		if err != nil {
 			return err
 		}
@@ -45,7 +47,7 @@ func explainAll(ctx context.Context, q Querier, statement string) ([]access, err
 
 // Verify asks the server once per job how it would run the statements of the plan, and objects when
 // it would not use the intended index or would sort.
-func (s *Statements) Verify(ctx context.Context, q Querier, way Way, sample Key) error {
+func (s *Statements) Verify(ctx context.Context, q tables.Querier, way Way, sample tables.Key) error {
 	switch way {
 	case WalkIndex:
 		page, err := s.WalkPage(nil, 2)
@@ -66,7 +68,7 @@ func (s *Statements) Verify(ctx context.Context, q Querier, way Way, sample Key)
 	}
 }
 
-func verify(ctx context.Context, q Querier, statement, index string) error {
+func verify(ctx context.Context, q tables.Querier, statement, index string) error {
 	a, err := explain(ctx, q, statement)
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func verify(ctx context.Context, q Querier, statement, index string) error {
 
 // weigh asks for the optimizer's estimate of the rows in ranges of keys, all with one question: two
 // dives into the index for each, whatever its size.
-func (s *Statements) weigh(ctx context.Context, q Querier, ranges ...Range) ([]segment, error) {
+func (s *Statements) weigh(ctx context.Context, q tables.Querier, ranges ...Range) ([]segment, error) {
 	parts := make([]string, len(ranges))
 	for i, r := range ranges {
 		where, err := s.within(r)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // neverCounted is how many rows that never expire are counted by the index on time, of each kind.
@@ -11,7 +13,7 @@ const neverCounted = 1000
 
 // neverExpire finds out by the index on time how many rows have no date, or one that is taken for
 // none. Few are counted; of more the optimizer has an idea.
-func (s *Statements) neverExpire(ctx context.Context, q Querier, e *Estimate) error {
+func (s *Statements) neverExpire(ctx context.Context, q tables.Querier, e *Estimate) error {
 	all := true // are counted
 	for _, kind := range []struct {
 		rows  *int64
@@ -43,7 +45,7 @@ func (s *Statements) neverExpire(ctx context.Context, q Querier, e *Estimate) er
 // weighOthers looks at the rows that do have a date, as the others are many. InnoDB never estimates
 // a range above half of the table, so that of most of the rows it is the others that tell; and what
 // it says of the whole table may be out of date.
-func (s *Statements) weighOthers(ctx context.Context, q Querier, e *Estimate, counted bool) error {
+func (s *Statements) weighOthers(ctx context.Context, q tables.Querier, e *Estimate, counted bool) error {
 	var dated int64
 	whole, err := s.weighTime(ctx, q, s.Expired.Column+" >= "+s.Expired.Floor, &dated)
 	if err != nil {
@@ -67,7 +69,9 @@ func (s *Statements) weighOthers(ctx context.Context, q Querier, e *Estimate, co
 
 // weighTime counts the entries of a range of the index on time or, when there are many, asks for
 // the optimizer's estimate.
-func (s *Statements) weighTime(ctx context.Context, q Querier, where string, rows *int64) (counted bool, err error) {
+func (s *Statements) weighTime(
+	ctx context.Context, q tables.Querier, where string, rows *int64,
+) (counted bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+s.byTime()+" WHERE "+where+
 		" LIMIT "+strconv.Itoa(neverCounted)+") AS entries").Scan(rows)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -21,7 +22,7 @@ func TestCutoffAgainstTheServers(t *testing.T) {
 			var want []string
 			for i := range 100 {
 				now, span, interval := someMoment(rnd)
-				cutoff, err := NewCutoff(now, time.UTC, span, Datetime)
+				cutoff, err := NewCutoff(now, time.UTC, span, tables.Datetime)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -34,7 +35,7 @@ func TestCutoffAgainstTheServers(t *testing.T) {
 				want = append(want, cutoff.Literal())
 			}
 
-			err := EachRow(t.Context(), db, query, nil, func(rows *sql.Rows) error {
+			err := tables.EachRow(t.Context(), db, query, nil, func(rows *sql.Rows) error {
 				var n int
 				var got string
 				err := rows.Scan(&n, &got)
@@ -107,8 +108,8 @@ func TestPredicateAtTheEdges(t *testing.T) {
 
 			for _, c := range []struct {
 				column string
-				kind   Kind
-			}{{"made", Datetime}, {"stamp", Timestamp}, {"day", Date}} {
+				kind   tables.Kind
+			}{{"made", tables.Datetime}, {"stamp", tables.Timestamp}, {"day", tables.Date}} {
 				cutoff, err := NewCutoff(cut.Add(90*24*time.Hour), time.UTC, ddl.Span{Micros: 90 * day}, c.kind)
 				if err != nil {
 					t.Fatal(err)
@@ -120,7 +121,7 @@ func TestPredicateAtTheEdges(t *testing.T) {
 				}
 
 				want := "5,7"
-				if c.kind == Date && cut.Hour()+cut.Minute()+cut.Second() > 0 {
+				if c.kind == tables.Date && cut.Hour()+cut.Minute()+cut.Second() > 0 {
 					want = "5,6,7" // a DATE is its midnight, which is before the cutoff
 				}
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -97,8 +98,8 @@ const (
 )
 
 // NewPreview answers the question on a connection that may read the table.
-func NewPreview(ctx context.Context, q Querier, ask Question) (*Preview, error) {
-	facts, err := ReadFacts(ctx, q, ask.Table.Schema, ask.Table.Name)
+func NewPreview(ctx context.Context, q tables.Querier, ask Question) (*Preview, error) {
+	facts, err := tables.ReadFacts(ctx, q, ask.Table.Schema, ask.Table.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +116,8 @@ func NewPreview(ctx context.Context, q Querier, ask Question) (*Preview, error) 
 // preview is a preview in the making.
 type preview struct {
 	Question
-	q        Querier
-	facts    *Facts
+	q        tables.Querier
+	facts    *tables.Facts
 	triggers []string // that fire on DELETE
 	cutoff   Cutoff
 	now      *Statements // for rows that are due now
@@ -217,8 +218,8 @@ func (v *preview) showPolicy(p *Preview) {
 }
 
 // names lists what a query about a table names.
-func names(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
-	err = EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+func names(ctx context.Context, q tables.Querier, query, schema, table string) (all []string, err error) {
+	err = tables.EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		all = append(all, name)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // lookAtRows reads a few of the rows that are due, and the statements that would delete them.
@@ -33,7 +35,7 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 
 // sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of
 // rows.
-func (v *preview) sampleKeys(ctx context.Context) ([]Key, error) {
+func (v *preview) sampleKeys(ctx context.Context) ([]tables.Key, error) {
 	if v.choice.Way == WalkIndex {
 		page, err := v.now.WalkPage(nil, previewKeys)
 		if err != nil {
@@ -67,7 +69,7 @@ func (v *preview) sampleKeys(ctx context.Context) ([]Key, error) {
 }
 
 // statements are the ones that a job would begin with, as far as the sample keys.
-func (v *preview) statements(keys []Key) ([]string, error) {
+func (v *preview) statements(keys []tables.Key) ([]string, error) {
 	if len(keys) == 0 || v.choice.Way == Refuse {
 		return nil, nil
 	}
@@ -93,7 +95,7 @@ func (v *preview) statements(keys []Key) ([]string, error) {
 }
 
 // texts are the values of a key as people read them: bytes that are no text in hexadecimal.
-func texts(k Key) []string {
+func texts(k tables.Key) []string {
 	list := make([]string, len(k))
 	for i, v := range k {
 		if list[i] = string(v); !utf8.ValidString(list[i]) {

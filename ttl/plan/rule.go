@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // CutoffOf is the cutoff of a job that starts now under a rule, for a TTL column of that kind.
-func CutoffOf(r catalog.Rule, kind Kind, now time.Time) (Cutoff, error) {
+func CutoffOf(r catalog.Rule, kind tables.Kind, now time.Time) (Cutoff, error) {
 	span, err := ddl.Interval{Literal: r.Literal, Unit: ddl.Unit(r.Unit)}.Span()
 	if err != nil {
 		return Cutoff{}, err

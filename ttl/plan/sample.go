@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // sampleRows is how many neighbouring rows one sample reads.
@@ -18,7 +20,7 @@ type sample struct {
 }
 
 // sampleRange reads up to limit rows of a range from its beginning.
-func (s *Statements) sampleRange(ctx context.Context, q Querier, r Range, limit int) (sample, error) {
+func (s *Statements) sampleRange(ctx context.Context, q tables.Querier, r Range, limit int) (sample, error) {
 	from, err := s.sampled(r, limit)
 	if err != nil {
 		return sample{}, err
@@ -56,16 +58,16 @@ func (s *Statements) sampled(r Range, limit int) (string, error) {
 }
 
 // edge reads the first or last key of the table; nil when it is empty.
-func (s *Statements) edge(ctx context.Context, q Querier, last bool) (Key, error) {
+func (s *Statements) edge(ctx context.Context, q tables.Querier, last bool) (tables.Key, error) {
 	order := s.Key.Order()
 	if last {
-		order = s.Key.reverseOrder()
+		order = s.Key.ReverseOrder()
 	}
 	return QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" ORDER BY "+order+" LIMIT 1", len(s.Key))
 }
 
 // QueryKey runs a statement that reads one key; nil when there is no row.
-func QueryKey(ctx context.Context, q Querier, query string, columns int) (Key, error) {
+func QueryKey(ctx context.Context, q tables.Querier, query string, columns int) (tables.Key, error) {
 	keys, err := QueryKeys(ctx, q, query, columns)
 	if err != nil || len(keys) == 0 {
 		return nil, err
@@ -74,22 +76,22 @@ func QueryKey(ctx context.Context, q Querier, query string, columns int) (Key, e
 }
 
 // QueryKeys runs a statement that reads keys of so many columns.
-func QueryKeys(ctx context.Context, q Querier, query string, columns int) ([]Key, error) {
-	var keys []Key
+func QueryKeys(ctx context.Context, q tables.Querier, query string, columns int) ([]tables.Key, error) {
+	var keys []tables.Key
 	values := make([]sql.RawBytes, columns)
 	into := make([]any, columns)
 	for i := range values {
 		into[i] = &values[i]
 	}
 
-	err := EachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
+	err := tables.EachRow(ctx, q, query, nil, func(rows *sql.Rows) error {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
 
-		key := make(Key, columns)
+		key := make(tables.Key, columns)
 		for i, v := range values {
-			key[i] = Value(v)
+			key[i] = tables.Value(v)
 		}
 
 		keys = append(keys, key)

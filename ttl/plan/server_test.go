@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
@@ -191,14 +192,14 @@ func makeNumbers(t *testing.T, db *sql.DB, schema string, rows int) {
 	t.Cleanup(func() { _, _ = db.Exec("DROP DATABASE IF EXISTS " + schema) })
 }
 
-func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*Facts, *Statements) {
+func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*tables.Facts, *Statements) {
 	t.Helper()
-	f, err := ReadFacts(t.Context(), db, schema, table)
+	f, err := tables.ReadFacts(t.Context(), db, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	cutoff, err := NewCutoff(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC, ddl.Span{Months: 1}, Datetime)
+	cutoff, err := NewCutoff(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC, ddl.Span{Months: 1}, tables.Datetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func walkInBlocks(t *testing.T, db *sql.DB, s *Statements) {
 	t.Helper()
 	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
 	const size = 700
-	var at Key
+	var at tables.Key
 
 	for n := 0; ; n += size {
 		query, err := s.BlockEnd(Range{From: at}, size)
@@ -273,7 +274,7 @@ func walkInBlocks(t *testing.T, db *sql.DB, s *Statements) {
 			t.Fatal(err)
 		}
 
-		back, err := DecodeKey(end.Encode())
+		back, err := tables.DecodeKey(end.Encode())
 		if err != nil || !back.Equal(end) {
 			t.Fatalf("key %q comes back as %q (%v)", end, back, err)
 		}
@@ -331,15 +332,15 @@ func TestForcingNamesTheIndex(t *testing.T) {
 		for table, partition := range map[string]string{"whole": "", "parts": "a"} {
 			mustExec(t, db, "INSERT INTO plan_forcing."+table+" SELECT n, '2020-01-01' FROM plan_forcing.numbers")
 			mustExec(t, db, "ANALYZE TABLE plan_forcing."+table)
-			f, err := ReadFacts(t.Context(), db, "plan_forcing", table)
+			f, err := tables.ReadFacts(t.Context(), db, "plan_forcing", table)
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			s := StatementsOf(&f.Layout, partition, "made", "'2026-01-01'", "'1970-01-02'")
-			var keys []Key
+			var keys []tables.Key
 			for n := range 800 {
-				keys = append(keys, Key{Value(strconv.Itoa(n + 1))})
+				keys = append(keys, tables.Key{tables.Value(strconv.Itoa(n + 1))})
 			}
 
 			for _, c := range []struct {
@@ -364,7 +365,7 @@ func TestForcingNamesTheIndex(t *testing.T) {
 	})
 }
 
-func deleteInBlocks(t *testing.T, db *sql.DB, f *Facts, s *Statements) {
+func deleteInBlocks(t *testing.T, db *sql.DB, f *tables.Facts, s *Statements) {
 	t.Helper()
 	due := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE made = '2020-01-01'")
 	rows := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source())
@@ -396,7 +397,7 @@ func deleteInBlocks(t *testing.T, db *sql.DB, f *Facts, s *Statements) {
 	half := len(keys) / 2
 	for _, part := range []struct {
 		s    *Statements
-		keys []Key
+		keys []tables.Key
 	}{{s, keys[:half]}, {s.Forcing(), keys[half:]}} {
 		lock, err := part.s.LockKeys(part.keys)
 		if err != nil {

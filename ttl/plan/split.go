@@ -3,6 +3,8 @@ package plan
 import (
 	"context"
 	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // segment is a stretch of existing keys with the optimizer's estimate of its rows.
@@ -24,7 +26,7 @@ const finer = 4
 // one that is to stay whole is asked for its last key only.
 //
 // The last range ends at the last key there is now: rows inserted behind it belong to the next job.
-func (s *Statements) Split(ctx context.Context, q Querier, e Estimate, n int) ([]Range, error) {
+func (s *Statements) Split(ctx context.Context, q tables.Querier, e Estimate, n int) ([]Range, error) {
 	if n <= 1 {
 		return s.undivided(ctx, q)
 	}
@@ -37,7 +39,7 @@ func (s *Statements) Split(ctx context.Context, q Querier, e Estimate, n int) ([
 }
 
 // undivided is one range for all that there is.
-func (s *Statements) undivided(ctx context.Context, q Querier) ([]Range, error) {
+func (s *Statements) undivided(ctx context.Context, q tables.Querier) ([]Range, error) {
 	last, err := s.edge(ctx, q, true)
 	if err != nil || last == nil {
 		return nil, err
@@ -47,7 +49,7 @@ func (s *Statements) undivided(ctx context.Context, q Querier) ([]Range, error) 
 
 // segments cuts the table into about n stretches of similar weight, in key order, from those that
 // are known already.
-func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n int) ([]segment, error) {
+func (s *Statements) segments(ctx context.Context, q tables.Querier, known []segment, n int) ([]segment, error) {
 	segments := slices.Clone(known)
 	if len(segments) == 0 {
 		var err error
@@ -74,7 +76,7 @@ func (s *Statements) segments(ctx context.Context, q Querier, known []segment, n
 }
 
 // whole is the table from its first key to its last, as one segment; none when it is empty.
-func (s *Statements) whole(ctx context.Context, q Querier) ([]segment, error) {
+func (s *Statements) whole(ctx context.Context, q tables.Querier) ([]segment, error) {
 	first, err := s.edge(ctx, q, false)
 	if err != nil || first == nil {
 		return nil, err
@@ -88,8 +90,8 @@ func (s *Statements) whole(ctx context.Context, q Querier) ([]segment, error) {
 
 // cut divides a segment in two at a key near its middle. A segment that cannot be divided comes
 // back marked.
-func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment, error) {
-	guess := s.Key.midKey(seg.From, seg.To)
+func (s *Statements) cut(ctx context.Context, q tables.Querier, seg segment) ([]segment, error) {
+	guess := s.Key.MidKey(seg.From, seg.To)
 	if guess == nil {
 		seg.done = true
 		return []segment{seg}, nil
@@ -109,7 +111,7 @@ func (s *Statements) cut(ctx context.Context, q Querier, seg segment) ([]segment
 
 // nearest is the first existing key at or after the guess, or the last one before it when the first
 // is the segment's own end. nil when the segment holds nothing but its end.
-func (s *Statements) nearest(ctx context.Context, q Querier, r Range, guess Key) (Key, error) {
+func (s *Statements) nearest(ctx context.Context, q tables.Querier, r Range, guess tables.Key) (tables.Key, error) {
 	where, err := s.within(r)
 	if err != nil {
 		return nil, err
@@ -127,13 +129,13 @@ func (s *Statements) nearest(ctx context.Context, q Querier, r Range, guess Key)
 		return at, err
 	}
 
-	below, err := prefix.bound(guess, "<", "<")
+	below, err := prefix.Bound(guess, "<", "<")
 	if err != nil {
 		return nil, err
 	}
 
 	at, err = QueryKey(ctx, q, "SELECT "+s.Key.Select()+s.byKey()+" WHERE "+where+" AND ("+below+") ORDER BY "+
-		s.Key.reverseOrder()+" LIMIT 1", len(s.Key))
+		s.Key.ReverseOrder()+" LIMIT 1", len(s.Key))
 	if at.Equal(r.To) {
 		return nil, err // the collation sorts the guess beyond the segment
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // counter counts the questions that are put to a connection.
 type counter struct {
-	Querier
+	tables.Querier
 	asked int
 }
 

@@ -4,34 +4,18 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
-
-// Target names what a job works on: a table, or one partition of it.
-type Target struct{ Schema, Table, Partition string }
-
-// Target names the table, or one of its partitions.
-func (l *Layout) Target(partition string) Target { return Target{l.Schema, l.Table, partition} }
-
-// Name is the quoted name without the partition.
-func (t Target) Name() string { return ddl.QuoteTable(t.Schema, t.Table) }
-
-// Source is the quoted name as FROM takes it.
-func (t Target) Source() string {
-	if t.Partition == "" {
-		return t.Name()
-	}
-	return t.Name() + " PARTITION (" + ddl.Quote(t.Partition) + ")"
-}
 
 // Statements writes every statement on the user's table. The zero KeyIndex means that the table has
 // no key to walk.
 type Statements struct {
-	Target    Target
+	Target    tables.Target
 	KeyIndex  string
-	Key       Columns
+	Key       tables.Columns
 	TimeIndex string
-	Walk      Columns // order of TimeIndex
+	Walk      tables.Columns // order of TimeIndex
 	Expired   Predicate
 
 	forced bool // see Forcing
@@ -47,7 +31,7 @@ func (s *Statements) Forcing() *Statements {
 }
 
 // NewStatements prepares the statements for a table, its policy's column and a cutoff.
-func NewStatements(l *Layout, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
+func NewStatements(l *tables.Layout, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
 	c, found := l.Column(column)
 	if !found {
 		return nil, fmt.Errorf("column %s is gone from %s.%s", column, l.Schema, l.Table)
@@ -63,13 +47,13 @@ func NewStatements(l *Layout, partition, column string, cutoff Cutoff, floor str
 }
 
 // StatementsOf prepares the statements of a job from the literals it was created with.
-func StatementsOf(l *Layout, partition, column, cutoff, floor string) *Statements {
+func StatementsOf(l *tables.Layout, partition, column, cutoff, floor string) *Statements {
 	c, _ := l.Column(column)
 	return statements(l, partition, column,
 		Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind})
 }
 
-func statements(l *Layout, partition, column string, expired Predicate) *Statements {
+func statements(l *tables.Layout, partition, column string, expired Predicate) *Statements {
 	s := &Statements{Target: l.Target(partition), Expired: expired}
 	s.KeyIndex, s.Key, _ = l.PagingKey()
 	s.TimeIndex, s.Walk, _ = l.TimeIndex(column)
@@ -77,9 +61,9 @@ func statements(l *Layout, partition, column string, expired Predicate) *Stateme
 }
 
 // Range is a stretch of keys: after From (open when nil) up to and including To (open when nil).
-type Range struct{ From, To Key }
+type Range struct{ From, To tables.Key }
 
-func (s *Statements) within(r Range) (string, error) { return s.Key.between(r.From, r.To) }
+func (s *Statements) within(r Range) (string, error) { return s.Key.Between(r.From, r.To) }
 
 // BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row
 // means that fewer are left.
@@ -103,7 +87,7 @@ func (s *Statements) BlockKeys(r Range) (string, error) {
 }
 
 // DueAmong reads those of the keys that lie in a range and whose rows are expired.
-func (s *Statements) DueAmong(r Range, keys []Key) (string, error) {
+func (s *Statements) DueAmong(r Range, keys []tables.Key) (string, error) {
 	where, err := s.within(r)
 	if err != nil {
 		return "", err
@@ -113,7 +97,7 @@ func (s *Statements) DueAmong(r Range, keys []Key) (string, error) {
 }
 
 // UnlockedKeys locks and reads those keys of BlockKeys that nobody else holds.
-func (s *Statements) UnlockedKeys(keys []Key) (string, error) {
+func (s *Statements) UnlockedKeys(keys []tables.Key) (string, error) {
 	in, err := s.Key.In(keys)
 	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() +
 		" FOR UPDATE SKIP LOCKED", err
@@ -126,7 +110,7 @@ func (s *Statements) LockRange(r Range) (string, error) {
 }
 
 // LockKeys is LockRange for rows named by key.
-func (s *Statements) LockKeys(keys []Key) (string, error) {
+func (s *Statements) LockKeys(keys []tables.Key) (string, error) {
 	in, err := s.Key.In(keys)
 	return s.lock(in), err
 }
@@ -144,7 +128,7 @@ func (s *Statements) DeleteRange(r Range, guard string) (string, error) {
 }
 
 // DeleteKeys deletes those of the rows named by key that are still expired, where guard holds.
-func (s *Statements) DeleteKeys(keys []Key, guard string) (string, error) {
+func (s *Statements) DeleteKeys(keys []tables.Key, guard string) (string, error) {
 	in, err := s.Key.In(keys)
 	return s.delete(in+" AND "+s.Expired.Opaque(), guard), err
 }
@@ -155,15 +139,15 @@ func (s *Statements) DeleteSome(n int, guard string) string {
 }
 
 // WalkPage reads the next n entries of the index on time, from its old end, after a position in it.
-func (s *Statements) WalkPage(after Key, n int) (string, error) {
+func (s *Statements) WalkPage(after tables.Key, n int) (string, error) {
 	from, err := s.Walk.After(after)
 	return "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND (" + from + ")" +
 		" ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
 }
 
 // KeyOf picks the paging key out of an entry of the index on time.
-func (s *Statements) KeyOf(entry Key) Key {
-	key := make(Key, len(s.Key))
+func (s *Statements) KeyOf(entry tables.Key) tables.Key {
+	key := make(tables.Key, len(s.Key))
 	for i, k := range s.Key {
 		for j, w := range s.Walk {
 			if w.Name == k.Name {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // dueCounted is how many due rows are counted by the index on time.
@@ -11,7 +13,7 @@ const dueCounted = 10_000
 
 // Survey is Estimate for people, who ask seldom and want to be told exactly: it reads some thousand
 // rows more, and counts whatever can be counted by that.
-func (s *Statements) Survey(ctx context.Context, q Querier, rows int64) (Estimate, error) {
+func (s *Statements) Survey(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	e, counted, err := s.count(ctx, q, rows)
 	if err != nil || counted {
 		return e, err
@@ -39,7 +41,7 @@ func (s *Statements) Survey(ctx context.Context, q Querier, rows int64) (Estimat
 
 // count reads the whole table, if it is small. The statistics may be stale, so the key is asked for
 // its size as well.
-func (s *Statements) count(ctx context.Context, q Querier, rows int64) (e Estimate, counted bool, err error) {
+func (s *Statements) count(ctx context.Context, q tables.Querier, rows int64) (e Estimate, counted bool, err error) {
 	if s.KeyIndex != "" {
 		if e.Edge, err = s.edge(ctx, q, false); err != nil {
 			return e, false, err
@@ -76,7 +78,7 @@ func (s *Statements) count(ctx context.Context, q Querier, rows int64) (e Estima
 
 // countDue counts the due rows by the index on time; all is false when there are more than are
 // counted.
-func (s *Statements) countDue(ctx context.Context, q Querier) (n int64, all bool, err error) {
+func (s *Statements) countDue(ctx context.Context, q tables.Querier) (n int64, all bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+s.byTime()+" WHERE "+s.Expired.Sargable()+
 		" LIMIT "+strconv.Itoa(dueCounted+1)+") AS due").Scan(&n)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *Statements) countDue(ctx context.Context, q Querier) (n int64, all bool
 }
 
 // dueEnd reads the first or the last due value by the index on time; empty when nothing is due.
-func (s *Statements) dueEnd(ctx context.Context, q Querier, order string) (string, error) {
+func (s *Statements) dueEnd(ctx context.Context, q tables.Querier, order string) (string, error) {
 	found, err := QueryKey(ctx, q, "SELECT CAST("+s.Expired.Column+" AS CHAR)"+s.byTime()+" WHERE "+
 		s.Expired.Sargable()+
 		" ORDER BY "+s.Expired.Column+" "+order+" LIMIT 1", 1)

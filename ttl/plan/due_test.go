@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -93,7 +94,7 @@ func makeDivided(t *testing.T, db *sql.DB, name, column, by string, parts []stri
 // checkDivided looks at the partitions that are left out before a cutoff.
 func checkDivided(t *testing.T, db *sql.DB, table string, want int) {
 	t.Helper()
-	f, err := ReadFacts(t.Context(), db, "divided", table)
+	f, err := tables.ReadFacts(t.Context(), db, "divided", table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,44 +126,5 @@ func checkDivided(t *testing.T, db *sql.DB, table string, want int) {
 		table, strings.Join(others, ", "), cutoff.Literal())
 	if n := count(t, db, left); n != 0 {
 		t.Errorf("%s: %d rows that are due, or without a date, in partitions that are left out", table, n)
-	}
-}
-
-// TestEndOfAPartition reads bounds as servers print them, and nothing else.
-func TestEndOfAPartition(t *testing.T) {
-	const byRange, byColumns = "RANGE", "RANGE COLUMNS"
-	for _, c := range []struct {
-		kind                      Kind
-		method, expression, below string
-		want                      string
-	}{
-		{Datetime, byRange, "to_days(`a``t`)", "719529", "1970-01-02 00:00:00"},
-		{Datetime, byRange, "TO_DAYS(`A``T`)", "738886", "2023-01-01 00:00:00"},
-		{Timestamp, byRange, "unix_timestamp(`a``t`)", "86400", "1970-01-02 00:00:00"},
-		{Date, byRange, "year(`a``t`)", "2024", "2024-01-01 00:00:00"},
-		{Date, byColumns, "`a``t`", "'2024-02-29'", "2024-02-29 00:00:00"},
-		{Datetime, byColumns, "`a``t`,`x`", "'2024-02-29 10:00:00.5','2020-01-01'", "2024-02-29 10:00:00.5"},
-
-		{Timestamp, byColumns, "`a``t`", "'2024-02-29'", ""}, // in the zone of a session
-		{Timestamp, byRange, "to_days(`a``t`)", "719529", ""},
-		{Datetime, byRange, "unix_timestamp(`a``t`)", "86400", ""},
-		{Datetime, byRange, "to_days(`at`)", "719529", ""},
-		{Datetime, byRange, "to_days(`a``t`) + 1", "719529", ""},
-		{Datetime, byRange, "to_days(`a``t`)", "MAXVALUE", ""},
-		{Datetime, byRange, "to_days(`a``t`)", "99999999999999999999", ""},
-		{Datetime, "LIST", "to_days(`a``t`)", "719529", ""},
-		{Datetime, byColumns, "`a``t`", "MAXVALUE", ""},
-		{Datetime, byColumns, "`a``tail`", "'2024-02-29'", ""},
-		{Datetime, byColumns, "`x`,`a``t`", "'2024-02-29','2020-01-01'", ""},
-		{Datetime, byColumns, "`a``t`", "'0000-00-00'", ""},
-	} {
-		got := ""
-		p := Partition{Method: c.method, Expression: c.expression, Below: c.below}
-		if end, known := p.End(Column{Name: "a`t", Kind: c.kind}); known {
-			got = end.Format("2006-01-02 15:04:05.999999")
-		}
-		if got != c.want {
-			t.Errorf("%s (%s), less than %s: got %q, want %q", c.method, c.expression, c.below, got, c.want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package plan
+package tables
 
 import (
 	"database/sql"
@@ -15,15 +15,15 @@ func TestChildren(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		admin := mysqltest.Open(t, s.Config(""))
 		for _, user := range []string{"plan_seer", "plan_blind"} {
-			zzmustExec(t, admin, "DROP USER IF EXISTS "+user, "CREATE USER "+user+" IDENTIFIED BY 'x'")
+			mustExec(t, admin, "DROP USER IF EXISTS "+user, "CREATE USER "+user+" IDENTIFIED BY 'x'")
 		}
 
 		for _, schema := range []string{"plan_shop", "`plan-other`"} {
-			zzmustExec(t, admin, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema)
+			mustExec(t, admin, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema)
 		}
 
 		t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE `plan-other`"); _, _ = admin.Exec("DROP DATABASE plan_shop") })
-		zzmustExec(t, admin,
+		mustExec(t, admin,
 			"GRANT PROCESS ON *.* TO plan_seer", "GRANT SELECT, DELETE ON plan_shop.* TO plan_seer",
 			"GRANT SELECT, DELETE ON plan_shop.* TO plan_blind",
 			"CREATE TABLE plan_shop.`café` (id INT PRIMARY KEY)", "CREATE TABLE plan_shop.`CAFÉ` (id INT PRIMARY KEY)",
@@ -53,7 +53,7 @@ func TestChildren(t *testing.T) {
 	})
 }
 
-func zzmustExec(t *testing.T, db *sql.DB, statements ...string) {
+func mustExec(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {

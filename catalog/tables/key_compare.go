@@ -1,4 +1,4 @@
-package plan
+package tables
 
 import (
 	"fmt"
@@ -27,7 +27,8 @@ func (cs Columns) Order() string {
 	return strings.Join(parts, ", ")
 }
 
-func (cs Columns) reverseOrder() string {
+// ReverseOrder is Order from the other end.
+func (cs Columns) ReverseOrder() string {
 	parts := make([]string, len(cs))
 	for i, c := range cs {
 		parts[i] = c.Quoted() + " DESC"
@@ -43,17 +44,17 @@ func (cs Columns) reverseOrder() string {
 //
 // is a range on every key part. The leading term is redundant and helps optimizers that look at one
 // term only.
-func (cs Columns) After(k Key) (string, error) { return cs.bound(k, ">", ">") }
+func (cs Columns) After(k Key) (string, error) { return cs.Bound(k, ">", ">") }
 
 // From is the condition of keys at or after k.
-func (cs Columns) From(k Key) (string, error) { return cs.bound(k, ">", ">=") }
+func (cs Columns) From(k Key) (string, error) { return cs.Bound(k, ">", ">=") }
 
 // UpTo is the condition of keys at or before k.
-func (cs Columns) UpTo(k Key) (string, error) { return cs.bound(k, "<", "<=") }
+func (cs Columns) UpTo(k Key) (string, error) { return cs.Bound(k, "<", "<=") }
 
-// between is the condition of keys after one and up to another; a nil key is an open end. What both
+// Between is the condition of keys after one and up to another; a nil key is an open end. What both
 // begin with is compared once: MySQL's estimates are better for it, and the text shorter.
-func (cs Columns) between(from, to Key) (string, error) {
+func (cs Columns) Between(from, to Key) (string, error) {
 	same := 0
 	for same < min(len(from), len(to), len(cs))-1 && from[same] == to[same] {
 		same++
@@ -91,8 +92,8 @@ func (cs Columns) between(from, to Key) (string, error) {
 	return strings.Join(parts, " AND "), nil
 }
 
-// bound compares all columns but the last with op and the last with lastOp.
-func (cs Columns) bound(k Key, op, lastOp string) (string, error) {
+// Bound compares all columns but the last with op and the last with lastOp.
+func (cs Columns) Bound(k Key, op, lastOp string) (string, error) {
 	if len(k) == 0 {
 		return "TRUE", nil
 	}

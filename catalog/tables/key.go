@@ -1,4 +1,4 @@
-package plan
+package tables
 
 import (
 	"encoding/hex"

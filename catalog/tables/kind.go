@@ -1,4 +1,4 @@
-package plan
+package tables
 
 // Kind is how values of a column are read, written and compared.
 type Kind int

@@ -1,4 +1,4 @@
-package plan
+package tables
 
 import (
 	"fmt"
@@ -167,9 +167,9 @@ func middleDigits(base int64, lo, hi []int64) ([]int64, bool) {
 	return append(prefix, digits...), true
 }
 
-// midKey guesses a key between two keys: the prefix they share, and half way in the first column
+// MidKey guesses a key between two keys: the prefix they share, and half way in the first column
 // that differs. nil where no guess can be made.
-func (cs Columns) midKey(lo, hi Key) Key {
+func (cs Columns) MidKey(lo, hi Key) Key {
 	for i, c := range cs {
 		if lo[i] == hi[i] {
 			continue

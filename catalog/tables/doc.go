@@ -1,0 +1,23 @@
+// Package tables is what a user's table is, as far as rows are deleted from it: what
+// information_schema says about it, and how its keys are read, written, compared and divided.
+//
+//	Facts ─┬─ Layout ─┬─ Columns   each with its Kind: how values are read, and written exactly
+//	       │          └─ Indexes ─► PagingKey, TimeIndex
+//	       ├─ Partitions           and where each ends
+//	       └─ Children             foreign keys that point here
+//
+// It is called tables because a variable called table is in every other function.
+//
+// # Keys
+//
+// A Key is a position in the order of a paging key: one Value per column, exact to the byte. Values
+// travel as the server's own text (integers, decimals, dates in UTC) or its own bytes (strings,
+// binary), and come back through one literal writer, so that what was read is what is compared,
+// under the column's own collation. A midpoint of two keys lies between them, wherever that is; it
+// need not be a key of a row.
+//
+// # What never happens here
+//
+// The package only reads. It knows no policy, no cutoff and no plan, and holds no connection: every
+// function that needs the server takes the connection to ask.
+package tables
