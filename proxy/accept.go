@@ -13,8 +13,8 @@ import (
 )
 
 // accept lets clients in until its listener is closed. When descriptors run out it neither spins
-// nor gives up: it tells the clients at the door that there are too many, with a descriptor that
-// was kept for this, and waits.
+// nor gives up: it tells new clients that there are too many, with a descriptor that was kept for
+// this, and waits.
 func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.WaitGroup) {
 	const firstPause, longestPause = 5 * time.Millisecond, time.Second
 	pause := firstPause
@@ -48,7 +48,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.Wait
 	}
 }
 
-// openSpare takes a descriptor into reserve. Without it clients at the door wait.
+// openSpare puts a descriptor in reserve. Without it new clients wait.
 func openSpare() *os.File {
 	f, err := os.Open(os.DevNull)
 	if err != nil {
@@ -57,7 +57,7 @@ func openSpare() *os.File {
 	return f
 }
 
-// turnAway tells the next client at the door that there are too many.
+// turnAway tells the next client that there are too many.
 func (s *Server) turnAway(l net.Listener) {
 	if d, ok := l.(interface{ SetDeadline(time.Time) error }); ok {
 		d.SetDeadline(time.Now().Add(10 * time.Millisecond)) //nolint:errcheck // somebody is there
@@ -79,7 +79,7 @@ func (s *Server) refuseAt(c net.Conn, e *wire.Error) {
 	c.Close()
 }
 
-// rest waits, and reports whether ctx still goes on.
+// rest waits, and reports whether ctx is still alive.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// address is where to listen, or where a backend is: HOST:PORT or unix:PATH. Behind a backend's a
-// question mark may begin what is particular about it.
+// address is where to listen, or where a backend is: HOST:PORT or unix:PATH. A backend's may end in
+// a question mark and options.
 type address struct {
 	network, address string
 	header           headerVersion // of the PROXY protocol, for a backend

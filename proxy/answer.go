@@ -4,13 +4,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// OK answers that it went well. The status is the session's own, whatever o says.
+// OK answers with success. The status is the session's own, whatever o says.
 func (x *Exchange) OK(o wire.OK) error {
 	o.Status = x.ourStatus()
 	return x.reply(o.Append(nil, x.s.login.capabilities))
 }
 
-// Err answers with an error, which ends the answer also where more was promised.
+// Err answers with an error, which ends the answer even if more was promised.
 func (x *Exchange) Err(e *wire.Error) error {
 	x.more, x.code = false, e.Code
 	return x.reply(e.Append(nil))
@@ -59,20 +59,20 @@ func (x *Exchange) answer(b []byte) error {
 // Notes are what the handler left for SHOW WARNINGS about the statement before this one.
 func (x *Exchange) Notes() []Note { return x.notes }
 
-// TakeNotes makes what the statement before has left the notes of this one.
+// TakeNotes makes the notes that the previous statement left those of this one.
 func (x *Exchange) TakeNotes() { x.remarks, x.s.memory.remarks = x.s.memory.remarks, remarks{} }
 
-// KeepNotes lets the notes be asked for again.
+// KeepNotes keeps the notes for another SHOW WARNINGS.
 func (x *Exchange) KeepNotes() { x.s.memory.remarks = x.remarks }
 
 // NotesAlone reports whether the notes are about a statement in which the server had no part, so
-// that what it has to say is about an earlier one.
+// that the server's own warnings are about an earlier one.
 func (x *Exchange) NotesAlone() bool { return x.alone }
 
 // Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back,
-// or is not given them again.
+// or that is not given them again.
 func (x *Exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
 
-// LeaveOnly is Leave behind an answer in which the server had no part: what it would say is about
-// an earlier statement.
+// LeaveOnly is Leave after an answer in which the server had no part: its own warnings are about an
+// earlier statement.
 func (x *Exchange) LeaveOnly(notes ...Note) { x.s.memory.remarks = remarks{notes, true} }

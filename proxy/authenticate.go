@@ -10,9 +10,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// authenticate passes questions and answers on until the server says OK or no. Whose turn it is
-// depends on the plugin, so both sides are read at once. The server's last word is passed on when
-// nobody reads from the client any more: what the client sends then is its first command.
+// authenticate passes questions and answers on until the server accepts or refuses the login. Whose
+// turn it is depends on the plugin, so both sides are read at once. The server's last packet is
+// passed on only when nobody reads from the client any more: what the client sends after it is its
+// first command.
 func (h *handshake) authenticate() error {
 	s := h.s
 	answers := make(chan error, 1)
@@ -71,7 +72,7 @@ func (h *handshake) passAnswers() error {
 	}
 }
 
-// passQuestions passes the server's packets on up to its last word, which it returns.
+// passQuestions passes the server's packets on up to the last, which it returns.
 func (h *handshake) passQuestions() ([]byte, byte, error) {
 	s := h.s
 	for {
@@ -95,8 +96,8 @@ func (h *handshake) passQuestions() ([]byte, byte, error) {
 	}
 }
 
-// question takes one step with a packet of the server. Where the bridge answers it, the server's
-// numbers are two further from then on.
+// question takes one step with a packet of the server. If the bridge answers it, the server's
+// numbers are two ahead from then on.
 func (h *handshake) question(payload []byte, seq byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

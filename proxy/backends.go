@@ -17,27 +17,27 @@ import (
 
 // BackendsConfig says where the servers are and how to reach them.
 type BackendsConfig struct {
-	// Addresses are the servers, in order of preference: HOST:PORT or unix:PATH, with
-	// ?proxy-protocol=v1 or v2 behind it for one that is to be told the clients' addresses.
+	// Addresses are the servers, in order of preference: HOST:PORT or unix:PATH, followed by
+	// ?proxy-protocol=v1 or v2 for one that is to be told the clients' addresses.
 	Addresses []string
 	// TLS is for the leg to the backends.
 	TLS BackendTLS
 	// DialTimeout bounds the time to reach a backend and to hear its greeting; 0 means 10 seconds.
 	DialTimeout time.Duration
-	// CheckInterval is how often backends are looked at when there are several; 0 means 2 seconds.
+	// CheckInterval is how often backends are checked if there are several; 0 means 2 seconds.
 	CheckInterval time.Duration
-	// CheckUser and CheckPassword are an account that asks each backend whether it can be written
-	// to. Without it a backend is well when it greets, and counts as writable.
+	// CheckUser and CheckPassword are an account that asks each backend whether it is writable.
+	// Without it a backend is healthy if it greets, and counts as writable.
 	CheckUser     string
 	CheckPassword func() (string, error) // asked at each login; nil: none
 }
 
-// Backends knows the servers, which of them are well, and which one takes new sessions: the first
-// that is well and can be written to, else the first that is well, else whichever answers.
+// Backends knows the servers, which of them are healthy, and which one takes new sessions: the
+// first one that is healthy and writable, else the first healthy one, else whichever answers.
 //
 // Sessions stay where they are: a connection to a server cannot be moved to another. Connections of
-// our own, which Configure made, follow the writer: they are cut when it changes, and are made
-// again by their pool.
+// our own, which Configure made, follow the writer: they are cut when it changes, and their pool
+// makes new ones.
 type Backends struct {
 	log *slog.Logger
 
@@ -52,7 +52,7 @@ type Backends struct {
 type backend struct {
 	address
 	health   Health
-	failures int                   // looks in a row that found it down
+	failures int                   // successive checks that found it down
 	owned    map[net.Conn]struct{} // connections that follow the writer
 }
 
@@ -62,8 +62,8 @@ func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
 	return b, b.Reload(c)
 }
 
-// Reload takes over another configuration. A backend that is still in the list keeps what is known
-// about it.
+// Reload adopts another configuration. What is known about a backend that is still in the list is
+// kept.
 func (b *Backends) Reload(c BackendsConfig) error {
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.CheckInterval = cmp.Or(c.CheckInterval, 2*time.Second)
@@ -102,7 +102,7 @@ func (b *Backends) Reload(c BackendsConfig) error {
 
 // keep finds what is known about a backend, or begins with nothing. Sessions read an address
 // without the lock, so it never changes: one that is to be reached in another way is another
-// backend, in the same health.
+// backend, in the same state.
 func (b *Backends) keep(a address) *backend {
 	k := &backend{address: a, owned: make(map[net.Conn]struct{})}
 	for _, old := range b.list {
@@ -116,8 +116,8 @@ func (b *Backends) keep(a address) *backend {
 	return k
 }
 
-// order is the list as sessions should try it: writable ones first, then those that are well, then
-// the rest. What is not known yet counts as good.
+// order is the list in the order in which sessions should try it: writable ones first, then healthy
+// ones, then the rest. What is not known yet counts as good.
 func (b *Backends) order() []*backend {
 	list := slices.Clone(b.list)
 	slices.SortStableFunc(list,
@@ -141,7 +141,7 @@ func (b *Backends) follow() {
 	b.current = chosen
 }
 
-// set takes note of what was found out about a backend.
+// set records what was found out about a backend.
 func (b *Backends) set(k *backend, h Health) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *Backends) set(k *backend, h Health) {
 	b.follow()
 }
 
-// answered takes note that a backend could be reached.
+// answered records that a backend could be reached.
 func (b *Backends) answered(k *backend) {
 	b.mu.Lock()
 	down := k.health.State == Down
@@ -163,7 +163,7 @@ func (b *Backends) answered(k *backend) {
 	}
 }
 
-// ready reports an error when no backend is known that could take a session.
+// ready reports an error if no known backend could take a session.
 func (b *Backends) ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,7 +211,7 @@ type link struct {
 	seq      byte
 }
 
-// dial connects to the best backend that answers, in the name of a client who came to listener, and
+// dial connects to the best backend that answers, on behalf of a client that came to listener, and
 // reads its greeting: one that accepts connections and says nothing is as dead as one that does
 // not.
 func (b *Backends) dial(ctx context.Context, client, listener net.Addr) (link, error) {
@@ -254,7 +254,7 @@ func (b *Backends) first(ctx context.Context, reach func(context.Context, *link)
 	return link{}, unreachable(list, errs)
 }
 
-// unreachable is what a client is told when nobody answers.
+// unreachable is what a client is told if no backend answers.
 func unreachable(list []*backend, errs []error) error {
 	if len(list) == 1 {
 		return fmt.Errorf("cannot connect to MySQL server on '%s': %w", list[0], errs[0])
@@ -263,7 +263,7 @@ func unreachable(list []*backend, errs []error) error {
 }
 
 // connect reaches one backend and sends the PROXY header, if it wants one: the server greets only
-// behind that.
+// after that.
 func connect(ctx context.Context, a address, client, listener net.Addr) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: keepAlive}
 	c, err := d.DialContext(ctx, a.network, a.address)
@@ -283,8 +283,8 @@ func connect(ctx context.Context, a address, client, listener net.Addr) (net.Con
 	return c, nil
 }
 
-// readGreeting reads the first packet, which may also be an error. Nothing was agreed on yet, so
-// whatever else comes is not a server's.
+// readGreeting reads the first packet, which may also be an error. Nothing has been negotiated yet,
+// so anything else does not come from a server.
 func readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) }) //nolint:errcheck // the read fails then
 	payload, seq, err = wire.ReadPacket(c, nil, loginLimit)

@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Account plugins that send the password itself. The first two do so only where a stranger cannot
-// read it, and encrypt it by RSA elsewhere. The others leave that to who sets them up.
+// Account plugins that send the password itself. The first two do so only if strangers cannot read
+// it, and otherwise encrypt it with RSA. The others leave that to whoever sets them up.
 const (
 	pluginCachingSHA2 = "caching_sha2_password"
 	pluginSHA256      = "sha256_password"
@@ -25,19 +25,19 @@ const (
 	sha256RequestKey  = 0x01 // the same, of the other plugin
 )
 
-// leg is what a side of a session runs over.
+// leg is what one side of a session runs over.
 type leg struct{ tls, unix bool }
 
 // private reports whether strangers cannot read what is sent.
 func (l leg) private() bool { return l.tls || l.unix }
 
-// keeps reports whether a plugin sends the password as it is over this leg. The older one does not
-// trust sockets.
+// keeps reports whether a plugin sends the password unencrypted over this leg. The older one does
+// not trust sockets.
 func (l leg) keeps(plugin string) bool { return l.tls || l.unix && plugin != pluginSHA256 }
 
-// bridge carries passwords of the two SHA-256 plugins across where the legs differ: where one side
-// sends the password itself, because strangers cannot read it there, and the other expects it
-// encrypted by RSA, because they can.
+// bridge carries passwords of the two SHA-256 plugins across if the legs differ: if one side sends
+// the password itself, because strangers cannot read it there, and the other expects it encrypted
+// with RSA, because they can.
 //
 //	private client, open server                   open client, private server
 //	client      bridge       server               client      bridge       server
@@ -48,8 +48,8 @@ func (l leg) keeps(plugin string) bool { return l.tls || l.unix && plugin != plu
 //	   │◄─────── OK or error ───│                    │◄─────── OK or error ───│
 //
 // The password is known here for these few packets, and never kept. It is never sent over a leg
-// that strangers can read. Where the legs are alike, and for all other plugins, everything passes
-// as it came.
+// that strangers can read. If the legs are alike, and for all other plugins, everything passes
+// unchanged.
 type bridge struct {
 	client, server leg
 	ownKey         func() (*rsaPair, error)
@@ -60,7 +60,7 @@ type bridge struct {
 	password []byte
 }
 
-// expectation is what the bridge is in the middle of.
+// expectation is what the bridge waits for.
 type expectation int
 
 const (
@@ -68,13 +68,13 @@ const (
 	passwordNext               // from the client: the password, or a question for the key
 	serverKeyNext              // from the server, for the password that is held
 	encryptedNext              // from the client, by our key
-	theirsToFinish             // the client encrypts by itself, for the server
+	theirsToFinish             // the client itself encrypts, for the server
 )
 
-// move is what to do with a packet: pass something on, or answer the one who sent it.
+// move is what to do with a packet: pass something on, or answer its sender.
 type move struct{ toServer, toClient []byte }
 
-// begin takes note of the plugin with which a login begins, and of the salt in the greeting.
+// begin records the plugin with which a login begins, and the salt in the greeting.
 func (b *bridge) begin(plugin string, salt []byte) {
 	b.plugin, b.salt, b.expects = plugin, bytes.Clone(salt), nothing
 }
@@ -85,7 +85,7 @@ func (b *bridge) differs() bool {
 		b.client.keeps(b.plugin) != b.server.keeps(b.plugin)
 }
 
-// uneven reports whether there is a plugin that the bridge has something to do for.
+// uneven reports whether there is a plugin for which the bridge has something to do.
 func (b *bridge) uneven() bool {
 	return b.client.keeps(pluginCachingSHA2) != b.server.keeps(pluginCachingSHA2) ||
 		b.client.keeps(pluginSHA256) != b.server.keeps(pluginSHA256)
@@ -97,7 +97,7 @@ func (b *bridge) noAnswer(payload []byte) bool {
 		payload[1] == cachingFastDone
 }
 
-// fromServer decides about a packet of the server which is not its last word.
+// fromServer decides about a packet of the server that is not its last.
 func (b *bridge) fromServer(payload []byte) (move, error) {
 	switch {
 	case len(payload) == 0:
@@ -116,8 +116,8 @@ func (b *bridge) fromServer(payload []byte) (move, error) {
 	return move{toClient: payload}, nil
 }
 
-// switched takes note of another plugin. One that would send the password over a leg that is less
-// private than the client believes is refused.
+// switched records another plugin. One that would send the password over a leg that is less private
+// than the client believes is refused.
 func (b *bridge) switched(payload []byte) error {
 	b.plugin = wire.AuthSwitchPlugin(payload)
 	b.salt = bytes.Clone(bytes.TrimSuffix(payload[min(len(payload), 1+len(b.plugin)+1):], []byte{0}))
@@ -133,7 +133,7 @@ func (b *bridge) switched(payload []byte) error {
 	return nil
 }
 
-// fromClient decides about a packet of the client behind its response.
+// fromClient decides about a packet that the client sends after its response.
 func (b *bridge) fromClient(payload []byte) (move, error) {
 	switch b.expects {
 	case passwordNext:
@@ -179,7 +179,7 @@ func (b *bridge) requestKey() byte {
 	return cachingRequestKey
 }
 
-// decrypted takes a password that was encrypted by our key and passes it on over a leg that
+// decrypted decrypts a password that was encrypted with our key and passes it on over a leg that
 // strangers cannot read.
 func (b *bridge) decrypted(payload []byte) (move, error) {
 	b.expects = nothing
@@ -199,16 +199,16 @@ func (b *bridge) decrypted(payload []byte) (move, error) {
 	return move{toServer: password}, nil
 }
 
-// Names of plugins that nobody has, as long as those they take the place of.
+// Names of plugins that nobody has, as long as those that they replace.
 const (
 	insteadOfSHA256 = "ttlproxy_switch"
 	insteadOfClear  = "ttlproxy_auth_switch"
 )
 
 // response changes a client's response, or COM_CHANGE_USER, in place, if it begins with a plugin
-// that speaks differently on both legs or would give the password away: the password is taken out
-// and the plugin's name changed to one that nobody has, as long as it. The server then asks for the
-// account's plugin, with a salt, and all goes on from there.
+// that behaves differently on the two legs or would give the password away: the password is removed
+// and the plugin's name replaced by one of the same length that nobody has. The server then asks
+// for the account's plugin, with a salt, and the login continues from there.
 func (b *bridge) response(plugin, auth []byte) {
 	b.plugin = string(plugin)
 	switch {

@@ -2,8 +2,8 @@ package proxy
 
 import "github.com/ttlproxy/ttlproxy/proxy/wire"
 
-// masked are the capabilities that are taken out of the server's greeting, and out of the answer of
-// a client which asks for them all the same. docs/reference/wire.md tells users why:
+// masked are the capabilities that are removed from the server's greeting, and from the answer of a
+// client that asks for them all the same. docs/reference/wire.md tells users why:
 //
 //   - compression (zlib, zstd): packets would be hidden inside other packets;
 //   - several commands in one packet (MariaDB): no server has it any more, and it would hide
@@ -13,7 +13,8 @@ import "github.com/ttlproxy/ttlproxy/proxy/wire"
 //     names.
 const masked = wire.Compress | wire.CompressZstd | wire.ComMulti | wire.NoSchema
 
-// offered is what a client is offered of what the server has. TLS is a matter of each leg.
+// offered is the part of the server's capabilities that a client is offered. TLS is a matter of
+// each leg.
 func offered(server wire.Capability, tls bool) wire.Capability {
 	c := server &^ (masked | wire.SSL)
 	if tls {

@@ -8,11 +8,10 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// changesUser reports whether COM_CHANGE_USER needs somebody to look after it: where the legs
-// differ it may bring another password to carry over, where accounts are bounded it moves the
-// session to another one, and on a socket that may be one which the server lends. Elsewhere it
-// passes like everything else, and only the name is taken down: a session whose change is refused
-// ends.
+// changesUser reports whether COM_CHANGE_USER has to be attended to: if the legs differ, it may
+// bring another password to carry over; if accounts are bounded, it moves the session to another
+// one; and on a socket that may be one which the server lends. Otherwise it passes like everything
+// else, and only the name is recorded: a session whose change is refused ends.
 func (s *session) changesUser(payload []byte) bool {
 	user, _, _, _ := wire.DecodeChangeUser(payload, s.login.capabilities)
 	if s.bridge.uneven() || s.looksAtAccount() {
@@ -22,8 +21,8 @@ func (s *session) changesUser(payload []byte) bool {
 	return false
 }
 
-// refuseLong ends a session whose COM_CHANGE_USER is longer than any login: passed on unseen it
-// would get past those who look after it.
+// refuseLong ends a session whose COM_CHANGE_USER is longer than any login: passed on unseen, it
+// would escape these checks.
 func (s *session) refuseLong(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (s *session) changeUser(payload []byte) error {
 	}
 }
 
-// conversation is a COM_CHANGE_USER that is going on. It collects what the server says.
+// conversation is a COM_CHANGE_USER in progress. It collects what the server says.
 type conversation struct {
 	s     *session
 	b     []byte // under the session's lock
@@ -136,7 +135,7 @@ func (c *conversation) question(payload []byte, seq byte) error {
 	return c.fromClient()
 }
 
-// fromClient takes the client's answer, and goes on until the server is to speak.
+// fromClient takes the client's answer, and continues until it is the server's turn.
 func (c *conversation) fromClient() error {
 	s := c.s
 	for {
@@ -160,7 +159,7 @@ func (c *conversation) fromClient() error {
 	}
 }
 
-// end passes the server's last word on.
+// end passes the server's last packet on.
 func (c *conversation) end(user string, payload []byte, seq byte) error {
 	s := c.s
 	defer s.client.SetDeadline(time.Time{})  //nolint:errcheck // the next read fails

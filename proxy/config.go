@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config says where the proxy listens and what it demands of clients. All of it but Listen and
+// Config says where the proxy listens and what it requires of clients. Everything but Listen and
 // RSAKeyFile can be changed while it runs.
 type Config struct {
 	// Handler decides about statements; nil lets everything pass.
@@ -16,13 +16,13 @@ type Config struct {
 	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
 	Listen []string
 	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such
-	// as 10.0.0.0/8, or the word unix. Connections from there begin with a PROXY header. Nobody
-	// else's is believed.
+	// as 10.0.0.0/8, or the word unix. Connections from there begin with a PROXY header. Headers
+	// from elsewhere are not believed.
 	ProxyNetworks []string
 	// TLS is for the clients' leg.
 	TLS ClientTLS
-	// RSAKeyFile is the key, in PEM, by which clients without TLS send passwords to a backend with
-	// TLS; see bridge.go. Without it a key is made when it is first needed.
+	// RSAKeyFile is the key, in PEM, with which clients without TLS send passwords to a backend
+	// with TLS; see bridge.go. Without it a key is generated when first needed.
 	RSAKeyFile string
 	// MaxConnections bounds the clients that are connected; 0 means as many as there are file
 	// descriptors for.
@@ -31,20 +31,21 @@ type Config struct {
 	MaxUserConnections int
 	// LoginTimeout bounds the time between two packets of a login; 0 means 30 seconds.
 	LoginTimeout time.Duration
-	// IdleTimeout closes sessions that have been silent for so long outside a transaction,
+	// IdleTimeout closes sessions that have been silent for this long outside a transaction,
 	// IdleTransactionTimeout those inside one; 0 leaves both to the server's own wait_timeout.
 	IdleTimeout, IdleTransactionTimeout time.Duration
-	// DrainDelay is how long clients are still let in after Ready has begun to say no, so that a
+	// DrainDelay is how long clients are still accepted after Ready has begun to fail, so that a
 	// load balancer can notice.
 	DrainDelay time.Duration
-	// DrainTimeout is how long sessions in the middle of something may go on after that; 0 means 10
-	// seconds.
+	// DrainTimeout is how long sessions in the middle of something may continue after that; 0 means
+	// 10 seconds.
 	DrainTimeout time.Duration
 	// SlowLog is how long a command must take to be logged; 0 logs none.
 	SlowLog time.Duration
 }
 
-// settings are a configuration with the files it names read. They are replaced as a whole.
+// settings are a configuration and the contents of the files it names. They are replaced as a
+// whole.
 type settings struct {
 	Config
 	listen   []address

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// descriptors raises the limit of open files as far as it goes without asking anybody, and returns
-// it.
+// descriptors raises the limit of open files as far as it may, and returns it.
 func descriptors() (int, bool) {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
@@ -23,7 +22,7 @@ func descriptors() (int, bool) {
 		}
 	}
 
-	const enough = 1 << 30 // an unlimited number is more than an int can always hold
+	const enough = 1 << 30 // an unlimited number may not fit an int
 	return int(min(r.Cur, enough)), true
 }
 

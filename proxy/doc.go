@@ -1,23 +1,23 @@
-// Package proxy stands between clients and the server. Clients log in with their own accounts, at
-// the server itself; everything passes as it came; and a few statements, those about TTL, are held
-// back, decided on and perhaps answered here.
+// Package proxy stands between clients and the server. Clients log in to the server with their own
+// accounts; everything passes unchanged; and a few statements, those about TTL, are held back,
+// decided on and perhaps answered here.
 //
 // # The life of a connection
 //
 //	accept ─► room for one more? ─► PROXY header ─► dial the backend ─► its greeting ─► handshake ────► relay ──► end
 //	          (or error 1040)       (if listed)     (or the next)       (or its error)  packet by packet bytes
 //
-// Backends (backends.go, health.go). New sessions go to the first server that is well and can be
-// written to; the connections of the engine and the catalog follow it (follow.go), sessions stay
+// Backends (backends.go, health.go). New sessions go to the first server that is healthy and
+// writable; the connections of the engine and the catalog follow it (follow.go), sessions stay
 // where they are.
 //
 // Handshake (handshake.go). The server's greeting goes to the client, with some capabilities taken
 // out (capability.go); the client's answer goes to the server, and so on until OK or an error. No
 // password is known here and none is needed: the salt is the server's own, and so is the connection
-// id, which makes KILL work. TLS ends here, on each leg by itself (tlsclient.go, tlsbackend.go).
-// Where the legs are not equally private, two plugins would send the password in a form that the
-// other side does not expect, or that strangers could read: the bridge (bridge.go) translates, and
-// refuses what it cannot.
+// id, which makes KILL work. TLS ends here, on each leg separately (tlsclient.go, tlsbackend.go).
+// If the legs are not equally private, two plugins would send the password in a form that the other
+// side does not expect, or that strangers could read: the bridge (bridge.go) translates, and
+// refuses what it cannot translate.
 //
 // Relay (relay.go). Two goroutines, one for each direction, each with a buffer from a pool while
 // there is something to read (inlet.go):
@@ -37,12 +37,12 @@
 //
 // Exchange (exchange.go). A statement that may be ours is held at the gate (gate.go) until it is
 // complete and the server has answered everything before it. Then a handler decides: pass it on,
-// ask the server something first, change it, answer it, amend the answer. Meanwhile down goes on
+// ask the server something first, change it, answer it, amend the answer. Meanwhile down keeps
 // reading, and what it reads goes where the exchange wants it: to the client, or into a buffer.
 //
 // End. A session ends when either side closes, when it was silent for too long (idle.go), or when
-// the proxy drains (drain.go): then each is closed as soon as nothing is lost by it. Configuration
-// and certificates are read again under way (reload.go).
+// the proxy drains (drain.go): then each is closed as soon as nothing is lost by that.
+// Configuration and certificates are reloaded while the proxy runs (reload.go).
 //
 // # What never happens here
 //

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// errDraining is why a server that is about to end is not ready.
+// errDraining is why a proxy that is about to end is not ready.
 var errDraining = errors.New("draining: this proxy is about to stop")
 
-// Ready reports an error when no new clients should be sent here: while draining, or when no
-// backend is known to be well.
+// Ready reports an error if no new clients should be sent here: while draining, or if no backend is
+// known to be healthy.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errDraining
@@ -24,7 +24,7 @@ func (s *Server) Ready() error {
 //
 //	ready says no ─► DrainDelay ─► nobody is let in ─► idle sessions are closed ─► DrainTimeout ─► the rest is cut off
 //
-// cut ends what sessions do apart from their connections: dials, and questions to the catalog.
+// cut ends what sessions do apart from their connections: dials, and queries to the catalog.
 //
 // A session is idle when the server has answered everything, no transaction is open and no cursor
 // is being read: nothing is lost then but the connection. Others are closed as soon as they are
@@ -72,8 +72,8 @@ func (s *Server) drain(ctx context.Context, cut func(), accepting, sessions *syn
 	}
 }
 
-// lastWait is how long sessions that were cut off may take to end. Whoever stops us kills us when
-// we take longer than we said.
+// lastWait is how long sessions that were cut off may take to end. Whoever stops us kills us if we
+// take longer than we said.
 const lastWait = 500 * time.Millisecond
 
 // count is how many sessions there are.

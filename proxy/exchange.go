@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Exchange is a command that was held back, and what can be done about it. Nothing else is going on
-// in its session meanwhile.
+// Exchange is a command that was held back, and what can be done about it. Nothing else happens in
+// its session meanwhile.
 //
 // A handler answers the client exactly once, or once per part of a multi-statement packet: with
 // Pass or Forward (the server's answer), Hold and Send (the server's answer, looked at before), or
@@ -23,7 +23,7 @@ type Exchange struct {
 	s       *session
 	payload []byte  // begins with the command
 	seq     byte    // of the next packet to the client
-	more    bool    // the answer to come is not the last
+	more    bool    // another answer follows the next one
 	open    bool    // the client still waits
 	naming  *naming // while PREPARE name FROM is carried out
 	broken  error   // the session cannot go on
@@ -41,7 +41,7 @@ func (x *Exchange) Text() []byte {
 	return x.payload[at:]
 }
 
-// Memo is what Prepare was given for the statement that is to be executed, nil for other commands.
+// Memo is what Prepare was given for the statement that is being executed, nil for other commands.
 func (x *Exchange) Memo() Memo {
 	if id, ok := wire.StatementID(x.payload); ok && x.Command != wire.Query && x.Command != wire.Prepare {
 		return x.s.memory.statement(id)
@@ -68,7 +68,7 @@ func (x *Exchange) Capabilities() wire.Capability { return x.s.login.capabilitie
 // Open reports whether the client still waits for an answer.
 func (x *Exchange) Open() bool { return x.open }
 
-// More says that the answer to come is followed by another (true), or is the last (false).
+// More says that the next answer is followed by another (true), or is the last (false).
 func (x *Exchange) More(more bool) { x.more = more }
 
 // rewrite is the held command with another text. Query attributes stay in front of it.
@@ -87,9 +87,9 @@ func (x *Exchange) Ask(sql string) (*wire.Result, error) {
 	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
 }
 
-// SelectValues is the question for values that AskValues asks. They come in UTF-8 whatever
-// character set the client wants its results in, because the server does not convert binary
-// strings, and whatever limit it has set for its own SELECTs.
+// SelectValues is the query that AskValues sends. Its values come in UTF-8, whatever character set
+// the client wants its results in, because the server does not convert binary strings, and whatever
+// limit the client has set for its own SELECTs.
 func SelectValues(expressions ...string) string {
 	items := make([]string, len(expressions))
 	for i, e := range expressions {
@@ -98,7 +98,7 @@ func SelectValues(expressions ...string) string {
 	return "SELECT " + strings.Join(items, ", ") + " LIMIT 1"
 }
 
-// AskValues asks a question that is answered with one row. NULL is the empty string.
+// AskValues runs a query that is answered with one row. NULL is the empty string.
 func (x *Exchange) AskValues(question string) ([]string, error) {
 	r, err := x.Ask(question)
 	if err != nil {
@@ -129,7 +129,7 @@ func (x *Exchange) Pass() (wire.Report, error) { return x.stream(x.payload) }
 // Forward sends the held command with another text and lets the answer through.
 func (x *Exchange) Forward(sql string) (wire.Report, error) { return x.stream(x.rewrite(sql)) }
 
-// stream sends a command; the answer goes to the client as it comes, which may bring a wish for
+// stream sends a command; the answer goes to the client as it comes, which may include requests for
 // files.
 func (x *Exchange) stream(payload []byte) (wire.Report, error) {
 	defer x.serverTakes(x.s.now())
@@ -194,7 +194,7 @@ func (x *Exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, e
 
 var errAnswerTooLong = errors.New("the server's answer is too long to be looked at")
 
-// Watch looks whether the client is still there while an answer takes long. Its error ends the
+// Watch checks whether the client is still there while an answer takes long. Its error ends the
 // session.
 func (x *Exchange) Watch() error {
 	if err := x.s.fromClient.look(); err != nil {
@@ -203,7 +203,7 @@ func (x *Exchange) Watch() error {
 	return nil
 }
 
-// send begins a command whose answer goes where it is told.
+// send begins a command whose answer goes to the given route.
 func (x *Exchange) send(payload []byte, to route) error {
 	if x.broken != nil {
 		return x.broken
@@ -220,11 +220,11 @@ func (x *Exchange) send(payload []byte, to route) error {
 // serverTakes counts the time since then as the server's.
 func (x *Exchange) serverTakes(since int64) { x.servers += x.s.now() - since }
 
-// Ours says that the command is a statement of ours, so that the time it takes delays nothing of
-// the server's.
+// Ours says that the command is a statement of ours, so that the time it takes does not count as a
+// delay.
 func (x *Exchange) Ours() { x.ours = true }
 
-// count counts the command, which has been answered: once, whatever was asked of the server for it.
+// count counts the command, which has been answered: once, whatever was sent to the server for it.
 func (x *Exchange) count() {
 	m, took := x.s.server.metrics, x.s.now()-x.begun
 	m.command(wire.Report{Command: x.Command, Code: x.code}, took)

@@ -50,7 +50,7 @@ func (s *session) sendPayload(left int) error {
 	return nil
 }
 
-// scan shows the scanner n bytes in which no command can start.
+// scan gives the scanner n bytes in which no command can start.
 func (s *session) scan(n int) { s.scanner.Scan(s.fromClient.pending()[:n]) }
 
 // refuseFile sends an empty file: the server asked in the middle of something that the client does
@@ -60,7 +60,8 @@ func (s *session) refuseFile() error {
 	return s.write(s.backend, wire.AppendHeader(nil, 0, 2))
 }
 
-// forgetFile is called just before the end of the file is sent, so that the next wish is a new one.
+// forgetFile is called just before the end of the file is sent, so that the next request is a new
+// one.
 func (s *session) forgetFile() {
 	s.mu.Lock()
 	s.tracker.FileSent()

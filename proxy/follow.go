@@ -26,7 +26,7 @@ func (b *Backends) Configure(c *mysql.Config) {
 	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.dialOwned(ctx) }
 }
 
-// WithPassword has an account ask for its password at each login.
+// WithPassword makes an account fetch its password at each login.
 func WithPassword(c *mysql.Config, password func() (string, error)) {
 	if password == nil {
 		return
@@ -39,7 +39,7 @@ func WithPassword(c *mysql.Config, password func() (string, error)) {
 	c.Apply(ask) //nolint:errcheck // it only sets a field
 }
 
-// Member is one of the backends, for those who must talk to that very one.
+// Member is one of the backends, for those who must talk to that one.
 type Member struct {
 	Address       string
 	ProxyProtocol int // the version of the header that tells it the clients' addresses; 0: it is not told
@@ -123,7 +123,7 @@ func (o *owned) SyscallConn() (raw syscall.RawConn, err error) {
 	return nil, errors.ErrUnsupported
 }
 
-// ask logs in and asks whether the backend can be written to.
+// ask logs in and asks whether the backend is writable.
 func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) Health {
 	c := mysql.NewConfig()
 	c.User = config.CheckUser
@@ -155,8 +155,8 @@ func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) H
 }
 
 // wellDespite reports whether an error says more about the account that asks than about the server:
-// one without a right, or for which there is no room, must not make a good server look dead. But a
-// node that is not in its cluster, shuts down or does not let us in is of no use.
+// one without a right, or for which there is no room, must not make a healthy server look dead. But
+// a node that is not in its cluster, is shutting down or does not let us in is of no use.
 func wellDespite(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// glance is how much of a statement is looked at to see whether it may be ours. A shorter one
-	// is looked at whole, and so is a longer one that seems to be several.
+	// glance is how much of a statement is examined to see whether it may be ours. A shorter one is
+	// examined in full, and so is a longer one that seems to be several.
 	glance = 64 << 10
 	// heldLimit is the longest statement that is held back. The server refuses our clauses in a
 	// longer one.
@@ -20,8 +20,8 @@ const (
 )
 
 // hold decides whether the command that starts at offset at of what is pending must be held back.
-// If it must, the whole packet is pending when it returns, but for a COM_CHANGE_USER that is too
-// long to be looked after.
+// If it must, the whole packet is pending when it returns, except for a COM_CHANGE_USER that is too
+// long.
 func (s *session) hold(c wire.Start, at int) (bool, error) {
 	if !s.interesting(c) {
 		return false, nil
@@ -32,7 +32,7 @@ func (s *session) hold(c wire.Start, at int) (bool, error) {
 
 	ours := s.ours(s.payload(c, at))
 	if c.Command == wire.ChangeUser && c.Size > loginLimit {
-		return ours, nil // as much as is there: intercept refuses it
+		return ours, nil // as much as there is: intercept refuses it
 	}
 	if c.Size > heldLimit || !ours && !s.goesOn(c, at) {
 		return false, nil
@@ -50,14 +50,14 @@ func (s *session) payload(c wire.Start, at int) []byte {
 	return b[:min(len(b), c.Size)]
 }
 
-// goesOn reports whether there may be another statement in a packet beyond what is there of it,
-// such as a script of migrations.
+// goesOn reports whether a packet, such as a script of migrations, may contain another statement
+// beyond the part that has arrived.
 func (s *session) goesOn(c wire.Start, at int) bool {
 	b := s.payload(c, at)
 	return c.Command == wire.Query && s.memory.multi && len(b) < c.Size && bytes.IndexByte(b, ';') >= 0
 }
 
-// gather waits until n bytes from offset at on are pending.
+// gather waits until n bytes from offset at are pending.
 func (s *session) gather(at, n int) (bool, error) {
 	in := s.fromClient
 	if len(in.pending()) >= at+n {
@@ -72,7 +72,7 @@ func (s *session) gather(at, n int) (bool, error) {
 	return true, nil
 }
 
-// interesting reports whether a command of this kind may have to do with us.
+// interesting reports whether a command of this kind may concern us.
 func (s *session) interesting(c wire.Start) bool {
 	switch c.Command {
 	case wire.Query, wire.Prepare:
@@ -110,10 +110,10 @@ func (s *session) ours(payload []byte) bool {
 
 // Handler knows which statements are ours and what to do with them.
 type Handler interface {
-	// Candidate reports whether a statement may be ours, by a glance at its text.
+	// Candidate reports whether a statement may be ours, from a glance at its text.
 	Candidate(text []byte) bool
 	// Handle decides about a statement that was held back. It must answer the client through the
-	// exchange, or return an error, which then is the answer.
+	// exchange, or return an error, which then becomes the answer.
 	Handle(ctx context.Context, x *Exchange) error
 	// Asleep reports whether the server says that it has had nothing to do for a session for a
 	// while.
@@ -132,8 +132,7 @@ func (passing) Handle(_ context.Context, x *Exchange) error {
 
 func (passing) Asleep(context.Context, uint32) bool { return false }
 
-// intercept hands the command that is pending to the handler, once everything before it is
-// answered.
+// intercept hands the pending command to the handler, once everything before it has been answered.
 func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	if c.Command == wire.ChangeUser && c.Size > loginLimit {
 		return s.refuseLong(ctx)
@@ -182,7 +181,8 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	return nil
 }
 
-// decide lets the handler answer, unless the command executes what was refused to be prepared.
+// decide lets the handler answer, unless the command executes a statement that we refused to
+// prepare.
 func (s *session) decide(ctx context.Context, x *Exchange) error {
 	if _, refused := x.Memo().(refusedPrepare); refused {
 		return &wire.Error{

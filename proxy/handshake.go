@@ -16,7 +16,7 @@ import (
 // loginLimit is the longest packet that is relayed before a client is logged in.
 const loginLimit = 256 << 10
 
-// errRefused means that the session ended in good order before it began: the client was told why.
+// errRefused means that the session ended properly before it began: the client was told why.
 var errRefused = errors.New("refused")
 
 // handshake brings the client through the server's login:
@@ -32,8 +32,8 @@ var errRefused = errors.New("refused")
 //	   │ ◄────────── questions and answers, until ─────────►│
 //	   │ ◄────────────────── OK or error ───────────────────│
 //
-// A request for TLS takes a sequence number. Where only one leg has it, the other's numbers are one
-// off until the OK.
+// A request for TLS takes a sequence number. If only one leg has it, the other's numbers are off by
+// one until the OK.
 func (s *session) handshake(ctx context.Context) error {
 	if err := s.learnPeer(); err != nil {
 		return err
@@ -74,7 +74,7 @@ type handshake struct {
 	shift  byte // what is added to the client's sequence numbers
 }
 
-// learnPeer finds out who the client is, if somebody stands between who is to say so.
+// learnPeer finds out who the client is, if a load balancer in between has to say so.
 func (s *session) learnPeer() error {
 	s.peer = s.client.RemoteAddr()
 	if !s.settings.networks.contain(s.peer) {
@@ -96,8 +96,8 @@ func legOf(c net.Conn) leg {
 	return leg{unix: ok}
 }
 
-// refuse tells the client why it cannot log in. Before the greeting nothing is agreed on, so there
-// is no SQLSTATE.
+// refuse tells the client why it cannot log in. Before the greeting nothing has been negotiated, so
+// there is no SQLSTATE.
 func (s *session) refuse(seq byte, e *wire.Error) {
 	s.server.metrics.refuse(e)
 	payload := e.Append(nil)
@@ -109,7 +109,7 @@ func (s *session) refuse(seq byte, e *wire.Error) {
 	s.write(s.client, b) //nolint:errcheck // the session ends anyway
 }
 
-// extend allows the next step of the login its time.
+// extend gives the next step of the login its time.
 func (s *session) extend(c net.Conn) {
 	c.SetDeadline(time.Now().Add(s.settings.LoginTimeout)) //nolint:errcheck // the step itself will fail
 }
@@ -127,7 +127,7 @@ func (s *session) send(c net.Conn, seq byte, payload []byte) error {
 	return s.write(c, b)
 }
 
-// greet passes the server's greeting on, with what we cannot carry taken out.
+// greet passes the server's greeting on, without what we cannot carry.
 func (h *handshake) greet() error {
 	s, payload := h.s, h.link.greeting
 	if payload[0] == wire.AuthError {
@@ -150,13 +150,13 @@ func (h *handshake) greet() error {
 		return err
 	}
 
-	// The client's leg can have TLS where the backend's has none, unless both are to be alike.
+	// The client's leg can have TLS even if the backend's has none, unless both must be alike.
 	tls := s.settings.tls != nil && (able || h.link.mode == TLSNever || h.bridge.server.unix)
 	h.greeting.Patch(payload, offered(h.server, tls))
 	return s.send(s.client, h.link.seq, payload)
 }
 
-// respond passes the client's response on. TLS begins behind its first part, if the client asks for
+// respond passes the client's response on. TLS begins after its first part, if the client asks for
 // it.
 func (h *handshake) respond(ctx context.Context) error {
 	s := h.s
@@ -219,7 +219,7 @@ func badHandshake() *wire.Error {
 	return &wire.Error{Code: 1043, State: "08S01", Message: "Bad handshake"}
 }
 
-// wantsTLS reports whether the backend's leg is to have TLS.
+// wantsTLS reports whether the backend's leg should have TLS.
 func (h *handshake) wantsTLS() bool {
 	switch h.link.mode {
 	case TLSAlways:
@@ -231,8 +231,8 @@ func (h *handshake) wantsTLS() bool {
 	}
 }
 
-// explain says what a client does wrong that begins with a PROXY header and comes from where none
-// is believed.
+// explain says what is wrong with a client that begins with a PROXY header but comes from where
+// none is believed.
 func (h *handshake) explain(err error) error {
 	if errors.Is(err, wire.ErrTooLong) {
 		return fmt.Errorf("%w (a PROXY header? %s is not listed in proxy-networks)", err, h.s.peer)
@@ -240,7 +240,7 @@ func (h *handshake) explain(err error) error {
 	return err
 }
 
-// encryptClient begins TLS on the client's leg. Not one byte behind the request has been read yet.
+// encryptClient begins TLS on the client's leg. Not a byte after the request has been read yet.
 func (h *handshake) encryptClient(ctx context.Context) error {
 	s := h.s
 	c := tls.Server(s.client, s.settings.tls)

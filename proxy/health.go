@@ -14,10 +14,10 @@ type State int
 
 // The states, from nothing known to not answering.
 const (
-	Unknown  State = iota // not looked at, or not to be found out; taken for writable
-	Writable              // well, and can be written to
-	ReadOnly              // well, and refuses writes
-	Down                  // does not answer, or not as a server does
+	Unknown  State = iota // not checked, or could not be found out; counts as writable
+	Writable              // healthy and writable
+	ReadOnly              // healthy, but refuses writes
+	Down                  // does not answer, or not like a server
 )
 
 // String is the state as logs and metrics name it.
@@ -34,11 +34,11 @@ type Health struct {
 	Current bool   // it takes the new sessions
 }
 
-// failuresToDown is how many looks in a row must fail before a backend counts as down: one may have
-// met a busy moment. A session that cannot reach it needs no second opinion.
+// failuresToDown is how many successive checks must fail before a backend counts as down: one may
+// have met a busy moment. If a session cannot reach it, that needs no second opinion.
 const failuresToDown = 2
 
-// Run looks at the backends at intervals until ctx ends.
+// Run checks the backends at intervals until ctx ends.
 //
 //	            ┌── a session cannot reach it, or two looks fail ──┐
 //	            │                                                  ▼
@@ -46,9 +46,9 @@ const failuresToDown = 2
 //	            │                                  │               │
 //	            └─────── @@read_only ────► read-only ◄── it answers ┘
 //
-// A single backend is looked at like several: there is nothing to choose, but readiness and metrics
-// tell of it. Without an account only those that are down are looked at: a look that ends at the
-// greeting is a failed login to the server, which blocks hosts that have too many in a row
+// A single backend is checked like several: there is nothing to choose, but readiness and metrics
+// report it. Without an account only those that are down are checked: to the server, a check that
+// ends at the greeting is a failed login, and it blocks hosts that have too many in succession
 // (max_connect_errors).
 func (b *Backends) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
@@ -63,7 +63,7 @@ func (b *Backends) Run(ctx context.Context) error {
 	}
 }
 
-// check looks at all backends at once and returns when to look again.
+// check checks all backends at once and returns when to check again.
 func (b *Backends) check(ctx context.Context) time.Duration {
 	b.mu.Lock()
 	list, config := b.list, b.config
@@ -90,7 +90,7 @@ func (b *Backends) check(ctx context.Context) time.Duration {
 	return config.CheckInterval
 }
 
-// judge takes a look for what it is worth.
+// judge decides what a check means.
 func (b *Backends) judge(k *backend, h Health) {
 	b.mu.Lock()
 	k.failures++
@@ -104,7 +104,7 @@ func (b *Backends) judge(k *backend, h Health) {
 	}
 }
 
-// look finds out about one backend.
+// look examines one backend.
 func (b *Backends) look(ctx context.Context, k *backend, config BackendsConfig) Health {
 	ctx, cancel := context.WithTimeout(ctx, config.DialTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (b *Backends) look(ctx context.Context, k *backend, config BackendsConfig) 
 	return Health{State: Unknown}
 }
 
-// greets reports an error unless the backend greets as one that would let somebody in.
+// greets reports an error unless the backend greets like one that would let clients in.
 func greets(ctx context.Context, a address) error {
 	c, err := connect(ctx, a, nil, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ func (x *Exchange) Hold(sql string) (*Held, error) { return x.hold(x.rewrite(sql
 // HoldSame is Hold with the command as it came.
 func (x *Exchange) HoldSame() (*Held, error) { return x.hold(x.payload) }
 
-// HoldQuery is Hold with a statement of ours, whose answer may be the client's.
+// HoldQuery is Hold with a statement of ours, whose answer may become the client's.
 func (x *Exchange) HoldQuery(sql string) (*Held, error) { return x.hold(x.query(sql)) }
 
 func (x *Exchange) hold(payload []byte) (*Held, error) {
@@ -52,8 +52,8 @@ func (x *Exchange) Send(h *Held) error {
 	return x.renumber(h.packets, func(payload []byte) []byte { return payload })
 }
 
-// SendRows answers with a held result set in which every row was given to change, which returns the
-// row to send. The definitions and the end stay the server's.
+// SendRows answers with a held result set after passing every row to change, which returns the row
+// to send. The definitions and the end stay the server's.
 func (x *Exchange) SendRows(h *Held, change func(row [][]byte) [][]byte) error {
 	form := wire.TextRows
 	if x.Command == wire.Execute {
@@ -66,7 +66,7 @@ func (x *Exchange) SendRows(h *Held, change func(row [][]byte) [][]byte) error {
 	return x.renumber(b, func(payload []byte) []byte { return payload })
 }
 
-// SendWith answers with a held result set of text that more rows, as packets, have been added to.
+// SendWith answers with a held result set of text to which more rows, as packets, have been added.
 func (x *Exchange) SendWith(h *Held, rows []byte) error {
 	if h.Failed() {
 		return x.Send(h)
@@ -78,7 +78,7 @@ func (x *Exchange) SendWith(h *Held, rows []byte) error {
 	return x.renumber(b, func(payload []byte) []byte { return payload })
 }
 
-// SendOK answers with a held OK which change may have changed. What the server says about its
+// SendOK answers with a held OK that change may have altered. What the server says about its
 // session stays.
 func (x *Exchange) SendOK(h *Held, change func(*wire.OK)) error {
 	if h.Failed() {
@@ -115,13 +115,13 @@ func (x *Exchange) renumber(packets []byte, change func([]byte) []byte) error {
 	return x.answer(out)
 }
 
-// naming is what PREPARE name FROM makes of Prepare.
+// naming is how PREPARE name FROM changes Prepare.
 type naming struct {
 	name string
 	mode ddl.Mode
 }
 
-// Naming lets Prepare give what it prepares a name, as PREPARE name FROM does, while do runs.
+// Naming makes Prepare, while do runs, prepare under a name, as PREPARE name FROM does.
 func (x *Exchange) Naming(name string, mode ddl.Mode, do func() error) error {
 	x.naming = &naming{name: name, mode: mode}
 	defer func() { x.naming = nil }()
@@ -133,8 +133,8 @@ func (x *Exchange) Naming(name string, mode ddl.Mode, do func() error) error {
 func (x *Exchange) Preparing() bool { return x.Command == wire.Prepare || x.naming != nil }
 
 // Prepare prepares another text in place of the held one. When the server has accepted it, memo is
-// what Memo returns at each EXECUTE until the client closes the statement; without one the statement
-// is the server's alone.
+// what Memo returns at each EXECUTE until the client closes the statement; without one the
+// statement belongs to the server alone.
 func (x *Exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
 	if memo != nil {
 		if err := x.s.memory.room(memo.Size()); err != nil {
@@ -159,8 +159,8 @@ func (x *Exchange) Prepare(sql string, memo Memo) (wire.Report, error) {
 	return h.Report, x.Send(h)
 }
 
-// prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. What
-// is prepared last is the text itself, so that warnings and errors are those of the text.
+// prepareName is Prepare for PREPARE name FROM: under the name the server is given our mark. The
+// text itself is prepared last, so that warnings and errors are those of the text.
 func (x *Exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
 	if memo == nil {
 		h, err := x.prepareTheirs(sql)
@@ -198,8 +198,8 @@ func (x *Exchange) prepareName(sql string, memo Memo) (wire.Report, error) {
 	return h.Report, x.SendOK(h, func(o *wire.OK) { o.Warnings = p.Warnings })
 }
 
-// prepareOwn prepares what an admin statement is answered with, under a name of our own. It has the
-// parameters that the mark needs, too.
+// prepareOwn prepares the statement that answers an admin statement, under a name of our own. It
+// has the parameters that the mark needs, too.
 func (x *Exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
 	p, err := x.prepareText(sql)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
@@ -230,7 +230,8 @@ func (x *Exchange) prepareOwn(n *Named, sql string) (wire.Report, error) {
 }
 
 // prepareInstead prepares the text under the client's name: the server refuses it and says why, or
-// it has parameters. Then it is the server's alone, and a policy that it would declare is refused.
+// it has parameters. Then it belongs to the server alone, and a policy that it would declare is
+// refused.
 func (x *Exchange) prepareInstead(n *Named, sql string, p wire.Prepared) (wire.Report, error) {
 	if p.ID != 0 {
 		if err := x.closePrepared(p.ID); err != nil {
@@ -277,7 +278,7 @@ func (x *Exchange) setText(sql string) error {
 	return err
 }
 
-// unname takes a name from whatever has it.
+// unname frees a name, whatever has it.
 func (x *Exchange) unname(name string) error {
 	_, err := x.Ask("DEALLOCATE PREPARE " + ddl.Encode(ddl.Quote(name), x.naming.mode.Charset))
 	if _, refused := errors.AsType[*wire.Error](err); refused {

@@ -6,8 +6,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// idle reports whether nothing is going on: the server has answered everything, the client has got
-// it, and has sent nothing since. It is called with the lock held.
+// idle reports whether nothing is going on: the server has answered everything, and the client has
+// received it and has sent nothing since. It is called with the lock held.
 func (s *session) idle() bool {
 	return s.between.Load() && s.tracker.Idle() && !s.writing && !s.exchanging
 }
@@ -23,8 +23,8 @@ func (s *session) closeIfIdle() {
 	}
 }
 
-// quit ends an idle session in good order: a server that does not hear COM_QUIT counts an aborted
-// client and writes a line about it.
+// quit ends an idle session properly: a server that does not receive COM_QUIT counts an aborted
+// client and logs it.
 func (s *session) quit() {
 	const patience = 100 * time.Millisecond                 // nothing is on its way, so there is room for five bytes
 	s.backend.SetWriteDeadline(time.Now().Add(patience))    //nolint:errcheck // it is closed in any case
@@ -32,7 +32,7 @@ func (s *session) quit() {
 	s.close()
 }
 
-// closeIfSilent closes a session that has been idle for too long. A session on which a replica
+// closeIfSilent closes a session that has been idle for too long. A session in which a replica
 // reads is never idle.
 func (s *session) closeIfSilent(c *settings) {
 	s.mu.Lock()

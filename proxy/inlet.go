@@ -26,10 +26,10 @@ func newBuffers() *buffers {
 }
 
 // inlet reads from a connection. It takes its buffer from a pool only when there is something to
-// read and gives it back when all of it was used, so that waiting costs no memory. Under TLS, where
-// it cannot see whether there is something, it waits with a small buffer.
+// read, and returns it when everything has been used, so that waiting costs no memory. Under TLS,
+// where it cannot see whether there is something, it waits with a small buffer.
 //
-// Bytes r to w are what was read and not used yet.
+// Bytes r to w have been read and not used yet.
 type inlet struct {
 	conn net.Conn
 	raw  syscall.RawConn // nil under TLS
@@ -61,7 +61,7 @@ func newInlet(conn net.Conn, pool *sync.Pool) *inlet {
 // pending is what was read and not used yet. It is valid until the next fill.
 func (in *inlet) pending() []byte { return in.buf[in.r:in.w] }
 
-// use says that n bytes of what is pending are done with.
+// use says that the first n pending bytes are done with.
 func (in *inlet) use(n int) {
 	if in.r += n; in.r == in.w {
 		in.r, in.w = 0, 0
@@ -92,7 +92,7 @@ func (in *inlet) release() {
 	}
 }
 
-// drop lets go of the buffer, which holds nothing.
+// drop gives up the buffer, which is empty.
 func (in *inlet) drop() {
 	in.release()
 	in.buf = nil
@@ -124,7 +124,7 @@ func (in *inlet) makeRoom() {
 	}
 }
 
-// look takes in what has come, without waiting for more. Its error says that the connection is
+// look reads what has arrived, without waiting for more. Its error says that the connection is
 // gone.
 func (in *inlet) look() error {
 	if len(in.pending()) >= upSize {
@@ -148,7 +148,7 @@ func (in *inlet) look() error {
 	return in.err
 }
 
-// lookTLS is look under TLS, which can only wait shortly: whoever reads from such a connection
+// lookTLS is look under TLS, which can only wait briefly: whoever reads from such a connection
 // decrypts.
 func (in *inlet) lookTLS() error {
 	const shortly = time.Millisecond
@@ -184,7 +184,7 @@ func (in *inlet) tryRead(fd uintptr) bool {
 	}
 }
 
-// take gets a buffer from the pool if there is none.
+// take gets a buffer from the pool unless there is one.
 func (in *inlet) take() {
 	if in.buf == nil {
 		in.pooled = in.pool.Get().(*[]byte)

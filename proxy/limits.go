@@ -13,8 +13,8 @@ const (
 	apartFromSessions = 64 // file descriptors: listeners, the engine, the catalog, the status page, logs
 )
 
-// fitConnections bounds the number of connections by what there are file descriptors for. A bound
-// that was asked for and does not fit is an error at start, not a surprise at the busiest hour.
+// fitConnections bounds the number of connections by the file descriptors that there are. A
+// configured bound that does not fit is an error at start, not a surprise at the busiest hour.
 func fitConnections(wanted int) (int, error) {
 	limit, known := descriptors()
 	if !known {
@@ -37,7 +37,7 @@ func fitConnections(wanted int) (int, error) {
 	}
 }
 
-// admit lets a session in, unless there are too many.
+// admit lets a session in unless there are too many.
 func (s *Server) admit(e *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,9 +70,9 @@ func (s *Server) admitUser(e *session, account string) bool {
 	return true
 }
 
-// admitAccount does so for the account that the server says it is. By the name that the client
-// sends nobody can tell: servers take quotes off it, cut it to its length, read it in the client's
-// character set, or let anybody in to an account without a name.
+// admitAccount does so for the account that the server says it is. The name that the client sends
+// does not tell: servers strip quotes from it, truncate it, read it in the client's character set,
+// or let anybody in to an account without a name.
 func (s *session) admitAccount(user string) error {
 	if s.settings.MaxUserConnections == 0 {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// listen opens an address. A socket file that was left behind by a process which is gone is
-// removed; one that somebody listens on is not. Every account of the machine may connect, as to a
-// server's socket: it is the login that decides.
+// listen opens an address. A socket file left behind by a process that is gone is removed; one that
+// somebody listens on is not. Every user of the machine may connect, as to a server's socket: the
+// login decides.
 func listen(ctx context.Context, a address) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAliveConfig: keepAlive}
 	l, err := lc.Listen(ctx, a.network, a.address)

@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// memory is what a session remembers between commands: nothing, unless it has to do with us. It
-// belongs to up.
+// memory is what a session remembers between commands: nothing, unless it concerns us. It belongs
+// to up.
 type memory struct {
 	statements map[uint32]Memo // prepared statements of ours, by id
 	// the one prepared last, if it is ours: a client that does not wait for the id names it by
@@ -25,16 +25,16 @@ type memory struct {
 type Memo interface {
 	// Size is about how many bytes of memory it takes.
 	Size() int64
-	// ByName reports whether a statement that is prepared under a name is run on the server by a
-	// name of ours, too: then EXECUTE can give it values, and its rows come in the form that the
-	// client expects. Otherwise it is run by a number that only this session knows.
+	// ByName reports whether a statement that is prepared under a name is also run on the server
+	// under a name, one of ours: then EXECUTE can pass it values, and its rows come in the form
+	// that the client expects. Otherwise it is run by a number that only this session knows.
 	ByName() bool
 	// Parameterised is why a statement with parameters cannot be prepared under a name; nil if the
 	// server alone may run it.
 	Parameterised() error
 }
 
-// remarks are what SHOW WARNINGS shows of ours.
+// remarks are our part of what SHOW WARNINGS shows.
 type remarks struct {
 	notes []Note
 	alone bool // and nothing of the server's
@@ -47,7 +47,7 @@ type Note struct {
 	Message string
 }
 
-// pass takes note of a command that passes without having been held.
+// pass records a command that passes without being held.
 func (m *memory) pass(c wire.Command) {
 	m.remarks = remarks{}
 	if m.statements == nil && m.named.all == nil {
@@ -62,8 +62,7 @@ func (m *memory) pass(c wire.Command) {
 	}
 }
 
-// option takes note of COM_SET_OPTION, which allows (0) or forbids (1) several statements in one
-// packet.
+// option records COM_SET_OPTION, which allows (0) or forbids (1) several statements in one packet.
 func (m *memory) option(payload []byte) {
 	if len(payload) >= 3 {
 		m.multi = payload[1] == 0 && payload[2] == 0
@@ -81,15 +80,15 @@ func (m *memory) prepared(id uint32, memo Memo) {
 	m.hold(memo, 1)
 }
 
-// refusedPrepare stands for a statement that we have refused to prepare: a client that did not wait
-// for our answer executes it by LastStatement, and must not get the one before.
+// refusedPrepare stands for a statement that we refused to prepare: a client that did not wait for
+// our answer executes it by LastStatement, and must not get the previous one.
 type refusedPrepare struct{}
 
 func (refusedPrepare) Size() int64          { return 0 }
 func (refusedPrepare) ByName() bool         { return false }
 func (refusedPrepare) Parameterised() error { return nil }
 
-// refused takes note of a PREPARE that the server has not seen.
+// refused records a PREPARE that the server has not seen.
 func (m *memory) refused() {
 	if m.statements == nil {
 		m.statements = make(map[uint32]Memo)
@@ -109,14 +108,14 @@ func (m *memory) forget() {
 	*m = memory{multi: m.multi, heldByAll: m.heldByAll}
 }
 
-// What statements that are prepared may take: a long one takes many times its length, and servers
+// The memory that prepared statements may take: a long one takes many times its length, and servers
 // let an account without any right prepare thousands.
 const (
 	heldBySession  = 32 << 20
 	heldBySessions = 256 << 20
 )
 
-// room refuses a statement for which there is none.
+// room refuses a statement for which there is no room.
 func (m *memory) room(size int64) error {
 	if m.held+size <= heldBySession && m.heldByAll.Load()+size <= heldBySessions {
 		return nil
@@ -128,7 +127,7 @@ func (m *memory) room(size int64) error {
 	}
 }
 
-// hold counts what a statement takes, times one or minus one.
+// hold counts the memory that a statement takes, times one or minus one.
 func (m *memory) hold(memo Memo, times int64) {
 	if memo != nil {
 		m.count(times * memo.Size())

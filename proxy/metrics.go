@@ -93,10 +93,10 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	m.seconds.Observe(time.Duration(took).Seconds())
 }
 
-// held counts a statement that was held back and took so much longer by it.
+// held counts a statement that was held back, and how much longer it took for that.
 func (m *Metrics) held(added int64) { m.added.Observe(time.Duration(added).Seconds()) }
 
-// login counts a login that has ended.
+// login counts a finished login.
 func (m *Metrics) login(err error) {
 	outcome := "ok"
 	switch {
@@ -117,7 +117,7 @@ func (m *Metrics) refuse(e *wire.Error) {
 	m.refused.WithLabelValues(reason).Inc()
 }
 
-// refusals name the errors with which clients are turned away.
+// refusals names the errors with which clients are turned away.
 var refusals = map[uint16]string{
 	ddl.CodeTooManyConnections: "connections", ddl.CodeTooManyOfUser: "user_connections", ddl.CodeTLSRequired: "no_tls",
 	ddl.CodeCannotConnect: "no_backend", ddl.CodeTLS: "tls", ddl.CodeAccessDenied: "password",

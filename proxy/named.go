@@ -14,11 +14,11 @@ import (
 
 // named are the statements of ours that a session has prepared under names, by number.
 //
-// A name alone proves nothing: a program that runs on the server may prepare another statement by
-// it, and the server decides which spellings are one name. So under the client's name the server is
-// given a mark, a SELECT that fails with our number in its message. EXECUTE goes to the server
-// first: only if it answers with the mark is the statement behind it ours, and whatever else it
-// answers is the answer.
+// A name alone proves nothing: a program that runs on the server may prepare another statement
+// under it, and the server decides which spellings are one name. So under the client's name the
+// server is given a mark, a SELECT that fails with our number in its message. EXECUTE goes to the
+// server first: only if it answers with the mark is the statement behind it ours, and whatever else
+// it answers is the answer.
 //
 //	PREPARE s FROM 'ours' ──► s: the mark n           the cut text: by an id that only this session's protocol knows
 //	EXECUTE s ──► the mark n? ─yes─► what n stands for
@@ -37,8 +37,8 @@ type Named struct {
 	held   uint32 // the id of the cut text on the server, of a deferred one
 }
 
-// Own is the name under which the server has what an admin statement is answered with. Who
-// overwrites that changes rows that he is shown, and nothing that we do.
+// Own is the name under which the server has the statement that answers an admin statement. Whoever
+// overwrites that changes the rows that he is shown, and nothing that we do.
 func (n *Named) Own() string { return "ttlproxy " + strconv.Itoa(n.number) }
 
 // mark is the text that the server has under the client's name, with as many parameters as the
@@ -49,8 +49,8 @@ func (n *Named) mark(parameters int) string {
 		label + ") x LIMIT 1"
 }
 
-// Label stands in the error that the mark ends with; who sees it has executed the name from within
-// a program.
+// Label is in the error with which the mark fails; whoever sees it has executed the name from
+// within a program.
 func (n *Named) Label() string {
 	return fmt.Sprintf("ttlproxy %d: only a plain EXECUTE runs this", n.number)
 }
@@ -64,8 +64,8 @@ func (x *Exchange) remember(n *Named) {
 	m.hold(n.Memo, 1)
 }
 
-// meant lists the statements that a name could mean to the server. Beyond ASCII it takes letters
-// for the same that differ in their accents, or more, so that any such name could be any other.
+// meant lists the statements that a name could mean to the server. Beyond ASCII it equates letters
+// that differ in their accents, or more, so that any such name could be any other.
 func (m *named) meant(name string) []*Named {
 	var list []*Named
 	for _, n := range m.all {
@@ -93,7 +93,7 @@ func (x *Exchange) Named(name string) []*Named { return x.s.memory.named.meant(n
 // Remembers reports whether a name could mean a statement of ours.
 func (x *Exchange) Remembers(name string) bool { return len(x.Named(name)) > 0 }
 
-// Forget drops a name that is given away or taken back, and frees what the server holds for it.
+// Forget drops a name that is reassigned or deallocated, and frees what the server holds for it.
 func (x *Exchange) Forget(name string) error {
 	m := &x.s.memory.named
 	for _, n := range m.meant(name) {

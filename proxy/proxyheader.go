@@ -23,8 +23,8 @@ func parseHeaderVersion(s string) (headerVersion, error) {
 	}
 }
 
-// header is the header which says that a connection is the client's. Both addresses must be IP
-// addresses; if they are not, as on a unix socket or for a connection of our own, it says that the
+// header is the header that says that a connection is the client's. Both addresses must be IP
+// addresses; otherwise, as on a unix socket or for a connection of our own, it says that the
 // connection is ours.
 func (v headerVersion) header(client, listener net.Addr) []byte {
 	source, ok1 := addrPort(client)

@@ -12,7 +12,7 @@ import (
 )
 
 // The PROXY protocol (https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt) tells the
-// receiver of a connection whose it really is. Version 1 is a line of text, version 2 a binary
+// receiver of a connection who is really behind it. Version 1 is a line of text, version 2 a binary
 // block. Both are read by exact length: what follows belongs to the login, perhaps to TLS.
 const (
 	headerSignature = "\r\n\r\n\x00\r\nQUIT\n" // of version 2
@@ -25,7 +25,7 @@ const (
 var errNoHeader = errors.New("no PROXY header: either the sender is to send one, or its network is not to be listed")
 
 // readHeader reads a PROXY header and returns the address of the client that it names. It returns
-// nil where the sender speaks for itself (LOCAL, UNKNOWN), as health checks do.
+// nil if the sender speaks for itself (LOCAL, UNKNOWN), as health checks do.
 func readHeader(r io.Reader) (net.Addr, error) {
 	// No header is shorter than a signature: the shortest of version 1 is "PROXY UNKNOWN" and the
 	// line's end.
@@ -100,8 +100,8 @@ func readHeaderV2(r io.Reader) (net.Addr, error) {
 	return headerSource(fixed[1], b)
 }
 
-// headerSource reads the client's address of version 2. Addresses of a family other than IP say
-// nothing that we could use.
+// headerSource reads the client's address in version 2. Addresses of a family other than IP are of
+// no use.
 func headerSource(family byte, b []byte) (net.Addr, error) {
 	var size int
 	switch family {

@@ -3,8 +3,8 @@ package proxy
 import "bytes"
 
 // redact writes a statement with a question mark in place of every value, without comments, in one
-// line of at most limit bytes. It is for people to recognise a statement by, not for a server.
-// Where it cannot be sure where a value ends, it ends.
+// line of at most limit bytes. It lets people recognize a statement; it is not for a server. If it
+// cannot be sure where a value ends, it stops.
 func redact(sql []byte, noBackslash bool, limit int) string {
 	r := redactor{in: sql, noBackslash: noBackslash, out: make([]byte, 0, min(len(sql), limit)+4)}
 	for len(r.in) > 0 && len(r.out) < limit {
@@ -23,7 +23,7 @@ type redactor struct {
 	word        bool // the last byte written belongs to a word
 }
 
-// step takes one token off.
+// step processes one token.
 func (r *redactor) step() {
 	b := r.in
 	switch c := b[0]; {
@@ -36,7 +36,7 @@ func (r *redactor) step() {
 	case c == '#', c == '-' && len(b) > 2 && b[1] == '-' && isSpace(b[2]):
 		r.skipPast("\n")
 	case bytes.HasPrefix(b, []byte("/*!")), bytes.HasPrefix(b, []byte("/*M!")):
-		// What is in it is run: only the marker and the version are left out.
+		// Its body is run: only the marker and the version are left out.
 		n := bytes.IndexByte(b, '!') + 1
 		for n < len(b) && isDigit(b[n]) {
 			n++
@@ -53,7 +53,7 @@ func (r *redactor) step() {
 	}
 }
 
-// skip leaves bytes out, as one blank.
+// skip replaces bytes by one blank.
 func (r *redactor) skip(n int) {
 	r.in, r.word = r.in[n:], false
 	if len(r.out) > 0 && r.out[len(r.out)-1] != ' ' {
@@ -73,8 +73,8 @@ func (r *redactor) value(n int) {
 	r.out, r.in, r.word = append(r.out, '?'), r.in[n:], true
 }
 
-// quoted takes a text off. In character sets such as gbk a backslash behind a byte over 127 may be
-// half of a letter: then nobody here knows where the text ends, and the rest is left out.
+// quoted processes a text. In character sets such as gbk a backslash after a byte over 127 may be
+// half of a letter: then it is unknown where the text ends, and the rest is left out.
 func (r *redactor) quoted(quote byte) {
 	b := r.in
 	for i := 1; i < len(b); i++ {
@@ -96,7 +96,7 @@ func (r *redactor) quoted(quote byte) {
 	r.value(len(b))
 }
 
-// identifier takes a name in backticks over.
+// identifier copies a name in backticks.
 func (r *redactor) identifier() {
 	end := bytes.IndexByte(r.in[1:], '`')
 	if end < 0 {
@@ -106,7 +106,7 @@ func (r *redactor) identifier() {
 	r.out, r.in, r.word = append(r.out, r.in[:end+2]...), r.in[end+2:], true
 }
 
-// number takes a number off, in all its forms, with whatever stands directly behind it.
+// number processes a number, in all its forms, with whatever directly follows it.
 func (r *redactor) number() {
 	n := 1
 	for n < len(r.in) && (isWord(r.in[n]) || r.in[n] == '.' ||

@@ -13,7 +13,7 @@ import (
 // back.
 func (s *session) up(ctx context.Context) error {
 	in := s.fromClient
-	scanned := 0 // how much of what is pending the scanner has seen
+	scanned := 0 // how many of the pending bytes the scanner has seen
 	for {
 		if err := in.fill(); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -65,7 +65,7 @@ func (s *session) up(ctx context.Context) error {
 	}
 }
 
-// startSize is how many bytes the scanner has read of a command when it reports its start.
+// startSize is how many bytes of a command the scanner has read when it reports its start.
 func startSize(c wire.Start) int {
 	if c.Size == 0 {
 		return wire.HeaderSize
@@ -83,14 +83,14 @@ func (s *session) flush(n int) error {
 	return err
 }
 
-// begin tells the tracker about a command that is about to be sent, of whose payload the beginning
-// is there.
+// begin tells the tracker about a command that is about to be sent; the beginning of its payload
+// has arrived.
 func (s *session) begin(c wire.Command, payload []byte) {
 	s.memory.pass(c)
 	s.expect(c, payload)
 }
 
-// expect tells the tracker, and the slow log, that the server is to answer a command.
+// expect tells the tracker, and the slow log, that the server will answer a command.
 func (s *session) expect(c wire.Command, payload []byte) {
 	now := s.now()
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *session) down() error {
 		out := s.receive(in.pending())
 		if len(out) > 0 {
 			if err := s.write(s.client, out); err != nil {
-				s.close() // nobody is there whom an exchange could answer
+				s.close() // there is nobody an exchange could answer
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (s *session) down() error {
 	}
 }
 
-// receive lets the tracker see what the server sent and returns what the client gets of it.
+// receive shows the tracker what the server sent and returns the client's part of it.
 func (s *session) receive(b []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *session) track(b []byte) {
 	}
 }
 
-// report takes note of a command that has ended. It is called with the lock held.
+// report records a command that has ended. It is called with the lock held.
 func (s *session) report(r wire.Report) {
 	s.silentSince = s.now()
 	if s.slow != nil {
@@ -160,7 +160,7 @@ func (s *session) report(r wire.Report) {
 	s.server.metrics.command(r, s.silentSince-r.Started)
 }
 
-// delivered says that what was received last has reached its destination.
+// delivered says that what was last received has reached its destination.
 func (s *session) delivered() {
 	s.mu.Lock()
 	s.writing = false
@@ -173,8 +173,9 @@ func (s *session) delivered() {
 	}
 }
 
-// lost says that nothing more will be delivered, because the server sends no more or the client
-// takes no more. The client must see it at once, unless an exchange is about to answer it.
+// lost says that nothing more will be delivered, because the server sends nothing more or the
+// client accepts nothing more. The client must see it at once, unless an exchange is about to
+// answer it.
 func (s *session) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

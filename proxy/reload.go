@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Reload takes over another configuration for what happens from now on: sessions that are there
-// keep what they have. Files are read again. If something is wrong with it, all stays as it was.
-// Addresses to listen on stay as they were in any case.
+// Reload adopts another configuration for what happens from now on: existing sessions keep what
+// they have. Files are read again. If something is wrong with it, everything stays as it was. The
+// addresses to listen on stay as they were in any case.
 func (s *Server) Reload(c Config) error {
 	old := s.settings.Load()
 	loaded, err := c.load(old)
@@ -26,8 +26,8 @@ func (s *Server) Reload(c Config) error {
 	return nil
 }
 
-// watch does from time to time what nothing else gives an occasion for: it reads certificates that
-// have changed, and closes sessions that are silent for too long.
+// watch does, from time to time, what nothing else triggers: it reads certificates that have
+// changed, and closes sessions that have been silent for too long.
 func (s *Server) watch(ctx context.Context) {
 	const interval = time.Second
 	files := stampsOf(s.certificates())
@@ -48,7 +48,7 @@ func (s *Server) certificates() []string {
 }
 
 // reloadCertificates reads the files of both legs. While one half of a pair is new and the other
-// still old they do not match: then the next change brings the rest.
+// still old, they do not match: then the next change brings the rest.
 func (s *Server) reloadCertificates() {
 	if err := s.Reload(s.settings.Load().Config); err != nil {
 		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
@@ -61,7 +61,7 @@ func (s *Server) reloadCertificates() {
 	s.log.Info("certificates read again")
 }
 
-// stamp tells whether a file has changed.
+// stamp shows whether a file has changed.
 type stamp struct {
 	name     string
 	modified int64

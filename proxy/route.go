@@ -11,14 +11,13 @@ import (
 // route is where down delivers during an exchange. Its methods are called with the session's lock
 // held.
 type route interface {
-	// receive takes what the server sent, shows it to the tracker, and returns what the client
-	// gets.
+	// receive takes what the server sent, shows it to the tracker, and returns the client's part.
 	receive(s *session, b []byte) []byte
 	// ended is told about the command that has ended.
 	ended(r wire.Report)
 }
 
-// toClient lets the answer through, as a part of a longer one if there is a splice.
+// toClient lets the answer through, as part of a longer one if there is a splice.
 type toClient struct {
 	report wire.Report
 	splice *wire.Splice
@@ -36,13 +35,13 @@ func (t *toClient) receive(s *session, b []byte) []byte {
 
 func (t *toClient) ended(r wire.Report) { t.report = r }
 
-// answerLimit is the longest answer that is kept to be looked at.
+// answerLimit is the longest answer that is kept for examination.
 const answerLimit = 16 << 20
 
-// toBuffer keeps the answer. Only what MariaDB says about its progress passes, if it is the
-// client's own command.
+// toBuffer keeps the answer. Only MariaDB's progress reports pass, if the command is the client's
+// own.
 type toBuffer struct {
-	client   *Exchange // nil for a question of ours
+	client   *Exchange // nil for a query of ours
 	report   wire.Report
 	b        []byte
 	overflow bool
@@ -59,8 +58,8 @@ func (t *toBuffer) receive(s *session, b []byte) []byte {
 	return t.progress()
 }
 
-// progress takes reports from the front of the answer, where alone they are, and returns those for
-// the client.
+// progress takes reports from the front of the answer, the only place where they occur, and returns
+// those for the client.
 func (t *toBuffer) progress() (out []byte) {
 	for {
 		payload, rest, err := wire.NextPacket(t.b)
@@ -93,9 +92,9 @@ func (s *session) status() wire.Status {
 	return s.tracker.Status()
 }
 
-// settle waits until the server has answered everything and the client has been sent it. That takes
-// as long as it takes: the client gets its answers in order in any case. Only a tracker that has
-// lost its way without noticing must not keep it for ever.
+// settle waits until the server has answered everything and all of it has been sent to the client.
+// That takes as long as it takes: the client gets its answers in order in any case. Only a tracker
+// that has lost its way without noticing must not make it wait for ever.
 func (s *session) settle(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -105,16 +104,16 @@ func (s *session) settle(ctx context.Context) error {
 	if err != nil || !wanted {
 		return err
 	}
-	// the client pipelined a command behind one that wants a file: only it can say what it means by
-	// that
+	// the client pipelined a command behind one that wants a file: only the client knows what it
+	// means by that
 	return errOpaque
 }
 
 // doubtAfter is how long a statement waits for those before it until the server is asked whether it
-// is at work on them, and then asked again.
+// is working on them, and how long until it is asked again.
 const doubtAfter = 10 * time.Second
 
-// doubt asks the server whether it has answered everything long ago, until that is so or ctx ends.
+// doubt asks the server, until ctx ends, whether it answered everything long ago.
 func (s *session) doubt(ctx context.Context) {
 	for !s.server.handler.Asleep(ctx, s.login.connectionID) || !s.loseTrack(ctx) {
 		if !rest(ctx, doubtAfter) {
@@ -123,8 +122,8 @@ func (s *session) doubt(ctx context.Context) {
 	}
 }
 
-// loseTrack makes the session opaque, so that what waits goes on without us. It returns false while
-// a client that reads slowly explains everything.
+// loseTrack makes the session opaque, so that what is waiting continues without us. It returns
+// false while a client that reads slowly explains everything.
 func (s *session) loseTrack(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// rsaPair is a private key and its public half as clients are sent it.
+// rsaPair is a private key, and its public half as sent to clients.
 type rsaPair struct {
 	private *rsa.PrivateKey
 	public  []byte // PEM
@@ -90,7 +90,7 @@ func (r *rsaKey) get() (*rsaPair, error) {
 	return r.pair, err
 }
 
-// encryptPassword encrypts a password, with its closing zero, by the public key that a server has
+// encryptPassword encrypts a password, with its closing zero, with the public key that a server has
 // sent.
 func encryptPassword(key, password, salt []byte) ([]byte, error) {
 	block, _ := pem.Decode(key)
@@ -114,7 +114,7 @@ func encryptPassword(key, password, salt []byte) ([]byte, error) {
 	return rsa.EncryptOAEP(sha1.New(), rand.Reader, public, mixed, nil) //nolint:gosec // see the import
 }
 
-// decryptPassword is the reverse, by our private key.
+// decryptPassword is the reverse, with our private key.
 func (p *rsaPair) decryptPassword(encrypted, salt []byte) ([]byte, error) {
 	mixed, err := rsa.DecryptOAEP(sha1.New(), nil, p.private, encrypted, nil) //nolint:gosec // see the import
 	if err != nil {

@@ -23,7 +23,7 @@ type Server struct {
 	buffers   *buffers
 	started   time.Time
 	listeners []net.Listener
-	draining  atomic.Bool // nobody new should come
+	draining  atomic.Bool // no new clients should come
 	slowLines slowLines
 	closing   atomic.Bool  // sessions end as soon as they are idle
 	held      atomic.Int64 // bytes of statements that sessions have prepared
@@ -66,9 +66,9 @@ func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metric
 // Addr is the first address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 
-// Run serves until ctx ends. Then nobody new is let in, sessions end as soon as they are between
-// two transactions, and those that are not after DrainTimeout are cut off. It returns when all have
-// ended, and at the latest half a second after that.
+// Run serves until ctx ends. Then no new clients are accepted, sessions end as soon as they are
+// between two transactions, and those that are not after DrainTimeout are cut off. It returns when
+// all have ended, at the latest half a second after that.
 func (s *Server) Run(ctx context.Context) error {
 	sessionsCtx, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -94,7 +94,7 @@ func (s *Server) closeListeners() {
 	}
 }
 
-// ordinary reports whether a session ended as sessions do.
+// ordinary reports whether a session ended in an ordinary way.
 func ordinary(err error) bool {
 	return errors.Is(err, errClientGone) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, io.EOF)

@@ -20,7 +20,7 @@ type session struct {
 	settings *settings // those in force when the session began
 	log      *slog.Logger
 	client   net.Conn
-	peer     net.Addr // whose session it is: the client's address, also behind a load balancer
+	peer     net.Addr // the client's address, even behind a load balancer
 	backend  net.Conn
 	login    login
 	bridge   bridge // for COM_CHANGE_USER
@@ -62,7 +62,7 @@ type login struct {
 	status       wire.Status
 	mariaDB      bool
 
-	last    []byte // the server's last word, as long as the client has to wait for it
+	last    []byte // the server's last packet, as long as the client has to wait for it
 	lastSeq byte
 }
 
@@ -112,14 +112,14 @@ func (s *session) run(ctx context.Context) error {
 		return s.up(ctx)
 	})
 
-	s.close() // MySQL has no half-closed connections: nobody is there for an answer that is still to come
+	s.close() // MySQL has no half-closed connections: nobody is there for the answer that is still to come
 	s.memory.forget()
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)
 }
 
-// logIn runs the handshake on a stack of its own: a login needs more of it than a session does for
-// the rest of its life, and thousands of silent ones would keep it.
+// logIn runs the handshake on a stack of its own: a login needs a larger one than a session does
+// for the rest of its life, and thousands of silent sessions would keep it.
 func (s *session) logIn(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.guard("login", func() error { return s.handshake(ctx) }) }()
@@ -128,8 +128,8 @@ func (s *session) logIn(ctx context.Context) error {
 	return err
 }
 
-// guard runs one direction and turns a panic into its end. The client gets an answer if it waits
-// for one and none has begun.
+// guard runs one direction and turns a panic into its end. The client gets an answer if it is
+// waiting for one and none has begun.
 func (s *session) guard(direction string, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -178,7 +178,7 @@ func (s *session) close() {
 	}
 }
 
-// setBackend takes the connection to the server, unless the session was closed meanwhile.
+// setBackend adopts the connection to the server, unless the session was closed meanwhile.
 func (s *session) setBackend(c net.Conn) {
 	s.ends.Lock()
 	defer s.ends.Unlock()
@@ -194,5 +194,5 @@ func (s *session) write(c net.Conn, b []byte) error {
 	return err
 }
 
-// now is what commands are timed with: only differences of it mean anything.
+// now is the clock by which commands are timed: only differences mean anything.
 func (s *session) now() int64 { return int64(time.Since(s.server.started)) }

@@ -113,8 +113,8 @@ func (l *slowLog) write(r wire.Report, o slowCommand, took time.Duration, noBack
 		slog.Int64("left_out", s.server.slowLines.leftOut.Swap(0)))
 }
 
-// slowLines bounds how many lines are written, so that a bad hour of the server does not fill the
-// disk of the proxy.
+// slowLines bounds how many lines are written, so that a bad hour on the server does not fill the
+// proxy's disk.
 type slowLines struct {
 	limit   *rate.Limiter
 	leftOut *atomic.Int64

@@ -12,7 +12,7 @@ const (
 	userTimeout    = 30 * time.Second
 )
 
-// isOurUser reports whether on the other end of a socket is the system's user that this process
+// isOurUser reports whether the other end of a socket belongs to the system user that this process
 // runs as.
 func isOurUser(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)

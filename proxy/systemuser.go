@@ -9,16 +9,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// A server may take whoever is on the other end of its socket for a user of its system, and ask for
-// no password. On that end is the proxy. Which account that would be nobody can tell by the name
-// that a client gives: servers take quotes off it, an account may stand for a system's user of
-// another name, and the server's machine may call our user something else. So before a client of
-// such a session hears that it is logged in, the server is asked how its account logs in.
+// A server may identify whoever is on the other end of its socket with a system user, and ask for
+// no password. That end is the proxy's. The name that a client gives does not show which account
+// that would be: servers strip quotes from it, an account may stand for a system user of another
+// name, and the server's machine may call our user something else. So before a client of such a
+// session hears that it is logged in, the server is asked how its account logs in.
 
 // showAccount is answered to every account, about itself.
 const showAccount = "SHOW CREATE USER CURRENT_USER()"
 
-// believesSocket finds the plugins that do so, of MariaDB and of MySQL, alone or among others.
+// believesSocket matches the plugins that do so, of MariaDB and of MySQL, alone or among others.
 var believesSocket = regexp.MustCompile(`(?i)\b(?:unix|auth)_socket\b`)
 
 // mayBeLent reports whether the server could take the proxy's user for the client. A client that is
@@ -28,8 +28,8 @@ func (s *session) mayBeLent() bool {
 	return socket && !isOurUser(s.wires[0])
 }
 
-// looksAtAccount reports whether something has to be asked about an account before its client hears
-// that it is logged in.
+// looksAtAccount reports whether the server has to be asked about an account before its client
+// hears that it is logged in.
 func (s *session) looksAtAccount() bool { return s.mayBeLent() || s.settings.MaxUserConnections > 0 }
 
 // refuseLent refuses the session if the server may have asked for nothing but who is on its socket.
@@ -58,7 +58,7 @@ func (s *session) refuseLent() error {
 	}
 }
 
-// welcome tells the client that it is logged in, where that waited for an answer of the session
+// welcome tells the client that it is logged in, if that waited for an answer in the session
 // itself.
 func (s *session) welcome() error {
 	if s.login.last == nil {

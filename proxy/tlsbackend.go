@@ -19,11 +19,11 @@ const (
 	TLSNever    TLSMode = "never"
 )
 
-// TLSVerify says what is demanded of the backend's certificate. The words are those of MySQL's
+// TLSVerify says what is required of the backend's certificate. The words are those of MySQL's
 // --ssl-mode.
 type TLSVerify string
 
-// What may be demanded: nothing; that a known authority has signed it; and also that it names the
+// What may be required: nothing; that a known authority has signed it; and also that it names the
 // host that was dialled.
 const (
 	VerifyNone     TLSVerify = "none"

@@ -19,13 +19,12 @@ type ClientTLS struct {
 	// CertFile and KeyFile are the certificate shown to clients, in PEM. Files that change are read
 	// again.
 	CertFile, KeyFile string
-	// SelfSigned makes a certificate at start where no file is named, as servers do when they are
-	// set up.
+	// SelfSigned makes a certificate at start if no file is named, as servers do when they are set
+	// up.
 	SelfSigned bool
 	// Require refuses clients without TLS. A unix socket needs none.
 	Require bool
-	// ClientCAFile lets in only clients which show a certificate that was signed by one of these
-	// authorities.
+	// ClientCAFile admits only clients with a certificate that one of these authorities has signed.
 	ClientCAFile string
 }
 
@@ -98,8 +97,8 @@ func loadAuthorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// selfSigned makes a certificate which proves nothing to anybody, valid for ten years, as servers
-// do when they are set up.
+// selfSigned makes a certificate that proves nothing, valid for ten years, as servers do when they
+// are set up.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
