@@ -373,7 +373,7 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 	case errors.As(cause, &doubt):
 		return w.held(ctx, task, doubt.reason)
 	case classify(cause) == hold:
-		return w.held(ctx, task, holdReason(cause))
+		return w.heldByServer(ctx, task, cause)
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, task, cause.Error())
 	default:
@@ -477,12 +477,25 @@ func (w *worker) held(ctx context.Context, task catalog.Task, reason string) err
 	return w.turned(ctx, task, catalog.JobPaused, reason)
 }
 
+// heldByServer is held with what the server says.
+func (w *worker) heldByServer(ctx context.Context, task catalog.Task, cause error) error {
+	job, err := w.store.Job(ctx, task.JobID)
+	if err != nil {
+		return err
+	}
+	return w.turnedTo(ctx, job, catalog.JobPaused, holdReason(cause, w.cfg.Backend.User, job.Table))
+}
+
 // turned makes a task's job wait.
 func (w *worker) turned(ctx context.Context, task catalog.Task, state catalog.JobState, reason string) error {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
 		return err
 	}
+	return w.turnedTo(ctx, job, state, reason)
+}
+
+func (w *worker) turnedTo(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
 	if err := w.store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
 		return fmt.Errorf("hold job: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -138,18 +139,23 @@ func lost(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// holdReason says why the server does not take deletes now.
-func holdReason(err error) string {
+// holdReason says why the server does not take deletes from a table of an account now.
+func holdReason(err error, account string, table catalog.Table) string {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return err.Error()
 	}
 	switch my.Number {
+	case ddl.CodeTableDenied, ddl.CodeColumnDenied:
+		if !strings.Contains(my.Message, "'"+account+"'@") {
+			break // the definer of a trigger
+		}
+		return fmt.Sprintf("the service account may not delete from %s: GRANT SELECT, DELETE ON %s.* to it (ttlproxy "+
+			"init prints the statement)", table, ddl.Quote(table.Schema))
 	case 1665, 1598:
 		return "binlog_format=STATEMENT cannot carry the engine's deletes; set binlog_format=ROW"
 	case 1290, 1792, 1836:
 		return "the server is read-only"
-	default:
-		return fmt.Sprintf("error %d: %s", my.Number, my.Message)
 	}
+	return fmt.Sprintf("error %d: %s", my.Number, my.Message)
 }

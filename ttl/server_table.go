@@ -20,7 +20,6 @@ type serverTable struct {
 	batch      uint64 // the task's batch number as we last knew it
 
 	contested *contested
-	begun     bool          // a batch was sent
 	halted    func() string // asked before each packet: a switch that needs no catalog
 
 	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
@@ -107,10 +106,10 @@ func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
 	return t.wrap(c, del, lock), err
 }
 
-// locksFirst says that a range is locked as a whole before anything of it is deleted: where
-// somebody was met lately, and on MySQL by the first batch, which is the only one of a small table.
+// locksFirst says that a range is locked as a whole before anything of it is deleted: on MySQL,
+// where a DELETE would wait with all that it has deleted locked, and where somebody was met lately.
 func (t *serverTable) locksFirst() bool {
-	return !t.begun && t.barrier.waits() || t.contested.lately(t.policy.ID)
+	return t.barrier.waits() || t.contested.lately(t.policy.ID)
 }
 
 // wrap puts the barrier around a DELETE and what goes before it: BEGIN, enter, entered, first…,
@@ -158,7 +157,6 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 		return 0, errHalted
 	}
 
-	t.begun = true
 	found, err := t.session.packet(ctx, packet...)
 	if err != nil {
 		t.session.visited = t.policy.ID

@@ -4,11 +4,13 @@
 // -tables it lets many tables be due at once instead: each must be cleaned, no other row may go, and it tells how
 // long that takes and what the tables cost at rest. With -history it writes so many jobs into the
 // history and tells how long scrapes, pages and SHOW TTL take: the median may be no longer than
-// -most.
+// -most. With -locked it lets an application hold two of so many expired rows and tells how long all
+// others take to go, at worst no longer than -most.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
 //	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
 //	go run ./bench/soak -proxy bin/ttlproxy -history 5000000 -most 20ms
+//	go run ./bench/soak -proxy bin/ttlproxy -locked 100000 -most 3s
 //
 // Each server is started privately (see package sandbox).
 package main
@@ -44,6 +46,7 @@ type options struct {
 	perSession int // KiB
 	tables     int
 	history    int
+	locked     int
 	most       time.Duration
 }
 
@@ -58,7 +61,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.tables, "tables", 0, "instead: tables with a TTL, all due at once")
 	flags.IntVar(&o.history, "history", 0,
 		"instead: jobs in the history of 1,000 tables, and how long looks at them take")
-	flags.DurationVar(&o.most, "most", 0, "how long a look may take, 0 for as long as it likes")
+	flags.IntVar(&o.locked, "locked", 0,
+		"instead: expired rows of which the application holds two, and how long all others take to go")
+	flags.DurationVar(&o.most, "most", 0, "how long a look may take, or all others, 0 for as long as they like")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
 
 	if err := flags.Parse(args); err != nil {
@@ -71,6 +76,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		soak = o.soakTables
 	case o.history > 0:
 		soak = o.soakHistory
+	case o.locked > 0:
+		soak = o.soakLocked
 	}
 
 	for flavour := range strings.SplitSeq(*servers, ",") {
