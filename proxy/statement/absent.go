@@ -9,12 +9,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// manyLooks is how often a table is looked for that comes and goes.
+// manyLooks is how often we look for a table that keeps appearing and vanishing.
 const manyLooks = 20
 
 // alterAbsent answers an ALTER with a clause whose table was not there when we looked. It may be
 // there when the server looks, so the server is given an ALTER that changes nothing: its refusal is
-// the answer. When it finds a table all begins anew.
+// the answer. When it finds a table, everything starts over.
 func (q *request) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 	if q.looks++; q.looks > manyLooks {
 		return &wire.Error{
@@ -45,7 +45,7 @@ func (q *request) alterAbsent(ctx context.Context, a *ddl.AlterTable) error {
 }
 
 // createPresent lets a CREATE TABLE IF NOT EXISTS with a clause through, for a table that was there
-// when we looked. When the server has created one all the same, the client is told that it has no
+// when we looked. If the server has created one all the same, the client is told that it has no
 // TTL.
 func (q *request) createPresent() error {
 	h, present, err := q.noted(ddl.CodeTableExists, q.hold)

@@ -34,7 +34,7 @@ type reply struct {
 	notes    []proxy.Note
 }
 
-// answer answers a statement. It returns false for one that is none of ours.
+// answer answers a statement. It returns false for one that is not ours.
 func (a *admin) answer(ctx context.Context, st *ddl.Statement) (bool, error) {
 	if e, ok := st.Action.(*ddl.ExplainTTL); ok {
 		if describes, err := a.describesTable(e); describes || err != nil {
@@ -76,7 +76,7 @@ func (a *admin) answer(ctx context.Context, st *ddl.Statement) (bool, error) {
 	return true, err
 }
 
-// answerForServer answers the statements that are the server's but for a part of ours.
+// answerForServer answers the statements that are the server's except for a part of ours.
 func (a *admin) answerForServer(ctx context.Context, st *ddl.Statement) (handled bool, err error) {
 	prepare := a.q.x.Preparing()
 	switch s := st.Action.(type) {
@@ -131,8 +131,8 @@ func (a *admin) execute(ctx context.Context, st *ddl.Statement) error {
 	return a.q.pass()
 }
 
-// run does what a statement asks for, and tells it in the session's time zone, without the names of
-// tables that the client may not see.
+// run does what a statement asks for, and reports it in the session's time zone, without the names
+// of tables that the client may not see.
 func (a *admin) run(ctx context.Context, action ddl.Action) (*reply, error) {
 	a.q.x.Ours()
 	r, err := a.act(ctx, action)

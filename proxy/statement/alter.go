@@ -97,8 +97,8 @@ func (q *request) exchanged(ctx context.Context, a *ddl.AlterTable) ([]catalog.I
 	return intents, nil
 }
 
-// bringsIn says by what words a change gives rows to its own table, and to the other one; empty
-// when it does not. It reports whether there is another one.
+// bringsIn names the change that brings rows into its own table, and into the other one; empty if
+// it does not. It reports whether there is another one.
 func bringsIn(s ddl.Spec) (own, other string, moves bool) {
 	switch s.Change {
 	case ddl.ExchangePartition:
@@ -114,7 +114,7 @@ func bringsIn(s ddl.Spec) (own, other string, moves bool) {
 	}
 }
 
-// imports says by what words a statement brings rows into its table; empty when it does not.
+// imports names what brings rows into the table of a statement; empty if nothing does.
 func imports(a *ddl.AlterTable) string {
 	for _, s := range a.Specs {
 		if own, _, _ := bringsIn(s); own != "" {
@@ -124,9 +124,9 @@ func imports(a *ddl.AlterTable) string {
 	return ""
 }
 
-// declare is an ALTER that holds nothing but TTL. What is left of it for the server is an empty
-// ALTER of the table that was understood, however the client has written it: it checks the right to
-// alter it, and ends the transaction as every DDL does.
+// declare is an ALTER that holds nothing but TTL. What is left for the server is an empty ALTER of
+// the table that was understood, however the client has written it: it checks the right to alter
+// it, and ends the transaction as every DDL does.
 func (q *request) declare(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy) error {
 	spelled, err := q.spelledTable(table)
 	if err != nil {
@@ -157,7 +157,7 @@ func (q *request) declare(ctx context.Context, a *ddl.AlterTable, table catalog.
 	return q.send(h)
 }
 
-// withoutRight refuses what was not found to be in order, with the server's word if there is one.
+// withoutRight refuses what was found not to be in order, with the server's error if there is one.
 func (q *request) withoutRight(err error, table catalog.Table) error {
 	if err != nil {
 		return err
@@ -165,8 +165,8 @@ func (q *request) withoutRight(err error, table catalog.Table) error {
 	return refuse("ttlproxy: nothing was changed, because %s or your rights on it have just changed: try again", table)
 }
 
-// remove takes away the policy of the name. One that was there a moment ago and is not any more has
-// moved on with its table: then nothing has been removed, and nobody is told so.
+// remove removes the policy of the name. One that was there a moment ago and is there no longer has
+// moved away with its table: then nothing has been removed, and nobody is told that it was.
 func (q *request) remove(ctx context.Context, table catalog.Table, p *catalog.Policy) error {
 	err := insist(ctx, catalogWait, func(ctx context.Context) error { return q.store.Remove(ctx, q.client(), table) })
 	if !errors.Is(err, catalog.ErrNoPolicy) {
@@ -204,12 +204,12 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 	return err
 }
 
-// arms reports whether the clause may make rows be deleted that were not before.
+// arms reports whether the clause may cause rows to be deleted that were not before.
 func arms(c *ddl.Clause) bool { return c.TTL != nil || c.Enable != nil && *c.Enable }
 
-// wakes reports whether the clause arms the table's policy. Online schema changes put what they are
-// asked to change on their copy, which has to sleep on: there only TTL_ENABLE='ON' is taken to mean
-// the copy itself.
+// wakes reports whether the clause arms the table's policy. Online schema changes apply what they
+// are asked to change to their copy, which has to stay dormant: there only TTL_ENABLE='ON' is taken
+// to mean the copy itself.
 func wakes(c *ddl.Clause, p *catalog.Policy) bool {
 	if p != nil && p.State == catalog.PolicyDormant && isGhost(p.Table) {
 		return c.Enable != nil && *c.Enable
@@ -217,8 +217,8 @@ func wakes(c *ddl.Clause, p *catalog.Policy) bool {
 	return arms(c)
 }
 
-// ruleFor makes the rule that will hold after the statement, and checks everything that speaks
-// against it.
+// ruleFor makes the rule that will be in force after the statement, and checks everything that
+// could forbid it.
 func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.Table,
 	p *catalog.Policy,
 ) (catalog.Rule, error) {
@@ -322,8 +322,8 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 	return column, nil
 }
 
-// redates reports whether the TTL column gets dates that nobody has looked at: it is another one
-// than before, although the name may be the same, or is computed anew.
+// redates reports whether the TTL column gets dates that nobody has looked at: it is another column
+// than before, although the name may be the same, or it gets another expression.
 func redates(specs []ddl.Spec, was, is string) bool {
 	column, refused := follow(was, specs)
 	if refused != nil || !strings.EqualFold(column, is) {
@@ -372,8 +372,8 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 	return q.carry(ctx, change{declares: a.Clause != nil, intents: intents})
 }
 
-// renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may go
-// there.
+// renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may
+// follow.
 func (q *request) renamedBy(a *ddl.AlterTable, table catalog.Table, p *catalog.Policy, intent *catalog.Intent) error {
 	for _, s := range a.Specs {
 		if s.Change != ddl.RenameTable {

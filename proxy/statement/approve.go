@@ -13,7 +13,7 @@ import (
 )
 
 // approve answers APPROVE TTL JOB: this version of the policy may delete what the brake would hold,
-// as much as was seen or as is said.
+// up to what was seen or is stated.
 func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
@@ -53,8 +53,8 @@ func (*admin) otherVersion(p catalog.Policy, seen uint64) error {
 		"and its version", p.Table, seen, p.Table)
 }
 
-// seen is how many rows are due of a policy no job of which waits; nil when that cannot be said in
-// a moment.
+// seen is how many rows are due under a policy of which no job waits; nil if that cannot be found
+// out quickly.
 func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
 	jobs, err := a.q.store.Jobs(ctx)
 	if err != nil {

@@ -18,14 +18,14 @@ type change struct {
 	intents  []catalog.Intent
 	declares bool // the client is promised a policy: no OK before it is durable
 	partly   bool // when the DDL fails some of it may have happened
-	// unless, asked when the policies are stopped, says that the DDL will do nothing.
+	// unless, called when the policies are stopped, says that the DDL will do nothing.
 	unless func() (bool, error)
-	idly   func() error // how it is let through then; nil: as it is
+	idly   func() error // how it is then let through; nil: as it is
 }
 
-// carry stops the policies, forwards the DDL and commits what the policies are then. Between the
-// first and the last step no catalog lock is held, however long the DDL runs, and no row is deleted
-// under the old rule.
+// carry stops the policies, forwards the DDL and commits what has become of the policies. Between
+// the first and the last step no catalog lock is held, however long the DDL runs, and no row is
+// deleted under the old rule.
 //
 //	              ┌─ fails ───────► nothing has happened, the client is told so
 //	end of the    │          ┌─ error ─► the old rules again ──────────────────► the server's error
@@ -57,7 +57,7 @@ func (q *request) carry(ctx context.Context, c change) error {
 
 	h, err := q.hold()
 	if err != nil {
-		return err // nobody knows what the server has done: the sweep looks when this connection is gone
+		return err // nobody knows what the server has done: the sweep looks once this connection is gone
 	}
 	if h.Failed() {
 		q.undo(ctx, staged, c.partly)
@@ -93,7 +93,7 @@ func (q *request) carry(ctx context.Context, c change) error {
 	return q.send(h)
 }
 
-// step is a point of carry behind which everything may end.
+// step is a point in carry after which everything may end.
 type step string
 
 const (
@@ -113,10 +113,10 @@ func (q *request) passed(s step) error {
 	return nil
 }
 
-// stage stops the policies. When that takes long it may be a global read lock that the catalog
-// waits for, and the DDL would, too: if that is the client's own the server says so, and its word
-// counts. A DDL whose policy is known and cannot be stopped is refused: the old rule must not meet
-// the new table.
+// stage stops the policies. If that takes long, the catalog may be waiting for a global read lock,
+// as the DDL would: if the lock is the client's own, the server says so, and its answer counts. A
+// DDL whose policy is known and cannot be stopped is refused: the old rule must not meet the new
+// table.
 func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	if c.declares {
 		return q.stageWithin(ctx, c, catalogWait)
@@ -147,7 +147,7 @@ func (c change) idle() (bool, error) {
 	return c.unless()
 }
 
-// stageWithin stops the policies of the tables, or of none if the DDL has nothing to do any more.
+// stageWithin stops the policies of the tables, or none if nothing is left for the DDL to do.
 func (q *request) stageWithin(ctx context.Context, c change, patience time.Duration) (*catalog.Staged, error) {
 	var staged *catalog.Staged
 	err := insist(ctx, patience, func(ctx context.Context) error {
@@ -168,8 +168,7 @@ func (q *request) stageWithin(ctx context.Context, c change, patience time.Durat
 	return staged, err
 }
 
-// insist tries a change of the catalog for a while as long as another statement is changing the
-// table.
+// insist retries a change of the catalog for a while if another statement is changing the table.
 func insist(ctx context.Context, patience time.Duration, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -195,14 +194,14 @@ func inTheWay(err error) bool {
 	return errors.Is(err, catalog.ErrTableInDDL) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
-// commit is not ended by a client that leaves: the DDL has happened.
+// commit does not end when the client leaves: the DDL has happened.
 func (q *request) commit(ctx context.Context, s *catalog.Staged) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()
 	return s.Commit(ctx)
 }
 
-// undo goes back to the rules before a DDL that has failed. If that fails, too, the sweep does it.
+// undo restores the rules from before a DDL that has failed. If that fails too, the sweep does it.
 func (q *request) undo(ctx context.Context, s *catalog.Staged, partly bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
 	defer cancel()

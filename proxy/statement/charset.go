@@ -10,11 +10,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// A statement comes in the client's character set. Which table a name means is decided by the
-// server's tables of that set, and ours may differ from them in single characters, or know nothing
-// of the set. So wherever bytes beyond ASCII count, in a name that we have read or in one that we
-// write, the server is asked what they mean to it. Another table is never acted on; at worst a
-// statement is refused which SET NAMES utf8mb4 makes possible.
+// A statement comes in the client's character set. Which table a name means depends on the server's
+// tables for that set, and ours may differ from them in single characters, or not know the set. So
+// wherever bytes beyond ASCII matter, in a name that we have read or in one that we write, the
+// server is asked what they mean. Another table is never acted on; at worst a statement is refused
+// which SET NAMES utf8mb4 makes possible.
 
 // agree makes sure that the server reads the names of a statement as we do, if it concerns us.
 func (q *request) agree(st *ddl.Statement) error {
@@ -60,7 +60,8 @@ func (q *request) agreeOn(spellings ...string) error {
 	return nil
 }
 
-// spelled writes a part of a statement in the client's character set, if that has all of it.
+// spelled writes a part of a statement in the client's character set, if that set has all of its
+// letters.
 func (q *request) spelled(text string) (string, error) {
 	s := ddl.Encode(text, q.session.mode.Charset)
 	if ddl.Decode(s, q.session.mode.Charset) != text {
@@ -69,16 +70,16 @@ func (q *request) spelled(text string) (string, error) {
 	return s, q.agreeOn(s)
 }
 
-// spelledName writes the table that a name means for a question on the client's connection: as it
-// was understood, never as it was written, and with its schema.
+// spelledName writes the table that a name means for a query on the client's connection: as it was
+// understood, never as it was written, and with its schema.
 func (q *request) spelledName(name ddl.Name) (string, error) {
 	table, _ := q.session.table(name)
 	return q.spelledTable(table)
 }
 
-// spelledTable does the same for a table of the catalog. Only a current schema that the client's
-// character set has no letters for is left to the server; without a schema it says that none is
-// chosen.
+// spelledTable does the same for a table of the catalog. Only a current schema that cannot be
+// written in the client's character set is left to the server; without a schema the server says
+// that none is chosen.
 func (q *request) spelledTable(table catalog.Table) (string, error) {
 	if table.Schema == q.session.current && !ddl.Spells(table.Schema, q.session.mode.Charset) {
 		table.Schema = ""

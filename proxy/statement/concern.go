@@ -13,7 +13,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// concern says how much a text has to do with us.
+// concern says how much a text concerns us.
 type concern int
 
 const (
@@ -34,7 +34,7 @@ func mentioned(ctx context.Context, store *catalog.Store, text string) (bool, er
 	return found, nil
 }
 
-// manyReadings is more ways to read a text than are worth trying.
+// manyReadings is more readings of a text than are worth trying.
 const manyReadings = 40
 
 // concernOf is the second test, of a text that may be ours: it reads it in each way that a session's
@@ -59,8 +59,8 @@ func concernOf(text string, x *proxy.Exchange) concern {
 	return most
 }
 
-// readings are the modes in which a text may read differently: most texts hold nothing that a
-// setting could change. Of more than manyReadings there need not be all.
+// readings are the modes in which a text may read differently: most texts contain nothing that a
+// setting could change. If there are more than manyReadings, the list need not be complete.
 func readings(text string, mariaDB bool) []ddl.Mode {
 	modes := []ddl.Mode{{MariaDB: mariaDB}}
 	also := func(change func(*ddl.Mode)) {
@@ -104,8 +104,8 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 // versioned matches the head of a comment for servers from a version on.
 var versioned = regexp.MustCompile(`/\*M?!(\d{5})(\d?)`)
 
-// versions are those that the server could have as far as it matters to the comments in a text,
-// besides one that runs all of them: each that is named, and the one before them all.
+// versions are those the server could have that make a difference to the comments in a text,
+// besides one that runs all of them: each version that is named, and the one below them all.
 func versions(text string) []int {
 	if !strings.Contains(text, "!") {
 		return nil
@@ -169,8 +169,8 @@ func concernOfOne(st *ddl.Statement, x *proxy.Exchange) concern {
 	return ours
 }
 
-// concernOfDynamic looks into a statement that holds another. What a text that is computed says,
-// only the session knows.
+// concernOfDynamic looks into a statement that contains another. What a computed text says, only
+// the session knows.
 func concernOfDynamic(d ddl.Dynamic, x *proxy.Exchange) concern {
 	switch {
 	case d.Expression != "":

@@ -11,7 +11,7 @@ import (
 )
 
 // stopWait bounds the transaction that stops a policy: it waits for the batches that are being
-// committed, which the catalog ends by force when they take too long.
+// committed, which the catalog kills if they take too long.
 const stopWait = 15 * time.Second
 
 // pause answers PAUSE TTL. When it has answered, nothing more is deleted.
@@ -72,8 +72,8 @@ func (a *admin) resume(ctx context.Context, s *ddl.ResumeTTL) (*reply, error) {
 	return &reply{info: "Resumed"}, err
 }
 
-// stillHeld says why nothing is deleted for a policy, or for all, although it is not paused any
-// more; empty when it is.
+// stillHeld says why nothing is deleted under a policy, or under any, although it is no longer
+// paused; empty if something is.
 func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 	s, err := report.Read(ctx, a.q.store)
 	if err != nil {
@@ -109,8 +109,8 @@ func (a *admin) cancel(ctx context.Context, s *ddl.CancelJob) (*reply, error) {
 	return &reply{affected: uint64(len(jobs)), info: fmt.Sprintf("Jobs cancelled: %d", len(jobs))}, nil
 }
 
-// stopping finds what is to be stopped, everything for no name, and makes sure that the client may
-// stop it.
+// stopping finds what to stop, which is everything if there is no name, and makes sure that the
+// client may stop it.
 func (a *admin) stopping(ctx context.Context, name *ddl.Name) (policy uint64, err error) {
 	if name == nil {
 		return catalog.PauseAll, a.maySet()

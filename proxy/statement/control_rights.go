@@ -10,8 +10,8 @@ import (
 )
 
 // mayStop is nil when the client may pause or cancel. The one who declared the policy always may. A
-// table that is locked for long must not keep anybody from stopping its policy, so the server is
-// asked for a second at most.
+// table that stays locked must not keep anybody from stopping its policy, so the server is asked
+// for a second at most.
 func (a *admin) mayStop(name ddl.Name, p catalog.Policy) error {
 	if a.q.session.account == p.Owner {
 		return nil
@@ -26,7 +26,7 @@ func (a *admin) mayStop(name ddl.Name, p catalog.Policy) error {
 	return err
 }
 
-// briefly runs questions that give up after a second when a table is locked.
+// briefly runs queries that give up after a second if a table is locked.
 func briefly(x *proxy.Exchange, ask func() error) error {
 	if _,
 		err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
@@ -40,8 +40,8 @@ func briefly(x *proxy.Exchange, ask func() error) error {
 }
 
 // maySet is nil when the client may change global settings. The server is asked by setting a
-// variable, which does no harm, to its own value. Where clouds give that right to nobody, the right
-// to change the catalog's settings by hand counts as well.
+// harmless variable to its own value. Since clouds may give that right to nobody, the right to
+// change the catalog's settings by hand counts as well.
 func (a *admin) maySet() error {
 	_, err := a.q.x.Ask("SET GLOBAL default_week_format = @@GLOBAL.default_week_format")
 	if !wire.RefusedWith(err, ddl.CodeRightNeeded) {

@@ -32,7 +32,7 @@ func (q *request) create(ctx context.Context, a *ddl.CreateTable) error {
 	return q.replaceWithout(ctx, a, table)
 }
 
-// createTemporary refuses a policy on a temporary table, also one that LIKE would copy.
+// createTemporary refuses a policy on a temporary table, even one that LIKE would copy.
 func (q *request) createTemporary(ctx context.Context, a *ddl.CreateTable) error {
 	if a.Clause != nil {
 		return refusal(ddl.TemporaryTable())
@@ -122,8 +122,8 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 	})
 }
 
-// originOf ties a copy that is made from the text of SHOW CREATE TABLE to the table that it is
-// named after, if the client can see that text, and both have their TTL on the same column.
+// originOf links a copy that was made from the text of SHOW CREATE TABLE to the table that it is
+// named after, if the client can see that text and both have their TTL on the same column.
 func (q *request) originOf(ctx context.Context, table catalog.Table, rule catalog.Rule) (*catalog.Copy, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -222,8 +222,8 @@ func (q *request) createLike(ctx context.Context, a *ddl.CreateTable, table cata
 	}})
 }
 
-// replaceWithout lets a CREATE through that brings no policy. When it replaces a table that has
-// one, that goes.
+// replaceWithout lets a CREATE without a policy through. If it replaces a table that has one, that
+// policy is removed.
 func (q *request) replaceWithout(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
 	if a.OrReplace {
 		p, err := q.policy(ctx, a.Table)
@@ -242,14 +242,14 @@ func (q *request) replaceWithout(ctx context.Context, a *ddl.CreateTable, table 
 	return q.passWithNotes()
 }
 
-// replace takes the policy of a table away together with the table.
+// replace removes the policy of a table together with the table.
 func (q *request) replace(ctx context.Context, a *ddl.CreateTable, table catalog.Table) error {
 	what, err := q.resolve(a.Table)
 	switch {
 	case err != nil:
 		return err
 	case what == unseen:
-		return q.pass() // the server refuses it, in the words that it has for every table
+		return q.pass() // the server refuses it, in the words that it uses for every table
 	}
 	if err := q.needsToCreate(a); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (q *request) replace(ctx context.Context, a *ddl.CreateTable, table catalog
 }
 
 // appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited
-// for the catalog. From then on the stage keeps everybody else from doing so through a proxy.
+// for the catalog. From then on the stage keeps everybody else from doing that through a proxy.
 func (q *request) appeared(a *ddl.CreateTable) func() (bool, error) {
 	if !a.IfNotExists {
 		return nil

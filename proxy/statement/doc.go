@@ -1,6 +1,6 @@
-// Package statement decides what becomes of a statement about TTL, and of one on a table that has
-// a policy. It is the handler of a proxy, which gives it one exchange at a time; the rest of the
-// traffic it never sees.
+// Package statement decides what becomes of a statement about TTL, and of one on a table that has a
+// policy. It is the handler of a proxy, which gives it one exchange at a time; it never sees the
+// rest of the traffic.
 //
 // # The life of a statement
 //
@@ -20,8 +20,8 @@
 // settings could make the server read it, to see whether it concerns us at all, and then, with the
 // session's own settings, to act on it.
 //
-// Rights (right.go, probe.go, control_rights.go). Whatever a client wants of us is asked of its own
-// server, on its own connection, as its own account.
+// Rights (right.go, probe.go, control_rights.go). Whether a client may do what it wants, its own
+// server is asked, on its own connection and as its own account.
 //
 // Following (create.go, alter.go, move.go, follow.go, carry.go). The policies are stopped, the
 // server runs the DDL without our clauses, and what it made of the tables is committed.
@@ -31,11 +31,11 @@
 // over rows of ours, which the client's own server runs.
 //
 // Prepared statements (prepare.go, named.go). The server has the text without our clauses; every
-// EXECUTE decides in the situation of its time.
+// EXECUTE is decided in the situation at that time.
 //
 // # What never happens here
 //
 // No answer of OK for a policy that is not durable. No right that the client does not have on its
-// own connection. Nothing is remembered about a session between two statements but what it has
-// prepared; that memory is the proxy's.
+// own connection. Nothing is remembered about a session between two statements except what it has
+// prepared, and the proxy remembers that.
 package statement

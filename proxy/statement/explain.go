@@ -10,8 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// previewWait bounds the reading behind EXPLAIN TTL, noteWait that behind the note of an ALTER
-// TABLE.
+// previewWait bounds the reading for EXPLAIN TTL, noteWait that for the note of an ALTER TABLE.
 const (
 	previewWait = 20 * time.Second
 	noteWait    = 2 * time.Second
@@ -27,7 +26,7 @@ func (a *admin) describesTable(s *ddl.ExplainTTL) (bool, error) {
 	return what != absent && what != unseen, err
 }
 
-// explain answers EXPLAIN TTL, of a policy or of what an ALTER TABLE would make of it. It changes
+// explain answers EXPLAIN TTL, for a policy or for what an ALTER TABLE would make of it. It changes
 // nothing.
 func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewWait)
@@ -71,7 +70,7 @@ func (a *admin) explain(ctx context.Context, s *ddl.ExplainTTL) (*reply, error) 
 	return &reply{list: &l}, nil
 }
 
-// preview asks about the policy there is, or about the rule that the ALTER TABLE would make.
+// preview asks about the existing policy, or about the rule that the ALTER TABLE would make.
 func (a *admin) preview(ctx context.Context, s *ddl.ExplainTTL, table catalog.Table,
 	rule catalog.Rule,
 ) (*plan.Preview, error) {
@@ -101,7 +100,7 @@ func (a *admin) ruleToExplain(ctx context.Context, s *ddl.ExplainTTL, table cata
 	return a.q.ruleFor(ctx, s.Alter, table, p)
 }
 
-// hideRows takes keys and dates of rows out for a client that may not read them.
+// hideRows removes keys and dates of rows for a client that may not read them.
 func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	columns := []string{ddl.Quote(column)}
 	for _, k := range p.Seen.KeyColumns {
@@ -124,7 +123,7 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 	return nilIfRefused(err)
 }
 
-// veilPreview takes the names of tables out that the client may not see: children, as the service
+// veilPreview removes the names of tables that the client may not see: children, as the service
 // account sees them.
 func (a *admin) veilPreview(p *plan.Preview) error {
 	var sentences []*string

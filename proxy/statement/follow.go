@@ -34,7 +34,7 @@ func (q *request) follow(
 	return q.carry(ctx, change{partly: true, intents: intents})
 }
 
-// drop takes the policies of dropped tables away.
+// drop removes the policies of dropped tables.
 func (q *request) drop(ctx context.Context, a *ddl.DropTables) error {
 	if a.Temporary {
 		return q.pass()
@@ -42,7 +42,7 @@ func (q *request) drop(ctx context.Context, a *ddl.DropTables) error {
 	return q.follow(ctx, catalog.IntentDrop, toDrop, a.Tables...)
 }
 
-// dropDatabase takes away the policies of all its tables.
+// dropDatabase removes the policies of all tables in a schema.
 func (q *request) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 	asking, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -91,8 +91,8 @@ func (q *request) policyBelow(ctx context.Context, name ddl.Name) (*catalog.Poli
 
 // rename carries out RENAME TABLE: a policy goes with its table. The catalog knows the swap that
 // ends an online schema change (t TO _t_del, _t_gho TO t): there the name keeps its policy, and the
-// copy's sleeps on with the table that leaves. Temporary tables that hide others have no part in
-// it.
+// copy's stays dormant with the table that leaves. Temporary tables that hide others play no part
+// in it.
 func (q *request) rename(ctx context.Context, a *ddl.RenameTables) error {
 	var intents []catalog.Intent
 	var moves []passage

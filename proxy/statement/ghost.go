@@ -7,20 +7,20 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// ghostName matches what online schema changes call the tables that they make and leave: gh-ost's
+// ghostName matches what online schema changes call the tables that they create and leave: gh-ost's
 // _t_gho, _t_del and _t_ghc, the _t_new and _t_old of pt-online-schema-change and Spirit, which may
-// put a time behind it, LHM's lhmn_t and lhma_time_t, and the __osc_new_t, __osc_old_t and
-// __osc_chg_t of Facebook's OnlineSchemaChange. A policy on such a table sleeps.
+// append a time, LHM's lhmn_t and lhma_time_t, and the __osc_new_t, __osc_old_t and __osc_chg_t of
+// Facebook's OnlineSchemaChange. A policy on such a table is dormant.
 var ghostName = regexp.MustCompile(`(?i)^(_.+_(gho|del|ghc|new|old(_[0-9_]+)?|chkpnt)|` +
 	`lhm[na]_.+|__osc_(new|old|chg|deltas)_.+)$`)
 
 func isGhost(t catalog.Table) bool { return ghostName.MatchString(t.Name) }
 
-// copyName matches the names among them under which copies are filled.
+// copyName matches those names under which copies are filled.
 var copyName = regexp.MustCompile(`(?i)^(?:_(.+)_(?:gho|new)|lhmn_(.+)|__osc_new_(.+))$`)
 
 // copiedNames are the names that a copy may be meant for, the likeliest first:
-// pt-online-schema-change puts more underscores in front while the name is taken.
+// pt-online-schema-change prepends more underscores while the name is taken.
 func copiedNames(copied string) (names []string) {
 	m := copyName.FindStringSubmatch(copied)
 	if m == nil {

@@ -14,7 +14,7 @@ import (
 // Config is what is needed to decide on statements about TTL. Without a Catalog every statement
 // passes.
 type Config struct {
-	Catalog func() *catalog.Store // the one to ask now: it may be closed, and open later
+	Catalog func() *catalog.Store // the one to use now: it may be closed, and open later
 	DB      *sql.DB               // connections of the service account
 	Node    uint64                // this proxy's number in the catalog
 }
@@ -24,8 +24,8 @@ type Handler struct {
 	config Config
 	log    *slog.Logger
 
-	// after is told of each step of carry, and may end the session there as a crash would. Only
-	// tests set it.
+	// after is called after each step of carry, and may end the session there as a crash would.
+	// Only tests set it.
 	after func(step) error
 }
 
@@ -71,7 +71,7 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 
 	parts := ddl.Parse(text, s.mode)
 	if len(parts) == 0 || len(parts) > 1 && (x.Command == wire.Prepare || !x.MultiStatements()) {
-		_, err := x.Pass() // the server refuses it, or there is nothing in it
+		_, err := x.Pass() // the server refuses it, or it is empty
 		return err
 	}
 
@@ -83,7 +83,7 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 	return h.each(ctx, x, store, s, parts)
 }
 
-// withoutCatalog lets a packet through that only follows tables.
+// withoutCatalog lets a packet through if it only follows tables.
 func (h *Handler) withoutCatalog(ctx context.Context, x *proxy.Exchange, text string, why error) error {
 	parts := ddl.Parse(text, ddl.Mode{MariaDB: x.MariaDB()})
 	q := &request{h: h, x: x, st: parts[len(parts)-1], prepared: true}
@@ -95,7 +95,8 @@ func (h *Handler) withoutCatalog(ctx context.Context, x *proxy.Exchange, text st
 	return q.pass()
 }
 
-// Asleep asks the server that the catalog is on. Without the right to see the session nobody knows.
+// Asleep asks the server that the catalog is on. Without the right to see the session the answer is
+// unknown.
 func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
 	if h.config.DB == nil {
 		return false
@@ -107,8 +108,8 @@ func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
 	return err == nil && n == 1
 }
 
-// each carries out the statements of a packet one by one. Behind one that may change the session it
-// is asked again, and the rest read again if it is to be read differently.
+// each carries out the statements of a packet one by one. After one that may change the session,
+// its situation is read again, and so is the rest of the packet if that now reads differently.
 func (h *Handler) each(
 	ctx context.Context, x *proxy.Exchange, store *catalog.Store, s *situation, parts []*ddl.Statement,
 ) error {
@@ -142,8 +143,8 @@ func (h *Handler) each(
 	return nil
 }
 
-// changesSession reports whether the current schema, the SQL mode or the character set may be
-// another afterwards.
+// changesSession reports whether the statement may change the current schema, the SQL mode or the
+// character set.
 func changesSession(st *ddl.Statement) bool {
 	switch st.Verb() {
 	case "USE", "SET", "CALL", "EXECUTE":

@@ -77,8 +77,8 @@ func (a *admin) shownTable(name ddl.Name) (catalog.Table, error) {
 	return t, asked
 }
 
-// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that what is wrong
-// with it is not told about the statement around it.
+// checkCondition lets the server judge the WHERE of a SHOW TTL by itself, so that its errors are
+// not reported for the statement around it.
 func checkCondition(x *proxy.Exchange, action ddl.Action) error {
 	s, ok := action.(*ddl.ShowTTL)
 	if !ok || s.Filter.Where == "" {

@@ -16,14 +16,13 @@ type passage struct {
 	policy   *catalog.Policy
 }
 
-// asleep reports whether the policy deletes nothing under its new name either, unless somebody with
-// the right to delete wakes it: online schema changes end in such moves, and have no second to
-// lose.
+// asleep reports whether the policy will be dormant under its new name, until somebody with the
+// right to delete wakes it: online schema changes end in such moves, and have no second to lose.
 func (m passage) asleep() bool {
 	return m.from.Schema == m.to.Schema && (isGhost(m.to) || m.policy != nil && m.policy.State == catalog.PolicyDormant)
 }
 
-// mayMoveAll checks a chain of moves, in which a policy may go on from name to name.
+// mayMoveAll checks a chain of moves, in which a policy may move from name to name.
 func (q *request) mayMoveAll(moves []passage) error {
 	var at []catalog.Table // names that a policy has come to
 	for _, m := range moves {
@@ -39,9 +38,9 @@ func (q *request) mayMoveAll(moves []passage) error {
 	return nil
 }
 
-// mayMove checks that a policy comes to no name from which the client could not delete by itself:
-// to create a table there with this policy would be refused. Only within a schema those who may
-// delete from neither name may move what others have declared.
+// mayMove checks that a policy arrives at no name from which the client itself could not delete: it
+// would not be allowed to create a table there with this policy. Only within a schema may those who
+// can delete from neither name move what others have declared.
 func (q *request) mayMove(m passage) error {
 	if m.asleep() {
 		return nil
@@ -52,7 +51,7 @@ func (q *request) mayMove(m passage) error {
 	case err != nil:
 		return err
 	case what == temporary:
-		return refusal(ddl.TemporaryTable()) // which would be asked in place of the other
+		return refusal(ddl.TemporaryTable()) // which would be probed instead of the other
 	}
 
 	denied := q.mayDeleteNow(m.To)
@@ -78,8 +77,8 @@ func (q *request) mayMove(m passage) error {
 	}
 }
 
-// mayDeleteNow is mayDelete for a table that somebody may have locked: rights are judged before the
-// lock is waited for.
+// mayDeleteNow is mayDelete for a table that somebody may have locked: servers check rights before
+// they wait for a lock.
 func (q *request) mayDeleteNow(name ddl.Name) error {
 	err := briefly(q.x, func() error { return q.mayDelete(name, "") })
 	if wire.RefusedWith(err, ddl.CodeLockWait) {

@@ -35,8 +35,7 @@ func (q *request) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, err
 	return nil, nil //nolint:nilnil // the same
 }
 
-// legibly executes once more what has failed, for its message in a character set that has no zero
-// bytes.
+// legibly repeats what has failed, to get its message in a character set without zero bytes.
 func (q *request) legibly() error {
 	if _, err := q.x.Ask("SET character_set_results = utf8mb4"); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// noteState tells the client when the policy that a statement has changed deletes nothing.
+// noteState tells the client if the policy that a statement has changed deletes nothing.
 func (q *request) noteState(p catalog.Policy) {
 	if p.State == catalog.PolicyDormant {
 		q.warn("the TTL policy of " + p.Table.String() + " is dormant: " + p.Reason)
@@ -23,8 +23,8 @@ func (q *request) noteState(p catalog.Policy) {
 	}
 }
 
-// noteDeclared tells the client what its declaration does to the rows that are there. The policy is
-// in force already, so trouble here is logged, and the client is told how to ask again.
+// noteDeclared tells the client what its declaration means for the existing rows. The policy is
+// already in force, so trouble here is logged, and the client is told how to ask again.
 func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
@@ -41,9 +41,9 @@ func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule ca
 	q.notes = append(q.notes, previewNotes(p)...)
 }
 
-// noteIntents does the same for the tables of an ALTER that changes more than the TTL. Of a new
-// table, which has no rows, it tells the zone, and whether rows can be deleted from a table of its
-// kind.
+// noteIntents does the same for the tables of an ALTER that changes more than the TTL. For a new
+// table, which has no rows, it reports the zone, and whether rows can be deleted from a table of
+// its kind.
 func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	for _, i := range intents {
 		if i.Rule == nil {
@@ -68,8 +68,8 @@ func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 	}
 }
 
-// noteUnfit tells the client that its policy will delete nothing, because of what the table is. It
-// is said again by SHOW TTL JOBS, so that trouble in finding out is of no consequence.
+// noteUnfit tells the client that its policy will delete nothing, because of what the table is.
+// SHOW TTL JOBS says it again, so trouble in finding out does no harm.
 func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
@@ -78,7 +78,7 @@ func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 	}
 }
 
-// previewNotes are the rows due first, then the zone, then what speaks against it.
+// previewNotes are first the rows due, then the zone, then the warnings.
 func previewNotes(p *plan.Preview) []proxy.Note {
 	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now", p.Table, number(p.Due, p.Exact),
 		number(p.Rows, p.RowsExact), p.Percent)

@@ -18,8 +18,8 @@ func (a *admin) policyOf(ctx context.Context, name ddl.Name) (catalog.Policy, er
 	return a.declared(ctx, t)
 }
 
-// policyToStop does the same for statements that only stop something. They do not wait for a table
-// that is locked, nor for one that is gone, and those who may stop everything need not see it.
+// policyToStop does the same for statements that only stop something. They do not wait for a locked
+// table, nor need it still exist, and those who may stop everything need not see it.
 func (a *admin) policyToStop(ctx context.Context, name ddl.Name) (p catalog.Policy, err error) {
 	var t catalog.Table
 	err = briefly(a.q.x, func() error {

@@ -85,7 +85,7 @@ func (q *request) prepare(ctx context.Context) error {
 	return err
 }
 
-// execute carries out a statement prepared before, in the situation of now.
+// execute carries out a prepared statement in the present situation.
 func (h *Handler) execute(ctx context.Context, x *proxy.Exchange) error {
 	if text, ok := x.Memo().(warningsMemo); ok {
 		return showWarnings(x, string(text))
@@ -128,7 +128,7 @@ func (h *Handler) execute(ctx context.Context, x *proxy.Exchange) error {
 	return q.act(ctx, m.st.Action)
 }
 
-// prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, also if this one
+// prepareNamed is PREPARE name FROM text. Whatever had the name before is gone, even if this one
 // fails.
 func (q *request) prepareNamed(ctx context.Context, a *ddl.Prepare) error {
 	if err := q.x.Forget(a.Name); err != nil {
@@ -173,8 +173,8 @@ func (q *request) immediate(ctx context.Context, a *ddl.Immediate) error {
 	return q.act(ctx, inner.Action)
 }
 
-// inner reads the statement inside one. For a text that is computed the session is asked, and asked
-// once more by the server if the statement does not concern us.
+// inner reads the statement inside one. The session evaluates a computed text, and the server does
+// so again if the statement does not concern us.
 func (q *request) inner(d ddl.Dynamic) (*ddl.Statement, error) {
 	switch {
 	case d.Expression == "":
@@ -201,7 +201,7 @@ func actionOf(st *ddl.Statement) ddl.Action {
 	return st.Action
 }
 
-// executeNamed is EXECUTE name. What is behind a name the server says.
+// executeNamed is EXECUTE name. The server says what a name stands for.
 func (q *request) executeNamed(ctx context.Context, a *ddl.Execute) error {
 	meant := q.x.Named(a.Name)
 	if len(meant) == 0 {
@@ -246,7 +246,8 @@ func (q *request) executeMarked(ctx context.Context, a *ddl.Execute, n *proxy.Na
 }
 
 // holdNamed runs the text behind a name, and keeps the answer. Rows would come in the form of the
-// other protocol, so what has them is sent anew, which means the same only in the schema of then.
+// other protocol, so a statement with rows is sent again as text, which means the same only in the
+// schema of that time.
 func (q *request) holdNamed() (*proxy.Held, error) {
 	if !returnsRows(q.st.Action) {
 		return q.x.HoldNamed(q.named)

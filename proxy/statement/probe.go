@@ -16,13 +16,13 @@ const (
 	baseTable        // a table of the schema
 	temporary        // a temporary table, which hides one of the schema
 	view             // a view or a sequence
-	unseen           // the client has no right on it, so that the server will refuse whatever it asks for
+	unseen           // the client has no right on it, so the server will refuse whatever it asks for
 )
 
 var sequence = regexp.MustCompile(`\) SEQUENCE=1( |$)`)
 
-// resolve asks on the client's own connection what a name stands for: a temporary table hides the
-// one of the same name, so that every other probe would be answered for it.
+// resolve finds out on the client's own connection what a name stands for: a temporary table hides
+// the one of the same name, and every other probe would be answered for it.
 func (q *request) resolve(name ddl.Name) (object, error) {
 	what, err := q.shown(name)
 	switch {
@@ -65,10 +65,10 @@ func (q *request) shown(name ddl.Name) (object, error) {
 	return unseen, illegible("character_set_results", q.session.results)
 }
 
-// mayDelete checks that the client could delete by the column itself, since a policy makes a
+// mayDelete checks that the client itself could delete by the column, since a policy makes a
 // service account do it. The server checks the rights of an EXPLAIN DELETE like those of the
-// DELETE. A table that does not exist yet is answered with 1146 only after the rights were found
-// sufficient.
+// DELETE. For a table that does not exist yet the server answers 1146 only after it has found the
+// rights sufficient.
 func (q *request) mayDelete(name ddl.Name, column string) error {
 	if column == "" {
 		return q.mayDeleteWhere(name, "")
@@ -80,9 +80,9 @@ func (q *request) mayDelete(name ddl.Name, column string) error {
 	return q.mayDeleteWhere(name, " WHERE "+quoted+" < '1970-01-02'")
 }
 
-// mayDeleteBy is mayDelete for a statement that may make the column. One that is not there yet, for
-// which column is empty, nobody has a right on: it may be read by those who may read the whole
-// table, of whose columns it may be computed.
+// mayDeleteBy is mayDelete for a statement that may create the column. Nobody has a right on a
+// column that is not there yet, for which column is empty: it may be read by those who may read the
+// whole table, from whose columns it may be computed.
 func (q *request) mayDeleteBy(name ddl.Name, column string, was *layout) error {
 	if column != "" {
 		return q.mayDelete(name, column)
@@ -105,7 +105,7 @@ func (q *request) mayDeleteWhere(name ddl.Name, condition string) error {
 	}
 	_, err = q.x.Ask("EXPLAIN DELETE FROM " + table + condition)
 	if wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeSafeUpdates) {
-		return nil // both come behind the check of the rights
+		return nil // both come after the check of rights
 	}
 	return err
 }

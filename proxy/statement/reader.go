@@ -10,8 +10,8 @@ import (
 
 // readsAll asks the server whether the client may read every table, so that nothing has to be asked
 // about each. It is asked once for each statement and remembered no longer. Both must say so: the
-// accounts, which tell of a right that has just been taken away, and the session, which does not
-// have one that has just been granted. Whoever is refused is asked about table by table.
+// accounts, which show a right that has just been revoked, and the session, which does not have one
+// that has just been granted. For anybody else the server is asked table by table.
 func (q *request) readsAll() (bool, error) {
 	if q.reads != nil {
 		return *q.reads, nil
@@ -24,7 +24,7 @@ func (q *request) readsAll() (bool, error) {
 	return reads, nil
 }
 
-// nowhere is a table of which only somebody who may read all is told that it is not there.
+// nowhere is a table that does not exist; only somebody who may read everything is told so.
 const nowhere = "`ttlproxy looks for no table`.`at all`"
 
 func (q *request) mayReadAll() (bool, error) {
@@ -33,7 +33,7 @@ func (q *request) mayReadAll() (bool, error) {
 		return false, nil // the names of accounts are not quoted where the server lists them
 	}
 
-	// The refusal first: the question behind it leaves nothing for SHOW WARNINGS.
+	// The refusal first: the query after it leaves nothing for SHOW WARNINGS.
 	_, err := q.x.Ask("EXPLAIN SELECT 1 FROM " + nowhere)
 	if !wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase) {
 		return false, nilIfRefused(err)

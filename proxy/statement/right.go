@@ -11,26 +11,27 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// right is a question for a right that a statement needs. A policy is stopped before its table
-// changes, whereas the server judges the rights only when it gets the statement: without asking
-// before, an account could stop a policy by trying what it may not do.
+// right is a probe for a right that a statement needs. A policy is stopped before its table
+// changes, whereas the server checks rights only when it gets the statement: without a probe, an
+// account could stop a policy by attempting what it may not do.
 //
-// No server tells what a session may do in a way that roles, wildcards and revokes in part leave
-// alone. So a question is a statement which needs exactly the rights of the one in hand, and which
-// cannot succeed, because it names a part of the table that cannot be. Rights are judged before all
-// else: an error of an expected number says that they suffice, and that nothing was done.
+// No server says what a session may do in a way that takes account of roles, wildcards and partial
+// revokes. So a probe is a statement that needs exactly the rights of the one at hand and cannot
+// succeed, because it names a part of the table that cannot exist. Rights are checked before
+// anything else: an error with an expected number says that they suffice, and that nothing was
+// done.
 type right struct {
 	question string
 	granted  []uint16
 }
 
-// noSuchPart is the name of an index or a partition that cannot be there: nobody has ever heard of
-// it. That it ends in a blank, as no such name can, is not enough: MySQL finds a partition by its
-// name with and without.
+// noSuchPart is the name of an index or a partition that cannot exist: nobody has ever heard of it.
+// That it ends in a blank, as no such name can, is not enough: MySQL finds a partition by its name
+// with and without.
 func noSuchPart() string { return ddl.Quote("ttlproxy " + rand.Text() + " ") }
 
 // emptyAlter changes nothing. It ends the transaction, is written to the binary log, and takes a
-// number there, as every ALTER TABLE.
+// number there, like every ALTER TABLE.
 func emptyAlter(table string) string { return "ALTER TABLE " + table }
 
 // toAlter is the right of ALTER TABLE.
@@ -103,8 +104,8 @@ func (q *request) toDropDatabase(schema string) (right, error) {
 	return toDrop(name), err
 }
 
-// needs asks for rights. The first that is missing is the client's answer, and so is every error
-// that was not expected.
+// needs probes rights. The first missing one is the client's answer, and so is every error that was
+// not expected.
 func (q *request) needs(rights ...right) error {
 	return q.unnumbered(func() error {
 		for _, r := range rights {
@@ -116,8 +117,8 @@ func (q *request) needs(rights ...right) error {
 	})
 }
 
-// unnumbered asks as if the client, who plays a binary log back, had given its next transaction no
-// number, and gives it back. What is asked fails, so that it takes no other number either.
+// unnumbered probes as if the client, which plays back a binary log, had given its next transaction
+// no number, and then restores the number. The probe fails, so it takes no other number either.
 func (q *request) unnumbered(ask func() error) error {
 	if q.session.number == "" {
 		return ask()
@@ -146,8 +147,8 @@ func (q *request) unnumbered(ask func() error) error {
 	return errors.Join(err, failed)
 }
 
-// needsNow asks for rights that do not depend on what anybody else does to the table: who would
-// have to wait for its lock has them.
+// needsNow probes rights independently of what anybody else does to the table: an account that
+// would have to wait for its lock has them.
 func (q *request) needsNow(rights ...right) error {
 	for i := range rights {
 		rights[i].granted = append(rights[i].granted, ddl.CodeLockWait)
@@ -168,8 +169,8 @@ func (q *request) needsForEach(of func(table string) right, names ...ddl.Name) e
 	return q.needsNow(rights...)
 }
 
-// needsToCreate asks for the rights of CREATE TABLE. That the table is there is the answer, too,
-// unless the statement is content with that: the right has been looked at before.
+// needsToCreate asks for the rights of CREATE TABLE. That the table exists is the client's answer,
+// too, unless the statement allows that: by then the right has been checked.
 func (q *request) needsToCreate(a *ddl.CreateTable) error {
 	table, err := q.spelledName(a.Table)
 	if err != nil {

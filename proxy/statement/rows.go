@@ -12,9 +12,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// The server makes a row of JSON in some 30 µs. So a list as text, which most clients ask for, has
-// from the server what only the server knows (the definitions of the columns, the rows that a
-// condition leaves, the zone of the session), and its rows from here. What would not come out as
+// The server turns JSON into rows at some 30 µs each. So a list as text, which most clients ask
+// for, gets from the server what only the server knows (the definitions of the columns, the rows
+// that a condition leaves, the session's zone), and its rows from here. What would not come out as
 // the server writes it is left to the server.
 
 // sendList answers with a list. It returns false, and has answered nothing, when the server has to
@@ -51,8 +51,8 @@ func (a *admin) sendList(r *reply) (bool, error) {
 	return true, a.q.x.SendWith(h, rows)
 }
 
-// asStored reports whether the client gets the texts of a list as they are: it wants UTF-8, or all
-// of them are ASCII.
+// asStored reports whether the client gets the texts of a list unchanged: it wants UTF-8, or all of
+// them are ASCII.
 func (a *admin) asStored(l *report.List) bool {
 	switch a.q.session.results {
 	case "", "binary", "utf8mb4":
@@ -78,8 +78,8 @@ func isASCII(s string) bool {
 const rowNumber = "ttlproxy row"
 
 // matching returns the list with the rows that the client has asked for. The server judges
-// conditions by the columns that they name. It returns no list when the server has refused the
-// condition, and false when it had something to say about it.
+// conditions by the columns that they name. It returns no list if the server has refused the
+// condition, and false if the server has warned about it.
 func (a *admin) matching(r *reply) (*report.List, bool, error) {
 	l := *r.list
 	if r.filter.Like == "" && r.filter.Where == "" {
@@ -115,8 +115,8 @@ func (a *admin) matching(r *reply) (*report.List, bool, error) {
 	return &l, true, nil
 }
 
-// narrow is a list with the columns that a filter can mean, behind the numbers of the rows. A name
-// that is no part of the condition's text is not in it: names cannot be escaped, and where letters
+// narrow is a list with the columns that a filter can mean, after the row numbers. A column whose
+// name is not part of the condition's text is left out: names cannot be escaped, and where letters
 // beyond ASCII could stand for others, all columns are there.
 func narrow(l *report.List, f ddl.Filter) *report.List {
 	text := strings.ToLower(f.Where)
@@ -142,10 +142,10 @@ func narrow(l *report.List, f ddl.Filter) *report.List {
 }
 
 const (
-	// spell is how many seconds a zone keeps its offset, as far as anybody knows: clocks are
-	// changed at the full quarter of an hour. Where that is not so, the two ends of one differ.
+	// spell is for how many seconds a zone surely keeps its offset: clocks are changed on the
+	// quarter of an hour. If they are not, the two ends of a spell differ.
 	spell = 15 * 60
-	// mostSpells is how many are asked for.
+	// mostSpells is how many may be asked about.
 	mostSpells = 1000
 
 	timeLayout = "2006-01-02 15:04:05"
@@ -154,8 +154,8 @@ const (
 // spells are the offsets of the session's zone in seconds, by the spells' numbers since 1970.
 type spells map[int64]int64
 
-// offsets asks the server for the session's zone at the times of a list. It returns false when that
-// does not tell all.
+// offsets asks the server for the session's offset at the times of a list. It returns false if the
+// answer is not complete.
 func (a *admin) offsets(l *report.List) (spells, bool, error) {
 	known := spells{}
 	for _, row := range l.Rows {
@@ -215,8 +215,8 @@ func endsOf(n int64) (begin, end time.Time) {
 	return time.Unix(n*spell, 0).UTC(), time.Unix(n*spell+spell-1, 0).UTC()
 }
 
-// rows writes a list as the server would, and returns false when that would write something in
-// another way.
+// rows writes a list as the server would, and returns false if the server would write something
+// differently.
 func (s spells) rows(l *report.List) (packets []byte, plain bool) {
 	var payload, value []byte
 	for _, row := range l.Rows {

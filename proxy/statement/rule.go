@@ -17,7 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// layout is what a table is, or will be after the statement, as far as a TTL depends on it.
+// layout is what a table is, or will be after the statement, as far as it matters to a TTL.
 type layout struct {
 	columns []ddl.Column
 	keys    []string          // of the primary key
@@ -81,7 +81,7 @@ func (l *layout) sessionDependence(column string) string {
 	})
 }
 
-// checkReader refuses a TTL column that the engine could read otherwise than people.
+// checkReader refuses a TTL column that the engine could read differently than people do.
 func (l *layout) checkReader(column string) error {
 	if why := l.sessionDependence(column); why != "" {
 		return refusal(ddl.ReaderDependent(column, why))
@@ -135,7 +135,7 @@ func (q *request) layoutOf(ctx context.Context, table catalog.Table) (*layout, e
 	return l, nil
 }
 
-// checkOwner refuses a TTL on what belongs to the server or to us.
+// checkOwner refuses a TTL on a table that belongs to the server or to us.
 func (q *request) checkOwner(table catalog.Table) error {
 	if q.store.Reserved(table) != nil {
 		return refusal(ddl.UnsupportedDDL("TTL on " + table.String() +
@@ -145,7 +145,7 @@ func (q *request) checkOwner(table catalog.Table) error {
 }
 
 // serviceMayDelete checks that the service account will be able to do what the policy makes it do.
-// In doubt it will; where it will not, the engine says so later.
+// In doubt it will; if it cannot, the engine says so later.
 func (q *request) serviceMayDelete(ctx context.Context, table catalog.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -262,8 +262,8 @@ func mergeOptions(old, said map[string]string) map[string]string {
 	return merged
 }
 
-// chooseZone decides in which zone the column's values are meant: the table's own, the setting's,
-// or the server's. A TIMESTAMP needs none.
+// chooseZone decides in which zone the column's values are read: the table's own, the setting's, or
+// the server's. A TIMESTAMP needs none.
 func (q *request) chooseZone(ctx context.Context, rule *catalog.Rule, zone string, said bool, column ddl.Column,
 	setting string,
 ) error {
@@ -295,8 +295,8 @@ func (q *request) chooseZone(ctx context.Context, rule *catalog.Rule, zone strin
 	return nil
 }
 
-// checkReferenced refuses a TTL on the parent of a foreign key, whether keys are checked now or
-// not.
+// checkReferenced refuses a TTL on the parent of a foreign key, whether or not keys are being
+// checked.
 func (q *request) checkReferenced(ctx context.Context, table catalog.Table) error {
 	children, err := tables.Children(ctx, q.h.config.DB, table.Schema, table.Name)
 	if err != nil {

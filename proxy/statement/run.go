@@ -11,12 +11,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// pingEvery is how often the session is tried on the server while its job runs, so that KILL ends
-// the wait, and asked what has come into the job's way.
+// pingEvery is how often, while a job runs, its session is tried on the server, so that KILL ends
+// the wait, and the catalog is asked what now keeps the job from going on.
 const pingEvery = 5 * time.Second
 
-// runJob answers RUN TTL JOB: with the job, or with WAIT when it has ended. A job that cannot go on
-// by itself is an error, which says what it waits for.
+// runJob answers RUN TTL JOB: with the job or, with WAIT, when it has ended. A job that cannot go
+// on by itself is an error that says what it waits for.
 func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 	p, err := a.allowed(ctx, s.Table)
 	if err != nil {
@@ -56,9 +56,9 @@ func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
 	return a.mayGoOn(ctx, s, p)
 }
 
-// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. That the
-// server became read-only is seen by its engine within seconds; nobody is to be told until then
-// that the job runs.
+// mayGoOn says why a job cannot run now, or why one that is running deletes nothing. The engine
+// notices within seconds that the server became read-only; until then nobody must be told that the
+// job runs.
 func (a *admin) mayGoOn(ctx context.Context, s *report.Snapshot, p catalog.Policy) error {
 	if err := s.MayRun(&p); err != nil {
 		return refusedRun(err)
@@ -90,8 +90,8 @@ type jobWait struct {
 	pingAt time.Time // when the session was last tried on the server
 }
 
-// join returns the open jobs of the policy, if they may run. When there are none it asks for them
-// and waits until they are there, or were: some are very short.
+// join returns the open jobs of the policy, if they may run. If there are none, it asks for them
+// and waits until they have started, or even ended: some are very short.
 func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
 	s, err := report.Read(ctx, w.a.q.store)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 	}
 }
 
-// stands reports whether jobs have begun and none of them goes on by itself.
+// stands reports whether jobs have begun and none of them can go on by itself.
 func stands(jobs []catalog.EndedJob) bool {
 	return !anyRunning(jobs) && slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State.Open() })
 }
@@ -162,7 +162,7 @@ func (w *jobWait) refresh(ctx context.Context, j *catalog.EndedJob) error {
 	return err
 }
 
-// pause lasts until it is worth looking again, or until the client or its session on the server is
+// pause waits until it is worth looking again, or until the client or its session on the server is
 // gone.
 func (w *jobWait) pause(ctx context.Context) error {
 	timer := time.NewTimer(report.Pause(time.Since(w.began)))

@@ -48,8 +48,8 @@ func (r *reply) prepared() string {
 }
 
 // selectRows turns rows as JSON into a table with the right types. Times are shown in the session's
-// zone, as TIMESTAMPs are. The paths say their character set because MySQL takes none from a client
-// that has said SET NAMES binary.
+// zone, as TIMESTAMPs are. The paths state their character set because MySQL assumes none for a
+// client that has said SET NAMES binary.
 func selectRows(columns []report.Column, rows string) string {
 	var names, definitions strings.Builder
 	for i, c := range columns {
@@ -92,8 +92,8 @@ func literalRows(l *report.List) string {
 	return literal(string(document))
 }
 
-// jsonValue writes a value such that the server reads it into its column without a warning. One
-// server would round a part of a second, the other one cuts it.
+// jsonValue writes a value so that the server reads it into its column without a warning. One
+// server would round a fraction of a second, the other truncates it.
 func jsonValue(t report.Type, v any) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -13,7 +13,7 @@ import (
 )
 
 // set answers SET GLOBAL ttl_… = …, alone or together with variables of the server. Values are
-// judged first, then the server sets its own, then ours are stored, all or none.
+// checked first, then the server sets its own, then ours are stored, all or none.
 func (a *admin) set(ctx context.Context, s *ddl.SetVariables) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
@@ -104,7 +104,7 @@ type checked struct {
 	notes  []proxy.Note
 }
 
-// checkValues asks the server for the values and judges them.
+// checkValues asks the server for the values and checks them.
 func checkValues(x *proxy.Exchange, ours []ddl.Assignment, question string) (*checked, error) {
 	values, err := x.AskValues(question)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// showCreate lets SHOW CREATE TABLE print the policy as well, in TiDB's comment form: inert for
-// every server, and brought back by a dump that is loaded through us.
+// showCreate lets SHOW CREATE TABLE print the policy as well, in TiDB's comment form: inert on
+// every server, and restored by a dump that is loaded through us.
 func (q *request) showCreate(ctx context.Context, a *ddl.ShowCreateTable) error {
 	p, err := q.policy(ctx, a.Table)
 	if err != nil {
@@ -54,8 +54,8 @@ func policyComments(r catalog.Rule) string {
 	return c.Comments()
 }
 
-// decorateIn is decorate for a text in the character set of the client's results. Only where ASCII
-// is not written in single bytes is it read and written again.
+// decorateIn is decorate for a text in the character set of the client's results. Only if ASCII is
+// not written in single bytes is it decoded and encoded again.
 func decorateIn(charset string, create []byte, comments string) []byte {
 	if ddl.Wide(charset) {
 		return []byte(ddl.Encode(string(decorate([]byte(ddl.Decode(string(create), charset)), comments)), charset))

@@ -9,16 +9,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
-// situation is what the client's session says about itself. It is asked for each statement that
-// concerns us, and never remembered, so that no USE and no SET has to be followed.
+// situation is what the client's session says about itself. It is read for each statement that
+// concerns us, and never remembered, so that no USE and no SET has to be tracked.
 type situation struct {
 	schema    string // to which names without one belong, empty for none
-	current   string // the current one, which is another while a statement runs that was prepared in another
+	current   string // the current one; a statement that was prepared in another schema runs in that
 	mode      ddl.Mode
 	results   string // character_set_results; empty means as stored
 	account   string // user@host as the server knows it
 	restoring bool   // foreign keys or unique keys are not checked, as while a dump is loaded
-	// that the client has given its next transaction, which nothing of ours may take; empty for
+	// that the client has given its next transaction, which no statement of ours may use; empty for
 	// none
 	number string
 	agreed map[string]bool // spellings that the server reads as we do
@@ -108,8 +108,8 @@ func (s *situation) table(n ddl.Name) (catalog.Table, bool) {
 	return t, t.Schema != ""
 }
 
-// client says who asks for a change of the catalog. On a server that the catalog does not know by
-// its own connection, the client's number says nothing, so that server is named as another one.
+// client says who asks for a change of the catalog. On a server other than that of the catalog's
+// own connection the client's number says nothing, so that server is named as another one.
 func (q *request) client() catalog.Client {
 	server := q.store.Server()
 	if port := strconv.Itoa(server.Port); q.session.host != server.Host || q.session.port != port {

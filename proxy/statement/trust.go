@@ -9,9 +9,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// trust answers TRUST TTL SERVER with what was found, and with a name by trusting it before. A
-// person has to look first, and what was looked at must still be what is trusted: a fail-over may
-// come in between.
+// trust answers TRUST TTL SERVER with what was found; if a name is given, it first trusts that
+// server. A person has to look first, and what was looked at must still be what is trusted: a
+// fail-over may come in between.
 func (a *admin) trust(ctx context.Context, s *ddl.TrustServer) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()

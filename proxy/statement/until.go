@@ -15,8 +15,8 @@ var (
 	timeOfDay = regexp.MustCompile(`^([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?$`)
 )
 
-// until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day is
-// the next one.
+// until reads the time of PAUSE … UNTIL as the session does: in its time zone, and a time of day
+// means its next occurrence.
 func (a *admin) until(ctx context.Context, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

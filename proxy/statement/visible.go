@@ -15,7 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// censor takes out of a list what the client may not see: rows about tables that it does not see on
+// censor removes from a list what the client may not see: rows about tables that it does not see on
 // the server, the names of such tables, and keys and dates of rows that it may not read.
 func (a *admin) censor(ctx context.Context, l *report.List) error {
 	visible, err := a.q.visibleTables(tablesOf(l))
@@ -37,7 +37,7 @@ func (a *admin) censor(ctx context.Context, l *report.List) error {
 	return nil
 }
 
-// tablesOf lists the tables that a list tells about.
+// tablesOf lists the tables that a list mentions.
 func tablesOf(l *report.List) []catalog.Table {
 	seen := map[catalog.Table]bool{}
 	var tables []catalog.Table
@@ -61,7 +61,7 @@ func secretsOf(l *report.List) []catalog.Table {
 	return tablesOf(&with)
 }
 
-// veilList takes the names of tables that the client may not see out of what is told about others.
+// veilList removes the names of tables that the client may not see from what is said about others.
 func (q *request) veilList(l *report.List, known map[catalog.Table]bool) error {
 	var unknown []catalog.Table
 	for _, table := range l.Mentions() {
@@ -93,8 +93,8 @@ func (q *request) veil(sentences ...*string) error {
 	return nil
 }
 
-// veilNotes does it to what is left for SHOW WARNINGS, which is nothing where the server does not
-// say what the client may see.
+// veilNotes does so to what is left for SHOW WARNINGS; nothing is left if the server does not say
+// what the client may see.
 func (q *request) veilNotes() error {
 	sentences := make([]*string, len(q.notes))
 	for i := range q.notes {
@@ -107,7 +107,8 @@ func (q *request) veilNotes() error {
 	return nilIfRefused(err)
 }
 
-// veilError does it to a refusal of ours. The server's own name what the client has named.
+// veilError does so to an error of ours. The server's own errors name only what the client has
+// named.
 func (q *request) veilError(err error) error {
 	e, ok := errors.AsType[*wire.Error](err)
 	if !ok || e.Code != ddl.CodeUnknownError {
@@ -172,8 +173,7 @@ func set(tables []catalog.Table) map[catalog.Table]bool {
 	return in
 }
 
-// mightRead asks for a table that is not there: who may not read it is told so before its absence
-// is.
+// mightRead asks for a table that does not exist: whoever may not read it is told that first.
 func (q *request) mightRead(table catalog.Table) (bool, error) {
 	name, err := q.spelledTable(table)
 	if err != nil {
@@ -183,7 +183,7 @@ func (q *request) mightRead(table catalog.Table) (bool, error) {
 	return wire.RefusedWith(err, ddl.CodeNoTable, ddl.CodeNoDatabase), nilIfRefused(err)
 }
 
-// nilIfRefused leaves out an error that the server or we have told the client, to whom it means no.
+// nilIfRefused drops an error that the server or we have answered the client with: it means no.
 func nilIfRefused(err error) error {
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return nil
@@ -241,7 +241,7 @@ func mayReadKeys(p *catalog.Policy, columns []string) bool {
 	if !slices.Contains(columns, p.Rule.Column) {
 		return false
 	}
-	if p.Shape.PrimaryKey == "" { // another key may do in its place
+	if p.Shape.PrimaryKey == "" { // another key may serve instead
 		return len(columns) > strings.Count(p.Shape.Columns, "\n")
 	}
 
@@ -272,9 +272,9 @@ func anyOf(tables []catalog.Table) string {
 	return strings.Join(conditions, " OR ")
 }
 
-// askAll asks for rows without the limit that the client may have set for its own SELECTs. Names
-// are asked for as binary strings, which come in UTF-8 whatever character set it wants its results
-// in.
+// askAll runs a query without the limit that the client may have set for its own SELECTs. Names are
+// selected as binary strings, which come in UTF-8 whatever character set the client wants its
+// results in.
 func askAll(x *proxy.Exchange, query string) (*wire.Result, error) {
 	return x.Ask(query + " LIMIT " + strconv.FormatUint(everyRow, 10))
 }

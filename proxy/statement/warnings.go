@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// asksForWarnings reports whether a packet is SHOW WARNINGS alone. The session must not be asked
-// anything in front of it: the answer would be about that question.
+// asksForWarnings reports whether a packet is SHOW WARNINGS alone. Nothing may be asked in the
+// session before it: the answer would be about that query.
 func asksForWarnings(text string) bool {
 	parts := ddl.Parse(text, ddl.Mode{})
 	if len(parts) != 1 {
@@ -41,7 +41,7 @@ func (m warningsMemo) ByName() bool { return false }
 // Parameterised lets the server refuse parameters.
 func (m warningsMemo) Parameterised() error { return nil }
 
-// showWarnings answers SHOW WARNINGS behind a statement about which we have something to say. The
+// showWarnings answers SHOW WARNINGS after a statement about which we have something to say. The
 // server's own come first.
 func showWarnings(x *proxy.Exchange, text string) error {
 	notes := x.Notes()
@@ -70,7 +70,7 @@ func noteRows(notes []proxy.Note) [][]any {
 	return rows
 }
 
-// sendWithRows answers with a result set of the server and more rows behind it.
+// sendWithRows answers with a result set of the server and further rows after it.
 func sendWithRows(x *proxy.Exchange, r *wire.Result, more [][]any) error {
 	rows := make([][]any, 0, len(r.Rows)+len(more))
 	for _, row := range r.Rows {

@@ -12,8 +12,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// Times are told in the zone of the session: those in columns of their own by the server, those in
-// sentences here. The zone is asked for only when a sentence has one.
+// Times are shown in the zone of the session: those in columns of their own by the server, those in
+// sentences here. The zone is asked for only if a sentence contains one.
 
 // localize writes the times in a reply's sentences in the session's zone.
 func (r *reply) localize(x *proxy.Exchange) error {
@@ -50,8 +50,8 @@ func localizeError(x *proxy.Exchange, err error) error {
 	return &local
 }
 
-// localizePreview does it to what is not told about rows: what is told about them, as their keys,
-// is as it is.
+// localizePreview does so to what is not about rows: what is about them, such as their keys, stays
+// as it is.
 func localizePreview(x *proxy.Exchange, p *plan.Preview) error {
 	zone, err := sessionZone(x)
 	if err != nil {
@@ -65,8 +65,8 @@ func localizePreview(x *proxy.Exchange, p *plan.Preview) error {
 	return nil
 }
 
-// sessionZone is the zone of the session. One that this machine does not know, as SYSTEM, is taken
-// for the offset that it has now: every time bears its offset, so it is the right one all the same.
+// sessionZone is the zone of the session. For one that this machine does not know, such as SYSTEM,
+// it is the present offset: every time carries its offset, so it is right all the same.
 func sessionZone(x *proxy.Exchange) (*time.Location, error) {
 	values, err := x.AskValues(proxy.SelectValues(
 		"@@session.time_zone", "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"))
