@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -21,7 +20,7 @@ import (
 // a table that is not quite the same is another one.
 func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Seen) (Comparison, error) {
 	c := Compare(p.Shape, p.Rule.Column, known, seen)
-	if c.How == Stranger || c.How <= Changed && len(c.fresh) == 0 || len(known) == 0 {
+	if c.How == Stranger || c.How <= Changed && len(c.doubted()) == 0 || len(known) == 0 {
 		return c, nil
 	}
 
@@ -37,19 +36,12 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 		return c, nil
 	}
 
-	if c.empty, err = s.emptyAmong(ctx, p.Table, c); err != nil {
+	empty, err := s.emptyAmong(ctx, p.Table, c)
+	if err != nil {
 		return c, fmt.Errorf("look into %s: %w", p.Table, err)
 	}
 
-	return c.lookedInto(known), nil
-}
-
-// doubted are the places whose rows decide: the new ones, or all of a table that may be another.
-func (c Comparison) doubted() []int {
-	if c.How == Unsure {
-		return withID(c.Now)
-	}
-	return c.fresh
+	return c.lookedInto(known, empty), nil
 }
 
 // compared is a comparison with what it rests on.
@@ -74,32 +66,6 @@ func (s *Store) compareWith(ctx context.Context, p Policy, seen Seen) (was compa
 }
 
 func (c compared) altered() bool { return altered(c.known, c.seen.Identities) }
-
-// lookedInto is the comparison when it is known which of the places in doubt are empty. Where
-// there are no rows there is nothing to hold.
-func (c Comparison) lookedInto(known []Identity) Comparison {
-	if c.How == Unsure && len(c.empty) < len(c.doubted()) {
-		return c
-	}
-	if c.How == Unsure {
-		c.How, c.Why = Grown, joinWords(c.Why, "it is empty")
-	}
-
-	c.Now = slices.Clone(c.Now)
-	for _, at := range c.fresh {
-		place := &c.Now[at]
-		hadName := slices.ContainsFunc(known, func(k Identity) bool { return k.Partition == place.Partition })
-		switch {
-		case slices.Contains(c.empty, at):
-			place.Held = ""
-		case !hadName && place.Held == "":
-			place.Held = heldUntilArmed("partition " + place.Partition +
-				" was made outside ttlproxy, and has rows in it")
-		}
-	}
-
-	return c
-}
 
 // lookFor bounds how long a place is looked into: the rows that were deleted from it a moment ago
 // may be in the way.
@@ -167,15 +133,6 @@ func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, pla
 // errRestless says that a table is being changed at this moment: who asks looks again later.
 var errRestless = errors.New("the table is changing")
 
-// concerns reports whether a table that is still the policy's is not what was planned for and
-// approved. A partition that is held concerns nobody else.
-func (c Comparison) concerns(known []Identity) bool {
-	if len(known) == 0 || known[0].Held == FirstSight {
-		return false
-	}
-	return c.How >= Grown || altered(known, c.Now) || len(c.empty) > 0
-}
-
 // follow makes a policy go on with a table that was changed outside ttlproxy, or wait for
 // approval. Its version moves: what was approved was approved of the table as it was, and what was
 // planned is planned anew.
@@ -187,7 +144,7 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c
 		if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 			return err
 		}
-		if err := s.writeRule(ctx, tx, p, c.rule(p, seen)); err != nil {
+		if err := s.writeRule(ctx, tx, p, ruleAfter(c, p, seen)); err != nil {
 			return err
 		}
 		if err := s.planAnew(ctx, tx, p.ID, c.text()); err != nil {
@@ -201,12 +158,12 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c
 
 		now := p
 		now.Version++
-		return s.record(ctx, tx, now.event(c.event(), actor, c.text()))
+		return s.record(ctx, tx, now.event(eventOf(c), actor, c.text()))
 	})
 }
 
-// rule is what a policy becomes: the same rule for the table as it is, without the approval.
-func (c Comparison) rule(p Policy, seen Seen) ruleWrite {
+// ruleAfter is what a policy becomes: the same rule for the table as it is, without the approval.
+func ruleAfter(c Comparison, p Policy, seen Seen) ruleWrite {
 	w := ruleWrite{rule: p.Rule, state: p.State, reason: p.Reason, shape: seen.Shape}
 	if c.How == Unsure {
 		w.require = c.Why
@@ -227,8 +184,8 @@ func (s *Store) planAnew(ctx context.Context, tx *sql.Tx, policy uint64, why str
 	return err
 }
 
-// event is the kind of event that tells of it.
-func (c Comparison) event() EventKind {
+// eventOf is the kind of event that tells of a comparison.
+func eventOf(c Comparison) EventKind {
 	switch {
 	case c.How == Unsure:
 		return EventBraked
@@ -237,26 +194,4 @@ func (c Comparison) event() EventKind {
 	default:
 		return EventFollowed
 	}
-}
-
-// text is what has changed, in words.
-func (c Comparison) text() string {
-	text := c.Why
-	if !c.anew {
-		text = joinWords("the table was altered outside ttlproxy", c.Why)
-	}
-	for _, at := range c.fresh {
-		if name := c.Now[at].Partition; name != "" && !c.anew && slices.Contains(c.empty, at) {
-			text = joinWords(text, fmt.Sprintf("partition %s is new, and empty", name))
-		}
-	}
-	return joinWords(text, c.heldAnew())
-}
-
-// heldAnew says which partitions are held from now on, and why; empty for none.
-func (c Comparison) heldAnew() (why string) {
-	for _, at := range c.fresh {
-		why = joinWords(why, c.Now[at].Held)
-	}
-	return why
 }

@@ -72,8 +72,8 @@ func TestEachPartitionSpeaksForItself(t *testing.T) {
 		{[]int{0, 1, 2}, Unsure},
 		{[]int{0, 1, 2, 3}, Grown},
 	} {
-		doubt := Comparison{How: Unsure, Now: places, empty: c.empty}
-		if got := doubt.lookedInto(places); got.How != c.want {
+		doubt := Comparison{How: Unsure, Now: places}
+		if got := doubt.lookedInto(places, c.empty); got.How != c.want {
 			t.Errorf("empty are %v: got %v, want %v", c.empty, got.How, c.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Resemblance is how a table compares with the one its policy was declared on.
@@ -86,7 +87,7 @@ func replaced(known, now []Identity) (why string, sure bool) {
 	case !hasID(now):
 		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB "+
 			"table id cannot be compared: "+
-			"GRANT PROCESS makes it visible", Moment(after.CreateTime), Moment(before.CreateTime)), sure
+			"GRANT PROCESS makes it visible", moment(after.CreateTime), moment(before.CreateTime)), sure
 	case !hasID(known):
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before " +
 			"and can be now: " +
@@ -218,62 +219,71 @@ func anyHeld(all []Identity) bool {
 	return slices.ContainsFunc(all, func(i Identity) bool { return i.Held != "" })
 }
 
-// difference says what distinguishes two shapes; "" for nothing.
-func (a Shape) difference(b Shape) string {
-	if a.Columns == b.Columns && a.PrimaryKey == b.PrimaryKey {
-		return ""
+// doubted are the places whose rows decide: the new ones, or all of a table that may be another.
+func (c Comparison) doubted() []int {
+	if c.How == Unsure {
+		return withID(c.Now)
 	}
-	if a.Columns == b.Columns {
-		return fmt.Sprintf("the primary key was (%s), is (%s)", a.PrimaryKey, b.PrimaryKey)
-	}
-
-	was, is := linesOf(a), linesOf(b)
-	var parts []string
-	for _, line := range was {
-		if slices.Contains(is, line) {
-			continue
-		}
-		if other := columnLine(is, columnName(line)); other != "" {
-			parts = append(parts, fmt.Sprintf("column %s is now %s", line,
-				strings.TrimPrefix(other, columnName(other)+" ")))
-		} else {
-			parts = append(parts, "column "+columnName(line)+" is gone")
-		}
-	}
-
-	for _, line := range is {
-		if columnLine(was, columnName(line)) == "" {
-			parts = append(parts, "column "+line+" is new")
-		}
-	}
-
-	if len(parts) == 0 {
-		return "the columns are in another order, as after a swap of names"
-	}
-
-	return strings.Join(parts, "; ")
+	return c.fresh
 }
 
-// columnName returns the quoted name a line of a shape begins with.
-func columnName(line string) string {
-	for i := 1; i < len(line); i++ {
-		if line[i] != '`' {
-			continue
-		}
-		if i+1 < len(line) && line[i+1] == '`' {
-			i++
-			continue
-		}
-		return line[:i+1]
+// lookedInto is the comparison when it is known which of the places in doubt are empty. Where
+// there are no rows there is nothing to hold.
+func (c Comparison) lookedInto(known []Identity, empty []int) Comparison {
+	c.empty = empty
+	if c.How == Unsure && len(c.empty) < len(c.doubted()) {
+		return c
 	}
-	return line
+	if c.How == Unsure {
+		c.How, c.Why = Grown, joinWords(c.Why, "it is empty")
+	}
+
+	c.Now = slices.Clone(c.Now)
+	for _, at := range c.fresh {
+		place := &c.Now[at]
+		hadName := slices.ContainsFunc(known, func(k Identity) bool { return k.Partition == place.Partition })
+		switch {
+		case slices.Contains(c.empty, at):
+			place.Held = ""
+		case !hadName && place.Held == "":
+			place.Held = heldUntilArmed("partition " + place.Partition +
+				" was made outside ttlproxy, and has rows in it")
+		}
+	}
+
+	return c
 }
 
-// columnLine returns the line of a column; "" when there is none.
-func columnLine(lines []string, name string) string {
-	i := slices.IndexFunc(lines, func(l string) bool { return columnName(l) == name })
-	if i < 0 {
-		return ""
+// concerns reports whether a table that is still the policy's is not what was planned for and
+// approved. A partition that is held concerns nobody else.
+func (c Comparison) concerns(known []Identity) bool {
+	if len(known) == 0 || known[0].Held == FirstSight {
+		return false
 	}
-	return lines[i]
+	return c.How >= Grown || altered(known, c.Now) || len(c.empty) > 0
 }
+
+// text is what has changed, in words.
+func (c Comparison) text() string {
+	text := c.Why
+	if !c.anew {
+		text = joinWords("the table was altered outside ttlproxy", c.Why)
+	}
+	for _, at := range c.fresh {
+		if name := c.Now[at].Partition; name != "" && !c.anew && slices.Contains(c.empty, at) {
+			text = joinWords(text, fmt.Sprintf("partition %s is new, and empty", name))
+		}
+	}
+	return joinWords(text, c.heldAnew())
+}
+
+// heldAnew says which partitions are held from now on, and why; empty for none.
+func (c Comparison) heldAnew() (why string) {
+	for _, at := range c.fresh {
+		why = joinWords(why, c.Now[at].Held)
+	}
+	return why
+}
+
+// moment writes a time into a sentence as catalog.Moment does.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05-07:00") }

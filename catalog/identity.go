@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// Shape is what a table keeps on every server: its columns and its primary key, as text.
-type Shape struct {
-	Columns    string // one line per column, in order: name and type
-	PrimaryKey string // quoted column names, comma separated; empty for none
-}
-
 // Identity is one incarnation of a table or partition on one server. InnoDB's id changes with
 // everything that rebuilds the table, and is never given twice; CREATE_TIME changes with every
 // ALTER, and can be chosen. RENAME keeps both.

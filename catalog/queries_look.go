@@ -9,7 +9,6 @@ const (
 	// MariaDB from opening every table.
 	selectOutside = `SELECT {server-key}, COUNT(*) > 0, MAX(create_time), MAX(table_rows) FROM information_schema.tables
  WHERE table_schema = ? AND table_name = ? AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
-	asExpression       = ` AS `
 	selectShapeColumns = `SELECT ` + shapeColumn + ` FROM information_schema.columns WHERE table_schema = ?
  AND table_name = ? ORDER BY ordinal_position`
 	shapeColumn = "REPLACE(CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = " +

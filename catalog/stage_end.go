@@ -206,7 +206,7 @@ func (e ending) followed(after looks) ending {
 			"look at it, then ALTER TABLE … TTL_ENABLE='ON'", g.Kind, g.found.why))
 		e.warning = "the TTL policy of " + e.table.String() + " is disarmed: " + e.reason
 		return e
-	case columnLine(linesOf(e.seen.Shape), quotedColumn(e.seen.Shape, e.rule.Column)) == "":
+	case e.seen.Shape.Column(e.rule.Column) == "":
 		return e.disarm("column " + e.rule.Column + " is gone")
 	case g.Dormant:
 		return e.sleep()

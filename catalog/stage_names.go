@@ -260,7 +260,7 @@ func keepName(out, in *ending, after looks) {
 	out.kind, out.text = EventFollowed, fmt.Sprintf("the table was replaced by %s", in.policy.Table)
 
 	column, same, why := columnBrought(out, in)
-	if why == "" && columnLine(linesOf(out.seen.Shape), quotedColumn(out.seen.Shape, column)) == "" {
+	if why == "" && out.seen.Shape.Column(column) == "" {
 		why = "column " + column + " is gone"
 	}
 
@@ -322,8 +322,8 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 				in.rule.Column)
 	}
 
-	before := columnLine(linesOf(out.policy.Shape), quotedColumn(out.policy.Shape, was))
-	if now := columnLine(linesOf(out.seen.Shape), quotedColumn(out.seen.Shape, was)); !strings.EqualFold(before, now) {
+	before := out.policy.Shape.Column(was)
+	if now := out.seen.Shape.Column(was); !strings.EqualFold(before, now) {
 		return "", false,
 			fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s", now,
 				before)

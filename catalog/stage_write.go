@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strings"
-
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // writeEndings ends a stage: the bar, then names, then rules.
@@ -168,7 +165,7 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 // and ends the others.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape) error {
 	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
-		sameKey(e.policy.Shape, shape, e.rule.Column) {
+		e.policy.Shape.sameKey(shape, e.rule.Column) {
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err
 	}
@@ -177,31 +174,4 @@ func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape
 		end = JobDisarmed
 	}
 	return s.endJobs(ctx, tx, e.policy.ID, end, "the table was changed: "+e.text)
-}
-
-// sameKey reports whether the key columns and the TTL column are what they were.
-func sameKey(a, b Shape, ttl string) bool {
-	if a.PrimaryKey != b.PrimaryKey {
-		return false
-	}
-	for _, line := range linesOf(a) {
-		name := columnName(line)
-		if (name == quotedColumn(a, ttl) || strings.Contains(a.PrimaryKey, name)) &&
-			!slices.Contains(linesOf(b), line) {
-			return false
-		}
-	}
-	return true
-}
-
-func linesOf(s Shape) []string { return strings.Split(s.Columns, "\n") }
-
-// quotedColumn returns a column's quoted name as the table spells it.
-func quotedColumn(s Shape, column string) string {
-	want := ddl.Quote(column)
-	lines := linesOf(s)
-	if i := ddl.IndexNamed(lines, columnName, want); i >= 0 {
-		return columnName(lines[i])
-	}
-	return want
 }

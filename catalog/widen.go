@@ -20,9 +20,9 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 		return Same, ""
 	}
 
-	was, is := linesOf(a), linesOf(b)
-	ttl := columnLine(was, quotedColumn(a, column))
-	if ttl == "" || !sameKey(a, b, column) {
+	was, is := a.lines(), b.lines()
+	ttl := a.Column(column)
+	if ttl == "" || !a.sameKey(b, column) {
 		return Stranger, why
 	}
 	if !slices.Equal(namesOf(was), commonTo(namesOf(is), namesOf(was))) {

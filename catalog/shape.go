@@ -1,0 +1,107 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Shape is what a table keeps on every server: its columns and its primary key, as text.
+type Shape struct {
+	Columns    string // one line per column, in order: name and type
+	PrimaryKey string // quoted column names, comma separated; empty for none
+}
+
+// asExpression stands in the line of a generated column, before what it is made of.
+const asExpression = ` AS `
+
+// sameKey reports whether the key columns and the TTL column are what they were.
+func (a Shape) sameKey(b Shape, ttl string) bool {
+	if a.PrimaryKey != b.PrimaryKey {
+		return false
+	}
+	for _, line := range a.lines() {
+		name := columnName(line)
+		if (name == a.quoted(ttl) || strings.Contains(a.PrimaryKey, name)) && !slices.Contains(b.lines(), line) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a Shape) lines() []string { return strings.Split(a.Columns, "\n") }
+
+// Column returns the line of a column; "" when there is none.
+func (a Shape) Column(name string) string { return columnLine(a.lines(), a.quoted(name)) }
+
+// quoted returns a column's quoted name as the table spells it.
+func (a Shape) quoted(column string) string {
+	want := ddl.Quote(column)
+	lines := a.lines()
+	if i := ddl.IndexNamed(lines, columnName, want); i >= 0 {
+		return columnName(lines[i])
+	}
+	return want
+}
+
+// difference says what distinguishes two shapes; "" for nothing.
+func (a Shape) difference(b Shape) string {
+	if a.Columns == b.Columns && a.PrimaryKey == b.PrimaryKey {
+		return ""
+	}
+	if a.Columns == b.Columns {
+		return fmt.Sprintf("the primary key was (%s), is (%s)", a.PrimaryKey, b.PrimaryKey)
+	}
+
+	was, is := a.lines(), b.lines()
+	var parts []string
+	for _, line := range was {
+		if slices.Contains(is, line) {
+			continue
+		}
+		if other := columnLine(is, columnName(line)); other != "" {
+			parts = append(parts, fmt.Sprintf("column %s is now %s", line,
+				strings.TrimPrefix(other, columnName(other)+" ")))
+		} else {
+			parts = append(parts, "column "+columnName(line)+" is gone")
+		}
+	}
+
+	for _, line := range is {
+		if columnLine(was, columnName(line)) == "" {
+			parts = append(parts, "column "+line+" is new")
+		}
+	}
+
+	if len(parts) == 0 {
+		return "the columns are in another order, as after a swap of names"
+	}
+
+	return strings.Join(parts, "; ")
+}
+
+// columnName returns the quoted name a line of a shape begins with.
+func columnName(line string) string {
+	for i := 1; i < len(line); i++ {
+		if line[i] != '`' {
+			continue
+		}
+		if i+1 < len(line) && line[i+1] == '`' {
+			i++
+			continue
+		}
+		return line[:i+1]
+	}
+	return line
+}
+
+// columnLine returns the line of a column; "" when there is none.
+func columnLine(lines []string, name string) string {
+	i := slices.IndexFunc(lines, func(l string) bool { return columnName(l) == name })
+	if i < 0 {
+		return ""
+	}
+	return lines[i]
+}
