@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -18,9 +19,11 @@ import (
 
 // compare is Compare with a look at what is new, and under the setting. With ttl_around = 'disarm'
 // a table that is not quite the same is another one.
-func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Seen) (Comparison, error) {
-	c := Compare(p.Shape, p.Rule.Column, known, seen)
-	if c.How == Stranger || c.How <= Changed && len(c.doubted()) == 0 || len(known) == 0 {
+func (s *Store) compare(
+	ctx context.Context, p Policy, known []tables.Identity, seen tables.Seen,
+) (tables.Comparison, error) {
+	c := tables.Compare(p.Shape, p.Rule.Column, known, seen)
+	if c.How == tables.Stranger || c.How <= tables.Changed && len(c.Doubted()) == 0 || len(known) == 0 {
 		return c, nil
 	}
 
@@ -29,9 +32,9 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 		return c, err
 	}
 
-	if values[setting.Around] != setting.AroundFollow || known[0].Held == FirstSight {
-		if c.How > Changed {
-			c.How = Stranger
+	if values[setting.Around] != setting.AroundFollow || known[0].Held == tables.FirstSight {
+		if c.How > tables.Changed {
+			c.How = tables.Stranger
 		}
 		return c, nil
 	}
@@ -41,19 +44,19 @@ func (s *Store) compare(ctx context.Context, p Policy, known []Identity, seen Se
 		return c, fmt.Errorf("look into %s: %w", p.Table, err)
 	}
 
-	return c.lookedInto(known, empty), nil
+	return c.LookedInto(known, empty), nil
 }
 
 // compared is a comparison with what it rests on.
 type compared struct {
-	Comparison
-	known []Identity
-	seen  Seen
+	tables.Comparison
+	known []tables.Identity
+	seen  tables.Seen
 }
 
 // compareWith is compare for a policy before it is changed; one that is not there, or deletes
 // nothing, is compared with nothing.
-func (s *Store) compareWith(ctx context.Context, p Policy, seen Seen) (was compared, err error) {
+func (s *Store) compareWith(ctx context.Context, p Policy, seen tables.Seen) (was compared, err error) {
 	was.seen = seen
 	if p.ID == 0 {
 		return was, nil
@@ -65,7 +68,7 @@ func (s *Store) compareWith(ctx context.Context, p Policy, seen Seen) (was compa
 	return was, err
 }
 
-func (c compared) altered() bool { return altered(c.known, c.seen.Identities) }
+func (c compared) altered() bool { return tables.Altered(c.known, c.seen.Identities) }
 
 // lookFor bounds how long a place is looked into: the rows that were deleted from it a moment ago
 // may be in the way.
@@ -73,7 +76,7 @@ const lookFor = 5 * time.Second
 
 // emptyAmong returns which of the places in doubt have no rows. Where all have to be empty, it
 // stops at the first that is not.
-func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []int, err error) {
+func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (empty []int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 
@@ -91,7 +94,7 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []
 		err = errors.Join(err, usual)
 	}()
 
-	for _, at := range c.doubted() {
+	for _, at := range c.Doubted() {
 		none, err := s.isEmpty(ctx, conn, t, c.Now[0], c.Now[at])
 		if err != nil {
 			return nil, err
@@ -99,7 +102,7 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []
 
 		if none {
 			empty = append(empty, at)
-		} else if c.How == Unsure {
+		} else if c.How == tables.Unsure {
 			break
 		}
 	}
@@ -109,7 +112,7 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c Comparison) (empty []
 
 // isEmpty reports whether a table or partition has no rows. The ids are asked for by the same
 // statement, which holds the metadata lock: so it is the very one that was seen.
-func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, place Identity) (bool, error) {
+func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, place tables.Identity) (bool, error) {
 	same, known := s.IdentityCondition(t, table.CreateTime, place)
 	if !known {
 		return false, nil
@@ -136,7 +139,7 @@ var errRestless = errors.New("the table is changing")
 // follow makes a policy go on with a table that was changed outside ttlproxy, or wait for
 // approval. Its version moves: what was approved was approved of the table as it was, and what was
 // planned is planned anew.
-func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c Comparison) error {
+func (s *Store) follow(ctx context.Context, actor string, p Policy, seen tables.Seen, c tables.Comparison) error {
 	return s.tx(ctx, "follow "+p.Table.String(), func(tx *sql.Tx) error {
 		if err := s.bar(ctx, tx, p.ID); err != nil {
 			return err
@@ -147,7 +150,7 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c
 		if err := s.writeRule(ctx, tx, p, ruleAfter(c, p, seen)); err != nil {
 			return err
 		}
-		if err := s.planAnew(ctx, tx, p.ID, c.text()); err != nil {
+		if err := s.planAnew(ctx, tx, p.ID, c.Text()); err != nil {
 			return err
 		}
 
@@ -158,14 +161,14 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen Seen, c
 
 		now := p
 		now.Version++
-		return s.record(ctx, tx, now.event(eventOf(c), actor, c.text()))
+		return s.record(ctx, tx, now.event(eventOf(c), actor, c.Text()))
 	})
 }
 
 // ruleAfter is what a policy becomes: the same rule for the table as it is, without the approval.
-func ruleAfter(c Comparison, p Policy, seen Seen) ruleWrite {
+func ruleAfter(c tables.Comparison, p Policy, seen tables.Seen) ruleWrite {
 	w := ruleWrite{rule: p.Rule, state: p.State, reason: p.Reason, shape: seen.Shape}
-	if c.How == Unsure {
+	if c.How == tables.Unsure {
 		w.require = c.Why
 	}
 	return w
@@ -185,11 +188,11 @@ func (s *Store) planAnew(ctx context.Context, tx *sql.Tx, policy uint64, why str
 }
 
 // eventOf is the kind of event that tells of a comparison.
-func eventOf(c Comparison) EventKind {
+func eventOf(c tables.Comparison) EventKind {
 	switch {
-	case c.How == Unsure:
+	case c.How == tables.Unsure:
 		return EventBraked
-	case c.heldAnew() != "":
+	case c.HeldAnew() != "":
 		return EventHeld
 	default:
 		return EventFollowed

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // TestApprovalIsForWhatWasShown: a table that takes the name waits under a version of its own, so
@@ -57,7 +59,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 // none of its partitions has rows.
 func TestEachPartitionSpeaksForItself(t *testing.T) {
 	t.Parallel()
-	places := []Identity{
+	places := []tables.Identity{
 		{TableID: 5},
 		{Partition: "p0", TableID: 6},
 		{Partition: "p1", TableID: 7},
@@ -65,15 +67,15 @@ func TestEachPartitionSpeaksForItself(t *testing.T) {
 	}
 	for _, c := range []struct {
 		empty []int
-		want  Resemblance
+		want  tables.Resemblance
 	}{
-		{nil, Unsure},
-		{[]int{1}, Unsure},
-		{[]int{0, 1, 2}, Unsure},
-		{[]int{0, 1, 2, 3}, Grown},
+		{nil, tables.Unsure},
+		{[]int{1}, tables.Unsure},
+		{[]int{0, 1, 2}, tables.Unsure},
+		{[]int{0, 1, 2, 3}, tables.Grown},
 	} {
-		doubt := Comparison{How: Unsure, Now: places}
-		if got := doubt.lookedInto(places, c.empty); got.How != c.want {
+		doubt := tables.Comparison{How: tables.Unsure, Now: places}
+		if got := doubt.LookedInto(places, c.empty); got.How != c.want {
 			t.Errorf("empty are %v: got %v, want %v", c.empty, got.How, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -59,7 +60,7 @@ func settingLiteral(s setting.Setting, value string) string {
 	if s.Kind == setting.KindBool || s.Kind == setting.KindInt {
 		return value
 	}
-	return literal(value)
+	return tables.Literal(value)
 }
 
 // comment says who has paused. RESUME takes a pause back that was meant to end by itself: the end

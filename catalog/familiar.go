@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -16,7 +17,7 @@ import (
 // statements it finds the tables that are in every way what is remembered of them. It returns that
 // by policy, and changes nothing. Whatever is missing there is for Recognize: tables that were
 // altered, replaced, are partitioned, or whose id cannot be seen.
-func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]Identity, error) {
+func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]tables.Identity, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
 		return nil, fmt.Errorf("look at tables: %w", err)
@@ -33,11 +34,11 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]I
 		return nil, err
 	}
 
-	familiar := map[uint64][]Identity{}
+	familiar := map[uint64][]tables.Identity{}
 	for _, p := range policies {
 		now, looked := seen[p.ID]
 		if was := known[p.ID]; looked && len(was) == 1 && was[0].TableID != 0 && was[0].Held == "" {
-			if c := Compare(p.Shape, p.Rule.Column, was, now); c.How == Same {
+			if c := tables.Compare(p.Shape, p.Rule.Column, was, now); c.How == tables.Same {
 				familiar[p.ID] = c.Now
 			}
 		}
@@ -48,40 +49,40 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]I
 
 // lookAtMany is Look, by policy, for those tables that have one id and one CREATE_TIME all the
 // while.
-func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Policy) (map[uint64]Seen, error) {
-	tables := make([]Table, len(policies))
+func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Policy) (map[uint64]tables.Seen, error) {
+	many := make([]Table, len(policies))
 	for i, p := range policies {
-		tables[i] = s.stored(p.Table)
+		many[i] = s.stored(p.Table)
 	}
 
-	before, err := s.createdOfMany(ctx, conn, tables)
+	before, err := s.createdOfMany(ctx, conn, many)
 	if err != nil {
 		return nil, err
 	}
 
-	columns, err := s.linesOfMany(ctx, conn, selectShapesColumns, tables)
+	columns, err := s.linesOfMany(ctx, conn, selectShapesColumns, many)
 	if err != nil {
 		return nil, err
 	}
 
-	keys, err := s.linesOfMany(ctx, conn, selectShapesKeys, tables)
+	keys, err := s.linesOfMany(ctx, conn, selectShapesKeys, many)
 	if err != nil {
 		return nil, err
 	}
 
-	ids, err := s.idsOfMany(ctx, conn, tables)
+	ids, err := s.idsOfMany(ctx, conn, many)
 	if err != nil {
 		return nil, err
 	}
 
-	after, err := s.createdOfMany(ctx, conn, tables)
+	after, err := s.createdOfMany(ctx, conn, many)
 	if err != nil {
 		return nil, err
 	}
 
-	all := map[uint64]Seen{}
+	all := map[uint64]tables.Seen{}
 	for i, p := range policies {
-		t := tables[i]
+		t := many[i]
 		created, there := before[t]
 		if !there || ids[t] == 0 || !after[t].Equal(created) {
 			continue
@@ -91,11 +92,11 @@ func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Polic
 			keys[t][n] = ddl.Quote(keys[t][n])
 		}
 
-		now := Seen{Exists: true, Shape: Shape{
+		now := tables.Seen{Exists: true, Shape: tables.Shape{
 			Columns:    strings.Join(columns[t], "\n"),
 			PrimaryKey: strings.Join(keys[t], ","),
 		}}
-		now.add("", created, []uint64{ids[t]})
+		now.Add("", created, []uint64{ids[t]})
 		all[p.ID] = now
 	}
 
@@ -104,32 +105,32 @@ func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Polic
 
 // ofMany makes one statement about many tables. Each part of it names schema and tables as
 // constants: MariaDB opens no others for one table at a time, MySQL for those of a schema.
-func (s *Store) ofMany(query string, tables []Table) string {
+func (s *Store) ofMany(query string, many []Table) string {
 	var parts []string
 	if s.Server().MariaDB {
-		for _, t := range tables {
+		for _, t := range many {
 			parts = append(parts, fmt.Sprintf(query,
-				"table_schema = "+literal(t.Schema)+" AND table_name = "+literal(t.Name)))
+				"table_schema = "+tables.Literal(t.Schema)+" AND table_name = "+tables.Literal(t.Name)))
 		}
 		return strings.Join(parts, "\nUNION ALL ")
 	}
 
 	names := map[string][]string{}
-	for _, t := range tables {
-		names[t.Schema] = append(names[t.Schema], literal(t.Name))
+	for _, t := range many {
+		names[t.Schema] = append(names[t.Schema], tables.Literal(t.Name))
 	}
 
 	for schema, list := range names {
 		parts = append(parts, fmt.Sprintf(query,
-			"table_schema = "+literal(schema)+" AND table_name IN ("+strings.Join(list, ", ")+")"))
+			"table_schema = "+tables.Literal(schema)+" AND table_name IN ("+strings.Join(list, ", ")+")"))
 	}
 
 	return strings.Join(parts, "\nUNION ALL ")
 }
 
-func (s *Store) createdOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (map[Table]time.Time, error) {
+func (s *Store) createdOfMany(ctx context.Context, conn *sql.Conn, many []Table) (map[Table]time.Time, error) {
 	created := map[Table]time.Time{}
-	return created, each(ctx, conn, s.ofMany(selectCreatedOfMany, tables), func(r *sql.Rows) error {
+	return created, each(ctx, conn, s.ofMany(selectCreatedOfMany, many), func(r *sql.Rows) error {
 		var t Table
 		var at sql.Null[time.Time]
 		err := r.Scan(&t.Schema, &t.Name, &at)
@@ -142,14 +143,14 @@ func (s *Store) createdOfMany(ctx context.Context, conn *sql.Conn, tables []Tabl
 
 // linesOfMany reads what a table has several of, in their order.
 func (s *Store) linesOfMany(
-	ctx context.Context, conn *sql.Conn, query string, tables []Table,
+	ctx context.Context, conn *sql.Conn, query string, many []Table,
 ) (map[Table][]string, error) {
 	type line struct {
 		at   int
 		text string
 	}
 	found := map[Table][]line{}
-	err := each(ctx, conn, s.ofMany(query, tables), func(r *sql.Rows) error {
+	err := each(ctx, conn, s.ofMany(query, many), func(r *sql.Rows) error {
 		var t Table
 		var l line
 		err := r.Scan(&t.Schema, &t.Name, &l.at, &l.text)
@@ -169,9 +170,9 @@ func (s *Store) linesOfMany(
 }
 
 // idsOfMany reads InnoDB's ids of tables that are not partitioned; those of others are not there.
-func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (map[Table]uint64, error) {
-	names := make([]string, len(tables))
-	for i, t := range tables {
+func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, many []Table) (map[Table]uint64, error) {
+	names := make([]string, len(many))
+	for i, t := range many {
 		names[i] = s.innodbName(t, "")
 	}
 
@@ -195,7 +196,7 @@ func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (
 			return err
 		}
 
-		if t := tables[at-1]; ids[t] == 0 {
+		if t := many[at-1]; ids[t] == 0 {
 			ids[t] = id
 		} else {
 			twice = append(twice, t)
@@ -216,9 +217,9 @@ func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, tables []Table) (
 
 // identitiesOfMany is what is remembered on the server that was looked at, by policy.
 func (s *Store) identitiesOfMany(ctx context.Context, conn *sql.Conn,
-	of map[uint64]Seen,
-) (map[uint64][]Identity, error) {
-	known := map[uint64][]Identity{}
+	of map[uint64]tables.Seen,
+) (map[uint64][]tables.Identity, error) {
+	known := map[uint64][]tables.Identity{}
 	if len(of) == 0 {
 		return known, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -27,12 +28,12 @@ type ServiceAccount struct {
 // Grants returns the statements that make the account with the least rights that do: never SUPER,
 // never CONNECTION_ADMIN.
 func (a ServiceAccount) Grants(mariadb bool) []Grant {
-	account := literal(a.User) + "@" + literal(cmp.Or(a.Host, "%"))
+	account := tables.Literal(a.User) + "@" + tables.Literal(cmp.Or(a.Host, "%"))
 	to := " TO " + account
 	out := []Grant{
 		{
 			"CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY " +
-				literal(cmp.Or(a.Password, "choose a password")),
+				tables.Literal(cmp.Or(a.Password, "choose a password")),
 			"the account; its password goes into --engine-password-file",
 		},
 		{

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -14,7 +15,7 @@ import (
 func (s *Store) Guard(policyID, version uint64) string {
 	text := fmt.Sprintf(guardText, s.schema, policyID, version)
 	if r := s.reached.Load(); r != nil {
-		text += fmt.Sprintf(reachedText, s.schema, literal(r.catalog), r.generation)
+		text += fmt.Sprintf(reachedText, s.schema, tables.Literal(r.catalog), r.generation)
 	}
 	return text
 }

@@ -5,42 +5,32 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-)
 
-// Identity is one incarnation of a table or partition on one server. InnoDB's id changes with
-// everything that rebuilds the table, and is never given twice; CREATE_TIME changes with every
-// ALTER, and can be chosen. RENAME keeps both.
-type Identity struct {
-	Partition string `json:"partition,omitempty"` // empty for the table as a whole
-	// InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 when it is not to be
-	// had
-	TableID    uint64    `json:"table_id,omitempty"`
-	CreateTime time.Time `json:"create_time"`
-	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
-}
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+)
 
 // Identities returns what is remembered about a policy's table on the server the catalog is reached
 // at: the table first, then its partitions. Nothing is remembered before the first sight.
-func (s *Store) Identities(ctx context.Context, policy uint64) ([]Identity, error) {
+func (s *Store) Identities(ctx context.Context, policy uint64) ([]tables.Identity, error) {
 	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
 }
 
 // IdentitiesOn is Identities for the server with that key: another one, while connections move to
 // another member.
-func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) ([]Identity, error) {
+func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) ([]tables.Identity, error) {
 	return s.identities(ctx, s.db, selectIdentities, policy, server)
 }
 
-func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) ([]Identity, error) {
+func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) ([]tables.Identity, error) {
 	rows, err := on.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
 	}
-	return collect(rows, func(r *sql.Rows) (Identity, error) { return scanIdentity(r) })
+	return collect(rows, func(r *sql.Rows) (tables.Identity, error) { return scanIdentity(r) })
 }
 
 // scanIdentity reads one of them, behind other columns.
-func scanIdentity(r *sql.Rows, before ...any) (i Identity, err error) {
+func scanIdentity(r *sql.Rows, before ...any) (i tables.Identity, err error) {
 	var created sql.Null[time.Time]
 	var held sql.Null[string]
 	err = r.Scan(append(before, &i.Partition, &i.TableID, &created, &held)...)
@@ -50,7 +40,7 @@ func scanIdentity(r *sql.Rows, before ...any) (i Identity, err error) {
 
 // rememberIdentity replaces what is known about the policy's table, on all servers: the others
 // learn it again.
-func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen Seen) error {
+func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen tables.Seen) error {
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
@@ -58,14 +48,18 @@ func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64,
 }
 
 // learnIdentity replaces what is known on one server only.
-func (s *Store) learnIdentity(ctx context.Context, tx *sql.Tx, policy uint64, server string, all []Identity) error {
+func (s *Store) learnIdentity(
+	ctx context.Context, tx *sql.Tx, policy uint64, server string, all []tables.Identity,
+) error {
 	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, server); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
 	return s.insertIdentities(ctx, tx, policy, server, all)
 }
 
-func (s *Store) insertIdentities(ctx context.Context, tx *sql.Tx, policy uint64, server string, all []Identity) error {
+func (s *Store) insertIdentities(
+	ctx context.Context, tx *sql.Tx, policy uint64, server string, all []tables.Identity,
+) error {
 	for _, i := range all {
 		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
 		held := sql.Null[string]{V: i.Held, Valid: i.Held != ""}

@@ -2,14 +2,12 @@ package catalog
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -21,10 +19,10 @@ func (s *Store) innodbName(t Table, partition string) string {
 		if partition != "" {
 			name += "#p#" + strings.ToLower(partition)
 		}
-		return literal(name)
+		return tables.Literal(name)
 	}
 
-	file := func(name string) string { return fmt.Sprintf(fileNameMariaDB, literal(name)) }
+	file := func(name string) string { return fmt.Sprintf(fileNameMariaDB, tables.Literal(name)) }
 	name := "CONCAT(" + file(t.Schema) + ", '/', " + file(t.Name)
 	if partition != "" {
 		name += ", '#P#', " + file(partition)
@@ -67,22 +65,11 @@ func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[str
 	return ids, err
 }
 
-// together makes one id of those of a partition's subpartitions, which is another as soon as one of
-// them is. It is what idsTogether is in SQL.
-func together(ids []uint64) (id uint64) {
-	if len(ids) == 1 {
-		return ids[0]
-	}
-	for _, one := range ids {
-		digest := sha256.Sum256(strconv.AppendUint(nil, one, 10))
-		id ^= binary.BigEndian.Uint64(digest[:])
-	}
-	return id
-}
-
 // addPartitions adds the partitions of a table to what is seen of it. One that InnoDB has under its
 // bare name has none, and is not asked for them.
-func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids map[string][]uint64, seen *Seen) error {
+func (s *Store) addPartitions(
+	ctx context.Context, conn *sql.Conn, t Table, ids map[string][]uint64, seen *tables.Seen,
+) error {
 	if len(ids[""]) > 0 {
 		return nil
 	}
@@ -101,7 +88,7 @@ func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids 
 		var name, file string
 		var created sql.Null[time.Time]
 		err := r.Scan(&name, &file, &created)
-		seen.add(name, created.V, ids[strings.ToLower(file)])
+		seen.Add(name, created.V, ids[strings.ToLower(file)])
 		return struct{}{}, err
 	})
 
@@ -116,16 +103,16 @@ func (s *Store) addPartitions(ctx context.Context, conn *sql.Conn, t Table, ids 
 // The time tells what keeps the id, such as columns that trade their names. ok is false where the
 // id is not known: the time alone proves nothing, since EXCHANGE PARTITION keeps it, tables of one
 // second share it, and SET timestamp chooses it.
-func (s *Store) IdentityCondition(t Table, created time.Time, i Identity) (condition string, ok bool) {
+func (s *Store) IdentityCondition(t Table, created time.Time, i tables.Identity) (condition string, ok bool) {
 	if i.TableID == 0 {
 		return "", false
 	}
-	unaltered := fmt.Sprintf(unalteredCondition, literal(t.Schema), literal(t.Name),
+	unaltered := fmt.Sprintf(unalteredCondition, tables.Literal(t.Schema), tables.Literal(t.Name),
 		created.UTC().Format(time.DateTime))
 	return unaltered + " AND " + s.idCondition(s.innodbName(t, i.Partition), i), true
 }
 
-func (s *Store) idCondition(name string, i Identity) string {
+func (s *Store) idCondition(name string, i tables.Identity) string {
 	mariadb := s.Server().MariaDB
 	switch {
 	case mariadb && i.Partition == "":

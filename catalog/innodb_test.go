@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -70,7 +71,7 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 			t.Fatalf("got %+v, %v", before, err)
 		}
 
-		holds := func(i Identity) bool {
+		holds := func(i tables.Identity) bool {
 			condition, ok := b.IdentityCondition(b.named("s"), before.Identities[0].CreateTime, i)
 			return ok && b.scalar(t, "SELECT "+condition) == 1
 		}
@@ -89,8 +90,8 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		got := Compare(before.Shape, "", before.Identities, after)
-		if got.How != Changed || got.Now[1].Held == "" || got.Now[2].Held != "" {
+		got := tables.Compare(before.Shape, "", before.Identities, after)
+		if got.How != tables.Changed || got.Now[1].Held == "" || got.Now[2].Held != "" {
 			t.Errorf("got %+v, want p to be held alone", got)
 		}
 	})
@@ -120,7 +121,7 @@ func TestSharedTablespaceHasNoIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Compare(before.Shape, "", before.Identities, after); got.How != Stranger {
+		if got := tables.Compare(before.Shape, "", before.Identities, after); got.How != tables.Stranger {
 			t.Errorf("got %+v, want another table", got)
 		}
 	})

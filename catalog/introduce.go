@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // introduceTables writes down what the tables of armed policies are on another server: their ids
@@ -45,9 +47,9 @@ func (s *Store) introduceTable(ctx context.Context, conn *sql.Conn, server strin
 		return err
 	}
 
-	behind := !there.Exists || there.Shape.difference(p.Shape) != "" ||
+	behind := !there.Exists || there.Shape.Difference(p.Shape) != "" ||
 		there.Identities[0].CreateTime.Before(here[0].CreateTime)
-	if behind || there.Server != server || !hasID(there.Identities) {
+	if behind || there.Server != server || !tables.HasID(there.Identities) {
 		return nil
 	}
 

@@ -8,46 +8,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // ErrNoTable says that a table does not exist.
 var ErrNoTable = errors.New("table does not exist")
 
-// Seen is what a look at a table on this server shows. It takes no lock on the table.
-type Seen struct {
-	Server     string // key of the server that was looked at
-	Exists     bool
-	Shape      Shape
-	Identities []Identity // the table first, then its partitions
-	// TableRows is the optimizer's guess.
-	TableRows uint64
-
-	ids [][]uint64 // InnoDB's, of each of Identities
-}
-
-// add adds the table, or a partition of it.
-func (s *Seen) add(partition string, created time.Time, ids []uint64) {
-	s.Identities = append(s.Identities, Identity{Partition: partition, TableID: together(ids), CreateTime: created})
-	s.ids = append(s.ids, ids)
-}
-
 // lookAttempts bounds how often a table that changes under our eyes is read again.
 const lookAttempts = 5
 
 // Look reads a table's shape and identity. Both come from the same incarnation: if CREATE_TIME
 // moved in between, it looks again.
-func (s *Store) Look(ctx context.Context, t Table) (Seen, error) {
+func (s *Store) Look(ctx context.Context, t Table) (tables.Seen, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
-		return Seen{}, fmt.Errorf("look at %s: %w", t, err)
+		return tables.Seen{}, fmt.Errorf("look at %s: %w", t, err)
 	}
 	defer conn.Close()
 	return s.lookOn(ctx, conn, t)
 }
 
 // lookOn is Look at the server at the other end of a connection.
-func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, error) {
+func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (tables.Seen, error) {
 	t = s.stored(t)
 	for range lookAttempts {
 		seen, err := s.look(ctx, conn, t)
@@ -64,12 +47,12 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (Seen, erro
 		}
 	}
 
-	return Seen{}, fmt.Errorf("look at %s: it keeps changing", t)
+	return tables.Seen{}, fmt.Errorf("look at %s: it keeps changing", t)
 }
 
-func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error) {
+func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (tables.Seen, error) {
 	o, err := s.outside(ctx, conn, t)
-	seen := Seen{Server: o.server, Exists: o.exists, TableRows: o.rows}
+	seen := tables.Seen{Server: o.server, Exists: o.exists, TableRows: o.rows}
 	if err != nil || !seen.Exists {
 		return seen, err
 	}
@@ -82,7 +65,7 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (Seen, error)
 		return seen, err
 	}
 
-	seen.add("", o.created, ids[""])
+	seen.Add("", o.created, ids[""])
 	err = s.addPartitions(ctx, conn, t, ids, &seen)
 	return seen, err
 }
@@ -103,19 +86,19 @@ func (s *Store) outside(ctx context.Context, conn *sql.Conn, t Table) (o outside
 	return o, err
 }
 
-func (s *Store) shape(ctx context.Context, conn *sql.Conn, t Table) (Shape, error) {
+func (s *Store) shape(ctx context.Context, conn *sql.Conn, t Table) (tables.Shape, error) {
 	columns, err := lines(ctx, conn, selectShapeColumns, t)
 	if err != nil {
-		return Shape{}, err
+		return tables.Shape{}, err
 	}
 	key, err := lines(ctx, conn, selectShapeKey, t)
 	if err != nil {
-		return Shape{}, err
+		return tables.Shape{}, err
 	}
 	for i := range key {
 		key[i] = ddl.Quote(key[i])
 	}
-	return Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(key, ",")}, nil
+	return tables.Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(key, ",")}, nil
 }
 
 func lines(ctx context.Context, conn *sql.Conn, query string, t Table) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -42,7 +43,7 @@ func (r Rule) OtherOptions() string {
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
 		if !slices.Contains(shown, name) {
-			others = append(others, name+"="+literal(r.Options[name]))
+			others = append(others, name+"="+tables.Literal(r.Options[name]))
 		}
 	}
 	return strings.Join(others, " ")

@@ -1,6 +1,10 @@
 package catalog
 
-import "time"
+import (
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+)
 
 // PolicyState is where a policy stands between being declared and deleting rows.
 type PolicyState string
@@ -23,8 +27,8 @@ type Policy struct {
 	State   PolicyState
 	Reason  string // of the state, in words
 	StateAt time.Time
-	Owner   string // account that declared it
-	Shape   Shape  // of the table when the policy was armed
+	Owner   string       // account that declared it
+	Shape   tables.Shape // of the table when the policy was armed
 
 	Paused   Pause
 	Approval Approval

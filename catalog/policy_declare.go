@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // ErrPolicyChanged says that a policy is not in the version the caller has seen.
@@ -66,7 +68,7 @@ func (s *Store) declare(ctx context.Context, who Client, d Declaration) (Policy,
 // declareOn declares for what was seen of a table. That belongs to the policy that was read before
 // it; another one by now is about a table that was not looked at.
 func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read Policy,
-	seen Seen,
+	seen tables.Seen,
 ) (out Policy, err error) {
 	was, err := s.compareWith(ctx, read, seen)
 	if err != nil {
@@ -103,10 +105,11 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 			return old, err
 		}
 	}
-	if was.How > Changed || d.Hold || d.Arm && anyHeld(was.Now) || old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
+	if was.How > tables.Changed || d.Hold || d.Arm && tables.AnyHeld(was.Now) ||
+		old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
 		return s.change(ctx, tx, who, old, d, was)
 	}
-	if was.How == Changed {
+	if was.How == tables.Changed {
 		return old, s.learnIdentity(ctx, tx, old.ID, was.seen.Server, was.Now)
 	}
 	return old, nil
@@ -125,15 +128,15 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	seen, require := was.seen, d.require()
 	state, reason, kind := old.State, old.Reason, EventChanged
 	switch {
-	case d.Arm && (state != PolicyArmed || was.How >= Unsure):
+	case d.Arm && (state != PolicyArmed || was.How >= tables.Unsure):
 		state, reason, kind = PolicyArmed, "", EventArmed
-	case state == PolicyArmed && was.How == Stranger:
+	case state == PolicyArmed && was.How == tables.Stranger:
 		state, reason, kind = PolicyDisarmed, was.Why, EventDisarmed
-	case state == PolicyArmed && was.How == Unsure && require == "":
+	case state == PolicyArmed && was.How == tables.Unsure && require == "":
 		require = was.Why
 	}
 
-	if !d.Arm && was.How != Stranger {
+	if !d.Arm && was.How != tables.Stranger {
 		seen.Identities = was.Now // a partition that is held stays so
 	}
 
@@ -144,7 +147,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
 		rule: d.Rule, state: state, reason: reason, shape: shape, require: require,
-		keepApproval: state == old.State && was.How <= Changed && old.Rule.sameExpiry(d.Rule) && old.Approved(),
+		keepApproval: state == old.State && was.How <= tables.Changed && old.Rule.sameExpiry(d.Rule) && old.Approved(),
 	}); err != nil {
 		return old, err
 	}
@@ -152,7 +155,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	if err := s.forgetOrigin(ctx, tx, old, d.Rule, state); err != nil {
 		return old, err
 	}
-	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && was.How < Unsure); err != nil {
+	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && was.How < tables.Unsure); err != nil {
 		return old, err
 	}
 
@@ -242,7 +245,7 @@ func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, 
 
 // create inserts a policy that was not there, with the rows that hang on it.
 func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState,
-	seen Seen,
+	seen tables.Seen,
 ) (Policy, error) {
 	id, err := s.insertPolicy(ctx, tx, who.Account, newPolicy{Declaration: d, state: state, shape: seen.Shape})
 	if err != nil {
@@ -267,7 +270,7 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaratio
 type newPolicy struct {
 	Declaration
 	state PolicyState
-	shape Shape
+	shape tables.Shape
 	stage stageColumns
 }
 
@@ -298,7 +301,7 @@ type ruleWrite struct {
 	rule         Rule
 	state        PolicyState
 	reason       string
-	shape        Shape
+	shape        tables.Shape
 	require      string // why it waits for approval from now on, whatever the brake says; empty for what it was
 	keepApproval bool   // it was approved, and the rule expires the same rows as before
 }

@@ -1,6 +1,9 @@
 package catalog
 
-import "github.com/ttlproxy/ttlproxy/ddl"
+import (
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
 
 // A look at a user's table. information_schema takes no lock, and TABLE_SCHEMA and TABLE_NAME given
 // as constants keep it cheap.
@@ -14,7 +17,8 @@ const (
 	shapeColumn = "REPLACE(CONCAT('`', REPLACE(column_name, '`', '``'), '` ', column_type, IF(is_nullable = " +
 		"'NO', ' NOT NULL', ''),\n" +
 		` IF(collation_name IS NULL, '', CONCAT(' COLLATE ', collation_name)),
- IF(COALESCE(generation_expression, '') = '', '', CONCAT('` + asExpression + `', generation_expression))), '\n', ' ')`
+ IF(COALESCE(generation_expression, '') = '', '',
+ CONCAT('` + tables.AsExpression + `', generation_expression))), '\n', ' ')`
 	selectShapeKey = `SELECT column_name FROM information_schema.statistics
  WHERE table_schema = ? AND table_name = ? AND index_name = 'PRIMARY' ORDER BY seq_in_index`
 	selectPartitions = `SELECT partition_name, %s, MAX(create_time) FROM information_schema.partitions

@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/ttlproxy/ttlproxy/catalog/tables"
+
 // Policies, in the order of scanPolicy.
 const (
 	policyColumns = `p.id, p.version, p.schema_name, p.table_name, p.column_name, p.interval_literal, p.interval_unit,
@@ -129,7 +131,7 @@ const (
  AND n.server <> {server-key}
  AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND)`
 	selectUnvouched = `SELECT ` + policyColumns + ` WHERE p.armed AND EXISTS (SELECT 1 FROM {policy_identity} i
- WHERE i.policy_id = p.id AND i.held = '` + FirstSight + `' AND i.server <> {server-key})
+ WHERE i.policy_id = p.id AND i.held = '` + tables.FirstSight + `' AND i.server <> {server-key})
  AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL
  AND h.server = {server-key})`
 	selectUnseenOn = `SELECT ` + policyColumns + ` WHERE p.armed AND NOT EXISTS (SELECT 1 FROM {policy_identity} i

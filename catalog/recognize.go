@@ -5,13 +5,17 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // Recognize compares a policy's table with the one the policy was declared on. One that was
 // altered, or only grew, is followed, with an event; one that may hold other rows waits for
 // approval, and another one disarms the policy. why says what is different. It returns what is
 // remembered: the table first, then its partitions; nil for another table.
-func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []Identity, why string, err error) {
+func (s *Store) Recognize(
+	ctx context.Context, actor string, p Policy,
+) (known []tables.Identity, why string, err error) {
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
 		return nil, "", err
@@ -25,33 +29,33 @@ func (s *Store) Recognize(ctx context.Context, actor string, p Policy) (known []
 		return nil, "", err
 	}
 
-	if c.How != Stranger && (len(known) == 0 || known[0].Held == FirstSight) {
+	if c.How != tables.Stranger && (len(known) == 0 || known[0].Held == tables.FirstSight) {
 		if c, err = s.firstSight(ctx, p, known, c); err != nil {
 			return nil, "", err
 		}
 	}
 
 	switch {
-	case c.How == Stranger:
+	case c.How == tables.Stranger:
 		return nil, c.Why, s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
-	case c.How == Same:
+	case c.How == tables.Same:
 		return c.Now, "", nil
-	case c.concerns(known):
-		return c.Now, c.text(), s.follow(ctx, actor, p, seen, c)
+	case c.Concerns(known):
+		return c.Now, c.Text(), s.follow(ctx, actor, p, seen, c)
 	}
 
-	return c.Now, c.heldAnew(), s.tx(ctx, "recognize "+p.Table.String(), func(tx *sql.Tx) error {
+	return c.Now, c.HeldAnew(), s.tx(ctx, "recognize "+p.Table.String(), func(tx *sql.Tx) error {
 		if err := s.inForce(ctx, tx, p.ID, p.Version); err != nil {
 			return err
 		}
 
-		if altered(known, c.Now) {
+		if tables.Altered(known, c.Now) {
 			if err := s.doubt(ctx, tx, &p); err != nil {
 				return err
 			}
 		}
 
-		if why := c.heldAnew(); why != "" {
+		if why := c.HeldAnew(); why != "" {
 			if err := s.record(ctx, tx, p.event(EventHeld, actor, why)); err != nil {
 				return err
 			}
@@ -68,23 +72,11 @@ func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
 	return err
 }
 
-// FirstSight holds a table on a member of a cluster that has not seen it under its policy before.
-// The shape does not tell it from one that has taken its name since the policy was declared on
-// another member; a node there does (Vouch).
-const FirstSight = "first sight"
-
-// Why is the sentence for what holds a table or partition.
-func (i Identity) Why() string {
-	if i.Held == FirstSight {
-		return "this server sees the table for the first time: a node on another member is asked whether it is the " +
-			"one the policy was declared on"
-	}
-	return i.Held
-}
-
 // firstSight holds what is seen for the first time as long as there is a node that can vouch for
 // it.
-func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Comparison) (Comparison, error) {
+func (s *Store) firstSight(
+	ctx context.Context, p Policy, known []tables.Identity, c tables.Comparison,
+) (tables.Comparison, error) {
 	var vouchers int
 	if err := s.db.QueryRowContext(ctx, s.sql(countVouchers), p.ID, s.deadAfter()).Scan(&vouchers); err != nil {
 		return c, fmt.Errorf("look for nodes on other members: %w", err)
@@ -94,8 +86,8 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Co
 	for i := range now {
 		switch {
 		case vouchers > 0:
-			now[i].Held = FirstSight
-		case now[i].Held == FirstSight:
+			now[i].Held = tables.FirstSight
+		case now[i].Held == tables.FirstSight:
 			now[i].Held = ""
 		}
 	}
@@ -107,9 +99,9 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Co
 		}
 	}
 
-	c.How, c.Now = Changed, now
+	c.How, c.Now = tables.Changed, now
 	if slices.Equal(known, now) {
-		c.How = Same
+		c.How = tables.Same
 	}
 
 	return c, nil
@@ -117,15 +109,15 @@ func (s *Store) firstSight(ctx context.Context, p Policy, known []Identity, c Co
 
 // heldLikewise returns what a server sees for the first time, with those partitions held that are
 // held on another server.
-func (s *Store) heldLikewise(ctx context.Context, p Policy, now []Identity) ([]Identity, error) {
-	held, err := s.identities(ctx, s.db, selectHeldPartitions, p.ID, FirstSight)
+func (s *Store) heldLikewise(ctx context.Context, p Policy, now []tables.Identity) ([]tables.Identity, error) {
+	held, err := s.identities(ctx, s.db, selectHeldPartitions, p.ID, tables.FirstSight)
 	if err != nil || len(held) == 0 {
 		return now, err
 	}
 
 	now = slices.Clone(now)
 	for _, h := range held {
-		at := slices.IndexFunc(now, func(n Identity) bool { return n.Partition == h.Partition })
+		at := slices.IndexFunc(now, func(n tables.Identity) bool { return n.Partition == h.Partition })
 		for i := range now {
 			if i == at || at < 0 && i > 0 && now[i].Held == "" { // its rows may be in any
 				now[i].Held = h.Held
@@ -158,7 +150,7 @@ func (s *Store) Vouch(ctx context.Context, actor string) error {
 		if len(known) == 0 || known[0].Held != "" {
 			continue
 		}
-		if _, err := s.exec(ctx, s.db, vouch, FirstSight, p.ID, p.Version); err != nil {
+		if _, err := s.exec(ctx, s.db, vouch, tables.FirstSight, p.ID, p.Version); err != nil {
 			return fmt.Errorf("vouch for %s: %w", p.Table, err)
 		}
 	}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // TestFirstSightWaitsForAVoucher: what a member of a cluster sees for the first time is held while
@@ -23,7 +25,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 			return held
 		}
 
-		recognize := func(p Policy) []Identity {
+		recognize := func(p Policy) []tables.Identity {
 			t.Helper()
 			known, why, err := b.Recognize(t.Context(), "test", p)
 			if err != nil || why != "" || len(known) != 1 {
@@ -35,7 +37,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		p := b.declare(t, b.table(t, "a")) // over there, as the catalog says
 		b.exec(t, "UPDATE {policy_identity} SET server = 'other'")
 		for range 2 {
-			if known := recognize(p); known[0].Held != FirstSight || held(p, "{server-key}") != FirstSight {
+			if known := recognize(p); known[0].Held != tables.FirstSight || held(p, "{server-key}") != tables.FirstSight {
 				t.Errorf("got %+v at first sight, want it to be held", known)
 			}
 		}
@@ -47,15 +49,15 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 
 		// Seen from the other side: here is who knows, and the other member waits.
 		b.exec(t, "UPDATE {node} SET left_at = NULL")
-		b.exec(t, "UPDATE {policy_identity} SET held = '"+FirstSight+"' WHERE server = 'other'")
+		b.exec(t, "UPDATE {policy_identity} SET held = '"+tables.FirstSight+"' WHERE server = 'other'")
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != "" {
 			t.Errorf("got %v, held %q, want the other member to be let go", err, held(p, "'other'"))
 		}
 
-		b.exec(t, "UPDATE {policy_identity} SET held = '"+FirstSight+"' WHERE server = 'other'")
+		b.exec(t, "UPDATE {policy_identity} SET held = '"+tables.FirstSight+"' WHERE server = 'other'")
 		b.exec(t, "CREATE TABLE user.twin (id BIGINT PRIMARY KEY, at DATE)")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.twin TO user.a")
-		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != FirstSight {
+		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != tables.FirstSight {
 			t.Errorf("got %v, held %q, want nobody to vouch for another table", err, held(p, "'other'"))
 		}
 		if now, err := b.PolicyByID(t.Context(), p.ID); err != nil || now.State != PolicyDisarmed {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -56,13 +57,13 @@ func (r Rule) String() string {
 	}
 
 	var b strings.Builder
-	fmt.Fprintf(&b, "TTL=%s TTL_ENABLE='%s' TTL_JOB_INTERVAL=%s", r.Expiry(), enable, literal(r.JobInterval))
+	fmt.Fprintf(&b, "TTL=%s TTL_ENABLE='%s' TTL_JOB_INTERVAL=%s", r.Expiry(), enable, tables.Literal(r.JobInterval))
 	if r.ZoneSource == ZoneFromTable {
-		fmt.Fprintf(&b, " TTL_TIME_ZONE=%s", literal(r.TimeZone))
+		fmt.Fprintf(&b, " TTL_TIME_ZONE=%s", tables.Literal(r.TimeZone))
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
-		fmt.Fprintf(&b, " %s=%s", name, literal(r.Options[name]))
+		fmt.Fprintf(&b, " %s=%s", name, tables.Literal(r.Options[name]))
 	}
 
 	return b.String()

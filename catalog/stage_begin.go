@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -170,18 +171,18 @@ func (i *stageIntent) notice(state PolicyState, was compared) {
 	}
 
 	switch {
-	case was.How > Changed && state == PolicyDormant:
+	case was.How > tables.Changed && state == PolicyDormant:
 		i.Stranger = was.Why
-	case was.How == Stranger:
+	case was.How == tables.Stranger:
 		i.Before, i.BeforeReason = PolicyDisarmed, was.Why
 	default:
 		i.Identity = was.Now // with what is held from now on
 	}
 
-	if was.How == Unsure && state == PolicyArmed {
+	if was.How == tables.Unsure && state == PolicyArmed {
 		i.Ask = was.Why
 	}
-	if was.How > Changed || was.altered() {
+	if was.How > tables.Changed || was.altered() {
 		i.Approved, i.Altered = false, true
 	}
 }

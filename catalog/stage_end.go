@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // outcome is what became of a DDL for one table.
@@ -34,7 +36,7 @@ func (g *Staged) Settle(ctx context.Context) error {
 }
 
 // looks are the tables of a stage after the DDL, under their old and new names.
-type looks map[Table]Seen
+type looks map[Table]tables.Seen
 
 // end writes the outcome of all tables in one transaction.
 func (g *Staged) end(ctx context.Context, decide func(Policy, looks) outcome) error {
@@ -109,7 +111,7 @@ func warningsOf(ends []ending) (all []string) {
 type ending struct {
 	policy Policy
 	table  Table // where it lives now
-	seen   Seen
+	seen   tables.Seen
 	rule   Rule
 	state  PolicyState // empty removes the policy
 	reason string
@@ -193,7 +195,7 @@ func (e ending) followed(after looks) ending {
 		e.require = "rows were brought in by " + g.Imports
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
 	}
-	if why := scattered(g.Identity, e.seen.Identities); why != "" && len(e.seen.Identities) == 1 && !g.Arm {
+	if why := tables.Scattered(g.Identity, e.seen.Identities); why != "" && len(e.seen.Identities) == 1 && !g.Arm {
 		e.anew, e.require, e.kind, e.text = true, why, EventBraked, why
 		e.warning = "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + why
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // settleNames decides what becomes of policies whose tables have taken other names, or were copied.
@@ -217,8 +219,8 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 	if err != nil {
 		return nil, err
 	}
-	if c := Compare(p.Shape, p.Rule.Column, known, after[p.Table]); c.How > Changed {
-		after[p.Table] = Seen{} // what has its name now is none of ours
+	if c := tables.Compare(p.Shape, p.Rule.Column, known, after[p.Table]); c.How > tables.Changed {
+		after[p.Table] = tables.Seen{} // what has its name now is none of ours
 	}
 
 	p.Stage = in.policy.Stage.alike(p.Table, left.state, left.reason, left.approved)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -31,7 +32,7 @@ func judge(p Policy, after looks) outcome {
 
 // judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed
 // with it.
-func judgeChange(p Policy, old, target Seen) outcome {
+func judgeChange(p Policy, old, target tables.Seen) outcome {
 	g := p.Stage
 	sameRule := !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule))
 	switch found := g.found.descent; {
@@ -44,7 +45,7 @@ func judgeChange(p Policy, old, target Seen) outcome {
 	case found == itself && g.To != nil: // others may have renamed it, which on MySQL leaves the time as it was
 		return unclear
 	case found == itself && g.Kind != IntentAlter,
-		found == foreign && old.Exists && shareID(g.Identity, old.Identities):
+		found == foreign && old.Exists && tables.ShareID(g.Identity, old.Identities):
 		return refused
 	case found == remade, found == foreign:
 		return unclear
@@ -52,7 +53,7 @@ func judgeChange(p Policy, old, target Seen) outcome {
 		return happened
 	}
 
-	altered := !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.difference(old.Shape) != ""
+	altered := !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.Difference(old.Shape) != ""
 	switch {
 	case altered && g.before(old, whileBroken):
 		return happened
@@ -74,7 +75,7 @@ func decided(yes bool) outcome {
 
 // judgeRename looks where the table is that bore the old name. What else has one of the two names
 // says nothing.
-func judgeRename(g *StageInfo, old, target Seen) outcome {
+func judgeRename(g *StageInfo, old, target tables.Seen) outcome {
 	switch {
 	case g.Shape == nil:
 		return refused // there was no table
@@ -82,7 +83,7 @@ func judgeRename(g *StageInfo, old, target Seen) outcome {
 		return happened
 	case old.Exists && sameTable(g.Identity, old.Identities):
 		return refused
-	case !old.Exists && target.Exists && !hasID(target.Identities) && g.Shape.difference(target.Shape) == "":
+	case !old.Exists && target.Exists && !tables.HasID(target.Identities) && g.Shape.Difference(target.Shape) == "":
 		return happened // on MariaDB a rename changes CREATE_TIME, and there is nothing else to tell by
 	default:
 		return unclear
@@ -110,20 +111,20 @@ func believe(p Policy, after looks) outcome {
 
 // sameTable reports whether a table is the one that it was under another name. That keeps the
 // InnoDB ids; on MariaDB CREATE_TIME is when the file was touched last.
-func sameTable(was, is []Identity) bool {
-	if !hasID(was) && !hasID(is) {
+func sameTable(was, is []tables.Identity) bool {
+	if !tables.HasID(was) && !tables.HasID(is) {
 		return sameIncarnation(was, is)
 	}
 	return slices.EqualFunc(was, is, func(x,
-		y Identity,
+		y tables.Identity,
 	) bool {
 		return x.Partition == y.Partition && x.TableID == y.TableID
 	})
 }
 
 // sameIncarnation reports whether a table and its partitions are the ones they were.
-func sameIncarnation(a, b []Identity) bool {
-	return slices.EqualFunc(a, b, func(x, y Identity) bool {
+func sameIncarnation(a, b []tables.Identity) bool {
+	return slices.EqualFunc(a, b, func(x, y tables.Identity) bool {
 		return x.Partition == y.Partition && x.TableID == y.TableID && x.CreateTime.Equal(y.CreateTime)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -52,8 +53,8 @@ type origin struct {
 }
 
 // originOf remembers where a table comes from.
-func originOf(newest origin, seen Seen) *origin {
-	newest.IDs = slices.Concat(seen.ids...)
+func originOf(newest origin, seen tables.Seen) *origin {
+	newest.IDs = slices.Concat(seen.IDs...)
 	if seen.Server != newest.Server {
 		newest.Server = "" // connections were moved to another member in between
 	}
@@ -77,9 +78,9 @@ func (s *Store) newest(ctx context.Context) (o origin, err error) {
 }
 
 // trace tells the descent of a table that bears the name it should have after the DDL of a stage.
-func (s *Store) trace(ctx context.Context, p Policy, seen Seen) (trace, error) {
+func (s *Store) trace(ctx context.Context, p Policy, seen tables.Seen) (trace, error) {
 	g := p.Stage
-	if !seen.Exists || !hasID(seen.Identities) {
+	if !seen.Exists || !tables.HasID(seen.Identities) {
 		return trace{}, nil
 	}
 	if g.Origin == nil || g.Origin.Server != seen.Server {
@@ -87,15 +88,15 @@ func (s *Store) trace(ctx context.Context, p Policy, seen Seen) (trace, error) {
 	}
 
 	switch {
-	case shareID(g.Identity, seen.Identities):
+	case tables.ShareID(g.Identity, seen.Identities):
 		return trace{descent: itself}, nil
-	case len(g.Identity) > 0 && !hasID(g.Identity):
+	case len(g.Identity) > 0 && !tables.HasID(g.Identity):
 		return trace{foreign, "its InnoDB table id could not be read before"}, nil
 	case g.Imports != "":
 		return trace{descent: remade}, nil // it has what was brought in; a person looks at that before a row goes
-	case g.Origin.older(seen.ids):
+	case g.Origin.older(seen.IDs):
 		return trace{foreign, fmt.Sprintf("its InnoDB table id (%s) is older than the statement",
-			idsText(seen.ids))}, nil
+			idsText(seen.IDs))}, nil
 	}
 
 	return s.traceRemade(ctx, g, seen)
@@ -103,12 +104,12 @@ func (s *Store) trace(ctx context.Context, p Policy, seen Seen) (trace, error) {
 
 // traceKnown does without what was seen before the DDL, as on another member of a cluster, where
 // ids are others.
-func (s *Store) traceKnown(ctx context.Context, p Policy, seen Seen) (trace, error) {
+func (s *Store) traceKnown(ctx context.Context, p Policy, seen tables.Seen) (trace, error) {
 	known, err := s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server)
 	if err != nil {
 		return trace{}, err
 	}
-	if shareID(known, seen.Identities) {
+	if tables.ShareID(known, seen.Identities) {
 		return trace{descent: itself}, nil
 	}
 	return trace{
@@ -118,7 +119,7 @@ func (s *Store) traceKnown(ctx context.Context, p Policy, seen Seen) (trace, err
 }
 
 // traceRemade looks for other tables that speak against one with a new id.
-func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace, error) {
+func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen tables.Seen) (trace, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return trace{}, fmt.Errorf("look for what became of %s: %w", g.Table, err)
@@ -132,7 +133,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 	}
 
 	target := g.target()
-	rivals, err := s.madeBetween(ctx, conn, target.Schema, g.Origin.Newest, slices.Min(slices.Concat(seen.ids...)))
+	rivals, err := s.madeBetween(ctx, conn, target.Schema, g.Origin.Newest, slices.Min(slices.Concat(seen.IDs...)))
 	if err != nil {
 		return trace{}, err
 	}
@@ -143,7 +144,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 		if err != nil {
 			return trace{}, fmt.Errorf("look at %s: %w", rival, err)
 		}
-		if shape.difference(seen.Shape) == "" {
+		if shape.Difference(seen.Shape) == "" {
 			return s.traceTwin(ctx, g, seen, rival)
 		}
 	}
@@ -154,11 +155,11 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen Seen) (trace
 // traceTwin judges a table beside another that looks the same, so that either may be what the DDL
 // has made. Migrations make such tables side by side: where the DDL has declared the policy itself,
 // there was nothing before, and where there is no row, nobody loses any.
-func (s *Store) traceTwin(ctx context.Context, g *StageInfo, seen Seen, twin Table) (trace, error) {
+func (s *Store) traceTwin(ctx context.Context, g *StageInfo, seen tables.Seen, twin Table) (trace, error) {
 	if g.Before == "" {
-		doubt := Comparison{How: Unsure, Now: seen.Identities}
+		doubt := tables.Comparison{How: tables.Unsure, Now: seen.Identities}
 		empty, err := s.emptyAmong(ctx, g.target(), doubt)
-		if err == nil && len(empty) == len(doubt.doubted()) {
+		if err == nil && len(empty) == len(doubt.Doubted()) {
 			return trace{descent: remade}, nil
 		}
 	}
@@ -221,7 +222,7 @@ const (
 // atOnce reports whether a table that was made anew is what the DDL has made although nobody has
 // seen the server's OK, and much may have happened since: TRUNCATE keeps CREATE_TIME, everything
 // else begins at once or leaves it unclear.
-func (g *StageInfo) atOnce(seen Seen) bool {
+func (g *StageInfo) atOnce(seen tables.Seen) bool {
 	if g.Kind == IntentTruncate && len(g.Identity) > 0 {
 		return seen.Identities[0].CreateTime.Equal(g.Identity[0].CreateTime)
 	}
@@ -229,14 +230,14 @@ func (g *StageInfo) atOnce(seen Seen) bool {
 }
 
 // before reports whether a table was made or altered since the DDL began, and not later than that.
-func (g *StageInfo) before(seen Seen, later time.Duration) bool {
+func (g *StageInfo) before(seen tables.Seen, later time.Duration) bool {
 	made := seen.Identities[0].CreateTime
 	return !made.Before(g.At.Truncate(time.Second)) && made.Before(g.At.Add(later))
 }
 
 // holdForeign holds each partition that has the name, but neither the id of one that was there, nor
 // one the DDL has made.
-func (g *StageInfo) holdForeign(seen Seen) []Identity {
+func (g *StageInfo) holdForeign(seen tables.Seen) []tables.Identity {
 	out := slices.Clone(seen.Identities)
 	if g.Origin == nil || g.Imports != "" || g.Origin.Server != seen.Server {
 		return out
@@ -244,13 +245,13 @@ func (g *StageInfo) holdForeign(seen Seen) []Identity {
 
 	for i, n := range out {
 		if n.Partition == "" || slices.ContainsFunc(g.Identity,
-			func(k Identity) bool { return k.Partition == n.Partition && k.TableID == n.TableID }) {
+			func(k tables.Identity) bool { return k.Partition == n.Partition && k.TableID == n.TableID }) {
 			continue
 		}
-		if g.Origin.older(seen.ids[i : i+1]) {
+		if g.Origin.older(seen.IDs[i : i+1]) {
 			out[i].Held = fmt.Sprintf("partition %s was exchanged outside ttlproxy while a statement was changing "+
 				"the table (InnoDB table id is %s)",
-				n.Partition, idsText(seen.ids[i:i+1]))
+				n.Partition, idsText(seen.IDs[i:i+1]))
 		}
 	}
 

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // writeEndings ends a stage: the bar, then names, then rules.
@@ -148,14 +150,14 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	known = append(known, e.policy.Stage.Identity...)
 	e.seen.Identities = slices.Clone(e.seen.Identities)
 	for i, n := range e.seen.Identities {
-		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition && k.Held != "" })
+		k := slices.IndexFunc(known, func(k tables.Identity) bool { return k.Partition == n.Partition && k.Held != "" })
 		if k >= 0 {
 			e.seen.Identities[i].Held = known[k].Held
 		}
 	}
 
 	if e.policy.Stage.Kind != IntentTruncate { // which leaves no rows
-		e.seen.Identities = spreadHolds(known, e.seen.Identities)
+		e.seen.Identities = tables.SpreadHolds(known, e.seen.Identities)
 	}
 
 	return nil
@@ -163,9 +165,9 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 
 // writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before,
 // and ends the others.
-func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape Shape) error {
+func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape tables.Shape) error {
 	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
-		e.policy.Shape.sameKey(shape, e.rule.Column) {
+		e.policy.Shape.SameKey(shape, e.rule.Column) {
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err
 	}

@@ -33,9 +33,3 @@ func (t Table) folded(letters map[rune]rune) Table {
 	}
 	return Table{Schema: strings.Map(fold, t.Schema), Name: strings.Map(fold, t.Name)}
 }
-
-// literal returns text as a SQL string for sessions without NO_BACKSLASH_ESCAPES, which is all of
-// ours.
-func literal(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -89,7 +90,7 @@ func (s *Store) account(ctx context.Context) (string, error) {
 	}
 
 	at := strings.LastIndexByte(who, '@') // a user's name may hold one, a host's cannot
-	return literal(who[:max(at, 0)]) + "@" + literal(who[at+1:]), nil
+	return tables.Literal(who[:max(at, 0)]) + "@" + tables.Literal(who[at+1:]), nil
 }
 
 // Run removes the catalog, and no more than was planned. Whether somebody has put something into

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // TestStatementsAroundTheProxy runs every line of the page that says what becomes of a policy
@@ -149,7 +150,7 @@ func (c *aroundCase) change() {
 	}
 }
 
-func (c *aroundCase) look() catalog.Seen {
+func (c *aroundCase) look() tables.Seen {
 	c.t.Helper()
 	seen, err := c.store.Look(c.t.Context(), c.policy.Table)
 	if err != nil {
@@ -159,12 +160,12 @@ func (c *aroundCase) look() catalog.Seen {
 }
 
 // idsAfter says what has become of the ids, as the page does.
-func idsAfter(was, is catalog.Seen) string {
+func idsAfter(was, is tables.Seen) string {
 	if !is.Exists {
 		return "no table"
 	}
 
-	ids := func(s catalog.Seen) (all []uint64) {
+	ids := func(s tables.Seen) (all []uint64) {
 		for _, i := range s.Identities {
 			if i.TableID != 0 {
 				all = append(all, i.TableID)
@@ -181,7 +182,7 @@ func idsAfter(was, is catalog.Seen) string {
 
 	kept, moved := 0, 0
 	for _, i := range is.Identities {
-		k := slices.IndexFunc(was.Identities, func(k catalog.Identity) bool { return k.Partition == i.Partition })
+		k := slices.IndexFunc(was.Identities, func(k tables.Identity) bool { return k.Partition == i.Partition })
 		switch {
 		case i.TableID == 0:
 		case slices.Contains(before, i.TableID):

@@ -36,7 +36,7 @@ type fixture struct {
 	policy uint64
 	job    uint64
 	task   uint64
-	seen   []catalog.Identity // of the table, when it was last looked at
+	seen   []tables.Identity // of the table, when it was last looked at
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 
 // recognize makes sure that a policy's table still is the one it was declared on; nil when it is
 // not, and then the policy is disarmed.
-func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
+func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]tables.Identity, error) {
 	known, why, err := e.store.Recognize(ctx, e.actor(), p)
 	about := []slog.Attr{
 		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
@@ -30,18 +30,18 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]catalog.Ide
 
 // remembered is what the table was on the worker's server when it was last recognized; on first
 // sight, and while its ids could not be read, that is done now.
-func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]catalog.Identity, error) {
+func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]tables.Identity, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
-	if err == nil && len(known) > 0 && known[0].Held == catalog.FirstSight {
+	if err == nil && len(known) > 0 && known[0].Held == tables.FirstSight {
 		err = &doubtError{known[0].Why()}
 	}
-	if err != nil || slices.ContainsFunc(known, func(i catalog.Identity) bool { return i.TableID != 0 }) {
+	if err != nil || slices.ContainsFunc(known, func(i tables.Identity) bool { return i.TableID != 0 }) {
 		return known, err
 	}
 	if known, err = w.recognize(ctx, p); err != nil || known == nil {
 		return nil, err
 	}
-	if known[0].Held == catalog.FirstSight {
+	if known[0].Held == tables.FirstSight {
 		return nil, &doubtError{known[0].Why()}
 	}
 	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
@@ -65,7 +65,7 @@ const settleTime = 1100 * time.Millisecond
 // identityOf is the condition that goes into every DELETE: the table, and the partition in
 // question, still are the ones remembered.
 func (w *worker) identityOf(
-	ctx context.Context, now time.Time, t tables.Target, all []catalog.Identity,
+	ctx context.Context, now time.Time, t tables.Target, all []tables.Identity,
 ) (string, error) {
 	table, found := identified(all, "")
 	if !found {
@@ -107,11 +107,11 @@ func settle(ctx context.Context, now, created time.Time) error {
 	return ctx.Err()
 }
 
-func identified(all []catalog.Identity, partition string) (catalog.Identity, bool) {
+func identified(all []tables.Identity, partition string) (tables.Identity, bool) {
 	for _, i := range all {
 		if i.Partition == partition {
 			return i, !i.CreateTime.IsZero() && i.Held == ""
 		}
 	}
-	return catalog.Identity{}, false
+	return tables.Identity{}, false
 }

@@ -6,6 +6,9 @@
 //	       ├─ Partitions           and where each ends
 //	       └─ Children             foreign keys that point here
 //
+//	Identity ──┐
+//	Shape ─────┴─ Seen ─► Compare  is it the table that it was?
+//
 // It is called tables because a variable called table is in every other function.
 //
 // # Keys
@@ -15,6 +18,13 @@
 // binary), and come back through one literal writer, so that what was read is what is compared,
 // under the column's own collation. A midpoint of two keys lies between them, wherever that is; it
 // need not be a key of a row.
+//
+// # Identity
+//
+// A name proves nothing: tables are dropped and made anew, renamed, swapped and restored. What tells
+// a table from whatever takes its name are InnoDB's id and its CREATE_TIME (Identity), of each
+// partition as well, and what it keeps on every server: its columns and its key (Shape). Compare
+// says how far what is seen now is from what is remembered. In doubt it is another table.
 //
 // # What never happens here
 //

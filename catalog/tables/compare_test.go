@@ -1,4 +1,4 @@
-package catalog
+package tables
 
 import (
 	"strings"
@@ -70,7 +70,7 @@ func TestCompareIdentities(t *testing.T) {
 		if got.How != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
 			t.Errorf("%s: got %v, %q, want %v, %q", name, got.How, why, c.want, c.why)
 		}
-		if got.How == Same && hasID(c.known) && !hasID(got.Now) {
+		if got.How == Same && HasID(c.known) && !HasID(got.Now) {
 			t.Errorf("%s: an id that cannot be read now is forgotten", name)
 		}
 	}

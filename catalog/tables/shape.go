@@ -1,4 +1,4 @@
-package catalog
+package tables
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ type Shape struct {
 	PrimaryKey string // quoted column names, comma separated; empty for none
 }
 
-// asExpression stands in the line of a generated column, before what it is made of.
-const asExpression = ` AS `
+// AsExpression stands in the line of a generated column, before what it is made of.
+const AsExpression = ` AS `
 
-// sameKey reports whether the key columns and the TTL column are what they were.
-func (a Shape) sameKey(b Shape, ttl string) bool {
+// SameKey reports whether the key columns and the TTL column are what they were.
+func (a Shape) SameKey(b Shape, ttl string) bool {
 	if a.PrimaryKey != b.PrimaryKey {
 		return false
 	}
@@ -46,8 +46,8 @@ func (a Shape) quoted(column string) string {
 	return want
 }
 
-// difference says what distinguishes two shapes; "" for nothing.
-func (a Shape) difference(b Shape) string {
+// Difference says what distinguishes two shapes; "" for nothing.
+func (a Shape) Difference(b Shape) string {
 	if a.Columns == b.Columns && a.PrimaryKey == b.PrimaryKey {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package catalog
+package tables
 
 import (
 	"fmt"
@@ -15,14 +15,14 @@ import (
 // A column that is new and of the TTL column's type may be that column under another name, after
 // which a younger one took its own: no server tells, where names are all that was changed.
 func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
-	why := a.difference(b)
+	why := a.Difference(b)
 	if why == "" {
 		return Same, ""
 	}
 
 	was, is := a.lines(), b.lines()
 	ttl := a.Column(column)
-	if ttl == "" || !a.sameKey(b, column) {
+	if ttl == "" || !a.SameKey(b, column) {
 		return Stranger, why
 	}
 	if !slices.Equal(namesOf(was), commonTo(namesOf(is), namesOf(was))) {
@@ -85,7 +85,7 @@ var typeParts = regexp.MustCompile(`^(\w+)(?:\(([^')]*)\)|\(('.*')\))?(.*)$`)
 // nothing, and nothing than it.
 func parseColumn(line string) (c columnType) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(line, columnName(line)), " ")
-	rest, c.expression, _ = strings.Cut(rest, asExpression)
+	rest, c.expression, _ = strings.Cut(rest, AsExpression)
 	if before, collation, found := strings.Cut(rest, " COLLATE "); found {
 		rest, c.collation = before, collation
 	}

@@ -1,4 +1,4 @@
-package catalog
+package tables
 
 import (
 	"fmt"
@@ -74,21 +74,21 @@ func joinWords(all ...string) string {
 // read, nothing is deleted (IdentityCondition); the time, which has whole seconds and can be
 // chosen, then at least shows most of what has happened. It is sure where ids were compared.
 func replaced(known, now []Identity) (why string, sure bool) {
-	sure = hasID(known) && hasID(now)
+	sure = HasID(known) && HasID(now)
 	switch before, after := known[0], now[0]; {
 	case len(known) > 1 && len(now) == 1:
 		return "the table was replaced outside ttlproxy: it had partitions, and has none", sure
 	case len(known) == 1 && len(now) > 1:
 		return "the table was replaced outside ttlproxy: it has partitions, and had none", sure
-	case shareID(known, now):
+	case ShareID(known, now):
 		return "", sure
-	case !hasID(now) && before.CreateTime.Equal(after.CreateTime):
+	case !HasID(now) && before.CreateTime.Equal(after.CreateTime):
 		return "", sure
-	case !hasID(now):
+	case !HasID(now):
 		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB "+
 			"table id cannot be compared: "+
 			"GRANT PROCESS makes it visible", moment(after.CreateTime), moment(before.CreateTime)), sure
-	case !hasID(known):
+	case !HasID(known):
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before " +
 			"and can be now: " +
 			"nobody knows whether it is the same", sure
@@ -101,8 +101,8 @@ func replaced(known, now []Identity) (why string, sure bool) {
 	}
 }
 
-// hasID reports whether any of InnoDB's ids is known.
-func hasID(all []Identity) bool {
+// HasID reports whether any of InnoDB's ids is known.
+func HasID(all []Identity) bool {
 	return slices.ContainsFunc(all, func(i Identity) bool { return i.TableID != 0 })
 }
 
@@ -116,16 +116,16 @@ func withID(all []Identity) (at []int) {
 	return at
 }
 
-// shareID reports whether the table, or a partition of it, has the id it had.
-func shareID(known, now []Identity) bool {
+// ShareID reports whether the table, or a partition of it, has the id it had.
+func ShareID(known, now []Identity) bool {
 	return slices.ContainsFunc(now, func(n Identity) bool {
 		return n.TableID != 0 && slices.ContainsFunc(known, n.samePlace)
 	})
 }
 
-// altered reports whether the same table was changed between two looks. Its columns may hold other
+// Altered reports whether the same table was changed between two looks. Its columns may hold other
 // dates under their old names.
-func altered(known, now []Identity) bool {
+func Altered(known, now []Identity) bool {
 	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
 }
 
@@ -178,13 +178,13 @@ func keepHeld(known, now []Identity) []Identity {
 			out[i].Held = known[k].Held
 		}
 	}
-	return spreadHolds(known, out)
+	return SpreadHolds(known, out)
 }
 
-// spreadHolds returns now, with each partition held that may have got rows of one that was held:
+// SpreadHolds returns now, with each partition held that may have got rows of one that was held:
 // where that is gone, or was made anew, nobody knows which of the new ones have them.
-func spreadHolds(known, now []Identity) []Identity {
-	reason := scattered(known, now)
+func SpreadHolds(known, now []Identity) []Identity {
+	reason := Scattered(known, now)
 	if reason == "" {
 		return now
 	}
@@ -197,9 +197,9 @@ func spreadHolds(known, now []Identity) []Identity {
 	return out
 }
 
-// scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
+// Scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
 // table that is held stays so by itself.
-func scattered(known, now []Identity) string {
+func Scattered(known, now []Identity) string {
 	for _, k := range known {
 		if k.Partition != "" && k.Held != "" && k.Held != FirstSight && !slices.ContainsFunc(now, k.samePlace) {
 			return "it may have got rows that were held: " +
@@ -214,24 +214,24 @@ func (i Identity) samePlace(o Identity) bool {
 	return i.Partition == o.Partition && i.TableID == o.TableID
 }
 
-// anyHeld reports whether a partition is held on its own.
-func anyHeld(all []Identity) bool {
+// AnyHeld reports whether a partition is held on its own.
+func AnyHeld(all []Identity) bool {
 	return slices.ContainsFunc(all, func(i Identity) bool { return i.Held != "" })
 }
 
-// doubted are the places whose rows decide: the new ones, or all of a table that may be another.
-func (c Comparison) doubted() []int {
+// Doubted are the places whose rows decide: the new ones, or all of a table that may be another.
+func (c Comparison) Doubted() []int {
 	if c.How == Unsure {
 		return withID(c.Now)
 	}
 	return c.fresh
 }
 
-// lookedInto is the comparison when it is known which of the places in doubt are empty. Where
+// LookedInto is the comparison when it is known which of the places in doubt are empty. Where
 // there are no rows there is nothing to hold.
-func (c Comparison) lookedInto(known []Identity, empty []int) Comparison {
+func (c Comparison) LookedInto(known []Identity, empty []int) Comparison {
 	c.empty = empty
-	if c.How == Unsure && len(c.empty) < len(c.doubted()) {
+	if c.How == Unsure && len(c.empty) < len(c.Doubted()) {
 		return c
 	}
 	if c.How == Unsure {
@@ -254,17 +254,17 @@ func (c Comparison) lookedInto(known []Identity, empty []int) Comparison {
 	return c
 }
 
-// concerns reports whether a table that is still the policy's is not what was planned for and
+// Concerns reports whether a table that is still the policy's is not what was planned for and
 // approved. A partition that is held concerns nobody else.
-func (c Comparison) concerns(known []Identity) bool {
+func (c Comparison) Concerns(known []Identity) bool {
 	if len(known) == 0 || known[0].Held == FirstSight {
 		return false
 	}
-	return c.How >= Grown || altered(known, c.Now) || len(c.empty) > 0
+	return c.How >= Grown || Altered(known, c.Now) || len(c.empty) > 0
 }
 
-// text is what has changed, in words.
-func (c Comparison) text() string {
+// Text is what has changed, in words.
+func (c Comparison) Text() string {
 	text := c.Why
 	if !c.anew {
 		text = joinWords("the table was altered outside ttlproxy", c.Why)
@@ -274,11 +274,11 @@ func (c Comparison) text() string {
 			text = joinWords(text, fmt.Sprintf("partition %s is new, and empty", name))
 		}
 	}
-	return joinWords(text, c.heldAnew())
+	return joinWords(text, c.HeldAnew())
 }
 
-// heldAnew says which partitions are held from now on, and why; empty for none.
-func (c Comparison) heldAnew() (why string) {
+// HeldAnew says which partitions are held from now on, and why; empty for none.
+func (c Comparison) HeldAnew() (why string) {
 	for _, at := range c.fresh {
 		why = joinWords(why, c.Now[at].Held)
 	}

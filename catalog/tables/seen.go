@@ -1,0 +1,39 @@
+package tables
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"time"
+)
+
+// together makes one id of those of a partition's subpartitions, which is another as soon as one of
+// them is. It is what idsTogether is in SQL.
+func together(ids []uint64) (id uint64) {
+	if len(ids) == 1 {
+		return ids[0]
+	}
+	for _, one := range ids {
+		digest := sha256.Sum256(strconv.AppendUint(nil, one, 10))
+		id ^= binary.BigEndian.Uint64(digest[:])
+	}
+	return id
+}
+
+// Seen is what a look at a table on this server shows. It takes no lock on the table.
+type Seen struct {
+	Server     string // key of the server that was looked at
+	Exists     bool
+	Shape      Shape
+	Identities []Identity // the table first, then its partitions
+	// TableRows is the optimizer's guess.
+	TableRows uint64
+
+	IDs [][]uint64 // InnoDB's, of each of Identities
+}
+
+// Add adds the table, or a partition of it.
+func (s *Seen) Add(partition string, created time.Time, ids []uint64) {
+	s.Identities = append(s.Identities, Identity{Partition: partition, TableID: together(ids), CreateTime: created})
+	s.IDs = append(s.IDs, ids)
+}
