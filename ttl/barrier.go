@@ -2,7 +2,6 @@ package ttl
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -104,7 +103,7 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, "+
 		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, text(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1,
+		b.table, tables.Literal(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1,
 		b.identity)
 }
 
@@ -113,7 +112,7 @@ func (b *barrier) move(n uint64, c checkpoint) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = "+
 		"failed + %d"+
 		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
-		b.table, text(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
+		b.table, tables.Literal(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
 }
 
 // readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter,
@@ -130,10 +129,4 @@ func readPacket(found []int64) (outcome, int64, error) {
 	default:
 		return committed, found[last-2], nil
 	}
-}
-
-// text writes a string of the catalog's own (JSON of a key) as a literal. sql_mode of the session
-// keeps backslashes as escapes.
-func text(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }

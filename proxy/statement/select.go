@@ -106,7 +106,8 @@ func jsonValue(t report.Type, v any) any {
 	return v
 }
 
-// literal writes a text as a literal that means the same in every SQL mode and every character set.
+// literal writes a text as a literal that means the same in every SQL mode and every character set:
+// it goes to a client's own session, which [tables.Literal] does not know.
 func literal(s string) string {
 	return "_utf8mb4 X'" + hex.EncodeToString([]byte(s)) + "'"
 }
