@@ -23,10 +23,10 @@ func (a allowance) unused() uint64 {
 	return a.allowed.V - a.deleted
 }
 
-// Allow gives a task more of what its run may delete: at least want rows, as long as there are so
-// many. It returns how many rows the task may have deleted then, all in all; nil for any number.
-// Tasks that were given more than they may need now give it back, so that a run ends at its bound
-// and not before. What all tasks have deleted and may still delete is never more than the bound.
+// Allow gives a task more of what its run may delete: at least want rows, as long as there are that
+// many. It returns how many rows the task may then have deleted in total; nil for any number. Tasks
+// that were given more than they may need now give it back, so that a run ends at its bound and not
+// before. What all tasks have deleted and may still delete is never more than the bound.
 func (s *Store) Allow(ctx context.Context, task Task, want uint64) (allowed *uint64, err error) {
 	err = s.tx(ctx, fmt.Sprintf("allow task %d more rows", task.ID), func(tx *sql.Tx) error {
 		if _, err := s.exec(ctx, tx, bumpSchedule, task.PolicyID); err != nil {
@@ -82,8 +82,8 @@ func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []al
 	return nil, nil, ErrFence
 }
 
-// share gives one task of a run its part of what is left, and takes from the others what that
-// leaves them too much of.
+// share gives one task of a run its part of what is left, and takes from the others what they then
+// have too much of.
 func (s *Store) share(
 	ctx context.Context, tx *sql.Tx, run []allowance, mine allowance, left, want uint64,
 ) (total uint64, err error) {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Consent is what somebody agrees to.
+// Consent is what a person agrees to.
 type Consent struct {
 	UpTo   *uint64 // rows, and not one more; nil for what was seen, with the brake's margin
 	Seen   *uint64 // rows that were due when there was no job to say so; nil for what the next run finds
 	Reason string  // for the event
 }
 
-// margin is how much more than was seen a consent covers: what was seen is an estimate.
+// margin is how much more than was seen a consent covers, since what was seen is an estimate.
 const margin = 1.2
 
 // Approve lets this version of a policy delete what the brake would hold.
@@ -22,9 +22,9 @@ func (s *Store) Approve(ctx context.Context, actor string, policy, version uint6
 	return err
 }
 
-// Consent lets this version of a policy delete what the brake would hold, once, also before a job
-// exists, and lets the jobs go on that wait. It returns how many rows they, or the next ones, may
-// delete; nil for what the next run finds.
+// Consent lets this version of a policy delete what the brake would hold, once, even before a job
+// exists, and lets waiting jobs go on. It returns how many rows they, or the next ones, may delete;
+// nil for what the next run finds.
 func (s *Store) Consent(ctx context.Context, actor string, policy, version uint64,
 	c Consent,
 ) (rows *uint64, err error) {
@@ -57,7 +57,7 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 	return rows, err
 }
 
-// pass notes that the brake has looked at a version of a policy and let it go, so that from now on
+// pass records that the brake has judged a version of a policy and passed it, so that from now on
 // its runs are judged by what is usual.
 func (s *Store) pass(ctx context.Context, tx *sql.Tx, actor string, p Policy) error {
 	n, err := s.exec(ctx, tx, passPolicy, actor, p.ID, p.Version)
@@ -113,7 +113,7 @@ func (c Consent) rows(w waitingJobs) *uint64 {
 
 func withMargin(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }
 
-// extend gives a run that waits so many rows more.
+// extend gives a waiting run that many more rows.
 func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waitingJobs, rows *uint64) error {
 	bound := w.deleted + *rows
 	if bound < w.deleted {
@@ -126,8 +126,8 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waiting
 }
 
 // Ask makes a running job wait for approval, with what is known of the rows that are left. It
-// reports ErrMove when the job has changed its state since it was read: somebody may have answered
-// already.
+// reports ErrMove if the job has changed its state since it was read: somebody may already have
+// answered.
 func (s *Store) Ask(ctx context.Context, actor string, job Job, reason string) error {
 	return s.tx(ctx, fmt.Sprintf("ask for approval of job %d", job.ID), func(tx *sql.Tx) error {
 		if _, err := s.lockJob(ctx, tx, job.ID, job.Fence); err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// What statements around the proxy have made of a table is followed as far as it can be told. The
-// ids say that it is the same table, its shape that the policy still means the same rows. A table
-// or partition with another id is any that bears the name now: one without rows goes on, since
-// nobody loses any, and one with rows waits until somebody has looked.
+// A table that was changed around the proxy is followed as far as that is safe. The ids say that it
+// is the same table, its shape that the policy still means the same rows. A table or partition with
+// another id may be any that now has the name: without rows it goes on, since nobody loses any, and
+// with rows it waits until somebody has looked.
 
-// compare is Compare with a look at what is new, and under the setting. With ttl_around = 'disarm'
-// a table that is not quite the same is another one.
+// compare is Compare, with a look at what is new, under the setting: with ttl_around = 'disarm' a
+// table that is not quite the same counts as another one.
 func (s *Store) compare(
 	ctx context.Context, p Policy, known []tables.Identity, seen tables.Seen,
 ) (tables.Comparison, error) {
@@ -70,12 +70,12 @@ func (s *Store) compareWith(ctx context.Context, p Policy, seen tables.Seen) (wa
 
 func (c compared) altered() bool { return tables.Altered(c.known, c.seen.Identities) }
 
-// lookFor bounds how long a place is looked into: the rows that were deleted from it a moment ago
-// may be in the way.
+// lookFor bounds how long a place is examined: rows that were deleted from it a moment ago may be
+// in the way.
 const lookFor = 5 * time.Second
 
-// emptyAmong returns which of the places in doubt have no rows. Where all have to be empty, it
-// stops at the first that is not.
+// emptyAmong returns which of the places in doubt have no rows. If all have to be empty, it stops
+// at the first that is not.
 func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (empty []int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
@@ -133,12 +133,12 @@ func (s *Store) isEmpty(ctx context.Context, conn *sql.Conn, t Table, table, pla
 	return !rows, nil
 }
 
-// errRestless says that a table is being changed at this moment: who asks looks again later.
+// errRestless says that a table is being changed at this moment: the caller looks again later.
 var errRestless = errors.New("the table is changing")
 
-// follow makes a policy go on with a table that was changed outside ttlproxy, or wait for
-// approval. Its version moves: what was approved was approved of the table as it was, and what was
-// planned is planned anew.
+// follow makes a policy go on with a table that was changed outside ttlproxy, or wait for approval.
+// Its version changes: what was approved was approved for the table as it was, and what was planned
+// is replanned.
 func (s *Store) follow(ctx context.Context, actor string, p Policy, seen tables.Seen, c tables.Comparison) error {
 	return s.tx(ctx, "follow "+p.Table.String(), func(tx *sql.Tx) error {
 		if err := s.bar(ctx, tx, p.ID); err != nil {
@@ -174,7 +174,7 @@ func ruleAfter(c tables.Comparison, p Policy, seen tables.Seen) ruleWrite {
 	return w
 }
 
-// planAnew ends the open jobs of a policy, and asks for one in their place.
+// planAnew ends the open jobs of a policy, and requests one in their place.
 func (s *Store) planAnew(ctx context.Context, tx *sql.Tx, policy uint64, why string) error {
 	open, err := s.openJobs(ctx, tx, policy)
 	if err != nil || len(open) == 0 {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// leaveTimeout bounds the good-bye of a node that is told to stop.
+// leaveTimeout bounds the leaving of a node that was told to stop.
 const leaveTimeout = 5 * time.Second
 
 // Attend lists a node that runs no engine until ctx ends, so that people see it, and nobody takes
-// the catalog for unused. (An engine lists itself: its tasks depend on its beats.) A catalog that
-// is away only makes the node look silent.
+// the catalog for unused. (An engine lists itself: its tasks depend on its beats.) An unreachable
+// catalog only makes the node look silent.
 func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 	var id uint64
 	for ctx.Err() == nil {
@@ -37,7 +37,7 @@ func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 	return nil
 }
 
-// depart says good-bye although ctx has ended.
+// depart leaves although ctx has ended.
 func (s *Store) depart(ctx context.Context, id uint64, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// ErrSharedSchema says that the schema holds what ttlproxy has not made.
+// ErrSharedSchema says that the schema contains what ttlproxy did not create.
 var ErrSharedSchema = errors.New("the catalog needs a schema of its own")
 
 // object is a table, view, routine or event of the catalog's schema.
@@ -20,12 +20,12 @@ type object struct{ kind, name string }
 
 func (o object) String() string { return strings.ToLower(o.kind) + " " + ddl.Quote(o.name) }
 
-// creates finds what a statement of a migration makes.
+// creates finds what a statement of a migration creates.
 var creates = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:SQL SECURITY INVOKER )?` +
 	`(TABLE|VIEW|PROCEDURE|FUNCTION) (?:IF NOT EXISTS )?\{?(\w+)`)
 
-// belongings lists what the migrations have made, the latest first, so that what refers to others
-// is dropped before them.
+// belongings lists what the migrations created, the latest first, so that what refers to others is
+// dropped before them.
 func belongings(steps []migration) []object {
 	all := []object{ours(createMigration)}
 	for _, m := range steps {
@@ -58,9 +58,9 @@ func (s *Store) contents(ctx context.Context) ([]object, error) {
 	return collect(rows, func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) })
 }
 
-// strangers are what is in the schema and is not ours. The table that `ttlproxy check` makes and
-// drops is. Names say nothing before the table is there that every catalog begins with: others have
-// events and nodes, too.
+// strangers are what is in the schema and is not ours. The table that `ttlproxy check` creates and
+// drops is ours. Names prove nothing until the table is there with which every catalog begins:
+// others have events and nodes, too.
 func strangers(found []object, steps []migration) (others []object) {
 	known := belongings(steps)
 	if !slices.Contains(found, ours(createMigration)) {
@@ -74,12 +74,12 @@ func strangers(found []object, steps []migration) (others []object) {
 	return others
 }
 
-// ProbePrefix begins the names of what a checkup makes in the catalog's schema, and drops again:
-// nobody else's.
+// ProbePrefix begins the names of what a checkup creates in the catalog's schema and drops again;
+// nobody else uses it.
 const ProbePrefix = "check_probe_"
 
-// RefuseShared returns ErrSharedSchema when somebody else keeps something in the schema of the
-// catalog, or where it would be.
+// RefuseShared returns ErrSharedSchema if somebody else keeps something in the catalog's schema, or
+// in the one where it would be.
 func RefuseShared(ctx context.Context, db *sql.DB, cfg Config) error {
 	s, err := newStore(ctx, db, cfg)
 	if err != nil {

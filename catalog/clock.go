@@ -9,17 +9,16 @@ import (
 const (
 	mostJump = time.Minute
 	mostSkew = 24 * time.Hour
-	// anchorAge is how long a look at the clock is compared with later ones: clocks drift apart.
+	// anchorAge is how long a reading of the clock is compared with later ones: clocks drift apart.
 	anchorAge = time.Hour
 )
 
-// ClockWatch doubts the database's clock, which decides what is expired. It leaps when more time
-// passes on it than has passed here by a clock that nobody sets; the time that people read, here,
-// is asked as a witness: it may have been set along with the database's, on one machine. The
-// cutoffs of running jobs are fixed and stay right; no new one is to be computed from a clock in
-// doubt.
+// ClockWatch doubts the database's clock, which decides what is expired. It leaps if more time
+// passes on it than here by a clock that nobody sets; the time of day here serves as a witness: it
+// may have been set along with the database's, on one machine. The cutoffs of running jobs are
+// fixed and stay right; no new one may be computed from a clock in doubt.
 //
-// What leapt while nothing was watching, as while no proxy ran, looks like time that has passed.
+// A leap while nothing was watching, because no proxy ran, looks like time that has passed.
 type ClockWatch struct {
 	// Skew is how far the database's clock may be from this machine's; a day when zero.
 	Skew time.Duration
@@ -34,7 +33,7 @@ type reading struct {
 	steady         time.Duration // nobody sets it; it counts on while the machine sleeps, where the system tells
 }
 
-// Look says why the database's clock, which has just been read, is not believed; empty when it is.
+// Look says why the database's clock, which has just been read, is not believed; empty if it is.
 // leapt is how far it has gone ahead of the time that has passed, if that is the reason.
 func (c *ClockWatch) Look(database time.Time) (leapt time.Duration, why string) {
 	now := time.Now()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Closed returns a catalog that cannot be used yet, or not any more: each of its methods fails with
-// the reason of the moment. It stands where a Store is needed while there is none.
+// Closed returns a catalog that cannot be used yet, or no longer: each of its methods fails with
+// the present reason. It stands in for a Store while there is none.
 func Closed(reason func() error) *Store {
 	s := &Store{
 		db: pool{sql.OpenDB(refusal(reason)), NewMetrics(nil)}, schema: DefaultSchema,

@@ -13,14 +13,14 @@ import (
 )
 
 // Connector returns what to give to sql.OpenDB for the catalog's connections: as cfg says, with
-// sessions that are the same whatever the server's globals are (see pins), wait at most two seconds
-// for a lock, and on a cluster read what was committed anywhere before. Extra statements run on
-// each new session.
+// sessions that are the same whatever the server's globals are (see pins), that wait at most two
+// seconds for a lock, and that on a cluster read what has been committed anywhere. Extra statements
+// run on each new session.
 func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 	cfg = cfg.Clone()
 	cfg.ParseTime = true
 	cfg.InterpolateParams = true
-	cfg.ClientFoundRows = true // a compare-and-set that changes nothing has still matched
+	cfg.ClientFoundRows = true // a compare-and-set that changes nothing has matched all the same
 	cfg.ConnectionAttributes = "program_name:ttlproxy"
 	inner, err := mysql.NewConnector(cfg)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // PauseAll is the policy id that pauses everything.
 const PauseAll uint64 = 0
 
-// Pause stops all deletion for a policy, or for everything. When it returns nil no further row
-// goes, whatever a frozen or cut-off node still tries. A zero until means: until Resume.
+// Pause stops all deletion for a policy, or for everything. When it returns nil no further row is
+// deleted, whatever a frozen or cut-off node still tries. A zero until means: until Resume.
 func (s *Store) Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error {
 	return s.tx(ctx, "pause", func(tx *sql.Tx) error {
 		if err := s.barFor(ctx, tx, policy); err != nil {

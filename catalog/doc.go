@@ -51,8 +51,8 @@
 // Whoever changes or stops a policy writes, in one transaction and in this order: the policy's
 // schedule row, the fence of its open tasks, the policy, its pause row. A batch of the engine holds
 // its task row and shared locks on the policy and pause rows until it commits. So the change waits
-// for the batch, or the batch finds its fence gone; there is no third way, also not on a cluster
-// where only written rows are compared.
+// for the batch, or the batch finds its fence gone; there is no third possibility, not even on a
+// cluster where only written rows are compared.
 //
 // What the package never does: it does not touch user tables (it reads information_schema), it does
 // not decide when something is due, and it never deletes a row that is not its own.

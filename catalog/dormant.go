@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Copy ties the policy of a copied table to its origin, as that was when the table was copied.
+// Copy links the policy of a copied table to its origin, as that was when the table was copied.
 type Copy struct {
 	Of      uint64 `json:"of"` // the policy it was copied from
 	Version uint64 `json:"version"`
-	Column  string `json:"column"` // the TTL column there; what it is called in the copy says the copy's own rule
+	Column  string `json:"column"` // the TTL column there; the copy's own rule has its name in the copy
 }
 
-// dormancy is what a dormant policy remembers, so that a name can get back what belongs to it. It
-// is one of a copy that waits for its origin's name, and of a policy whose table has left its name.
+// dormancy is what a dormant policy remembers, so that a name can get back what belongs to it. The
+// policy is that of a copy that waits for its origin's name, or of a table that has left its name.
 type dormancy struct {
 	Copy
 	home     Table       // the name that was left; empty for a copy
@@ -51,15 +51,15 @@ func (s *Store) writeDormancy(ctx context.Context, tx *sql.Tx, policy uint64, st
 	return err
 }
 
-// forgetHome lets no policy come back to a name by itself that another one has had since, or from
-// which TTL was removed: the name decides.
+// forgetHome keeps policies from returning by themselves to a name that has had another policy
+// since, or from which the TTL was removed: the name decides.
 func (s *Store) forgetHome(ctx context.Context, tx *sql.Tx, name Table, but uint64) error {
 	_, err := s.exec(ctx, tx, forgetHome, name.Schema, name.Name, but)
 	return err
 }
 
-// removeCopies takes the sleeping copies of a policy away with it: what its name has given up, no
-// copy brings back.
+// removeCopies removes the dormant copies of a policy together with it: no copy restores what its
+// name has given up.
 func (s *Store) removeCopies(ctx context.Context, tx *sql.Tx, actor string, origin Policy) error {
 	copies, err := s.policies(ctx, tx, selectCopies, origin.ID)
 	if err != nil {
@@ -79,7 +79,7 @@ func asleep(why string) string {
 	return why + ": it deletes nothing until ALTER TABLE … TTL_ENABLE='ON'"
 }
 
-// forgetOrigin makes a dormant policy one of its own, when it wakes or is given another rule.
+// forgetOrigin makes a dormant policy independent, when it wakes or is given another rule.
 func (s *Store) forgetOrigin(ctx context.Context, tx *sql.Tx, old Policy, rule Rule, state PolicyState) error {
 	if old.State != PolicyDormant || state == PolicyDormant && old.Rule.sameExpiry(rule) {
 		return nil

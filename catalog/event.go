@@ -35,7 +35,7 @@ const (
 	EventEngine  EventKind = "engine"
 )
 
-// Event is something a person would want to read tomorrow.
+// Event is something that a person may want to read tomorrow.
 type Event struct {
 	ID       uint64
 	At       time.Time
@@ -47,7 +47,7 @@ type Event struct {
 	Text     string
 }
 
-// Record writes an event that no change of the catalog goes with.
+// Record writes an event that does not come with a change of the catalog.
 func (s *Store) Record(ctx context.Context, e Event) error {
 	before := s.news.recorded.Load()
 	err := s.record(ctx, s.db, e)

@@ -13,9 +13,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Export returns what a person has decided, as statements that bring it back, through the proxy,
-// into this or another server: settings, a pause of everything, and all policies. What a policy
-// waits for is a comment above it.
+// Export returns what people have decided, as statements that restore it, through the proxy, on
+// this or another server: settings, a pause of everything, and all policies. What a policy waits
+// for is a comment above it.
 func (s *Store) Export(ctx context.Context) (string, error) {
 	values, err := s.Settings(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func settingLiteral(s setting.Setting, value string) string {
 	return tables.Literal(value)
 }
 
-// comment says who has paused. RESUME takes a pause back that was meant to end by itself: the end
-// is read in the zone of whoever runs the statements, which is not known.
+// comment says who has paused. A pause that was meant to end by itself has to be ended by RESUME:
+// the zone in which its end would be read, that of whoever runs the statements, is not known.
 func (p Pause) comment() string {
 	until := ""
 	if !p.Until.IsZero() {
@@ -74,8 +74,8 @@ func (p Pause) comment() string {
 }
 
 // statements declare the policy where the default of the zone is as given. One that is paused is
-// switched on only when it is paused again, and one that is disarmed, or waits for an approval that
-// it needs whatever the brake says, comes back switched off.
+// switched on only after its PAUSE, and one that is disarmed, or waits for an approval that it
+// needs whatever the brake says, comes back switched off.
 func (p Policy) statements(now time.Time, defaultZone string) string {
 	var b strings.Builder
 	rule := p.Rule

@@ -14,8 +14,8 @@ import (
 )
 
 // Familiar is Recognize for many policies at once, as far as there is nothing to decide: with few
-// statements it finds the tables that are in every way what is remembered of them. It returns that
-// by policy, and changes nothing. Whatever is missing there is for Recognize: tables that were
+// statements it finds the tables that are exactly as they are remembered. It returns that by
+// policy, and changes nothing. Whatever is missing there is for Recognize: tables that were
 // altered, replaced, are partitioned, or whose id cannot be seen.
 func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]tables.Identity, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
@@ -104,7 +104,8 @@ func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Polic
 }
 
 // ofMany makes one statement about many tables. Each part of it names schema and tables as
-// constants: MariaDB opens no others for one table at a time, MySQL for those of a schema.
+// constants, so that the servers open no others: MariaDB needs one table at a time for that, MySQL
+// those of one schema.
 func (s *Store) ofMany(query string, many []Table) string {
 	var parts []string
 	if s.Server().MariaDB {

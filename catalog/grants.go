@@ -15,7 +15,7 @@ type Grant struct {
 	Why string
 }
 
-// ServiceAccount is the account that keeps the catalog and deletes rows.
+// ServiceAccount is the account that maintains the catalog and deletes rows.
 type ServiceAccount struct {
 	User     string
 	Host     string // '%' when empty
@@ -25,8 +25,8 @@ type ServiceAccount struct {
 	Schemas []string
 }
 
-// Grants returns the statements that make the account with the least rights that do: never SUPER,
-// never CONNECTION_ADMIN.
+// Grants returns the statements that create the account with the fewest rights that suffice: never
+// SUPER, never CONNECTION_ADMIN.
 func (a ServiceAccount) Grants(mariadb bool) []Grant {
 	account := tables.Literal(a.User) + "@" + tables.Literal(cmp.Or(a.Host, "%"))
 	to := " TO " + account

@@ -9,8 +9,8 @@ import (
 
 // Guard returns the condition under which a batch may delete for a policy: it is armed in this
 // version and neither it nor everything is paused or held. It takes shared locks on the three rows
-// it reads, which a change waits for. Where a Witness watches, the catalog has lived as long as
-// that remembers, too: one that was restored a moment ago knows policies that are gone. The text
+// it reads, which a change waits for. If a Witness watches, the catalog must also have lived as
+// long as that remembers: one that was restored a moment ago has policies that are gone. The text
 // holds literals, so that the engine can send a batch as one packet.
 func (s *Store) Guard(policyID, version uint64) string {
 	text := fmt.Sprintf(guardText, s.schema, policyID, version)

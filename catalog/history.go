@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// EndedJob is a job of the history. Those that found nothing, one after the other, are kept as the
-// last of them.
+// EndedJob is a job of the history. Successive ones that found nothing are kept as the last of
+// them.
 type EndedJob struct {
 	Job
 	FinishedAt time.Time
-	Runs       uint64    // jobs that it stands for: this one, and those right before it that found nothing either
+	Runs       uint64    // jobs that it stands for: this one, and those just before it that found nothing either
 	FirstAt    time.Time // when the first of them began
 }
 
@@ -106,7 +106,7 @@ const (
 	rowRetryLast  = 7 * 24 * time.Hour
 )
 
-// RecordRowError notes a row that could not be deleted and says when to try again.
+// RecordRowError records a row that could not be deleted and says when to try again.
 func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 	return s.tx(ctx, "record row error", func(tx *sql.Tx) error {
 		hash := keyHash(e.Key)
@@ -122,7 +122,7 @@ func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 	})
 }
 
-// ForgetRowErrors removes the notes about rows that are gone now, or due no more.
+// ForgetRowErrors removes the records of rows that are gone now, or no longer due.
 func (s *Store) ForgetRowErrors(ctx context.Context, policy uint64, partition string, keys []string) error {
 	for some := range slices.Chunk(keys, 500) {
 		args := []any{policy, partition}

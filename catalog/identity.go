@@ -10,7 +10,8 @@ import (
 )
 
 // Identities returns what is remembered about a policy's table on the server the catalog is reached
-// at: the table first, then its partitions. Nothing is remembered before the first sight.
+// at: the table first, then its partitions. Nothing is remembered before the table has first been
+// seen.
 func (s *Store) Identities(ctx context.Context, policy uint64) ([]tables.Identity, error) {
 	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
 }
@@ -38,8 +39,8 @@ func scanIdentity(r *sql.Rows, before ...any) (i tables.Identity, err error) {
 	return i, err
 }
 
-// rememberIdentity replaces what is known about the policy's table, on all servers: the others
-// learn it again.
+// rememberIdentity replaces what is known about the policy's table on all servers: the others have
+// to learn it again.
 func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen tables.Seen) error {
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)

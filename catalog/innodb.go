@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// innodbName returns, as SQL, what InnoDB calls a table or one of its partitions: on MySQL as
-// people do, on MariaDB as it calls files.
+// innodbName returns, as SQL, what InnoDB calls a table or one of its partitions: the ordinary name
+// on MySQL, a file name on MariaDB.
 func (s *Store) innodbName(t Table, partition string) string {
 	if !s.Server().MariaDB {
 		name := t.Schema + "/" + t.Name
@@ -99,10 +99,10 @@ func (s *Store) addPartitions(
 // was remembered: it has InnoDB's id, and the table was not altered since. It belongs inside the
 // DELETE: there the metadata lock is held already, and nothing can come between check and deletion.
 //
-// The id tells it from whatever takes its name; nobody can choose it, and it is never given twice.
-// The time tells what keeps the id, such as columns that trade their names. ok is false where the
-// id is not known: the time alone proves nothing, since EXCHANGE PARTITION keeps it, tables of one
-// second share it, and SET timestamp chooses it.
+// The id tells it from whatever takes its name; nobody can forge it, and it is never given twice.
+// The time reveals changes that keep the id, such as columns that trade their names. ok is false if
+// the id is not known: the time alone proves nothing, since EXCHANGE PARTITION keeps it, tables of
+// one second share it, and SET timestamp forges it.
 func (s *Store) IdentityCondition(t Table, created time.Time, i tables.Identity) (condition string, ok bool) {
 	if i.TableID == 0 {
 		return "", false

@@ -9,9 +9,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// introduceTables writes down what the tables of armed policies are on another server: their ids
-// are others there. Otherwise nobody could tell after a fail-over whether a table still is the one
-// that it was here when it was last looked at.
+// introduceTables records the identities of the tables of armed policies on another server, where
+// their ids differ. Otherwise nobody could tell after a fail-over whether a table is still the one
+// that was last seen here.
 func (s *Store) introduceTables(ctx context.Context, member *sql.DB, server string) error {
 	unseen, err := s.policies(ctx, s.db, selectUnseenOn, server)
 	if err != nil || len(unseen) == 0 {
@@ -34,8 +34,8 @@ func (s *Store) introduceTables(ctx context.Context, member *sql.DB, server stri
 }
 
 // introduceTable looks over there first: that shows the table as it is here, or as it was. So if it
-// still is the policy's here afterwards, the one over there is, too, unless changes from before
-// have not come there yet.
+// is still the policy's here afterwards, the one over there is, too, unless earlier changes have
+// not reached it yet.
 func (s *Store) introduceTable(ctx context.Context, conn *sql.Conn, server string, p Policy) error {
 	there, err := s.lookOn(ctx, conn, p.Table)
 	if err != nil {

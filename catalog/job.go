@@ -49,7 +49,7 @@ func (s JobState) Can(next JobState) bool {
 	}
 }
 
-// Trigger tells what started a job.
+// Trigger says what started a job.
 type Trigger string
 
 // The triggers of a job.
@@ -58,8 +58,8 @@ const (
 	TriggerManual   Trigger = "manual" // RUN TTL JOB, or the HTTP endpoint
 )
 
-// Replanner signs the request for a job in the place of one whose plan does not fit any more. It is
-// no account's name: those have an @.
+// Replanner signs the request for a job in place of one whose plan no longer fits. It is not the
+// name of an account: those have an @.
 const Replanner = "replan"
 
 // StartedBy is who started the job, for people.
@@ -87,7 +87,7 @@ type Job struct {
 	Waited        time.Duration // in which it did not run, up to StateAt
 	Owner         uint64        // node; 0 for none
 	Fence         uint64
-	Cutoff        time.Time // rows that expire before this instant go
+	Cutoff        time.Time // rows that expired before this instant are deleted
 	CutoffLiteral string    // what the column is compared with
 	FloorLiteral  string    // dates before this one never expire
 	Trigger       Trigger
@@ -101,16 +101,15 @@ type Job struct {
 	Counts        Counts // of all tasks
 }
 
-// Worked is for how long the job has run until now, or until it ended: not for how long it has been
-// there.
+// Worked is how long the job has run until now, or until it ended, not how long it has existed.
 func (j *Job) Worked(now time.Time) time.Duration {
 	if j.State.Open() && j.State != JobRunning {
-		now = j.StateAt // it stands still since
+		now = j.StateAt // it has stood still since then
 	}
 	return max(0, now.Sub(j.CreatedAt)-j.Waited)
 }
 
-// JobFacts is what the engine finds out about a job on the way. Nil and zero mean not known.
+// JobFacts is what the engine finds out about a job. Nil and zero mean not known.
 type JobFacts struct {
 	Plan          string // how rows are found: index, range, limit, …
 	PlanReason    string
@@ -124,8 +123,7 @@ type JobFacts struct {
 	Note          string    // for the summary, one line each
 }
 
-// NeverExpire is how many rows have no date or one that is taken for none; nil when that is not
-// known.
+// NeverExpire is how many rows have no date, or one that counts as none; nil if that is not known.
 func (f *JobFacts) NeverExpire() *uint64 {
 	if f.NullRows == nil || f.OddRows == nil {
 		return nil

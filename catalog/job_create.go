@@ -12,12 +12,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// NewRun is what starts together: the job of a table, or those of all its partitions. They are of
-// one policy, in one version.
+// NewRun is what starts together: the job of a table, or those of all its partitions, under one
+// version of a policy.
 type NewRun struct {
 	Jobs []NewJob
-	// After is the last job of the policy that the caller knows of, 0 for none: when there is a
-	// later one another node has been faster. nil for whatever came before.
+	// After is the last job of the policy that the caller knows of, 0 for none: if there is a later
+	// one, another node has been faster. nil for whatever came before.
 	After *uint64
 	// PassedBy signs that the brake has looked at this version of the policy for the first time and
 	// lets it go; empty when it has not.
@@ -70,7 +70,7 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 
 	policy := r.Jobs[0].Policy
 	err = s.tx(ctx, "create job for "+policy.Table.String(), func(tx *sql.Tx) (err error) {
-		jobs := slices.Clone(r.Jobs) // what is found out in vain is forgotten
+		jobs := slices.Clone(r.Jobs) // what was found out in vain is forgotten
 		if err = s.touch(ctx, tx, jobs); err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 	return created, err
 }
 
-// touch writes the schedule rows of a run: those of the policy, which everybody writes, and those
-// of partitions that never had a job.
+// touch writes the schedule rows of a run: that of the policy, which everybody writes, and those of
+// partitions that never had a job.
 func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	policy := jobs[0].Policy.ID
 	n, err := s.exec(ctx, tx, bumpSchedule, policy)
@@ -122,7 +122,7 @@ func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 		func(n NewJob) []any { return []any{policy, n.Partition} })
 }
 
-// approvedSince lets jobs run whose policy somebody has approved since it was read. The caller has
+// approvedSince lets jobs run whose policy has been approved since it was read. The caller has
 // written its schedule, which Consent does first: one of the two sees the other.
 func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	asking := slices.IndexFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
@@ -250,8 +250,8 @@ func (s *Store) insertTasks(ctx context.Context, tx *sql.Tx, jobs []NewJob, crea
 	return nil
 }
 
-// share is what each task of a run may delete before it has to ask for more. One that is alone has
-// it all; others keep half back for those that turn out to need more.
+// share is what each task of a run may delete before it has to ask for more. A single task has it
+// all; otherwise half is kept back for those that turn out to need more.
 func (n NewJob) share(tasks int) *uint64 {
 	if n.Bound == nil || tasks <= 1 {
 		return n.Bound

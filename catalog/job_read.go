@@ -84,7 +84,7 @@ func nullTime(t time.Time) sql.Null[time.Time] {
 // nullID turns 0 into NULL.
 func nullID(id uint64) sql.Null[uint64] { return sql.Null[uint64]{V: id, Valid: id != 0} }
 
-// Schedule tells when a table (partition "") or partition ran last and whether somebody asked for a
+// Schedule says when a table (partition "") or partition ran last and whether somebody asked for a
 // run.
 type Schedule struct {
 	PolicyID       uint64

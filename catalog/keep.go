@@ -9,7 +9,7 @@ import (
 
 // Keep deletes what is older than days: history, events, error rows, nodes that left and policies
 // whose table has vanished. The holder of the lease calls it now and then; it ends with
-// ErrLeaseLost when that is somebody else by now.
+// ErrLeaseLost if that is somebody else by now.
 func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) error {
 	renew := func() error { return s.Renew(ctx, lease, ttl) }
 	outdated := []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules}

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// lastKept is for how long a line of the history is told of without being read again: it does not
-// change, but is removed some day.
+// lastKept is how long a line of the history is used without being read again: it does not change,
+// but is removed some day.
 const lastKept = 10 * time.Minute
 
-// lastJobs remembers the jobs that ended last: those who look all the time read what is new.
+// lastJobs remembers the jobs that ended last, so that frequent readers only read what is new.
 type lastJobs struct {
 	mu    sync.Mutex
 	known map[place]lastJob

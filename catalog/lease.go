@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrLeaseHeld says that another node leads, ErrLeaseLost that this one does not any more.
+// ErrLeaseHeld says that another node leads, ErrLeaseLost that this one no longer does.
 var (
 	ErrLeaseHeld = errors.New("lease is held by another node")
 	ErrLeaseLost = errors.New("lease is lost")
@@ -22,7 +22,7 @@ type Lease struct {
 	Expires time.Time // by the backend's clock
 }
 
-// Leases returns those that somebody has now.
+// Leases returns those that are held now.
 func (s *Store) Leases(ctx context.Context) ([]Lease, error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(selectLeases))
 	if err != nil {

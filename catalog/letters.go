@@ -7,8 +7,8 @@ import (
 )
 
 // Servers fold names by tables of their own, which know fewer letters than ours: to them Ɂ and ɂ
-// are two, and a policy of the one must not come to the other. So the server is asked what it makes
-// of each letter that has another case in any table.
+// are different, and a policy on one name must not move to the other. So the server is asked what
+// it makes of each letter that has another case in any table.
 const selectLetters = `SELECT LOWER(CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci)`
 
 // readLetters asks which letters the server stores as others in the names of tables and schemas.

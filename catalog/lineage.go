@@ -10,8 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Lineage tells where this catalog has lived and how far. A copy of a data directory keeps every id
-// and time inside the server, so nothing there tells a clone; what other machines remember does.
+// Lineage says where this catalog has lived, and for how long. A copy of a data directory keeps
+// every id and time inside the server, so nothing there reveals a clone; what other machines
+// remember does.
 type Lineage struct {
 	Server     Server // the one we are on
 	Known      bool   // trusted with this catalog
@@ -81,7 +82,7 @@ func (s *Store) found(ctx context.Context) error {
 	})
 }
 
-// meet writes down a server.
+// meet records a server.
 func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by string) error {
 	_, err := s.exec(ctx, on, upsertLineage, v.Key(), v.UUID, v.Host, v.Port, v.Cluster, v.Version, trusted, by,
 		trusted)
@@ -126,7 +127,7 @@ func (s *Store) Trust(ctx context.Context, actor, server string) error {
 	return err
 }
 
-// Hold stops every policy until Trust, because this may not be the server the catalog belongs to.
+// Hold holds every policy until Trust, because this may not be the server the catalog belongs to.
 func (s *Store) Hold(ctx context.Context, reason string) error {
 	return s.tx(ctx, "hold", func(tx *sql.Tx) error {
 		if err := s.barAll(ctx, tx); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Memory is what a proxy remembers about catalogs outside of them: how far each has lived. It is in
+// Memory is what a proxy remembers about catalogs outside of them: the generation of each. It is in
 // one small file.
 type Memory struct {
 	file  string
@@ -24,7 +24,7 @@ type memoryState struct {
 
 const memoryFile = "catalogs.json"
 
-// openMemory reads what a directory remembers; an empty one for nothing to keep.
+// openMemory reads a directory's memory; an empty path means that nothing is kept.
 func openMemory(dir string) (Memory, error) {
 	m := Memory{state: &memoryState{generations: map[string]uint64{}}}
 	if dir == "" {

@@ -15,7 +15,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Metrics time the catalog's statements, and count those that fail and the events they tell of.
+// Metrics time the catalog's statements, and count those that fail and the events that are
+// recorded.
 type Metrics struct {
 	seconds *prometheus.HistogramVec
 	errors  *prometheus.CounterVec
@@ -97,7 +98,7 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 	return result, err
 }
 
-// QueryContext runs a question.
+// QueryContext runs a query.
 func (p pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	began := time.Now()
 	rows, err := p.DB.QueryContext(ctx, query, args...)
@@ -105,7 +106,7 @@ func (p pool) QueryContext(ctx context.Context, query string, args ...any) (*sql
 	return rows, err
 }
 
-// QueryRowContext runs a question with one row for an answer.
+// QueryRowContext runs a query that returns one row.
 func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	began := time.Now()
 	row := p.DB.QueryRowContext(ctx, query, args...)

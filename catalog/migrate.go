@@ -183,7 +183,7 @@ func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 		_, err := conn.ExecContext(ctx, q)
 		if isServerError(err, ddl.CodeDuplicateColumn, ddl.CodeDuplicateIndex, ddl.CodeNoIndex,
 			ddl.CodeDuplicateCheck) {
-			continue // a crash came between the statement and the note of it
+			continue // a crash came between the statement and its record
 		}
 		if err != nil {
 			return err

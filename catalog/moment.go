@@ -11,8 +11,8 @@ const (
 	utcMoment    = `\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00`
 )
 
-// Moment writes a time into a sentence. Sentences are kept in UTC, with the offset written: who
-// shows one to somebody in another zone uses Localize.
+// Moment writes a time into a sentence. Sentences are kept in UTC, with the offset written out:
+// Localize turns them into another zone.
 func Moment(t time.Time) string { return t.UTC().Format(momentLayout) }
 
 var moments = regexp.MustCompile(utcMoment)
@@ -31,7 +31,7 @@ func Localize(sentence string, zone *time.Location) string {
 	return moments.ReplaceAllStringFunc(sentence, func(m string) string {
 		t, err := time.Parse(momentLayout, m)
 		if err != nil {
-			return m // looks like one, and is none
+			return m // looks like one, but is not
 		}
 		return t.In(zone).Format(momentLayout)
 	})

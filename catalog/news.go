@@ -6,8 +6,8 @@ import (
 )
 
 // news tells the engine of this process what the process itself has recorded: a run that somebody
-// asked for, an approval, a setting. Nobody who was told OK then waits for the engine's next look
-// at the catalog. What other processes record is seen there.
+// asked for, an approval, a setting. So nobody who got an OK waits for the engine's next look at
+// the catalog. What other processes record is seen by that look.
 type news struct {
 	recorded atomic.Uint64 // events, whether their transaction was committed or not
 
@@ -35,7 +35,7 @@ func (s *Store) Listen(c chan<- struct{}) (stop func()) {
 	}
 }
 
-// since tells the listeners if anything was recorded since there were so many events. Whoever
+// since tells the listeners if anything was recorded since there were that many events. Whoever
 // recorded one calls it when everybody can see it.
 func (n *news) since(before uint64) {
 	if n.recorded.Load() == before {

@@ -12,7 +12,7 @@ import (
 // taken over.
 const BeatInterval = 5 * time.Second
 
-// ErrNodeGone says that the node has left, or was taken for gone and cleared away.
+// ErrNodeGone says that the node has left, or was taken for gone and removed.
 var ErrNodeGone = errors.New("node is not registered any more")
 
 // Node is one running proxy process.
@@ -46,7 +46,7 @@ const (
 // Stops are all there are.
 func Stops() []Stop { return []Stop{StopFile, StopSwitch, StopSilence, StopClock} }
 
-// deadAfter is two beats and a little for the way.
+// deadAfter is two beats and a little for transport.
 func (s *Store) deadAfter() int64 {
 	return (2*s.cfg.BeatInterval + s.cfg.BeatInterval/5).Microseconds()
 }
@@ -61,8 +61,8 @@ func (s *Store) Join(ctx context.Context, n Node) (uint64, error) {
 	return id, nil
 }
 
-// Beat keeps a node alive and tells what stops it or holds it back. ErrNodeGone means: stop working
-// and Join again.
+// Beat keeps a node alive and records what stops it or holds it back. ErrNodeGone means: stop
+// working and Join again.
 func (s *Store) Beat(ctx context.Context, node uint64, workers int, stop Stop, status string) error {
 	n, err := s.exec(ctx, s.db, beatNode, workers, stop, status, node)
 	if err != nil {

@@ -25,7 +25,7 @@ func (r Rule) Schedule() string {
 	return "every " + r.JobInterval
 }
 
-// shortDuration leaves out the units that say nothing: 1h of 1h0m0s.
+// shortDuration omits units that are zero: 1h instead of 1h0m0s.
 func shortDuration(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -52,8 +52,8 @@ func (r Rule) OtherOptions() string {
 // mostOpenings bounds how far ahead Finish looks: a year of windows that open once a day.
 const mostOpenings = 366
 
-// Finish is when work ends that takes so long and begins at a moment, going on only while the
-// table's window and the global one are open; zero when that is never, or too far away to tell.
+// Finish is when work of a given length ends that begins at a given moment and proceeds only while
+// the table's window and the global one are open; zero if that is never, or too far away to tell.
 func (t Timing) Finish(from time.Time, global *ddl.Window, work time.Duration) time.Time {
 	at := from
 	for range mostOpenings {

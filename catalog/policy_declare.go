@@ -16,7 +16,7 @@ var ErrPolicyChanged = errors.New("policy has changed meanwhile")
 // ErrTableInDDL says that another statement is changing the policy's table right now.
 var ErrTableInDDL = errors.New("another statement is changing the table")
 
-// Declaration is a rule for a table that no native DDL goes with.
+// Declaration is a rule for a table that comes without native DDL.
 type Declaration struct {
 	Table Table
 	Rule  Rule
@@ -35,9 +35,9 @@ func (d Declaration) require() string {
 }
 
 // Declare gives a table a policy, or changes the one it has, in one transaction: when it returns
-// nil no row is deleted under the old rule any more, by any proxy. A rule that changes nothing
-// keeps version, jobs and approval, as long as the table is the one it was; otherwise Arm takes the
-// new table for the policy's, and without Arm the policy comes back disarmed.
+// nil no proxy deletes another row under the old rule. A rule that changes nothing keeps version,
+// jobs and approval, as long as the table is the one it was; otherwise Arm accepts the new table as
+// the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
 	d.Table = s.stored(d.Table)
 	for range lookAttempts {
@@ -178,9 +178,9 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	return p, s.record(ctx, tx, p.event(kind, who.Account, text))
 }
 
-// endChanged ends the jobs of a policy that gets another rule. Where that expires the same rows,
-// and may go on, another job is asked for in the place of one that was at work, so that a changed
-// limit does not make what is due wait for the next interval.
+// endChanged ends the jobs of a policy that gets another rule. If that expires the same rows, and
+// may go on, another job is requested in place of a running one, so that a changed limit does not
+// make due rows wait for the next interval.
 func (s *Store) endChanged(ctx context.Context, tx *sql.Tx, old Policy, next Rule, goesOn bool) error {
 	jobs, err := s.openJobs(ctx, tx, old.ID)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Store) endChanged(ctx context.Context, tx *sql.Tx, old Policy, next Rul
 	return err
 }
 
-// Remove takes away the policy that a name has, or says ErrNoPolicy.
+// Remove removes the policy that a name has, or returns ErrNoPolicy.
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	t = s.stored(t)
 	there := false
@@ -229,7 +229,7 @@ func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
 	return err
 }
 
-// remove deletes a policy with everything that hangs on it; its history and events stay.
+// remove deletes a policy with everything that depends on it; its history and events stay.
 func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, kind EventKind, why string) error {
 	if err := s.bar(ctx, tx, p.ID); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, 
 	return s.record(ctx, tx, p.event(kind, actor, why))
 }
 
-// create inserts a policy that was not there, with the rows that hang on it.
+// create inserts a new policy, with the rows that depend on it.
 func (s *Store) create(ctx context.Context, tx *sql.Tx, who Client, d Declaration, state PolicyState,
 	seen tables.Seen,
 ) (Policy, error) {
@@ -329,7 +329,7 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	return err
 }
 
-// clip shortens a reason to what the catalog has room for.
+// clip shortens a reason to the room that the catalog has for it.
 func clip(reason string) string {
 	const room = 255
 	if letters := []rune(reason); len(letters) > room {

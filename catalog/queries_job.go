@@ -21,7 +21,7 @@ const (
 	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES %s
  ON DUPLICATE KEY UPDATE revision = revision + 1`
 	scheduleValues = `(?, ?, 1)`
-	// The jobs that are new are those which no schedule knows.
+	// New jobs are those that no schedule knows.
 	startSchedules = `UPDATE {schedule} s JOIN {job} j ON j.policy_id = s.policy_id
  AND j.partition_name = s.partition_name
  SET s.last_job_id = j.id, s.last_version = j.policy_version, s.last_state = j.state, s.last_started_at =
@@ -99,8 +99,8 @@ const (
  j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows,
  COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + waitedUntilNow + `, ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
-	// A line that found nothing takes in the line before, if that found nothing either, under the
-	// same rule; when nobody asked for either of them.
+	// A line that found nothing absorbs the line before, if that found nothing either, under the
+	// same rule, and nobody asked for either of them.
 	foldHistory = `UPDATE {job_history} h JOIN {schedule} s ON s.policy_id = h.policy_id
  AND s.partition_name = h.partition_name
  JOIN {job_history} b ON b.job_id = s.last_ended_id

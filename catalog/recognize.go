@@ -65,14 +65,14 @@ func (s *Store) Recognize(
 	})
 }
 
-// doubt takes the approval of a policy back.
+// doubt withdraws the approval of a policy.
 func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
 	p.Approval.Version = 0
 	_, err := s.exec(ctx, tx, doubtApproval, p.ID, p.Version)
 	return err
 }
 
-// firstSight holds what is seen for the first time as long as there is a node that can vouch for
+// firstSight holds what is seen for the first time, as long as there is a node that can vouch for
 // it.
 func (s *Store) firstSight(
 	ctx context.Context, p Policy, known []tables.Identity, c tables.Comparison,

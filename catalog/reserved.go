@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// ErrReserved says that a table is the server's own, or the catalog's: what is in there is nobody's
-// to expire.
+// ErrReserved says that a table is the server's own, or the catalog's: nothing in there may expire.
 var ErrReserved = errors.New("a table of the server or of ttlproxy itself cannot have a TTL")
 
 // Reserved returns ErrReserved for a table of the server's own schemas or of the catalog.

@@ -30,10 +30,10 @@ func (s *Store) Runs(ctx context.Context, policy uint64) ([]Run, error) {
 	})
 }
 
-// fold keeps what found nothing from filling the catalog, as a table whose jobs start every second
-// finds nothing most of the time. The line of a job that has just ended takes in the one before;
-// the last is kept as it was. Whoever ends a job has locked its policy's schedule, so that no two
-// do this at once.
+// fold keeps jobs that found nothing from filling the catalog: a table whose jobs start every
+// second finds nothing most of the time. The line of a job that has just ended absorbs the one
+// before; the last is kept as it was. Whoever ends a job has locked its policy's schedule, so that
+// no two do this at once.
 func (s *Store) fold(ctx context.Context, tx *sql.Tx, job uint64, end JobState) error {
 	if end != JobFinished {
 		return nil

@@ -50,7 +50,7 @@ func (s Server) keySQL() string {
 // ServerKey returns the expression that is Server.Key on whichever server it runs.
 func (s *Store) ServerKey() string { return s.sql("{server-key}") }
 
-// ReadServer asks the server who it is. What a server does not know stays empty.
+// ReadServer finds out which server this is. What a server does not know stays empty.
 func ReadServer(ctx context.Context, db execer) (Server, error) {
 	var v Server
 	var lower int
@@ -91,7 +91,7 @@ func ReadServer(ctx context.Context, db execer) (Server, error) {
 	return v, nil
 }
 
-// ReadOnly reports whether the server is read-only for all who are not let off, as our account may
+// ReadOnly reports whether the server is read-only for all who are not exempt, as our account may
 // be.
 func (s *Store) ReadOnly(ctx context.Context) (on bool, err error) {
 	if err := s.db.QueryRowContext(ctx, selectReadOnly).Scan(&on); err != nil {

@@ -6,8 +6,8 @@ import "slices"
 // an init_connect has done: whatever decides which rows a statement sees, what a value means,
 // whether a write is let through, and when it is committed. SET x = DEFAULT would be the server's
 // global value, so each is written out, but for timestamp, which has none. Accounts need no right
-// to set them. A version comment holds what one flavour knows only: MariaDB skips those of MySQL,
-// for MySQL those of MariaDB are comments. MySQL's hypergraph optimizer explains no plan in the
+// to set them. A version comment holds what only one flavour knows: MariaDB skips those of MySQL,
+// and to MySQL those of MariaDB are comments. MySQL's hypergraph optimizer explains no plan in the
 // form that the engine reads.
 //
 // TestSessionsAreTheSameWhateverTheServerSays looks at every variable there is: what is not set
@@ -32,7 +32,7 @@ var pins = []string{
 // and those of the engine.
 func SessionPins() []string { return slices.Clone(pins) }
 
-// sessionSetup is what sessions of the catalog need on top.
+// sessionSetup is what sessions of the catalog need in addition.
 var sessionSetup = []string{
 	`SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, lock_wait_timeout
  = 5`,

@@ -44,9 +44,9 @@ func (s *Store) Settings(ctx context.Context) (setting.Reading, error) {
 	return all, err
 }
 
-// Set stores values that Check has returned, by name, all or none of them. Once it has answered no
-// further row goes by the values before, on any node: each batch that was planned is barred, and
-// tasks are given only to workers that have read the new ones.
+// Set stores values that Check has returned, by name, all or none of them. Once it has returned, no
+// further row is deleted under the old values, on any node: each planned batch is barred, and tasks
+// are given only to workers that have read the new ones.
 func (s *Store) Set(ctx context.Context, actor string, values map[string]string) error {
 	return s.tx(ctx, "set", func(tx *sql.Tx) error {
 		if err := s.newRevision(ctx, tx); err != nil {
@@ -82,8 +82,8 @@ func (s *Store) newRevision(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// endOutdated ends the jobs that can not go on by new values: all when they are switched off, and
-// when one changes that is written into each of them.
+// endOutdated ends the jobs that cannot go on with new values: all, if they are switched off or a
+// value changes that is written into each of them.
 func (s *Store) endOutdated(ctx context.Context, tx *sql.Tx, values map[string]string) error {
 	if values[setting.JobEnable] == "OFF" {
 		return s.endJobs(ctx, tx, PauseAll, JobCancelled, setting.JobEnable+" is OFF")

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrNoTask says that there is nothing to claim: no task waits, or as many run as may.
+// ErrNoTask says that there is nothing to claim: no task is waiting, or as many are running as may.
 var ErrNoTask = errors.New("no task to claim")
 
-// Claim is a worker's wish for a task.
+// Claim is a worker's request for a task.
 type Claim struct {
 	Node       uint64
 	Jobs       []uint64 // whose tasks are welcome, the most welcome first; nil for all
@@ -22,8 +22,8 @@ type Claim struct {
 	Settings   uint64   // the revision of the settings that the task will be carried out by; 0 for any
 }
 
-// ClaimTask gives the caller a task that waits, or that belongs to a node which has gone. It
-// carries a new fence: what the last owner still tries to write is refused.
+// ClaimTask gives the caller a task that is waiting, or that belongs to a node that is gone. It has
+// a new fence: what the last owner still tries to write is refused.
 func (s *Store) ClaimTask(ctx context.Context, c Claim) (Task, error) {
 	var id uint64
 	err := s.tx(ctx, "claim task", func(tx *sql.Tx) (err error) {
@@ -78,7 +78,7 @@ func (c Claim) wanted() string {
 	return fmt.Sprintf(theseJobs, strings.Join(ids, ", "))
 }
 
-// belowLimit counts the running tasks while no other claim can be made.
+// belowLimit counts the running tasks, while no other claim can be made.
 func (s *Store) belowLimit(ctx context.Context, tx *sql.Tx, limit int) error {
 	if _, err := s.exec(ctx, tx, lockClaims); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TimingOf(p Policy) (t Timing, err error) {
 		}
 	}
 
-	// What expires right after a job has looked waits for the next one: half the goal leaves that
+	// What expires just after a job has looked waits for the next one: half the goal leaves that
 	// one time to delete.
 	if t.MaxLag > 0 {
 		t.Interval = min(t.Interval, t.MaxLag/2)
@@ -98,7 +98,7 @@ func (t Timing) Due(p Policy, last Schedule) time.Time {
 	return next
 }
 
-// Start is when the next job of a policy should start, and at whose wish.
+// Start is when the next job of a policy should start, and at whose request.
 type Start struct {
 	At      time.Time // zero for never
 	Trigger Trigger

@@ -11,11 +11,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// txAttempts bounds how often a transaction that lost against another is run again.
+// txAttempts bounds how often a transaction that lost to another is retried.
 const txAttempts = 8
 
-// tx runs fn in a transaction and commits it. A transaction the server has rolled back as a whole,
-// or that waited too long for a lock, left nothing behind and is run again.
+// tx runs fn in a transaction and commits it. A transaction that the server has rolled back as a
+// whole, or that waited too long for a lock, left nothing behind and is retried.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	var err error
 	before := s.news.recorded.Load()
@@ -108,12 +108,12 @@ func (s *Store) execAll(ctx context.Context, on execer, args []any, queries ...s
 	return nil
 }
 
-// Pulse is what an engine asks all the time.
+// Pulse is what an engine keeps asking.
 type Pulse struct {
 	Now   time.Time // by the backend's clock
 	Event uint64    // the last one: while it stays the same, nobody has changed a policy or asked for anything
 	Pause GlobalPause
-	// Others says that other processes are there, which may be told something that this one does
+	// Others says that there are other processes, which may be told something that this one does
 	// not hear of.
 	Others bool
 }

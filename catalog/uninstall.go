@@ -10,11 +10,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// ErrInUse says that proxies are at work with the catalog.
+// ErrInUse says that proxies are using the catalog.
 var ErrInUse = errors.New("proxies are using this catalog")
 
 // Removal is what it takes to remove the catalog from its server. Nothing is dropped that a
-// migration has not made.
+// migration did not create.
 type Removal struct {
 	store *Store
 	// Drops are the statements, in order.
@@ -25,8 +25,8 @@ type Removal struct {
 	Account string
 }
 
-// Uninstall plans the removal of the catalog, and changes nothing. It refuses while live nodes work
-// with it.
+// Uninstall plans the removal of the catalog, and changes nothing. It refuses while live nodes are
+// using it.
 func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	nodes, err := s.Nodes(ctx)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Store) account(ctx context.Context) (string, error) {
 	return tables.Literal(who[:max(at, 0)]) + "@" + tables.Literal(who[at+1:]), nil
 }
 
-// Run removes the catalog, and no more than was planned. Whether somebody has put something into
-// the schema meanwhile is looked at once more; a schema that was to stay does so although what kept
+// Run removes the catalog, and no more than was planned. It checks once more whether somebody has
+// put something into the schema meanwhile; a schema that was to stay does stay, even if what kept
 // it is gone.
 func (r *Removal) Run(ctx context.Context) error {
 	again, err := r.store.Uninstall(ctx)

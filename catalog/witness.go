@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// Witness watches that the catalog a proxy works with is the one it remembers: not a clone, not a
-// restored copy, not another server. When it is not, it holds every policy until somebody says
+// Witness makes sure that the catalog a proxy works with is the one it remembers: not a clone, not
+// a restored copy, not another server. If it is not, it holds every policy until somebody says
 // TRUST TTL SERVER.
 type Witness struct {
 	store  *Store
@@ -98,11 +98,12 @@ func (w *Witness) Check(ctx context.Context) error {
 	return w.memory.remember(l.CatalogID, generation)
 }
 
-// Checks counts how often the Witness of this process has found all well.
+// Checks counts how often the Witness of this process has found everything in order.
 func (s *Store) Checks() uint64 { return s.checks.Load() }
 
-// leapt says how the server's clock has gone further, since the catalog was last written, than time
-// has passed here; "" when it has not. Where others have written a moment ago the silence was ours.
+// leapt says how much further the server's clock has gone, since the catalog was last written, than
+// time has passed here; "" if it has not. If others have written a moment ago, the silence was
+// ours.
 func (w *Witness) leapt(l Lineage) string {
 	if l.AdvancedAt.IsZero() {
 		return ""
@@ -156,8 +157,8 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 	return "", nil
 }
 
-// related reports whether a node on a trusted member of the same cluster is at work in this very
-// catalog now. A clone can not show that: nobody writes into it.
+// related reports whether a node on a trusted member of the same cluster is using this very catalog
+// now. A clone cannot show that: nobody writes into it.
 func (s *Store) related(ctx context.Context, v Server) (bool, error) {
 	if v.Cluster == "" {
 		return false, nil

@@ -25,7 +25,7 @@ type Comparison struct {
 	Now []Identity // what to remember of it, in which a partition that was replaced is held on its own
 	Why string     // what is different, in words
 
-	anew  bool  // the table has none of the ids that it had
+	anew  bool  // the table has none of the ids it had
 	fresh []int // those of Now that have another id than before, or a new name
 	empty []int // those of Now that were looked into, and have no rows
 }
@@ -129,8 +129,8 @@ func Altered(known, now []Identity) bool {
 	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
 }
 
-// replacedIn returns which partitions have an id that they did not have: what is in them, nobody
-// has seen.
+// replacedIn returns which partitions have an id that they did not have: nobody has seen what is in
+// them.
 func replacedIn(known, now []Identity) (fresh []int) {
 	for n, i := range now {
 		if i.Partition != "" && i.TableID != 0 && !slices.ContainsFunc(known, i.samePlace) {
@@ -141,8 +141,8 @@ func replacedIn(known, now []Identity) (fresh []int) {
 }
 
 // holdReplaced returns now, with each partition held whose name stands for another one than before.
-// A hold stays until the policy is armed again, and an id until it is seen again. It goes with the
-// rows, too.
+// A hold lasts until the policy is armed again, and an id until it is seen again. A hold also
+// follows the rows.
 func holdReplaced(known, now []Identity) []Identity {
 	out := keepHeld(known, now)
 	for i, n := range out {
@@ -164,7 +164,7 @@ func holdReplaced(known, now []Identity) []Identity {
 	return out
 }
 
-// heldUntilArmed is why a partition is held, with what ends that.
+// heldUntilArmed is why a partition is held, and what ends that.
 func heldUntilArmed(why string) string {
 	return why + ": look at it, then ALTER TABLE … TTL_ENABLE='ON'"
 }

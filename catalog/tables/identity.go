@@ -4,11 +4,10 @@ import "time"
 
 // Identity is one incarnation of a table or partition on one server. InnoDB's id changes with
 // everything that rebuilds the table, and is never given twice; CREATE_TIME changes with every
-// ALTER, and can be chosen. RENAME keeps both.
+// ALTER, and can be forged. RENAME keeps both.
 type Identity struct {
 	Partition string `json:"partition,omitempty"` // empty for the table as a whole
-	// InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 when it is not to be
-	// had
+	// InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 if it cannot be read
 	TableID    uint64    `json:"table_id,omitempty"`
 	CreateTime time.Time `json:"create_time"`
 	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// together makes one id of those of a partition's subpartitions, which is another as soon as one of
-// them is. It is what idsTogether is in SQL.
+// together makes one id of those of a partition's subpartitions; it changes if one of them does. It
+// corresponds to idsTogether in SQL.
 func together(ids []uint64) (id uint64) {
 	if len(ids) == 1 {
 		return ids[0]

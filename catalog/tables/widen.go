@@ -12,8 +12,8 @@ import (
 // column sees it, and what is different. Key and TTL column must be what they were, all columns
 // must be there in their order, and each must hold every value that it could hold.
 //
-// A column that is new and of the TTL column's type may be that column under another name, after
-// which a younger one took its own: no server tells, where names are all that was changed.
+// A new column of the TTL column's type may be that column under another name, whose own name a
+// younger one has taken: no server shows that, if only names were changed.
 func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 	why := a.Difference(b)
 	if why == "" {
