@@ -21,7 +21,7 @@ import (
 // holdsAll holds every statement back and lets it pass.
 type holdsAll struct{ handlerFunc }
 
-func (holdsAll) candidate([]byte) bool { return true }
+func (holdsAll) Candidate([]byte) bool { return true }
 
 // A thousand clients are cut off in the middle of answers that exchanges wait for. Nothing of them
 // is left: no session, no descriptor, no thread of the server.
