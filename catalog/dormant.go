@@ -46,8 +46,8 @@ func (s *Store) writeDormancy(ctx context.Context, tx *sql.Tx, policy uint64, st
 	if state != PolicyDormant || d == (dormancy{}) {
 		return nil
 	}
-	_, err := s.exec(ctx, tx, insertDormancy, policy, d.Of, d.Version, d.Column, d.home.Schema, d.home.Name, d.state,
-		d.reason, d.approved)
+	_, err := s.exec(ctx, tx, insertDormancy,
+		policy, d.Of, d.Version, d.Column, d.home.Schema, d.home.Name, d.state, d.reason, d.approved)
 	return err
 }
 

@@ -79,7 +79,7 @@ func (s *Store) Events(ctx context.Context, f Filter) ([]Event, error) {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (e Event, err error) {
-		return e, r.Scan(&e.ID, &e.At, &e.Kind, &e.PolicyID, &e.Version, &e.Table.Schema, &e.Table.Name, &e.Actor,
-			&e.Text)
+		return e, r.Scan(
+			&e.ID, &e.At, &e.Kind, &e.PolicyID, &e.Version, &e.Table.Schema, &e.Table.Name, &e.Actor, &e.Text)
 	})
 }

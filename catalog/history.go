@@ -116,8 +116,8 @@ func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 			return err
 		}
 		next := min(rowRetryFirst<<min(attempts, 16), rowRetryLast)
-		_, err = s.exec(ctx, tx, upsertRowError, e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason,
-			next.Microseconds())
+		_, err = s.exec(ctx, tx, upsertRowError,
+			e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason, next.Microseconds())
 		return err
 	})
 }

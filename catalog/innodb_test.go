@@ -81,8 +81,8 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 
 		b.exec(t, "ALTER TABLE user.s EXCHANGE PARTITION b WITH TABLE user.other")
 		if p, q := before.Identities[1], before.Identities[2]; holds(p) || !holds(q) {
-			t.Errorf("got %v of p and %v of q, want that of the one with another subpartition not to hold", holds(p),
-				holds(q))
+			t.Errorf("got %v of p and %v of q, want that of the one with another subpartition not to hold",
+				holds(p), holds(q))
 		}
 
 		after, err := b.Look(t.Context(), b.named("s"))

@@ -134,8 +134,8 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 	var rows sql.Null[uint64]
 	p := jobs[asking].Policy
 
-	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).Scan(&approved,
-		&rows, &exactly)
+	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).
+		Scan(&approved, &rows, &exactly)
 	if isNoRows(err) || err == nil && !approved {
 		return nil // inForce tells whether the policy is gone
 	}

@@ -224,8 +224,8 @@ func TestTaskOfADeadNodeIsTakenOverWithANewFence(t *testing.T) {
 			t.Fatal(err)
 		}
 		if second.ID != first.ID || second.Fence <= first.Fence {
-			t.Errorf("got task %d fence %d, want task %d with a fence above %d", second.ID, second.Fence, first.ID,
-				first.Fence)
+			t.Errorf("got task %d fence %d, want task %d with a fence above %d",
+				second.ID, second.Fence, first.ID, first.Fence)
 		}
 		if err := b.FinishTask(t.Context(), first.ID, first.Fence); !errors.Is(err, ErrFence) {
 			t.Errorf("the dead node finishes: got %v, want %v", err, ErrFence)

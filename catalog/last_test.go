@@ -102,8 +102,8 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 		for what, query := range looks {
 			after := effort(t, conn, b.sql(query))
 			if after["reads"] > before[what]["reads"]+3 {
-				t.Errorf("%s: the server reads %d rows for 1,500 lines of the history, and %d for 3", what,
-					after["reads"], before[what]["reads"])
+				t.Errorf("%s: the server reads %d rows for 1,500 lines of the history, and %d for 3",
+					what, after["reads"], before[what]["reads"])
 			}
 		}
 	})

@@ -84,8 +84,8 @@ func (s *Store) found(ctx context.Context) error {
 
 // meet records a server.
 func (s *Store) meet(ctx context.Context, on execer, v Server, trusted bool, by string) error {
-	_, err := s.exec(ctx, on, upsertLineage, v.Key(), v.UUID, v.Host, v.Port, v.Cluster, v.Version, trusted, by,
-		trusted)
+	_, err := s.exec(ctx, on, upsertLineage,
+		v.Key(), v.UUID, v.Host, v.Port, v.Cluster, v.Version, trusted, by, trusted)
 	if err != nil {
 		return fmt.Errorf("write lineage: %w", err)
 	}

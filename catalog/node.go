@@ -53,8 +53,8 @@ func (s *Store) deadAfter() int64 {
 
 // Join registers a process and returns its id. Each start is a new node.
 func (s *Store) Join(ctx context.Context, n Node) (uint64, error) {
-	id, err := s.insert(ctx, s.db, insertNode, n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(),
-		n.Stop, n.Status)
+	id, err := s.insert(ctx, s.db, insertNode,
+		n.Name, n.Address, n.Version, n.Engine, n.Workers, s.Server().Key(), n.Stop, n.Status)
 	if err != nil {
 		return 0, fmt.Errorf("register node: %w", err)
 	}

@@ -58,8 +58,8 @@ func TestCatalogPageDescribesTheSchema(t *testing.T) {
 		page := pageTables(t)
 		for table, columns := range schema {
 			if !slices.Equal(page[table], columns) {
-				t.Errorf("%s: the page says\n%s\nthe schema is\n%s", table, strings.Join(page[table], "\n"),
-					strings.Join(columns, "\n"))
+				t.Errorf("%s: the page says\n%s\nthe schema is\n%s",
+					table, strings.Join(page[table], "\n"), strings.Join(columns, "\n"))
 			}
 			delete(page, table)
 		}

@@ -52,8 +52,8 @@ func TestDeclareTheSameChangesNothing(t *testing.T) {
 		}
 		again := b.declare(t, p.Table)
 		if again.Version != p.Version || !again.Approved() {
-			t.Errorf("got version %d approved %v, want version %d still approved", again.Version, again.Approved(),
-				p.Version)
+			t.Errorf("got version %d approved %v, want version %d still approved",
+				again.Version, again.Approved(), p.Version)
 		}
 	})
 }
@@ -248,8 +248,8 @@ func TestChangeEndsJobsAndTakesApprovalBack(t *testing.T) {
 
 		changed, err = b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: rule})
 		if err != nil || changed.Version != 3 || !changed.Approved() {
-			t.Errorf("another job interval: got version %d approved %v %v, want 3 and still approved", changed.Version,
-				changed.Approved(), err)
+			t.Errorf("another job interval: got version %d approved %v %v, want 3 and still approved",
+				changed.Version, changed.Approved(), err)
 		}
 	})
 }

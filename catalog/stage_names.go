@@ -277,8 +277,8 @@ func keepName(out, in *ending, after looks) {
 	}
 
 	if out.warning == "" && in.overruled(out.policy.Rule) {
-		out.warning = fmt.Sprintf("the TTL of %s stays as it was (%s); that of the copy was not adopted", name,
-			out.rule)
+		out.warning = fmt.Sprintf("the TTL of %s stays as it was (%s); that of the copy was not adopted",
+			name, out.rule)
 	}
 
 	in.table, in.seen, in.moved = left, after[left], left != in.policy.Table
@@ -327,8 +327,8 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	before := out.policy.Shape.Column(was)
 	if now := out.seen.Shape.Column(was); !strings.EqualFold(before, now) {
 		return "", false,
-			fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s", now,
-				before)
+			fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s",
+				now, before)
 	}
 
 	return was, false, ""
@@ -388,8 +388,8 @@ func (s *Store) shareHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 		if !enabled && e.rule.Enabled && !e.policy.Stage.Arm {
 			e.rule.Enabled = false
 			e.shared = append(e.shared,
-				fmt.Sprintf("the TTL of %s is off, as that of %s is: ALTER TABLE %[1]s TTL_ENABLE='ON'", e.table,
-					other.Table))
+				fmt.Sprintf("the TTL of %s is off, as that of %s is: ALTER TABLE %[1]s TTL_ENABLE='ON'",
+					e.table, other.Table))
 		}
 		if required && !e.policy.Approval.Required {
 			e.shared = append(e.shared, fmt.Sprintf("the TTL of %s waits for APPROVE TTL JOB, as that of %s does",

@@ -219,8 +219,8 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 // abandoned reports whether the proxy of a stage on another server has been dead for long.
 func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 	var n int
-	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned), policy, abandonedAfter.Microseconds(),
-		s.deadAfter()).Scan(&n)
+	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned),
+		policy, abandonedAfter.Microseconds(), s.deadAfter()).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("look at an old stage: %w", err)
 	}

@@ -362,12 +362,13 @@ func TestOneDDLAtATime(t *testing.T) {
 		if _, err := b.Stage(t.Context(), who, []Intent{{Kind: IntentAlter, Table: p.Table}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentDrop, Table: p.Table}}); !errors.Is(err,
-			ErrTableInDDL) {
+
+		_, err = b.Stage(t.Context(), b.client(), []Intent{{Kind: IntentDrop, Table: p.Table}})
+		if !errors.Is(err, ErrTableInDDL) {
 			t.Errorf("another DDL: got %v, want %v", err, ErrTableInDDL)
 		}
-		if _, err := b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: p.Rule}); !errors.Is(err,
-			ErrTableInDDL) {
+		_, err = b.Declare(t.Context(), b.client(), Declaration{Table: p.Table, Rule: p.Rule})
+		if !errors.Is(err, ErrTableInDDL) {
 			t.Errorf("a pure TTL change: got %v, want %v", err, ErrTableInDDL)
 		}
 	})

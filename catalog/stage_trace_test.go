@@ -51,8 +51,8 @@ func TestStatementHidesNothing(t *testing.T) {
 		b.exec(t, "ALTER TABLE user.a DROP COLUMN at, ADD COLUMN at DATETIME DEFAULT '2001-01-01' AFTER id")
 		follow(p, "ALTER TABLE user.a COMMENT 'x'")
 		if got, err := b.Policy(t.Context(), p.Table); err != nil || !got.Armed() || got.Approved() {
-			t.Errorf("got %s %q, approved %v, %v, want it armed and not approved", got.State, got.Reason,
-				got.Approved(), err)
+			t.Errorf("got %s %q, approved %v, %v, want it armed and not approved",
+				got.State, got.Reason, got.Approved(), err)
 		}
 
 		const columns = " (id INT PRIMARY KEY, at DATETIME)"

@@ -44,8 +44,8 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c Claim) (uint64, error) 
 	}
 
 	var id, fence, policy, version uint64
-	err := tx.QueryRowContext(ctx, s.sql(selectClaimable)+c.wanted(), s.deadAfter()).Scan(&id, &fence, &policy,
-		&version)
+	err := tx.QueryRowContext(ctx, s.sql(selectClaimable)+c.wanted(), s.deadAfter()).
+		Scan(&id, &fence, &policy, &version)
 	if isNoRows(err) {
 		return 0, ErrNoTask
 	}

@@ -72,8 +72,8 @@ func TestWindowsOpenWhenTheySay(t *testing.T) {
 	}
 
 	global := setting.Values{setting.WindowStart: "10:00 +0000", setting.WindowEnd: "11:00 +0000"}.Window()
-	never := timingOf(t, "UTC", map[string]string{"TTL_WINDOW": "12:00-13:00"}).Closed(time.Date(2026, 5, 10, 10, 30, 0,
-		0, time.UTC), global)
+	never := timingOf(t, "UTC", map[string]string{"TTL_WINDOW": "12:00-13:00"}).
+		Closed(time.Date(2026, 5, 10, 10, 30, 0, 0, time.UTC), global)
 	if !strings.Contains(never, "no minute in common") {
 		t.Errorf("got %q for windows that exclude each other", never)
 	}

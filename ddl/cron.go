@@ -30,8 +30,8 @@ var cronFields = []struct {
 func ParseCron(text string) (Cron, error) {
 	fields := strings.Fields(text)
 	if len(fields) != len(cronFields) {
-		return Cron{}, fmt.Errorf("%w: '%s' has %d fields, not 5: minute hour day month weekday", ErrCron, text,
-			len(fields))
+		return Cron{}, fmt.Errorf("%w: '%s' has %d fields, not 5: minute hour day month weekday",
+			ErrCron, text, len(fields))
 	}
 
 	var sets [5]uint64

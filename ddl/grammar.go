@@ -39,7 +39,7 @@ func wrongNear(near string, line int, usage string) *Error {
 	}
 	return &Error{
 		CodeSyntax, stateSyntax,
-		fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s", near, line,
-			usage),
+		fmt.Sprintf("You have an error in your SQL syntax near '%s' at line %d; the right syntax is: %s",
+			near, line, usage),
 	}
 }

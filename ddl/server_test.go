@@ -75,8 +75,8 @@ func sameString(t *testing.T, c *sql.Conn, mode Mode, literal string) {
 	case errors.As(err, &refused) && refused.Number != 1064:
 		return // invalid characters
 	case (err == nil) != ours:
-		t.Errorf("%s %+v: the server says %v, we read %d tokens", hex.EncodeToString([]byte(literal)), mode, err,
-			len(src.tokens))
+		t.Errorf("%s %+v: the server says %v, we read %d tokens",
+			hex.EncodeToString([]byte(literal)), mode, err, len(src.tokens))
 	case ours:
 		r := &reader{source: src}
 		if want := strings.ToUpper(hex.EncodeToString([]byte(r.unquote(src.spelling(src.tokens[3]))))); got != want {
@@ -115,8 +115,8 @@ func TestServersAgreeOnComments(t *testing.T) {
 				continue // unfinished, or no expression
 			}
 			if want, err := answer(t, c, visible(query, mode)); err != nil || want != got {
-				t.Errorf("%q: the server answers %q, and to what we see of it, %q, %q, %v", query, got,
-					visible(query, mode), want, err)
+				t.Errorf("%q: the server answers %q, and to what we see of it, %q, %q, %v",
+					query, got, visible(query, mode), want, err)
 			}
 
 			agreed++

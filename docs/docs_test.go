@@ -93,6 +93,9 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
+// madeTarget is a make target, where a page or a workflow says to make it.
+var madeTarget = regexp.MustCompile("(?m)(?:`|^|run: |[;|] )make ([a-z][a-z0-9-]+)")
+
 // TestNamedTargetsExist: a page that says make something must not outlive the target.
 func TestNamedTargetsExist(t *testing.T) {
 	t.Parallel()
@@ -116,8 +119,7 @@ func TestNamedTargetsExist(t *testing.T) {
 	}
 
 	for page, text := range texts {
-		for _, m := range regexp.MustCompile("(?m)(?:`|^|run: |[;|] )make ([a-z][a-z0-9-]+)").FindAllStringSubmatch(text,
-			-1) {
+		for _, m := range madeTarget.FindAllStringSubmatch(text, -1) {
 			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).Match(makefile) {
 				t.Errorf("%s says make %s, which is no target", page, m[1])
 			}

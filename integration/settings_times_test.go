@@ -32,8 +32,8 @@ var timeTrials = map[string]func(*trial){
 	},
 	ddl.OptionWindow: func(s *trial) {
 		s.running(slowly)
-		s.stopsAndGoes(fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("2 HOUR"),
-			s.clock("3 HOUR")),
+		s.stopsAndGoes(fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'",
+			s.table, s.clock("2 HOUR"), s.clock("3 HOUR")),
 			fmt.Sprintf("ALTER TABLE %s TTL_WINDOW = '%s-%s'", s.table, s.clock("-2 MINUTE"), s.clock("3 HOUR")))
 	},
 	setting.DefaultJobInterval: func(s *trial) {

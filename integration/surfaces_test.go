@@ -167,8 +167,8 @@ func (s *surfaces) inFull() {
 	for name, value := range want {
 		friendly := strings.ToLower(strings.ReplaceAll(name, "_", " "))
 		if row[name] != value || view[friendly] != value || explained[friendly] != value {
-			s.Errorf("%s: SHOW TTL TABLES has %q, the view %q, EXPLAIN TTL %q, want %q", name, row[name],
-				view[friendly], explained[friendly], value)
+			s.Errorf("%s: SHOW TTL TABLES has %q, the view %q, EXPLAIN TTL %q, want %q",
+				name, row[name], view[friendly], explained[friendly], value)
 		}
 	}
 
@@ -278,8 +278,8 @@ func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
 func (s *surfaces) stop() {
 	s.Helper()
 	s.must(s.store.Beat(s.Context(), s.node, 1, catalog.StopFile, "the stop file /stop exists"))
-	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", s.store.Schema(),
-		s.node))
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d",
+		s.store.Schema(), s.node))
 }
 
 func (s *surfaces) sql(statement string) {

@@ -83,8 +83,8 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 			s.sql("DROP TABLE " + name)
 		}
 
-		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF", "TRUNCATE TABLE mysql.general_log",
-			"DELETE FROM "+s.schema+".gone")
+		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF",
+			"TRUNCATE TABLE mysql.general_log", "DELETE FROM "+s.schema+".gone")
 	}()
 
 	run(s)

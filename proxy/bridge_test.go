@@ -83,8 +83,8 @@ func TestBridgeEncryptsForTheServer(t *testing.T) {
 
 		m := b.clientSays(t, secret)
 		if string(m.toServer) != c.key || m.toClient != nil {
-			t.Errorf("%s: for the password got %q, %q, want the server to be asked for its key", c.name, m.toServer,
-				m.toClient)
+			t.Errorf("%s: for the password got %q, %q, want the server to be asked for its key",
+				c.name, m.toServer, m.toClient)
 		}
 
 		m = b.serverSays(t, "\x01"+string(testKey().public))

@@ -146,8 +146,8 @@ func logInTo(t *testing.T, address string, a account, encrypted bool) (cipher st
 	}
 
 	for ; tries > 0; tries-- {
-		if err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher); !errors.Is(err,
-			mysql.ErrMalformPkt) {
+		err = db.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+		if !errors.Is(err, mysql.ErrMalformPkt) {
 			break
 		}
 	}

@@ -42,8 +42,8 @@ func (v headerVersion) header(client, listener net.Addr) []byte {
 		if source.Addr().Is4() {
 			family = "TCP4"
 		}
-		return fmt.Appendf(nil, headerLine+"%s %s %s %d %d\r\n", family, source.Addr(), destination.Addr(),
-			source.Port(), destination.Port())
+		return fmt.Appendf(nil, headerLine+"%s %s %s %d %d\r\n",
+			family, source.Addr(), destination.Addr(), source.Port(), destination.Port())
 	case v == 2 && !known:
 		return []byte(headerSignature + "\x20\x00\x00\x00")
 	case v == 2:

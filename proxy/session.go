@@ -133,8 +133,8 @@ func (s *session) logIn(ctx context.Context) error {
 func (s *session) guard(direction string, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("panic in a session", slog.String("direction", direction), slog.Any("err", p),
-				slog.String("stack", string(debug.Stack())))
+			s.log.Error("panic in a session",
+				slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(debug.Stack())))
 			s.server.metrics.panics.Inc()
 			s.apologise(1)
 			s.close()

@@ -107,10 +107,10 @@ func (l *slowLog) write(r wire.Report, o slowCommand, took time.Duration, noBack
 	if len(o.text) > 0 {
 		text = redact(o.text, noBackslash, slowTextLogged)
 	}
-	s.log.Warn("slow statement", slog.String("user", s.login.user), slog.String("client", s.peer.String()),
-		slog.String("command", r.Command.String()),
-		slog.Duration("took", took), slog.Int("code", int(r.Code)), slog.String("statement", text),
-		slog.Int64("left_out", s.server.slowLines.leftOut.Swap(0)))
+	s.log.Warn("slow statement",
+		slog.String("user", s.login.user), slog.String("client", s.peer.String()),
+		slog.String("command", r.Command.String()), slog.Duration("took", took), slog.Int("code", int(r.Code)),
+		slog.String("statement", text), slog.Int64("left_out", s.server.slowLines.leftOut.Swap(0)))
 }
 
 // slowLines bounds how many lines are written, so that a bad hour on the server does not fill the

@@ -71,8 +71,8 @@ func (c Config) flavour() (Flavour, error) {
 		kept = MySQL
 	}
 	if c.Flavour != "" && c.Flavour != kept {
-		return "", fmt.Errorf("%s holds the data of a %s, and a %s was asked for", c.Dir, Program{Flavour: kept},
-			Program{Flavour: c.Flavour})
+		return "", fmt.Errorf("%s holds the data of a %s, and a %s was asked for",
+			c.Dir, Program{Flavour: kept}, Program{Flavour: c.Flavour})
 	}
 
 	return kept, nil

@@ -92,8 +92,8 @@ func initialise(ctx context.Context, p Program, work, data string, born []string
 	}
 
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initialise %s %s with %s: %w\n%s", p.Flavour, p.Version, cmd.Path, err,
-			tail(string(out), 15))
+		return fmt.Errorf("initialise %s %s with %s: %w\n%s",
+			p.Flavour, p.Version, cmd.Path, err, tail(string(out), 15))
 	}
 
 	return nil

@@ -255,8 +255,8 @@ func (c *aroundCase) told(kind catalog.EventKind) string {
 
 // state is that of the open job.
 func (c *aroundCase) state() string {
-	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d", c.fixture.schema,
-		c.policy.ID)
+	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d",
+		c.fixture.schema, c.policy.ID)
 	return c.text(open)
 }
 

@@ -140,8 +140,8 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet, "\n"))
 				}
 				if after := f.rows("t"); after == before {
-					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s", c.without,
-						strings.Join(packet, "\n"))
+					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s",
+						c.without, strings.Join(packet, "\n"))
 				}
 			})
 		}

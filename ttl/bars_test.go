@@ -93,8 +93,8 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 
 		named := f.statementsNaming("`" + f.schema + "`.`t`")
 		if len(named) == 0 || len(named) > 5*jobs {
-			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s", jobs, len(named),
-				strings.Join(named, "\n"))
+			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s",
+				jobs, len(named), strings.Join(named, "\n"))
 		}
 	})
 }

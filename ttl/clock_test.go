@@ -69,8 +69,8 @@ func TestLeapDeletesNothing(t *testing.T) {
 			t.Helper()
 			m.again()
 			if _, got := m.heldBy(); f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
-				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q", when, f.rows("t"), got,
-					rows, held)
+				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q",
+					when, f.rows("t"), got, rows, held)
 			}
 		}
 

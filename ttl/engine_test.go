@@ -395,8 +395,8 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 		f.wait("the job to need approval", func() bool {
 			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
 		})
-		if reason := f.text("SELECT reason FROM " + f.schema + "_c.job"); !strings.Contains(reason,
-			"2950 of 3000 rows") {
+		reason := f.text("SELECT reason FROM " + f.schema + "_c.job")
+		if !strings.Contains(reason, "2950 of 3000 rows") {
 			t.Errorf("the reason is %q, want the numbers in it", reason)
 		}
 
@@ -467,8 +467,8 @@ func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...st
 		f.exec("ALTER TABLE " + f.schema + ".t " + change)
 	}
 
-	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')", f.schema,
-		2000/due),
+	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')",
+		f.schema, 2000/due),
 		"ANALYZE TABLE "+f.schema+".t", "CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+
 			".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
 	p := f.declare("t")

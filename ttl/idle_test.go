@@ -28,8 +28,8 @@ func TestIdleTablesCostNothing(t *testing.T) {
 
 		f.copyPolicy(200)
 		if more, moreRows := leader.cost(); more > statements || moreRows > rows+10 {
-			t.Errorf("a tick with 200 tables sends %d statements and reads %d rows, with one %d and %d", more, moreRows,
-				statements, rows)
+			t.Errorf("a tick with 200 tables sends %d statements and reads %d rows, with one %d and %d",
+				more, moreRows, statements, rows)
 		}
 		if statements, _ := follower.cost(); statements > 2 {
 			t.Errorf("a tick of a node that does not lead sends %d statements", statements)

@@ -40,8 +40,8 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
 	case tooManyFailed(job.Counts):
 		return t.finish(ctx, job, catalog.JobFailed,
-			fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS", job.Counts.Failed,
-				job.Counts.Failed+job.Counts.Deleted))
+			fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS",
+				job.Counts.Failed, job.Counts.Failed+job.Counts.Deleted))
 	default:
 		return t.reconsider(ctx, v, job)
 	}
@@ -57,8 +57,8 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 	t.sumUp(ctx, job)
 	if end == catalog.JobFinished {
 		if err := t.forgetMended(ctx, job); err != nil && ctx.Err() == nil {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed", slog.Uint64("job", job.ID),
-				slog.Any("err", err))
+			t.log.LogAttrs(ctx, slog.LevelWarn, "old row errors stay listed",
+				slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
 	}
 

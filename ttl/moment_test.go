@@ -426,8 +426,8 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 		expect("05-17 13:06:09", "3")
 
 		if got := f.waits(); !strings.HasPrefix(got, "needs approval: ") || f.rows("t") != "10" {
-			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask", got,
-				f.rows("t"))
+			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask",
+				got, f.rows("t"))
 		}
 	})
 }

@@ -45,8 +45,8 @@ func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
 	}
 
 	if err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "job ends without a summary", slog.Uint64("job", job.ID),
-			slog.Any("err", err))
+		t.log.LogAttrs(ctx, slog.LevelWarn, "job ends without a summary",
+			slog.Uint64("job", job.ID), slog.Any("err", err))
 	}
 }
 
@@ -64,8 +64,8 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 		return a, err
 	}
 
-	size := t.session.QueryRowContext(ctx, selectTableSize, job.Table.Schema, job.Table.Name, job.Partition,
-		job.Partition)
+	size := t.session.QueryRowContext(ctx, selectTableSize,
+		job.Table.Schema, job.Table.Name, job.Partition, job.Partition)
 	if err := size.Scan(&a.bytes); err != nil {
 		return a, fmt.Errorf("read the size of %s: %w", job.Table, err)
 	}

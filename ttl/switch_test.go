@@ -154,8 +154,9 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision}); !errors.Is(err,
-			catalog.ErrNoTask) {
+
+		_, err = f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision})
+		if !errors.Is(err, catalog.ErrNoTask) {
 			t.Errorf("a task for the settings before: got %v, want ErrNoTask", err)
 		}
 

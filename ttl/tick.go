@@ -195,8 +195,8 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 			t.metrics.leaseLost(leaseJob)
 		}
 		if err != nil && !settled(err) {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed", slog.Uint64("job", job.ID),
-				slog.Any("err", err))
+			t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed",
+				slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
 		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
 			wake(work)

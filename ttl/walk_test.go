@@ -404,16 +404,16 @@ func TestHeldRowsAreTriedAgain(t *testing.T) {
 					pace.NewRates(func(string, time.Duration) {}), nil)
 				m.toEnd(w)
 				if held := int(m.skipped); held != (due+2)/3 || len(w.parked) != held || int(m.deleted) != due-held {
-					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due", held, len(w.parked), m.deleted,
-						due)
+					t.Fatalf("%d rows are skipped, %d parked, %d deleted; %d were due",
+						held, len(w.parked), m.deleted, due)
 				}
 
 				began := time.Now()
 				m.freed = began.Add(150 * time.Millisecond) // the first two looks come too early
 				w.revisit(t.Context(), revisits)
 				if int(m.deleted) != due || m.skipped != 0 || m.refreshed != 0 || len(w.parked) != 0 {
-					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed", m.deleted, due,
-						m.skipped, m.refreshed)
+					t.Errorf("%d of %d rows went in the end, %d count as skipped, %d as refreshed",
+						m.deleted, due, m.skipped, m.refreshed)
 				}
 				if took := time.Since(began); took > time.Second {
 					t.Errorf("that took %v", took)
@@ -454,8 +454,8 @@ func TestWhatIsBehindARow(t *testing.T) {
 				m.toEnd(w)
 				left := int(m.skipped)
 				if left < culprits || left > culprits*c.most || int(m.deleted)+left != due {
-					t.Errorf("%d rows are left for %d culprits, %d deleted, %d were due", left, culprits, m.deleted,
-						due)
+					t.Errorf("%d rows are left for %d culprits, %d deleted, %d were due",
+						left, culprits, m.deleted, due)
 				}
 
 				for _, k := range m.keys {

@@ -65,8 +65,8 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 	fmt.Fprintf(b.out,
 		"%d rounds of %v each, interleaved; medians. Latency as the client sees it. CPU of the target's own "+
 			"process.\n\n", b.rounds, b.turn)
-	fmt.Fprintf(b.out, "%-13s %5s  %-9s %9s %9s %9s %14s %12s\n", "workload", "conn", "target", "queries/s", "p50 µs",
-		"p95 µs", "CPU µs/query", "× HAProxy")
+	fmt.Fprintf(b.out, "%-13s %5s  %-9s %9s %9s %9s %14s %12s\n",
+		"workload", "conn", "target", "queries/s", "p50 µs", "p95 µs", "CPU µs/query", "× HAProxy")
 	var pooled []float64
 	for _, w := range workloads {
 		for _, connections := range []int{1, 8, 64} {

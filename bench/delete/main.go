@@ -97,8 +97,8 @@ func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Wri
 	}
 	defer b.close(context.WithoutCancel(ctx))
 
-	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired, median of %d runs\n", flavour, b.version, o.rows,
-		o.runs)
+	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired, median of %d runs\n",
+		flavour, b.version, o.rows, o.runs)
 	speeds, updates := map[string][]float64{}, map[string][]time.Duration{}
 	for run := range o.runs {
 		for i := range ways {
@@ -129,8 +129,8 @@ func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Wri
 	for _, w := range ways {
 		if all := speeds[w.name]; len(all) > 0 {
 			slices.Sort(all)
-			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s%s\n", w.name, all[len(all)/2], latencies(updates[w.name]),
-				w.text)
+			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s%s\n",
+				w.name, all[len(all)/2], latencies(updates[w.name]), w.text)
 		}
 	}
 

@@ -32,8 +32,8 @@ func (o options) soakLocked(ctx context.Context, flavour sandbox.Flavour, out io
 	}
 	defer l.db.Close()
 
-	fmt.Fprintf(out, "%s %s, %d expired rows of which the application holds two, %d runs each\n", flavour,
-		p.server.Version, l.rows, lockedRuns)
+	fmt.Fprintf(out, "%s %s, %d expired rows of which the application holds two, %d runs each\n",
+		flavour, p.server.Version, l.rows, lockedRuns)
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (l *lockedRows) measure(ctx context.Context, held [2]int) error {
 
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)-1]
-	fmt.Fprintf(l.out, "  %d and %d: median %.2f s, worst %.2f s\n", held[0], held[1], median.Seconds(),
-		worst.Seconds())
+	fmt.Fprintf(l.out, "  %d and %d: median %.2f s, worst %.2f s\n",
+		held[0], held[1], median.Seconds(), worst.Seconds())
 	if l.most > 0 && worst > l.most {
 		return fmt.Errorf("all others were gone after %v, %v are allowed", worst, l.most)
 	}
@@ -124,8 +124,8 @@ func (l *lockedRows) once(ctx context.Context, held [2]int) (time.Duration, erro
 	if err != nil {
 		return 0, err
 	}
-	rows, err := application.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id IN (%d, %d) FOR UPDATE", table,
-		held[0], held[1]))
+	rows, err := application.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id IN (%d, %d) FOR UPDATE",
+		table, held[0], held[1]))
 	if err == nil {
 		err = rows.Close()
 	}

@@ -39,8 +39,8 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 		return err
 	}
 
-	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n", flavour, p.server.Version, o.tables,
-		tableRows)
+	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n",
+		flavour, p.server.Version, o.tables, tableRows)
 	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
 		if err := step(ctx); err != nil {
 			return err

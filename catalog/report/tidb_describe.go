@@ -45,8 +45,8 @@ func DescribeTiDB(table string, form ddl.Form) List {
 		Like: "Field",
 	}
 	if form == ddl.FormFullColumns {
-		l.Columns = describedColumns("Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges",
-			"Comment")
+		l.Columns = describedColumns(
+			"Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment")
 	}
 
 	for _, c := range TiDBColumns(table) {

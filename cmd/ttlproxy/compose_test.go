@@ -81,8 +81,8 @@ func TestComposeAccount(t *testing.T) {
 	}
 
 	if !slices.Equal(got, want) {
-		t.Errorf("deploy/compose/accounts.sql is\n%s\nand init prints\n%s", strings.Join(got, "\n"),
-			strings.Join(want, "\n"))
+		t.Errorf("deploy/compose/accounts.sql is\n%s\nand init prints\n%s",
+			strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -111,8 +111,8 @@ func (a *application) fill(ctx context.Context, table, rows int, oldest time.Dur
 		age := rand.Int64N(int64(oldest/time.Second) + 1)
 		values[i] = fmt.Sprintf("('%s %06d', NOW() - INTERVAL %d SECOND)", t.name, rand.IntN(1_000_000), age)
 	}
-	_, err := a.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (what, %s) VALUES %s", t.name, t.column,
-		strings.Join(values, ",")))
+	_, err := a.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (what, %s) VALUES %s",
+		t.name, t.column, strings.Join(values, ",")))
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", t.name, err)
 	}

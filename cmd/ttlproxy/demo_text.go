@@ -35,8 +35,8 @@ func printInvitation(out io.Writer, i invitation) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A private %s is running, with ttlproxy in front of it and an\n", i.Server)
 	b.WriteString("application that fills four tables. Connect with any client; see the page:\n\n")
-	fmt.Fprintf(&b, "  %s --user=%s --password=%s %s\n  http://%s\n\nStatements to try:\n\n", connect, demoUser,
-		demoPassword, demoSchema, i.Status)
+	fmt.Fprintf(&b, "  %s --user=%s --password=%s %s\n  http://%s\n\nStatements to try:\n\n",
+		connect, demoUser, demoPassword, demoSchema, i.Status)
 
 	for n, t := range tries {
 		fmt.Fprintf(&b, "  %d.  %-27s -- %s\n", n+1, t.statement, t.shows)

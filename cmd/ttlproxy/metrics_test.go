@@ -208,8 +208,12 @@ func TestDashboardKnowsItsMetrics(t *testing.T) {
 }
 
 // dashboardVariables are those of Grafana, and values that they may have.
-var dashboardVariables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$schema", "shop", "$table",
-	".*")
+var dashboardVariables = strings.NewReplacer(
+	"$__rate_interval", "5m",
+	"$instance", ".*",
+	"$schema", "shop",
+	"$table", ".*",
+)
 
 // promtool checks a file with Prometheus' own tool.
 func promtool(t *testing.T, args ...string) {

@@ -25,8 +25,8 @@ func writeReference(w io.Writer) error {
 		fmt.Fprintf(&b, "\n## %s\n\n| option | default | commands | |\n|---|---|---|---|\n", group)
 		for _, o := range rows {
 			if o.group == group {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", names(o), code(o.fallback()), strings.Join(o.on, ", "),
-					cell(o.text)+o.lasting())
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n",
+					names(o), code(o.fallback()), strings.Join(o.on, ", "), cell(o.text)+o.lasting())
 			}
 		}
 	}

@@ -82,8 +82,8 @@ func headline(s *report.Snapshot) string {
 	if halt := s.Halt(); halt.Why != "" {
 		state = "NOT DELETING: " + cellText(halt.Why)
 	}
-	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d", catalog.Moment(s.Now), state,
-		len(s.Policies), live, engines)
+	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d",
+		catalog.Moment(s.Now), state, len(s.Policies), live, engines)
 }
 
 func (l layout) line(w *report.Work) []string {

@@ -28,7 +28,7 @@ func version() string {
 }
 
 func printVersion(_ context.Context, w world, _ *options, _ []string) error {
-	_, err := fmt.Fprintf(w.stdout, "ttlproxy %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS,
-		runtime.GOARCH)
+	_, err := fmt.Fprintf(w.stdout, "ttlproxy %s (%s, %s/%s)\n",
+		version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -195,8 +195,8 @@ func (b *bench) sameCharts() {
 		return math.Round(got.Totals.Deleted)
 	}
 	if one, other := deleted(b.p.Page), deleted(b.p.Other); one != sessionDue || other != sessionDue {
-		b.Errorf("deleted from session in the last day: got %v and %v, want %d from either proxy", one, other,
-			sessionDue)
+		b.Errorf("deleted from session in the last day: got %v and %v, want %d from either proxy",
+			one, other, sessionDue)
 	}
 }
 

@@ -59,8 +59,8 @@ func (j *judge) policy(before, after row) {
 	}
 	seconds, err := strconv.Atoi(strings.Trim(after["interval_literal"], "'"))
 	if err != nil || after["interval_unit"] != "SECOND" {
-		j.fault("policy %s has an interval the workload never wrote: %s %s", id, after["interval_literal"],
-			after["interval_unit"])
+		j.fault("policy %s has an interval the workload never wrote: %s %s",
+			id, after["interval_literal"], after["interval_unit"])
 	}
 
 	p.span = time.Duration(seconds) * time.Second
@@ -95,8 +95,8 @@ func (j *judge) delete(table string, r row, at time.Time) {
 	case j.pauses["0"] || j.pauses[id]:
 		j.fault("%s: deleted %v under policy %s, which was paused", table, r, id)
 	case j.declared[id] != j.tables[table]:
-		j.fault("%s: deleted %v from table %d, but policy %s was declared on table %d", table, r, j.tables[table], id,
-			j.declared[id])
+		j.fault("%s: deleted %v from table %d, but policy %s was declared on table %d",
+			table, r, j.tables[table], id, j.declared[id])
 	}
 
 	expires, err := time.Parse("2006-01-02 15:04:05.999999", r[p.column])

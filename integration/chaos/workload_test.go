@@ -68,8 +68,8 @@ func (w *workload) rows(ctx context.Context, random *rand.Rand) {
 		var values []string
 		for range 1 + random.IntN(50) {
 			values = append(values,
-				fmt.Sprintf("('key %d', %d, %s, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, REPEAT('v', %d))", random.IntN(20),
-					random.IntN(1000), at, random.IntN(100)))
+				fmt.Sprintf("('key %d', %d, %s, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, REPEAT('v', %d))",
+					random.IntN(20), random.IntN(1000), at, random.IntN(100)))
 		}
 		statement = fmt.Sprintf("REPLACE INTO %s (k1, k2, at, other, v) VALUES %s", table, strings.Join(values, ", "))
 	case 2:
@@ -89,8 +89,8 @@ func (w *workload) policies(ctx context.Context, random *rand.Rand) {
 		db := w.proxy(random)
 		switch random.IntN(10) {
 		case 0, 1, 2:
-			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL %d SECOND TTL_JOB_INTERVAL = '1s'", table,
-				1+random.IntN(8)))
+			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL = at + INTERVAL %d SECOND TTL_JOB_INTERVAL = '1s'",
+				table, 1+random.IntN(8)))
 		case 3:
 			w.exec(ctx, db, fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = '%s'", table,
 				[]string{"ON", "OFF"}[random.IntN(2)]))
@@ -106,8 +106,8 @@ func (w *workload) policies(ctx context.Context, random *rand.Rand) {
 			w.exec(ctx, db, fmt.Sprintf("RENAME TABLE %s_away TO %s", table, table))
 		case 9:
 			w.exec(ctx, db,
-				fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = 'ON' TTL_JOB_INTERVAL = '1s', MODIFY v VARCHAR(%d)", table,
-					100+random.IntN(100)))
+				fmt.Sprintf("ALTER TABLE %s TTL_ENABLE = 'ON' TTL_JOB_INTERVAL = '1s', MODIFY v VARCHAR(%d)",
+					table, 100+random.IntN(100)))
 		}
 
 		pause(ctx, time.Duration(random.IntN(300))*time.Millisecond)

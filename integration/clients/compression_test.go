@@ -38,8 +38,8 @@ func TestCompressionIsDoneWithout(t *testing.T) {
 				}
 
 				c.command = with(option, c.command)
-				if got := c.run(t, through, "text", request{"SHOW STATUS LIKE 'Compression'"}); !strings.Contains(got,
-					"| OFF ") {
+				got := c.run(t, through, "text", request{"SHOW STATUS LIKE 'Compression'"})
+				if !strings.Contains(got, "| OFF ") {
 					t.Errorf("got %s", got)
 				}
 			})

@@ -119,8 +119,8 @@ func (p *player) awaitGoing(ctx context.Context) error {
 		}
 		if !gone {
 			p.world.wrong = append(p.world.wrong,
-				fmt.Sprintf("%s has a policy beyond doubt, %+v, and rows that are due %v later%s", n, ways[0], inTime,
-					p.state(ctx, n)))
+				fmt.Sprintf("%s has a policy beyond doubt, %+v, and rows that are due %v later%s",
+					n, ways[0], inTime, p.state(ctx, n)))
 			return nil
 		}
 

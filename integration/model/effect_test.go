@@ -74,8 +74,8 @@ func (w *world) allowed(d deed) bool {
 		return true
 	}
 	if d.outcome == done {
-		w.wrong = append(w.wrong, fmt.Sprintf("account %d was told OK for %q in %s, without %v on %s", d.client.account,
-			d.text(), d.in, rights, d.target()))
+		w.wrong = append(w.wrong, fmt.Sprintf("account %d was told OK for %q in %s, without %v on %s",
+			d.client.account, d.text(), d.in, rights, d.target()))
 	}
 	return false
 }

@@ -173,8 +173,8 @@ func (p *player) look(ctx context.Context) error {
 	var texts []string
 	for _, missing := range p.world.seen(tables, rows) {
 		p.last++
-		texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part) VALUES (%d, %d)", missing.table,
-			-p.last, missing.part)))
+		texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part) VALUES (%d, %d)",
+			missing.table, -p.last, missing.part)))
 		p.world.marked(missing.table, missing.part, -p.last)
 	}
 
@@ -196,8 +196,8 @@ func (p *player) fill(ctx context.Context, names ...name) error {
 	var texts []string
 	for _, n := range names {
 		if t := p.world.tables[n]; t.column != "" {
-			texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) VALUES %s", n, t.column,
-				p.values(t))))
+			texts = append(texts, p.names.Replace(fmt.Sprintf("INSERT INTO %s (id, part, %s) VALUES %s",
+				n, t.column, p.values(t))))
 		}
 	}
 	if len(texts) == 0 {
@@ -221,8 +221,8 @@ func (p *player) values(t table) string {
 	var values []string
 	for i, days := range ages {
 		p.last++
-		values = append(values, fmt.Sprintf("(%d, %d, UTC_TIMESTAMP() + INTERVAL %d DAY)", p.last, i%t.parts(),
-			1-days-days/20))
+		values = append(values, fmt.Sprintf("(%d, %d, UTC_TIMESTAMP() + INTERVAL %d DAY)",
+			p.last, i%t.parts(), 1-days-days/20))
 	}
 	return strings.Join(values, ", ")
 }

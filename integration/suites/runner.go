@@ -95,8 +95,8 @@ func (r *runner) run(ctx context.Context, tests []test) (int, error) {
 		}
 
 		worse = append(worse, t.name)
-		fmt.Fprintf(r.out, "%s passes through the relay and %s through the proxy (%d of %d):\n%s\n", t.name, through,
-			i+1, len(tests), output)
+		fmt.Fprintf(r.out, "%s passes through the relay and %s through the proxy (%d of %d):\n%s\n",
+			t.name, through, i+1, len(tests), output)
 	}
 
 	fmt.Fprintf(r.out,

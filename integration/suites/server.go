@@ -138,8 +138,8 @@ func (s *server) reset(ctx context.Context) error {
 		statements = append(statements, "DROP USER "+u)
 	}
 
-	statements = append(statements, "SET foreign_key_checks = 1", "CREATE DATABASE test", "FLUSH PRIVILEGES",
-		"FLUSH STATUS")
+	statements = append(statements, "SET foreign_key_checks = 1",
+		"CREATE DATABASE test", "FLUSH PRIVILEGES", "FLUSH STATUS")
 	for _, q := range statements {
 		if _, err := conn.ExecContext(ctx, q); err != nil && !strings.HasPrefix(q, "DROP USER") {
 			return fmt.Errorf("%s: %w", q, err)

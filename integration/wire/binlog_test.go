@@ -189,8 +189,8 @@ func TestDumpsAreEqual(t *testing.T) {
 
 		direct, relayed := output(t, s, dump, s.Addr(), args...), output(t, s, dump, proxied, args...)
 		if !bytes.Equal(direct, relayed) || len(direct) < 6000000 {
-			t.Errorf("%s: %d bytes directly, %d through the proxy, want the same and more than 6 MB", dump, len(direct),
-				len(relayed))
+			t.Errorf("%s: %d bytes directly, %d through the proxy, want the same and more than 6 MB",
+				dump, len(direct), len(relayed))
 		}
 
 		file, at := position(t, s)

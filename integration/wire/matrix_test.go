@@ -60,8 +60,8 @@ func TestHandshakeMatrix(t *testing.T) {
 					direct := loginResult(t, s.Addr(), user, password, caps|tls)
 					relayed := loginResult(t, proxied, user, password, caps|tls)
 					if direct != relayed {
-						t.Errorf("%s, %s, TLS %v: directly %q, through the proxy %q", plugin, name, tls != 0, direct,
-							relayed)
+						t.Errorf("%s, %s, TLS %v: directly %q, through the proxy %q",
+							plugin, name, tls != 0, direct, relayed)
 					}
 				}
 			}

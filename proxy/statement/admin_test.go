@@ -199,8 +199,8 @@ func TestPauseAndResume(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		run(t, b.db, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2999-01-01' WHERE id = %d", b.store.Schema(),
-			node))
+		run(t, b.db, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2999-01-01' WHERE id = %d",
+			b.store.Schema(), node))
 		verdict := func() string {
 			return rows(t, db, "SHOW TTL JOBS FOR orders WHERE Verdict LIKE '%'")[0]
 		}

@@ -31,8 +31,8 @@ func TestSkippedCommentsStaySkipped(t *testing.T) {
 			t.exec("ALTER TABLE t COMMENT 'z'; "+form+"DROP TABLE keep */",
 				"DO 1 "+form+"; DROP TABLE keep */; ALTER TABLE t COMMENT 'y'")
 
-			t.exec(form+"SELECT */ PREPARE s FROM 'ALTER TABLE t TTL_ENABLE=''ON'''", form+"SELECT */ EXECUTE s",
-				form+"SELECT */ DEALLOCATE PREPARE s")
+			t.exec(form+"SELECT */ PREPARE s FROM 'ALTER TABLE t TTL_ENABLE=''ON'''",
+				form+"SELECT */ EXECUTE s", form+"SELECT */ DEALLOCATE PREPARE s")
 			t.wantPolicy("t", hourly)
 			t.exec(form+"SELECT */ CREATE TABLE gone"+hourlyTable, form+"SELECT */ DROP TABLE gone")
 			t.wantPolicy("gone", "")

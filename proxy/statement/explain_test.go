@@ -19,8 +19,8 @@ import (
 func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
 	t.Helper()
 	for i, h := range hours {
-		run(t, b.db, fmt.Sprintf("INSERT INTO %s.%s (id, at) VALUES (%d, UTC_TIMESTAMP() - INTERVAL %d HOUR)", b.schema,
-			name, i+1, h))
+		run(t, b.db, fmt.Sprintf("INSERT INTO %s.%s (id, at) VALUES (%d, UTC_TIMESTAMP() - INTERVAL %d HOUR)",
+			b.schema, name, i+1, h))
 	}
 }
 
@@ -67,8 +67,8 @@ func TestExplainCountsEveryLimit(t *testing.T) {
 		b.fill(t, "orders", 50, 30, 26, 20, 1)
 		run(t, db, "SET time_zone = '+02:00'")
 		all := strings.Join(rows(t, db, "EXPLAIN TTL orders"), "\n")
-		end := now.Add(3 * time.Hour).Truncate(time.Minute).Add(3 * time.Second).In(time.FixedZone("",
-			7200)).Format("2006-01-02 15:04:05-07:00")
+		end := now.Add(3 * time.Hour).Truncate(time.Minute).Add(3 * time.Second).
+			In(time.FixedZone("", 7200)).Format("2006-01-02 15:04:05-07:00")
 
 		for _, want := range []string{
 			"schedule|every 4h, half of TTL_MAX_LAG", "delete rate|1", "max lag|8h",

@@ -162,8 +162,8 @@ func TestNamesAreFreed(t *testing.T) {
 
 		c.run("CREATE TABLE t" + hourlyTable)
 		for range 200 {
-			c.run("PREPARE s FROM 'ALTER TABLE t TTL_ENABLE=''ON'''", "PREPARE a FROM 'SHOW TTL TABLES'", "EXECUTE a",
-				"PREPARE a FROM 'PAUSE TTL'")
+			c.run("PREPARE s FROM 'ALTER TABLE t TTL_ENABLE=''ON'''",
+				"PREPARE a FROM 'SHOW TTL TABLES'", "EXECUTE a", "PREPARE a FROM 'PAUSE TTL'")
 		}
 
 		c.run("DEALLOCATE PREPARE s", "DEALLOCATE PREPARE a")

@@ -269,8 +269,8 @@ func TestSleepersStayAsleep(t *testing.T) {
 
 		// A TTL that a tool is asked to remove is removed, and the old table does not bring it
 		// back.
-		t.exec("DROP TABLE _t_gho", "CREATE TABLE _t_gho LIKE t", "ALTER TABLE _t_gho REMOVE TTL",
-			"RENAME TABLE t TO _t_del, _t_gho TO t")
+		t.exec("DROP TABLE _t_gho",
+			"CREATE TABLE _t_gho LIKE t", "ALTER TABLE _t_gho REMOVE TTL", "RENAME TABLE t TO _t_del, _t_gho TO t")
 		t.wantStanding("removed on the copy", "t", "")
 		t.exec("RENAME TABLE t TO x, _t_del TO t")
 		t.wantStanding("removed on the copy, and the old table back", "t", dormant)

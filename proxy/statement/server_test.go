@@ -122,8 +122,8 @@ func TestClausesFromADumpWait(t *testing.T) {
 				"CREATE TABLE "+table+" (id INT PRIMARY KEY, created DATETIME) "+c.clause)
 			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
 			if err != nil || p.Approval.Required != c.waits {
-				t.Errorf("SET %s, %s: the policy waits for approval is %v, want %v; %v", c.set, c.clause,
-					p.Approval.Required, c.waits, err)
+				t.Errorf("SET %s, %s: the policy waits for approval is %v, want %v; %v",
+					c.set, c.clause, p.Approval.Required, c.waits, err)
 			}
 		}
 	})

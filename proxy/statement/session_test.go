@@ -128,11 +128,11 @@ func TestTextIsComputedWithoutEffect(t *testing.T) {
 
 		t.exec("EXECUTE IMMEDIATE CONCAT('SET @a = ', @b := COALESCE(@b, 0) + 1)")
 		var rows, next, evaluated int
-		err := t.db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM log), NEXTVAL(s), @b").Scan(&rows, &next,
-			&evaluated)
+		err := t.db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM log), NEXTVAL(s), @b").
+			Scan(&rows, &next, &evaluated)
 		if err != nil || rows != 0 || next != 1 || evaluated != 1 {
-			t.Errorf("got %d rows, next value %d, evaluated %d times, %v; want none, 1 and once", rows, next, evaluated,
-				err)
+			t.Errorf("got %d rows, next value %d, evaluated %d times, %v; want none, 1 and once",
+				rows, next, evaluated, err)
 		}
 
 		t.exec("SET @name = 't'",

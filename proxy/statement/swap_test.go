@@ -314,8 +314,8 @@ func TestRebuildsKeepTheirPolicy(t *testing.T) {
 				p, err = t.store.PolicyByID(t.Context(), id)
 			}
 			if err != nil || !p.Armed() || !p.Approved() {
-				t.Fatalf("%s: got %s %q, approved %v, %v, want it armed and approved", statement, p.State, p.Reason,
-					p.Approved(), err)
+				t.Fatalf("%s: got %s %q, approved %v, %v, want it armed and approved",
+					statement, p.State, p.Reason, p.Approved(), err)
 			}
 		}
 	})

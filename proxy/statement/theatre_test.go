@@ -116,8 +116,8 @@ func (t *theatre) policy(table string) string {
 		enabled = " off"
 	}
 
-	return fmt.Sprintf("%s %s %s %s%s %s", p.State, p.Rule.Column, p.Rule.Literal, p.Rule.Unit, enabled,
-		p.Rule.JobInterval)
+	return fmt.Sprintf("%s %s %s %s%s %s",
+		p.State, p.Rule.Column, p.Rule.Literal, p.Rule.Unit, enabled, p.Rule.JobInterval)
 }
 
 func (t *theatre) wantPolicy(table, want string) {

@@ -174,8 +174,8 @@ func TestOtherDatesAreLookedAt(t *testing.T) {
 		t.exec("CREATE TABLE t (id INT PRIMARY KEY, at DATETIME, other DATETIME, g DATETIME AS (at) STORED) TTL = g " +
 			"+ INTERVAL 1 DAY")
 		t.approve("t")
-		t.exec("RENAME TABLE t TO _t_old", "ALTER TABLE _t_old MODIFY g DATETIME AS (other) STORED",
-			"RENAME TABLE _t_old TO t")
+		t.exec("RENAME TABLE t TO _t_old",
+			"ALTER TABLE _t_old MODIFY g DATETIME AS (other) STORED", "RENAME TABLE _t_old TO t")
 		t.wantStanding("computed anew while asleep", "t", "armed g 1 DAY 24h")
 
 		t.exec("DROP TABLE t",

@@ -263,8 +263,8 @@ func anyOf(tables []catalog.Table) string {
 	}
 	var conditions []string
 	for schema, names := range bySchema {
-		conditions = append(conditions, fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(schema),
-			strings.Join(names, ", ")))
+		conditions = append(conditions, fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)",
+			literal(schema), strings.Join(names, ", ")))
 	}
 	if len(conditions) == 0 {
 		return "FALSE"

@@ -29,8 +29,8 @@ var conversations = []struct {
 	},
 	{
 		name: "rows", commands: []Command{Query},
-		server: new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(lenencNull,
-			lenencNull).eof(3),
+		server: new(stream).at(1).packet(2).column("a").column("b").eof(2).
+			packet(1, 'x', 1, 'y').packet(lenencNull, lenencNull).eof(3),
 		want: "query 0 0x3",
 	},
 	{
@@ -165,8 +165,8 @@ var conversations = []struct {
 	},
 	{
 		name: "progress is no error", caps: Progress, commands: []Command{Query},
-		server: new(stream).at(1).packet(headerErr, 0xFF, 0xFF, 1, 1, 2, 0, 0, 0).packet(headerErr, 0xFF, 0xFF, 1, 2, 2,
-			0, 0, 0).ok(2),
+		server: new(stream).at(1).packet(headerErr, 0xFF, 0xFF, 1, 1, 2, 0, 0, 0).
+			packet(headerErr, 0xFF, 0xFF, 1, 2, 2, 0, 0, 0).ok(2),
 		want: "query 0 0x2",
 	},
 	{
@@ -313,8 +313,8 @@ func TestTrackerReturnsTheTimeItWasGiven(t *testing.T) {
 }
 
 func TestTrackerAllocatesNothing(t *testing.T) {
-	response := new(stream).at(1).packet(2).column("a").column("b").eof(2).packet(1, 'x', 1, 'y').packet(1, 'x', 1,
-		'y').eof(2).Bytes()
+	response := new(stream).at(1).packet(2).column("a").column("b").eof(2).
+		packet(1, 'x', 1, 'y').packet(1, 'x', 1, 'y').eof(2).Bytes()
 	var tr Tracker
 	if n := testing.AllocsPerRun(100, func() {
 		tr.Begin(Query, 1)

@@ -20,8 +20,8 @@ type lab struct {
 
 // newLab copies what git knows, and what is new.
 func newLab(ctx context.Context, verbose bool) (*lab, error) {
-	files, err := exec.CommandContext(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard",
-		"-z").Output()
+	files, err := exec.CommandContext(ctx,
+		"git", "ls-files", "--cached", "--others", "--exclude-standard", "-z").Output()
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}

@@ -82,8 +82,8 @@ func run(ctx context.Context) (failed int, err error) {
 			failed++
 		}
 
-		fmt.Printf("%-9s %5.1fs  %s (%s %s)\n", how, time.Since(began).Seconds(), m.name, m.pkg,
-			strings.Join(m.tests, " "))
+		fmt.Printf("%-9s %5.1fs  %s (%s %s)\n",
+			how, time.Since(began).Seconds(), m.name, m.pkg, strings.Join(m.tests, " "))
 	}
 
 	fmt.Printf("%d passed, %d failed\n", len(mutants)-failed, failed)

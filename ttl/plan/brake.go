@@ -191,8 +191,8 @@ func (b Brake) Holds(e Estimate) string {
 
 // Due says how many rows are due, in words.
 func (e Estimate) Due() string {
-	return fmt.Sprintf("%s of %s rows (%.0f %%) are due", about(e.Expired, e.DueExact), about(e.Rows, e.Exact),
-		100*e.Share())
+	return fmt.Sprintf("%s of %s rows (%.0f %%) are due",
+		about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
 }
 
 // about is a number as it is told when it was counted, or only estimated.

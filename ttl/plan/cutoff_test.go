@@ -227,8 +227,8 @@ func checkInstant(t *testing.T, written, now time.Time, span ddl.Span, cutoff Cu
 	}
 	due := written.Before(now.Add(-time.Duration(span.Micros) * time.Microsecond).Truncate(time.Second))
 	if expired := written.UTC().Before(cutoff.Wall); expired != due {
-		t.Errorf("now %s span %v: TIMESTAMP of %s expired: %v, want %v (cutoff %s)", now, span, written.UTC(), expired,
-			due, cutoff.Literal())
+		t.Errorf("now %s span %v: TIMESTAMP of %s expired: %v, want %v (cutoff %s)",
+			now, span, written.UTC(), expired, due, cutoff.Literal())
 	}
 }
 
@@ -241,8 +241,8 @@ func checkNotLate(t *testing.T, written, now time.Time, zone *time.Location, spa
 	byWall := addMonths(row, int(span.Months)).Add(time.Duration(span.Micros) * time.Microsecond)
 	if byWall.Add(change).Before(wall(now.In(zone))) && span.Months == 0 &&
 		written.Add(time.Duration(span.Micros)*time.Microsecond).Add(change).Before(now) {
-		t.Errorf("%s now %s span %v: row %s written at %s is still there (cutoff %s)", zone, now, span, row, written,
-			cutoff.Literal())
+		t.Errorf("%s now %s span %v: row %s written at %s is still there (cutoff %s)",
+			zone, now, span, row, written, cutoff.Literal())
 	}
 }
 
@@ -252,12 +252,12 @@ func checkDue(t *testing.T, written, now time.Time, zone *time.Location, span dd
 	row := wall(written.In(zone))
 	byWall := addMonths(row, int(span.Months)).Add(time.Duration(span.Micros) * time.Microsecond)
 	if !byWall.Before(wall(now.In(zone))) {
-		t.Errorf("%s now %s span %v: row %s expires early by the wall clock (cutoff %s)", zone, now, span, row,
-			cutoff.Literal())
+		t.Errorf("%s now %s span %v: row %s expires early by the wall clock (cutoff %s)",
+			zone, now, span, row, cutoff.Literal())
 	}
 	if span.Months == 0 && !written.Add(time.Duration(span.Micros)*time.Microsecond).Before(now) {
-		t.Errorf("%s now %s span %v: row %s written at %s expires early by elapsed time (cutoff %s)", zone, now, span,
-			row, written, cutoff.Literal())
+		t.Errorf("%s now %s span %v: row %s written at %s expires early by elapsed time (cutoff %s)",
+			zone, now, span, row, written, cutoff.Literal())
 	}
 }
 

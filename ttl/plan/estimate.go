@@ -188,8 +188,9 @@ func (s *Statements) estimateBySamples(ctx context.Context, q tables.Querier, ro
 		}
 	}
 
-	e.Expired, e.Null, e.Implausible = int64(expired*float64(e.Rows)), int64(null*float64(e.Rows)),
-		int64(implausible*float64(e.Rows))
+	e.Expired = int64(expired * float64(e.Rows))
+	e.Null = int64(null * float64(e.Rows))
+	e.Implausible = int64(implausible * float64(e.Rows))
 	e.Correlated = correlated(times)
 	return e, s.askTimeIndex(ctx, q, &e)
 }

@@ -31,8 +31,8 @@ func TestRowsThatNeverExpireByTheIndex(t *testing.T) {
 			{20_000, "IF(n MOD 10 < 3, NULL, '2030-01-01')", 6_000, 0, false, false},
 		} {
 			name := fmt.Sprintf("t%d", i)
-			mustExec(t, db, fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY, made DATETIME, KEY (made))", schema,
-				name),
+			mustExec(t, db, fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY, made DATETIME, KEY (made))",
+				schema, name),
 				fmt.Sprintf("INSERT INTO %s.%s SELECT n, %s FROM %[1]s.numbers WHERE n <= %[4]d", schema, name, c.made,
 					c.rows), fmt.Sprintf("ANALYZE TABLE %s.%s", schema, name))
 			f, s := statementsFor(t, db, schema, name)

@@ -34,8 +34,8 @@ func (s *Statements) sampleRange(ctx context.Context, q tables.Querier, r Range,
 		p.Opaque() + " THEN " + p.Column + " END), '')" + from
 	var m sample
 
-	err = q.QueryRowContext(ctx, query).Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue,
-		&m.newestDue)
+	err = q.QueryRowContext(ctx, query).
+		Scan(&m.rows, &m.expired, &m.null, &m.implausible, &m.oldest, &m.oldestDue, &m.newestDue)
 	if err != nil {
 		return m, fmt.Errorf("sample rows: %w", err)
 	}

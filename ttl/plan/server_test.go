@@ -173,8 +173,8 @@ func fillKeyTable(t *testing.T, db *sql.DB, schema, name, columns, key, fill str
 		primary = "UNIQUE KEY (" + u + ")"
 	}
 	mustExec(t, db,
-		fmt.Sprintf("CREATE TABLE %s.%s (%s, made DATETIME NULL, pad CHAR(20) DEFAULT 'x', %s) ENGINE=InnoDB", schema,
-			name, columns, primary),
+		fmt.Sprintf("CREATE TABLE %s.%s (%s, made DATETIME NULL, pad CHAR(20) DEFAULT 'x', %s) ENGINE=InnoDB",
+			schema, name, columns, primary),
 		fmt.Sprintf("INSERT IGNORE INTO %s.%s SELECT %s, CASE WHEN n %% 10 = 9 THEN NULL WHEN n %% 10 = 8 THEN "+
 			"'0000-00-00' WHEN n %% 2 = 0 THEN '2020-01-01' ELSE '2030-01-01' END, 'x' FROM %s.numbers", schema, name,
 			fill, schema),

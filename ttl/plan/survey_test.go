@@ -45,8 +45,8 @@ func TestSurveyCountsWhatIsCheap(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				mustExec(t, db,
 					fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY, made DATETIME%s)", schema, c.name, c.key),
-					fmt.Sprintf("INSERT INTO %s.%s SELECT n, "+made+" FROM %[1]s.numbers WHERE n <= %[3]d", schema,
-						c.name, c.rows))
+					fmt.Sprintf("INSERT INTO %s.%s SELECT n, "+made+" FROM %[1]s.numbers WHERE n <= %[3]d",
+						schema, c.name, c.rows))
 				_, s := statementsFor(t, db, schema, c.name)
 				got, err := s.Survey(t.Context(), db, stale)
 				if err != nil {
