@@ -29,8 +29,8 @@ func TestNoSessionOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		const clients, atOnce = 250, 10 // of each kind
-		p := startEdgeWith(t, BackendsConfig{Addresses: []string{s.Addr()}}, Config{DrainTimeout: 200 * time.Millisecond},
-			holdsAll{pass})
+		p := startEdgeWith(t, BackendsConfig{Addresses: []string{s.Addr()}},
+			Config{DrainTimeout: 200 * time.Millisecond}, holdsAll{pass})
 		schema := s.Database(t)
 		db := s.Open(t, schema)
 		wide := "CREATE TABLE wide (id INT"

@@ -103,8 +103,8 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, "+
 		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, tables.Literal(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n+1,
-		b.identity)
+		b.table, tables.Literal(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed,
+		b.task, b.fence, n+1, b.identity)
 }
 
 // move checkpoints progress without deleting: blocks in which nothing was due.

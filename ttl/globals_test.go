@@ -221,52 +221,65 @@ var takesTheServerAway = map[string]bool{
 // reachesUs are the variables that our sessions take over, by why they change neither what a
 // statement of ours means, nor which rows it sees, nor whether it is committed.
 var reachesUs = because(map[string]string{
-	"only how fast something is done, and in which memory": `analyze_max_length analyze_sample_percentage aria_sort_buffer_size
-		connection_memory_chunk_size eq_range_index_dive_limit expensive_subquery_limit in_predicate_conversion_threshold innodb_ddl_buffer_size
-		innodb_ddl_threads innodb_parallel_read_threads join_buffer_size join_buffer_space_limit join_cache_level max_delayed_threads
-		max_insert_delayed_threads max_length_for_sort_data max_rowid_filter_size max_seeks_for_key max_tmp_tables mrr_buffer_size
-		myisam_sort_buffer_size optimizer_adjust_secondary_key_costs optimizer_extra_pruning_depth optimizer_max_sel_arg_weight
-		optimizer_max_sel_args optimizer_max_subgraph_pairs optimizer_prune_level optimizer_search_depth optimizer_selectivity_sampling_limit
-		optimizer_switch optimizer_use_condition_selectivity preload_buffer_size query_alloc_block_size query_prealloc_size
-		range_alloc_block_size range_optimizer_max_mem_size read_buffer_size read_rnd_buffer_size rowid_merge_buff_size
-		secondary_engine_cost_threshold set_operations_buffer_size sort_buffer_size sql_buffer_result thread_pool_priority tmp_table_size
-		transaction_alloc_block_size transaction_prealloc_size use_stat_tables big_tables internal_tmp_mem_storage_engine
-		default_tmp_storage_engine innodb_tmpdir aria_repair_threads myisam_repair_threads low_priority_updates optimizer_join_limit_pref_ratio
-		bulk_insert_buffer_size`,
-	"what is logged, traced, replicated and told about a statement": `binlog_alter_two_phase binlog_annotate_row_events
-		binlog_direct_non_transactional_updates binlog_row_image binlog_row_value_options binlog_rows_query_log_events
-		binlog_transaction_compression binlog_transaction_compression_level_zstd end_markers_in_json explain_format explain_json_format_version
-		lc_messages log_disabled_statements log_queries_not_using_indexes log_slow_admin_statements log_slow_disabled_statements log_slow_filter
-		log_slow_max_warnings log_slow_min_examined_row_limit log_slow_query log_slow_query_time log_slow_rate_limit log_slow_slave_statements
-		log_slow_verbosity log_warnings long_query_time max_error_count min_examined_row_limit note_verbosity optimizer_trace
-		optimizer_trace_features optimizer_trace_limit optimizer_trace_max_mem_size optimizer_trace_offset profiling profiling_history_size
-		progress_report_time session_track_gtids session_track_schema session_track_state_change session_track_system_variables
-		session_track_transaction_info slow_query_log sql_log_off sql_notes sql_quote_show_create sql_warnings gtid_domain_id server_id
-		global_connection_memory_tracking enable_secondary_engine_statistics print_identified_with_as_hex show_create_table_verbosity
-		terminology_use_previous`,
+	"only how fast something is done, and in which memory": `
+		analyze_max_length analyze_sample_percentage aria_sort_buffer_size connection_memory_chunk_size
+		eq_range_index_dive_limit expensive_subquery_limit in_predicate_conversion_threshold innodb_ddl_buffer_size
+		innodb_ddl_threads innodb_parallel_read_threads join_buffer_size join_buffer_space_limit join_cache_level
+		max_delayed_threads max_insert_delayed_threads max_length_for_sort_data max_rowid_filter_size
+		max_seeks_for_key max_tmp_tables mrr_buffer_size myisam_sort_buffer_size
+		optimizer_adjust_secondary_key_costs optimizer_extra_pruning_depth optimizer_max_sel_arg_weight
+		optimizer_max_sel_args optimizer_max_subgraph_pairs optimizer_prune_level optimizer_search_depth
+		optimizer_selectivity_sampling_limit optimizer_switch optimizer_use_condition_selectivity
+		preload_buffer_size query_alloc_block_size query_prealloc_size range_alloc_block_size
+		range_optimizer_max_mem_size read_buffer_size read_rnd_buffer_size rowid_merge_buff_size
+		secondary_engine_cost_threshold set_operations_buffer_size sort_buffer_size sql_buffer_result
+		thread_pool_priority tmp_table_size transaction_alloc_block_size transaction_prealloc_size use_stat_tables
+		big_tables internal_tmp_mem_storage_engine default_tmp_storage_engine innodb_tmpdir aria_repair_threads
+		myisam_repair_threads low_priority_updates optimizer_join_limit_pref_ratio bulk_insert_buffer_size`,
+	"what is logged, traced, replicated and told about a statement": `
+		binlog_alter_two_phase binlog_annotate_row_events binlog_direct_non_transactional_updates binlog_row_image
+		binlog_row_value_options binlog_rows_query_log_events binlog_transaction_compression
+		binlog_transaction_compression_level_zstd end_markers_in_json explain_format explain_json_format_version
+		lc_messages log_disabled_statements log_queries_not_using_indexes log_slow_admin_statements
+		log_slow_disabled_statements log_slow_filter log_slow_max_warnings log_slow_min_examined_row_limit
+		log_slow_query log_slow_query_time log_slow_rate_limit log_slow_slave_statements log_slow_verbosity
+		log_warnings long_query_time max_error_count min_examined_row_limit note_verbosity optimizer_trace
+		optimizer_trace_features optimizer_trace_limit optimizer_trace_max_mem_size optimizer_trace_offset
+		profiling profiling_history_size progress_report_time session_track_gtids session_track_schema
+		session_track_state_change session_track_system_variables session_track_transaction_info slow_query_log
+		sql_log_off sql_notes sql_quote_show_create sql_warnings gtid_domain_id server_id
+		global_connection_memory_tracking enable_secondary_engine_statistics print_identified_with_as_hex
+		show_create_table_verbosity terminology_use_previous`,
 	"asked for by the engine before anything is deleted, which waits": `binlog_format`,
-	"how long the server waits for us; a connection that went away is opened again": `idle_readonly_transaction_timeout
-		idle_transaction_timeout idle_write_transaction_timeout interactive_timeout net_read_timeout net_retry_count net_write_timeout
-		wait_timeout deadlock_search_depth_long deadlock_search_depth_short deadlock_timeout_long deadlock_timeout_short wsrep_retry_autocommit`,
-	"what a new table or schema is made with: the catalog's say it all": `character_set_server collation_database
-		character_set_database collation_server column_compression_threshold column_compression_zlib_level column_compression_zlib_strategy
+	"how long the server waits for us; a connection that went away is opened again": `
+		idle_readonly_transaction_timeout idle_transaction_timeout idle_write_transaction_timeout
+		interactive_timeout net_read_timeout net_retry_count net_write_timeout wait_timeout
+		deadlock_search_depth_long deadlock_search_depth_short deadlock_timeout_long deadlock_timeout_short
+		wsrep_retry_autocommit`,
+	"what a new table or schema is made with: the catalog's say it all": `
+		character_set_server collation_database character_set_database collation_server
+		column_compression_threshold column_compression_zlib_level column_compression_zlib_strategy
 		column_compression_zlib_wrap default_collation_for_utf8mb4 default_storage_engine enforce_storage_engine
-		explicit_defaults_for_timestamp external_table_secondary_storage_engine external_table_storage_engine innodb_compression_default
-		innodb_default_encryption_key_id innodb_strict_mode keep_files_on_create old_alter_table restrict_fk_on_non_standard_key
-		sql_generate_invisible_primary_key sql_require_primary_key storage_engine`,
-	"of things that no statement of ours has: other engines, full text, versions, recursion, files, passwords, views": `aria_stats_method
-		auto_increment_increment auto_increment_offset block_encryption_mode character_set_filesystem cte_max_recursion_depth
-		enable_cascade_triggers generated_random_password_length histogram_generation_max_mem_size histogram_size histogram_type
-		innodb_ft_enable_stopword innodb_ft_user_stopword_table innodb_table_locks max_points_in_geometry max_recursive_iterations
-		max_relay_log_size max_sp_recursion_depth myisam_stats_method old old_passwords parser_max_mem_size query_cache_strip_comments
-		query_cache_wlock_invalidate select_into_buffer_size select_into_disk_sync select_into_disk_sync_delay sql_slave_skip_counter
-		standard_compliant_cte system_versioning_alter_history system_versioning_asof system_versioning_insert_history
-		updatable_views_with_limit windowing_use_high_precision xa_detach_on_prepare`,
+		explicit_defaults_for_timestamp external_table_secondary_storage_engine external_table_storage_engine
+		innodb_compression_default innodb_default_encryption_key_id innodb_strict_mode keep_files_on_create
+		old_alter_table restrict_fk_on_non_standard_key sql_generate_invisible_primary_key sql_require_primary_key
+		storage_engine`,
+	"of things that no statement of ours has: other engines, full text, versions, recursion, files, passwords, views": `
+		aria_stats_method auto_increment_increment auto_increment_offset block_encryption_mode
+		character_set_filesystem cte_max_recursion_depth enable_cascade_triggers generated_random_password_length
+		histogram_generation_max_mem_size histogram_size histogram_type innodb_ft_enable_stopword
+		innodb_ft_user_stopword_table innodb_table_locks max_points_in_geometry max_recursive_iterations
+		max_relay_log_size max_sp_recursion_depth myisam_stats_method old old_passwords parser_max_mem_size
+		query_cache_strip_comments query_cache_wlock_invalidate select_into_buffer_size select_into_disk_sync
+		select_into_disk_sync_delay sql_slave_skip_counter standard_compliant_cte system_versioning_alter_history
+		system_versioning_asof system_versioning_insert_history updatable_views_with_limit
+		windowing_use_high_precision xa_detach_on_prepare`,
 	"sql_big_selects = 1 puts it out of force":                                `max_join_size`,
 	"the catalog asks for rows of a table as a hint only; the engine sets it": `information_schema_stats_expiry`,
 	"the catalog tries again (1020); the engine sets it":                      `innodb_snapshot_isolation`,
-	"of a cluster: a node that is none of it takes no write of ours, and wsrep_sync_wait is set": `group_replication_consistency
-		wsrep_causal_reads wsrep_dirty_reads wsrep_on wsrep_osu_method wsrep_trx_fragment_size wsrep_trx_fragment_unit`,
+	"of a cluster: a node that is none of it takes no write of ours, and wsrep_sync_wait is set": `
+		group_replication_consistency wsrep_causal_reads wsrep_dirty_reads wsrep_on wsrep_osu_method
+		wsrep_trx_fragment_size wsrep_trx_fragment_unit`,
 })
 
 func because(reasons map[string]string) map[string]string {

@@ -130,7 +130,10 @@ var lockings = []locking{
 	},
 	{
 		name: "by an index on time", way: plan.WalkIndex,
-		prepare: []string{"ALTER TABLE {t} ADD INDEX (made)", "UPDATE {t} SET made = '2020-02-01' WHERE id IN (501, 503)"},
+		prepare: []string{
+			"ALTER TABLE {t} ADD INDEX (made)",
+			"UPDATE {t} SET made = '2020-02-01' WHERE id IN (501, 503)",
+		},
 		hold: []string{
 			"SELECT * FROM {t} WHERE made = '2020-02-01' FOR UPDATE",
 			"SELECT * FROM {t} WHERE id IN (2, 7002) FOR UPDATE",

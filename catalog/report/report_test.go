@@ -43,7 +43,10 @@ func TestVerdict(t *testing.T) {
 		change func(*Work)
 		want   string
 	}{
-		"disarmed": {func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" }, "DISARMED (column at is gone)"},
+		"disarmed": {
+			func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "column at is gone" },
+			"DISARMED (column at is gone)",
+		},
 		"dormant": {
 			func(w *Work) { w.Policy.State, w.Policy.Reason = catalog.PolicyDormant, "a copy" },
 			"DISARMED (a copy)",
@@ -116,8 +119,11 @@ func TestVerdict(t *testing.T) {
 			w.Last = ended(catalog.JobFailed, time.Minute, 5)
 			w.Job = running(time.Second, 1000, 500)
 		}, "KEEPING UP"},
-		"engine is gone": {func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) }, "FALLING BEHIND (no job has started since 2026-03-01 09:00:00+00:00: is an engine running?)"},
-		"fast enough":    {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
+		"engine is gone": {
+			func(w *Work) { w.Last = ended(catalog.JobFinished, 3*time.Hour, 5); started(w, w.Last.CreatedAt) },
+			"FALLING BEHIND (no job has started since 2026-03-01 09:00:00+00:00: is an engine running?)",
+		},
+		"fast enough": {func(w *Work) { w.Job = running(10*time.Minute, 1000, 500) }, "KEEPING UP"},
 		"too slow": {
 			func(w *Work) { w.Job = running(30*time.Minute, 360_000, 18_000) },
 			"FALLING BEHIND (needs 190 rows/s, has 10)",

@@ -116,7 +116,10 @@ func TestEveryExampleIsTheDefaultOrValid(t *testing.T) {
 }
 
 func TestReferencePagesAreCurrent(t *testing.T) {
-	for name, write := range map[string]func(io.Writer) error{"options.md": writeReference, "config.md": writeConfigReference} {
+	for name, write := range map[string]func(io.Writer) error{
+		"options.md": writeReference,
+		"config.md":  writeConfigReference,
+	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			t.Fatal(err)
@@ -151,7 +154,10 @@ func TestTableHasNoDoubles(t *testing.T) {
 		}
 	}
 
-	if promised := []string{"listen", "backend", "engine-user", "engine-password-file", "engine", "status", "stop-file", "config"}; !containsAll(seen, promised) {
+	promised := []string{
+		"listen", "backend", "engine-user", "engine-password-file", "engine", "status", "stop-file", "config",
+	}
+	if !containsAll(seen, promised) {
 		t.Errorf("one of the promised options %v is gone", promised)
 	}
 }
