@@ -16,13 +16,13 @@ const StartWait = 30 * time.Second
 const (
 	// leastPause and mostPause bound the time between two looks at a job that somebody waits for.
 	leastPause, mostPause = 5 * time.Millisecond, 200 * time.Millisecond
-	// reasonsEvery is how often it is looked for what may keep a job from starting.
+	// reasonsEvery is how often to look for reasons that keep a job from starting.
 	reasonsEvery = mostPause
 )
 
-// Pause is how long to wait before the next look at a job that has been waited for so long: a
-// quarter of that. What is over soon is told soon, and what takes its time is not asked for all the
-// time.
+// Pause is how long to wait before the next look at a job that has already been awaited for a given
+// time: a quarter of that. So what ends soon is reported soon, and what takes long is not asked
+// about all the time.
 func Pause(waited time.Duration) time.Duration {
 	return min(max(waited/4, leastPause), mostPause)
 }
@@ -33,12 +33,12 @@ type Refusal struct {
 	Why   string
 }
 
-// Error tells a person what is in the way.
+// Error says what is in the way.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("The TTL job of %s cannot run now: %s", r.Table, r.Why)
 }
 
-// MayRun says whether a job of a policy can run now, or one does. The error is a *Refusal.
+// MayRun says whether a job of a policy can run now, or is running. The error is a *Refusal.
 func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	if s.goesOn(p.ID) {
 		return nil
@@ -52,8 +52,8 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	return nil
 }
 
-// goesOn reports whether a job of a policy runs that nothing holds: of a partition, perhaps, while
-// others wait.
+// goesOn reports whether a job of a policy is running that nothing holds: perhaps that of one
+// partition, while others wait.
 func (s *Snapshot) goesOn(policy uint64) bool {
 	return slices.ContainsFunc(s.workOf(policy), func(w *Work) bool {
 		_, held := w.holding()
@@ -71,8 +71,8 @@ func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// holding is the verdict that keeps a job from running now. A closed window does so also when
-// nothing is due: a job that somebody asks for waits for it all the same.
+// holding is the verdict that keeps a job from running now. A closed window does so even if nothing
+// is due: a job that somebody asks for has to wait for it.
 func (w *Work) holding() (Verdict, bool) {
 	if v := Judge(w); v.Word.Holds() {
 		return v, true
@@ -121,8 +121,8 @@ func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 
 // Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones,
 // or ended ones, for some are very short. Between two looks it calls pause. It gives up with a
-// *Refusal when something comes up that keeps the policy from running, or when no engine takes it
-// up for StartWait.
+// *Refusal if something comes up that keeps the policy from running, or if no engine starts it
+// within StartWait.
 func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pause func(context.Context) error) (
 	[]catalog.EndedJob, error,
 ) {

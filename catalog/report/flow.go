@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Flow sets the rows that become due against the rows that go.
+// Flow compares the rows that become due with the rows that are deleted.
 type Flow struct {
 	// Inflow is rows per second whose expiry fell between the last two cutoffs.
 	Inflow float64
@@ -35,7 +35,7 @@ func FlowOf(w *Work) Flow {
 		f.Outflow, f.OutflowKnown = EndedProgress(w.Last).RowsPerSecond, true
 	}
 	if !f.InflowKnown {
-		// The job before the last is not at hand: cutoffs lie as far apart as starts do.
+		// The job before the last is not at hand: cutoffs are as far apart as starts.
 		f.inflow(w.Last.Inflow, max(w.Interval(), minInterval))
 	}
 

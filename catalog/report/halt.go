@@ -9,7 +9,7 @@ import (
 // HaltCode is why nothing is deleted anywhere, in a word.
 type HaltCode string
 
-// The codes of a Halt, in the order in which they are told when there are several.
+// The codes of a Halt, in their order of precedence.
 const (
 	HaltHeld     HaltCode = "held"         // the server is not the one the catalog knows
 	HaltPaused   HaltCode = "paused"       // PAUSE TTL
@@ -54,7 +54,7 @@ func (s *Snapshot) Halt() Halt {
 	}
 }
 
-// eachEngine lists the live engines when something is so of every one of them.
+// eachEngine lists the live engines if something is true of every one of them.
 func (s *Snapshot) eachEngine(so func(*catalog.Node) bool) (all []*catalog.Node) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -69,7 +69,7 @@ func (s *Snapshot) eachEngine(so func(*catalog.Node) bool) (all []*catalog.Node)
 	return all
 }
 
-// HeldBack is what slows the live engines down, when something does on each of them: a limit.
+// HeldBack is what slows the live engines down, if something does so on each of them: a limit.
 func (s *Snapshot) HeldBack() string {
 	slow := s.eachEngine(func(n *catalog.Node) bool { return n.Status != "" })
 	if len(slow) == 0 {

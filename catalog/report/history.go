@@ -10,8 +10,8 @@ var historyColumns = jobColumns(
 	"First_started",
 )
 
-// History is SHOW TTL HISTORY: the jobs that have ended, the latest first. Those that found
-// nothing, one after the other, are one line.
+// History is SHOW TTL HISTORY: the jobs that have ended, the latest first. Successive ones that
+// found nothing are one line.
 func History(ended []catalog.EndedJob) List {
 	l := List{Name: "ttl_history", Columns: historyColumns, Like: "Table_name"}
 	for i := range ended {

@@ -7,13 +7,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// jobLine is a line of the lists that tell of jobs: SHOW TTL JOBS, SHOW TTL HISTORY and RUN TTL
-// JOB.
+// jobLine is a line of the lists of jobs: SHOW TTL JOBS, SHOW TTL HISTORY and RUN TTL JOB.
 type jobLine struct {
 	table     catalog.Table
 	partition string
 	job       *catalog.Job // nil for a table that never had one
-	work      *Work        // nil where the job is told of by itself
+	work      *Work        // nil if the job is shown by itself
 	ended     time.Time    // zero while it is open
 	runs      uint64       // jobs that the line stands for
 	first     time.Time    // when the first of them began

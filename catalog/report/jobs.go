@@ -10,7 +10,7 @@ var jobsColumns = jobColumns(
 )
 
 // Jobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one
-// that ended last. A table that never had a job has a line for its verdict.
+// that ended last. A table that has never had a job has a line for its verdict.
 func Jobs(s *Snapshot) List {
 	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}
 	for _, w := range s.Work() {

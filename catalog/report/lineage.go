@@ -11,7 +11,7 @@ import (
 var lineageColumns = []Column{{Name: "Property", Type: Name}, {Name: "Value", Type: LongText}}
 
 // Lineage is what TRUST TTL SERVER answers: where the catalog is, whether policies are held there,
-// and how to let them go.
+// and how to release them.
 func Lineage(l catalog.Lineage, hold catalog.GlobalPause) List {
 	list := List{Name: "ttl_server", Columns: lineageColumns}
 	for _, p := range lineageProperties(l) {

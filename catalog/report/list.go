@@ -96,7 +96,7 @@ func (l *List) HasSecret(r Row) bool {
 	return false
 }
 
-// sentences calls a function for each text that is not that of rows.
+// sentences calls a function for each text that does not come from rows.
 func (l *List) sentences(each func(row Row, at int, text string)) {
 	for _, r := range l.Rows {
 		for i, c := range l.Columns {
@@ -116,7 +116,7 @@ func (l *List) rewrite(change func(text string) string) {
 	})
 }
 
-// HasMoment reports whether a sentence of the list tells a time.
+// HasMoment reports whether a sentence of the list contains a time.
 func (l *List) HasMoment() (has bool) {
 	l.sentences(func(_ Row, _ int, text string) { has = has || catalog.HasMoment(text) })
 	return has
@@ -134,7 +134,7 @@ func (l *List) Mentions() (tables []catalog.Table) {
 	return tables
 }
 
-// Veil takes the names of tables that the reader may not see out of the list's sentences.
+// Veil removes the names of tables that the reader may not see from the list's sentences.
 func (l *List) Veil(visible func(catalog.Table) bool) {
 	l.rewrite(func(text string) string { return catalog.Veil(text, visible) })
 }

@@ -38,7 +38,7 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	return l, err
 }
 
-// listOf makes a list of what a question was answered with.
+// listOf makes a list of the results of a query.
 func listOf[T any](list func(T) List) func(T, error) (List, error) {
 	return func(v T, err error) (List, error) { return list(v), err }
 }
@@ -72,8 +72,7 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 	return Jobs(s), nil
 }
 
-// working reads one of the lists that tell of tasks, which need to know of no policy and of no
-// history.
+// working reads one of the lists of tasks, which need neither policies nor history.
 func working(ctx context.Context, from Store, name ddl.List) (l List, err error) {
 	s := &Snapshot{}
 	if s.Nodes, err = from.Nodes(ctx); err != nil {

@@ -15,7 +15,7 @@ type Progress struct {
 	LeftKnown     bool
 }
 
-// nearlyDone is shown for a job that has done all the work foreseen and is still at it: estimates
+// nearlyDone is shown for a job that has done all the expected work and is still running: estimates
 // are estimates.
 const nearlyDone = 99.9
 
@@ -51,8 +51,8 @@ func EndedProgress(j *catalog.EndedJob) Progress {
 	return p
 }
 
-// extent is how much of its way a job has gone. A walk along the key passes every row of the table;
-// the other plans touch only the rows that are due.
+// extent is how far a job has come. A walk along the key passes every row of the table; the other
+// plans touch only the rows that are due.
 func extent(j *catalog.Job) (done, whole uint64) {
 	if j.Plan == planRange && j.TableRows != nil {
 		return j.Counts.Examined, *j.TableRows

@@ -24,16 +24,16 @@ type Source interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 }
 
-// Starts is a Source that tells of one policy whether a job of it has started.
+// Starts is a Source that can tell whether a job of a policy has started.
 type Starts interface {
 	Source
 	LastJob(ctx context.Context, policy uint64) (uint64, error)
 }
 
-// readConnections bounds the connections that one reading takes: statements of clients share them.
+// readConnections bounds the connections that one reading takes: clients' statements share them.
 const readConnections = 3
 
-// Read takes a snapshot; whoever tells of the catalog's state reads it here. The parts are moments
+// Read takes a snapshot; whoever reports the catalog's state reads it here. The parts are moments
 // apart, so a job may end between two of them: jobs are read before the history, so that none is
 // missed.
 func Read(ctx context.Context, from Source) (*Snapshot, error) {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// IsEOF reports whether a packet of a result is an EOF: behind the definitions, or behind the rows.
+// IsEOF reports whether a packet of a result is an EOF: after the definitions, or after the rows.
 func IsEOF(payload []byte) bool { return len(payload) == eofSize && payload[0] == headerEOF }
 
-// PromiseMore sets the flag that says that more results follow, in place, in an EOF or in the last
-// packet of a result. Servers say it behind the definitions, too, and some clients listen there.
+// PromiseMore sets, in place, the flag that says that more results follow, in an EOF or in the last
+// packet of a result. Servers also set it after the definitions, and some clients read it there.
 func PromiseMore(payload []byte) []byte {
 	at := endStatus(payload)
 	if at >= 0 {
@@ -18,7 +18,7 @@ func PromiseMore(payload []byte) []byte {
 	return payload
 }
 
-// endStatus is the offset of the status in an OK or EOF, -1 if it is neither.
+// endStatus is the offset of the status in an OK or EOF; -1 if the packet is neither.
 func endStatus(payload []byte) int {
 	if len(payload) == 0 || (payload[0] != headerOK && payload[0] != headerEOF) {
 		return -1
@@ -60,7 +60,7 @@ func ChangeOK(payload []byte, caps Capability, change func(*OK)) []byte {
 		return out
 	}
 	if o.Info == "" {
-		out = AppendString(out, "") // the block comes behind the text
+		out = AppendString(out, "") // the block comes after the text
 	}
 
 	at := endStatus(out)

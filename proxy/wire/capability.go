@@ -5,7 +5,7 @@ package wire
 // clear.
 type Capability uint64
 
-// The capabilities that change what the bytes mean, or that a proxy has an opinion on.
+// The capabilities that change what the bytes mean, or that matter to a proxy.
 const (
 	LongPassword     Capability = 1 << 0 // its absence says "I speak MariaDB's extension"; the name is MySQL's
 	FoundRows        Capability = 1 << 1
@@ -50,7 +50,7 @@ func (c Capability) Has(want Capability) bool { return c&want == want }
 const mysqlHalf Capability = 1<<32 - 1
 
 // Effective is what both sides of a connection may use: what the client asked for, of what the
-// server offered. MariaDB's extensions count only where neither side set the bit that says "I am
+// server offered. MariaDB's extensions count only if neither side set the bit that says "I am
 // MySQL".
 func Effective(client, server Capability) Capability {
 	c := client & server

@@ -3,8 +3,7 @@ package wire
 import "bytes"
 
 // DecodeChangeUser reads COM_CHANGE_USER as far as the plugin's name. The authentication data and
-// the name are returned where they stand in the payload. It reports false where something is
-// missing.
+// the name are returned as parts of the payload. It reports false if something is missing.
 func DecodeChangeUser(payload []byte, caps Capability) (user string, auth, plugin []byte, ok bool) {
 	if len(payload) == 0 {
 		return "", nil, nil, false

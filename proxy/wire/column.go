@@ -21,8 +21,8 @@ const (
 // ColumnFlag is a property of a column.
 type ColumnFlag uint16
 
-// The flags that an answer of ours may carry. NOT NULL is said only of what never is NULL:
-// drivers choose their types by it.
+// The flags that an answer of ours may carry. NOT NULL is set only for what is never NULL: drivers
+// choose their types by it.
 const (
 	FlagNotNull  ColumnFlag = 0x0001
 	FlagUnsigned ColumnFlag = 0x0020
@@ -61,7 +61,7 @@ func Integer(name string) Column {
 	return Column{Name: name, Type: TypeLongLong, Charset: charsetBinary, Length: 20, Flags: FlagBinary}
 }
 
-// Float is a column of floating point numbers with so many digits behind the point.
+// Float is a column of floating point numbers with this many digits after the point.
 func Float(name string, decimals byte) Column {
 	return Column{
 		Name: name, Type: TypeDouble, Charset: charsetBinary, Length: 23, Decimals: decimals,
@@ -69,7 +69,7 @@ func Float(name string, decimals byte) Column {
 	}
 }
 
-// Datetime is a column of times with so many digits (0 to 6) of fractions of seconds.
+// Datetime is a column of times with this many digits (0 to 6) of fractions of seconds.
 func Datetime(name string, decimals byte) Column {
 	c := Column{
 		Name: name, Type: TypeDatetime, Charset: charsetBinary, Length: 19, Decimals: decimals,

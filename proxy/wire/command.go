@@ -5,8 +5,7 @@ import "strconv"
 // Command is the first byte of what a client asks.
 type Command byte
 
-// The commands of MySQL and MariaDB. The ones which no server answers with more than an error are
-// left out.
+// The commands of MySQL and MariaDB, except those that every server answers with an error.
 const (
 	Sleep           Command = 0x00
 	Quit            Command = 0x01

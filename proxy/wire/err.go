@@ -23,8 +23,8 @@ func (e *Error) Error() string {
 }
 
 // RefusedWith reports whether the server has answered with an error of one of these numbers. Any
-// other is the client's answer: a question that was not answered as expected, whoever is to blame,
-// has told nothing.
+// other becomes the client's answer: a probe that was not answered as expected, whoever is to
+// blame, proves nothing.
 func RefusedWith(err error, codes ...uint16) bool {
 	refused, ok := errors.AsType[*Error](err)
 	return ok && slices.Contains(codes, refused.Code)
@@ -40,8 +40,8 @@ func (e *Error) Append(dst []byte) []byte {
 	return append(append(dst, state...), e.Message...)
 }
 
-// AppendBare appends the error without SQLSTATE, as it is sent in place of a greeting:
-// nothing is agreed on at that time.
+// AppendBare appends the error without SQLSTATE, as it is sent in place of a greeting: nothing has
+// been negotiated at that time.
 func (e *Error) AppendBare(dst []byte) []byte {
 	return append(append(dst, headerErr, byte(e.Code), byte(e.Code>>8)), e.Message...)
 }
@@ -61,7 +61,7 @@ func (e *Error) Decode(payload []byte) error {
 	return nil
 }
 
-// IsProgress reports whether a packet is MariaDB's report about how far a statement has come, which
+// IsProgress reports whether a packet is MariaDB's report of how far a statement has come, which
 // has the form of an error.
 func IsProgress(payload []byte) bool {
 	return len(payload) >= 3 && payload[0] == headerErr && binary.LittleEndian.Uint16(payload[1:]) == progressCode

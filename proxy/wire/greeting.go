@@ -69,8 +69,8 @@ func (g *Greeting) Decode(payload []byte) error {
 	return nil
 }
 
-// Patch writes caps into the payload that was decoded, in place. No byte moves: what we do not know
-// stays as it is.
+// Patch writes caps into the payload that was decoded, in place. No byte is moved: what we do not
+// know stays as it is.
 func (g *Greeting) Patch(payload []byte, caps Capability) {
 	b := payload[g.tail:]
 	binary.LittleEndian.PutUint16(b[greetingCapsLow:], uint16(caps))
@@ -81,7 +81,7 @@ func (g *Greeting) Patch(payload []byte, caps Capability) {
 	g.Capabilities = caps
 }
 
-// Append appends the greeting as a payload; tests and refusals before a backend is there use it.
+// Append appends the greeting as a payload, for tests and for refusals before there is a backend.
 func (g *Greeting) Append(dst []byte) []byte {
 	dst = append(dst, 10)
 	dst = append(append(dst, g.Version...), 0)

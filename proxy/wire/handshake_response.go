@@ -24,7 +24,7 @@ type HandshakeResponse struct {
 	Auth         []byte
 	Schema       string
 	AuthPlugin   string
-	RawPlugin    []byte // the same, where it stands in the payload, as Auth does
+	RawPlugin    []byte // the same, as a part of the payload, like Auth
 	Attributes   []byte // raw: pairs of length-encoded strings
 }
 
@@ -33,8 +33,8 @@ func IsSSLRequest(payload []byte) bool {
 	return len(payload) == SSLRequestSize && Capability(binary.LittleEndian.Uint32(payload)).Has(SSL)
 }
 
-// Decode reads the response in payload. The fixed part must be there; behind it, the first thing
-// that cannot be read ends the decoding without an error, because the server is the judge of it.
+// Decode reads the response in payload. The fixed part must be there; after it, the first thing
+// that cannot be read ends the decoding without an error, because that is for the server to judge.
 func (r *HandshakeResponse) Decode(payload []byte) error {
 	*r = HandshakeResponse{}
 	if len(payload) < 2 {
@@ -99,7 +99,7 @@ func (r *HandshakeResponse) cutAuth(b []byte) (auth, rest []byte, ok bool) {
 }
 
 // Mask clears capabilities of MySQL's half, in place, in a response or an SSL request. MariaDB's
-// half is left alone where it is none.
+// half is left alone if those bytes mean something else.
 func Mask(payload []byte, caps Capability) {
 	had := Capability(binary.LittleEndian.Uint32(payload))
 	binary.LittleEndian.PutUint32(payload, uint32(had&^caps))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// OK ends a response that went well. With DEPRECATE_EOF it also ends the rows of a result set, with
+// OK ends a successful response. With DEPRECATE_EOF it also ends the rows of a result set, with
 // another first byte.
 type OK struct {
 	Affected uint64

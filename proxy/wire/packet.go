@@ -48,7 +48,7 @@ func AppendPacket(dst []byte, seq byte, payload []byte) ([]byte, byte) {
 }
 
 // ReadPacket reads one physical packet of at most limit bytes from r into buf, growing it when it
-// must. It reads not one byte more than the packet: what follows may belong to TLS.
+// must. It reads not a byte more than the packet: what follows may belong to TLS.
 func ReadPacket(r io.Reader, buf []byte, limit int) (payload []byte, seq byte, err error) {
 	var h [HeaderSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {

@@ -6,7 +6,7 @@ import "encoding/binary"
 // without the byte that OptionalMetadata adds.
 const preparedSize = 12
 
-// maxColumns bounds the counts we believe in; both servers allow 4096 columns.
+// maxColumns bounds the counts that we believe; both servers allow 4096 columns.
 const maxColumns = 1 << 16
 
 // LastStatement is the statement id that means "the one prepared last", for clients that do not
@@ -50,7 +50,7 @@ func StatementID(payload []byte) (id uint32, ok bool) {
 }
 
 // decidePrepared takes the counts: the parameters' definitions come first, then the columns'. MySQL
-// leaves them out for a client that does not want them, but not the EOFs behind them.
+// leaves them out for a client that does not want them, but not the EOFs after them.
 func (t *Tracker) decidePrepared() {
 	if t.head[0] != headerOK || t.nhead < preparedSize {
 		t.opaque = true

@@ -8,7 +8,7 @@ type outstanding struct {
 
 // queue holds the outstanding commands, oldest first. A client that waits for its answers needs one
 // place, one that pipelines rarely more than eight; beyond that the ring moves to the heap and
-// grows there.
+// grows.
 type queue struct {
 	inline [8]outstanding
 	heap   []outstanding

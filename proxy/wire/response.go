@@ -23,7 +23,7 @@ func answerOf(c Command) answer {
 	case Prepare:
 		return answerPrepared
 	case Fetch, FieldList:
-		return answerRows // a definition that FieldList lists is no different from a row
+		return answerRows // a definition that FieldList lists looks like a row
 	case Quit, SendLongData, CloseStatement:
 		return answerNone
 	case ChangeUser:
@@ -60,16 +60,16 @@ var firstPhase = [...]phase{
 	answerResults: first, answerPrepared: prepared, answerRows: rows, answerOne: single, answerLogin: login,
 }
 
-// looksAt is how much of the packet's beginning a phase wants to see at first.
+// looksAt is how much of the packet's beginning a phase needs at first.
 var looksAt = [phases]int{
 	first: headSize, definitions: 1, definitionsEnd: eofSize, rows: 1, single: headSize, prepared: preparedSize + 1,
 	parameters: 1, parametersEnd: eofSize, preparedColumns: 1, preparedColumnsEnd: eofSize, login: headSize,
 }
 
-// decide looks at the head of a packet: it sets the phase of the packet that follows, or ended.
+// decide reads the head of a packet: it sets the phase of the packet that follows, or ended.
 func (t *Tracker) decide() {
 	if t.phase == idle || (t.nhead == 0 && t.phase != single && t.phase != login) {
-		t.opaque = true // an answer to nobody's question, or an empty packet where none can be
+		t.opaque = true // an answer to nothing that was asked, or an empty packet where none can be
 		return
 	}
 	if t.nhead > 0 && t.head[0] == headerErr && !t.plainText() {
@@ -145,8 +145,8 @@ func (t *Tracker) decideFirst() {
 	}
 }
 
-// decideHeader takes the count of columns. A byte behind it may say that the definitions do not
-// follow; the EOF behind them comes in any case.
+// decideHeader takes the count of columns. A byte after it may say that the definitions do not
+// follow; the EOF after them comes in any case.
 func (t *Tracker) decideHeader() {
 	count, follow, ok := columnCount(t.head[:t.nhead], t.Capabilities)
 	switch {
@@ -159,9 +159,9 @@ func (t *Tracker) decideHeader() {
 	}
 }
 
-// columnCount reads the first packet of a result set. Both servers may put a byte behind the count
-// that says whether the definitions follow: MariaDB when the client knows them already, MySQL when
-// it does not want them.
+// columnCount reads the first packet of a result set. Both servers may add a byte after the count
+// that says whether the definitions follow: MariaDB if the client already knows them, MySQL if it
+// does not want them.
 func columnCount(b []byte, caps Capability) (count uint64, follow, ok bool) {
 	count, n := Int(b)
 	if n == 0 || count == 0 || count > maxColumns {
@@ -173,7 +173,7 @@ func columnCount(b []byte, caps Capability) (count uint64, follow, ok bool) {
 	return count, true, true
 }
 
-// definition counts one definition. Behind the last comes an EOF, unless it is deprecated.
+// definition counts one definition. After the last comes an EOF, unless it is deprecated.
 func (t *Tracker) definition(eof phase) {
 	if t.definitions--; t.definitions == 0 {
 		t.endOfDefinitions(eof)
@@ -197,7 +197,7 @@ func (t *Tracker) decideDefinitionsEnd() {
 }
 
 // decideRow takes a row, or the packet which ends the rows. A row begins with 0xFE only if its
-// first value is so long that the packet is full.
+// first value is so long that it fills the packet.
 func (t *Tracker) decideRow() {
 	if t.head[0] != headerEOF || t.length == MaxPayload {
 		return

@@ -9,7 +9,7 @@ type Result struct {
 	OK      OK         // what ended it
 }
 
-// errNotResult means that an answer is not what it was taken for.
+// errNotResult means that an answer is not of the expected kind.
 var errNotResult = errors.New("not one complete result of text")
 
 // DecodeResult reads a complete answer, as packets, to a command of ours. An ERR is returned as
@@ -59,8 +59,8 @@ func (d *resultDecoder) result() (*Result, error) {
 	return &r, d.rows(&r)
 }
 
-// header reads everything in front of the rows. Columns that MariaDB has described to the client
-// before stay blank.
+// header reads everything in front of the rows. Columns that MariaDB has already described to the
+// client stay blank.
 func (d *resultDecoder) header() ([]Column, error) {
 	payload, err := d.next()
 	if err != nil {

@@ -7,7 +7,7 @@ type Start struct {
 }
 
 // Scanner reads the client's side of a session, once it is logged in, and finds where commands
-// start. It needs not to look at the other side:
+// start. It need not look at the other side:
 //
 //	seq 0 ──────────────► a command, unless it continues a full packet
 //	seq ≠ 0 ─► run ─────► what the server asked for in the middle of a command: a file, or a password
@@ -26,12 +26,12 @@ type Scanner struct {
 	continues bool // the last packet was full, so this one belongs to it
 	starting  bool // the next byte is a command
 	run       bool // inside a run
-	ended     bool // a run has ended that RunEnded has not told yet
+	ended     bool // a run has ended that RunEnded has not reported yet
 	next      byte // the sequence number with which the run goes on
 }
 
 // Undecided is how many of the bytes scanned last may belong to a command whose start has not been
-// reported yet. Who wants to hold commands back must hold these.
+// reported yet. Whoever wants to hold commands back must hold these.
 func (s *Scanner) Undecided() int {
 	if s.starting {
 		return HeaderSize
@@ -46,15 +46,15 @@ func (s *Scanner) Undecided() int {
 // is a command.
 func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues && !s.run }
 
-// RunEnded reports whether a run has ended, with an empty packet, since it was asked last: a file
-// is complete.
+// RunEnded reports whether a run has ended, with an empty packet, since the last call: a file is
+// complete.
 func (s *Scanner) RunEnded() bool {
 	ended := s.ended
 	s.ended = false
 	return ended
 }
 
-// Scan reads from b to the first byte of a command, or all of b if none starts in it. When it found
+// Scan reads from b to the first byte of a command, or all of b if none starts in it. If it found
 // one, the last byte read was the command's, or the last of the header if the packet is empty.
 func (s *Scanner) Scan(b []byte) (n int, c Start, found bool) {
 	for {

@@ -1,10 +1,11 @@
 package wire
 
 // Splice lets an answer of the server become a part of a longer answer. The results of one
-// multi-statement packet are numbered through and each but the last promises another; if its parts
-// were sent to the server one by one, the numbers are shifted and the promise is put in.
+// multi-statement packet are numbered consecutively and each but the last promises another; if its
+// parts were sent to the server one by one, the numbers have to be shifted and the promise
+// inserted.
 //
-// It feeds the tracker itself: bytes that go through a Splice must not be given to the tracker
+// It feeds the tracker itself: bytes that pass through a Splice must not be given to the tracker
 // again.
 type Splice struct {
 	Tracker *Tracker

@@ -17,9 +17,9 @@ const headSize = 1 + 9 + 9 + 2
 // (PREPARE, FETCH, CHANGE_USER and the commands with one packet for an answer have shorter ways;
 // response.go has them all.)
 //
-// What is not understood makes the tracker opaque: it lets everything pass from then on and reports
-// nothing. It allocates only while more than eight commands are outstanding. The zero value needs
-// only Capabilities.
+// Whatever it does not understand makes the tracker opaque: from then on it lets everything pass
+// and reports nothing. It allocates only while more than eight commands are outstanding. The zero
+// value needs only Capabilities.
 type Tracker struct {
 	// Capabilities are those in effect on the connection.
 	Capabilities Capability
@@ -64,7 +64,8 @@ func (t *Tracker) Begin(c Command, started int64) {
 	}
 }
 
-// Idle reports whether every response has ended, so that a packet of ours would not fall into one.
+// Idle reports whether every response has ended, so that a packet of ours would not land inside
+// one.
 func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && !t.opaque }
 
 // GiveUp makes the tracker opaque.
@@ -77,7 +78,7 @@ func (t *Tracker) Opaque() bool { return t.opaque }
 // FileWanted reports whether the server waits for the client to send a file.
 func (t *Tracker) FileWanted() bool { return t.file }
 
-// FileSent says that the client has sent its file, so that the next one wanted is another.
+// FileSent says that the client has sent its file, so that the next request is for another one.
 func (t *Tracker) FileSent() { t.file = false }
 
 // SetStatus says what the server said about the session when the client logged in.
@@ -86,8 +87,8 @@ func (t *Tracker) SetStatus(s Status) { t.status = s }
 // Status is the session's status as the server said last.
 func (t *Tracker) Status() Status { return t.status }
 
-// Scan reads from b to the end of the first response in it. It returns how many bytes that were;
-// if none ended it read all of b.
+// Scan reads from b to the end of the first response in it. It returns how many bytes it read; if
+// no response ended, that is all of b.
 func (t *Tracker) Scan(b []byte) (n int, r Report, ended bool) {
 	for !t.opaque {
 		switch {
@@ -141,7 +142,7 @@ func (t *Tracker) readHead(b []byte) int {
 	return n
 }
 
-// want asks for more of the head, and reports whether it is there already.
+// want asks for more of the head, and reports whether it is already there.
 func (t *Tracker) want(n int) bool {
 	t.wanted = min(t.length, n)
 	return t.nhead >= t.wanted

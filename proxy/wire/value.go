@@ -84,8 +84,7 @@ func integer(c Column, v any) (int64, error) {
 	return 0, fmt.Errorf("column %s: %T is not an integer", c.Name, v)
 }
 
-// appendTime writes a time as it stands, whatever its zone: which zone to show is the caller's
-// choice.
+// appendTime writes a time as it is, whatever its zone: which zone to show is the caller's choice.
 func appendTime(dst []byte, t time.Time, c Column) []byte {
 	if c.Type == TypeDate {
 		return t.AppendFormat(dst, time.DateOnly)
