@@ -7,7 +7,7 @@ import (
 // OK answers with success. The status is the session's own, whatever o says.
 func (x *Exchange) OK(o wire.OK) error {
 	o.Status = x.ourStatus()
-	return x.reply(o.Append(nil, x.s.login.capabilities))
+	return x.reply(o.Append(nil))
 }
 
 // Err answers with an error, which ends the answer even if more was promised.

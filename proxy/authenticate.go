@@ -35,7 +35,7 @@ func (h *handshake) authenticate() error {
 	}
 
 	var ok wire.OK
-	if payload[0] == wire.AuthOK && ok.Decode(payload, 0) == nil {
+	if payload[0] == wire.AuthOK && ok.Decode(payload) == nil {
 		s.login.status = ok.Status
 	}
 	if payload[0] == wire.AuthOK && s.looksAtAccount() {

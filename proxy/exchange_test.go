@@ -66,7 +66,7 @@ func TestHandlerAnswersItself(t *testing.T) {
 		}
 	}, 0, wiretest.Script{
 		query("ours"), wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, auto, "a", nil)),
-		query("ours"), wiretest.Expect(1, wire.OK{Affected: 3, Status: auto}.Append(nil, 0)),
+		query("ours"), wiretest.Expect(1, wire.OK{Affected: 3, Status: auto}.Append(nil)),
 		query("ours"), wiretest.Expect(1, (&wire.Error{Code: 8148, State: "42000", Message: "no"}).Append(nil)),
 		query("ours"), wiretest.Expect(1, errPacket(1105, "ttlproxy: the catalog cannot be reached")),
 		query("ours"), wiretest.Expect(1, errPacket(1105, "ttlproxy: the statement was left without an answer")),
@@ -104,7 +104,7 @@ func TestHandlerAmendsAnswers(t *testing.T) {
 		}
 	}, 0, wiretest.Script{
 		query("ours"), wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, auto, "CREATE TABLE TTL")),
-		query("ours"), wiretest.Expect(1, wire.OK{Status: auto, Warnings: 2}.Append(nil, 0)),
+		query("ours"), wiretest.Expect(1, wire.OK{Status: auto, Warnings: 2}.Append(nil)),
 		query("ours"), wiretest.Expect(1, errPacket(1050, "exists")),
 		query("ours"), wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, auto, "x")),
 	}, wiretest.Script{
@@ -145,7 +145,7 @@ func TestMultiStatementPacketIsAnsweredAsOne(t *testing.T) {
 	}, 0, wiretest.Script{
 		query("ours"),
 		wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, more, "x")), // 1 to 5
-		wiretest.Expect(6, wire.OK{Affected: 9, Status: more}.Append(nil, 0)),
+		wiretest.Expect(6, wire.OK{Affected: 9, Status: more}.Append(nil)),
 		wiretest.ExpectBytes(rowsOf(t, 7, wire.TextRows, more, "ours")), // 7 to 11
 		wiretest.Expect(12, okPacket(more)),
 		wiretest.Expect(13, okPacket(auto)),
@@ -374,7 +374,7 @@ func TestProgressOfAHeldStatement(t *testing.T) {
 			close(seen)
 			return nil
 		}),
-		wiretest.Expect(4, wire.OK{Status: auto, Warnings: 2}.Append(nil, 0)),
+		wiretest.Expect(4, wire.OK{Status: auto, Warnings: 2}.Append(nil)),
 		query("SELECT 1"), wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{
 		expectQuery("question"), wiretest.Send(1, report(20)), wiretest.Send(2, okPacket(auto)),

@@ -127,7 +127,7 @@ func query(text string) wiretest.Step { return wiretest.Send(0, command(wire.Que
 
 func expectQuery(text string) wiretest.Step { return wiretest.Expect(0, command(wire.Query, text)) }
 
-func okPacket(status wire.Status) []byte { return wire.OK{Status: status}.Append(nil, 0) }
+func okPacket(status wire.Status) []byte { return wire.OK{Status: status}.Append(nil) }
 
 func errPacket(code uint16, message string) []byte {
 	return (&wire.Error{Code: code, State: "HY000", Message: message}).Append(nil)

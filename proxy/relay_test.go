@@ -82,7 +82,7 @@ func TestPipelinedCommands(t *testing.T) {
 	relay(t, func(_ context.Context, x *Exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, wiretest.Script{
 		query("SELECT 1"), query("ours"), query("SELECT 2"),
 		wiretest.ExpectBytes(rowsOf(t, 1, wire.TextRows, auto, "a")),
-		wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)),
+		wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil)),
 		wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{
 		expectQuery("SELECT 1"), wiretest.SendBytes(rowsOf(t, 1, wire.TextRows, auto, "a")),
@@ -106,7 +106,7 @@ func TestPipelinedBehindAFile(t *testing.T) {
 
 		client = append(client, wiretest.Send(end, nil), query("ours"), query("SELECT 2"),
 			wiretest.Expect(end+1, okPacket(auto)),
-			wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil, 0)), wiretest.Expect(1, okPacket(auto)))
+			wiretest.Expect(1, wire.OK{Affected: 5, Status: auto}.Append(nil)), wiretest.Expect(1, okPacket(auto)))
 		server = append(server, wiretest.Expect(end, nil), wiretest.Send(end+1, okPacket(auto)),
 			expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)))
 		relay(t, func(_ context.Context, x *Exchange) error { return x.OK(wire.OK{Affected: 5}) }, 0, client, server)

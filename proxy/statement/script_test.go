@@ -94,7 +94,7 @@ func relay(t *testing.T, h handlerFunc, server wiretest.Script) {
 	}
 	defer c.Close()
 
-	ok := wire.OK{Status: auto}.Append(nil, 0)
+	ok := wire.OK{Status: auto}.Append(nil)
 	client := wiretest.Script{
 		wiretest.LogIn(wiretest.Capabilities), wiretest.Send(0, command(wire.Query, "ours")), wiretest.Expect(1, ok),
 	}

@@ -47,14 +47,14 @@ func endStatus(payload []byte) int {
 // the server added.
 func ChangeOK(payload []byte, caps Capability, change func(*OK)) []byte {
 	var o OK
-	if len(payload) == 0 || payload[0] != headerOK || o.Decode(payload, caps) != nil {
+	if len(payload) == 0 || payload[0] != headerOK || o.Decode(payload) != nil {
 		return payload
 	}
 
 	tracked := trackedState(payload, o, caps)
 	status := o.Status
 	change(&o)
-	out := o.Append(nil, caps)
+	out := o.Append(nil)
 
 	if tracked == nil {
 		return out

@@ -16,7 +16,7 @@ type OK struct {
 }
 
 // Append appends the OK as a payload.
-func (o OK) Append(dst []byte, _ Capability) []byte { return o.append(dst, headerOK) }
+func (o OK) Append(dst []byte) []byte { return o.append(dst, headerOK) }
 
 func (o OK) append(dst []byte, header byte) []byte {
 	dst = append(dst, header)
@@ -32,7 +32,7 @@ func (o OK) append(dst []byte, header byte) []byte {
 }
 
 // Decode reads an OK, with either first byte.
-func (o *OK) Decode(payload []byte, _ Capability) error {
+func (o *OK) Decode(payload []byte) error {
 	*o = OK{}
 	if len(payload) < 1 {
 		return fmt.Errorf("OK packet: %w", errShort)

@@ -50,7 +50,7 @@ func (d *resultDecoder) next() ([]byte, error) {
 func (d *resultDecoder) result() (*Result, error) {
 	var r Result
 	if first, _, err := NextPacket(d.rest); err == nil && len(first) > 0 && first[0] == headerOK {
-		return &r, r.OK.Decode(first, d.caps)
+		return &r, r.OK.Decode(first)
 	}
 	var err error
 	if r.Columns, err = d.header(); err != nil {
@@ -116,7 +116,7 @@ func isEnd(payload []byte) bool { return payload[0] == headerEOF && len(payload)
 
 func (d *resultDecoder) end(r *Result, payload []byte) error {
 	if len(payload) != eofSize {
-		return r.OK.Decode(payload, d.caps)
+		return r.OK.Decode(payload)
 	}
 	r.OK.Warnings = uint16(payload[1]) | uint16(payload[2])<<8
 	r.OK.Status = Status(payload[3]) | Status(payload[4])<<8

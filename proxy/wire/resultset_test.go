@@ -143,7 +143,7 @@ func TestErrorsAreReadBack(t *testing.T) {
 // What a server says about its session survives a changed OK.
 func TestChangeOKKeepsTheSessionsState(t *testing.T) {
 	t.Parallel()
-	payload := OK{Affected: 1, Status: Autocommit}.Append(nil, SessionTrack)
+	payload := OK{Affected: 1, Status: Autocommit}.Append(nil)
 	payload = append(payload[:3], 0x02, 0x40, 0, 0)
 	payload = AppendString(payload, "")
 	payload = AppendString(payload, "\x01\x05\x04shop")
@@ -157,7 +157,7 @@ func TestChangeOKKeepsTheSessionsState(t *testing.T) {
 
 	withInfo := ChangeOK(bytes.Clone(payload), SessionTrack, func(o *OK) { o.Info = "note" })
 	var o OK
-	if err := o.Decode(withInfo, SessionTrack); err != nil || o.Info != "note" ||
+	if err := o.Decode(withInfo); err != nil || o.Info != "note" ||
 		!bytes.HasSuffix(withInfo, []byte("shop")) {
 		t.Errorf("got %q", withInfo)
 	}

@@ -37,7 +37,7 @@ func (s *stream) command(c Command, text string) *stream {
 }
 
 func (s *stream) ok(status Status) *stream {
-	return s.packet(OK{Status: status}.Append(nil, 0)...)
+	return s.packet(OK{Status: status}.Append(nil)...)
 }
 
 func (s *stream) eof(status Status) *stream { return s.packet(appendEOF(nil, status, 0)...) }

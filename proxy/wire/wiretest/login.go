@@ -37,7 +37,7 @@ func ServeLogin(caps wire.Capability) Step {
 
 			return nil
 		}),
-		Send(2, wire.OK{Status: wire.Autocommit}.Append(nil, 0)),
+		Send(2, wire.OK{Status: wire.Autocommit}.Append(nil)),
 	}
 }
 
@@ -49,7 +49,7 @@ func LogIn(caps wire.Capability) Step {
 		}
 		return Script{
 			Send(1, Response(caps)),
-			Expect(2, wire.OK{Status: wire.Autocommit}.Append(nil, 0)),
+			Expect(2, wire.OK{Status: wire.Autocommit}.Append(nil)),
 		}.Play(c)
 	})
 }
