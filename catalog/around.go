@@ -20,7 +20,7 @@ import (
 // compare is Compare, with a look at what is new, under the setting: with ttl_around = 'disarm' a
 // table that is not quite the same counts as another one.
 func (s *Store) compare(
-	ctx context.Context, p Policy, known []tables.Identity, seen tables.Seen,
+	ctx context.Context, p Policy, known tables.Incarnation, seen tables.Seen,
 ) (tables.Comparison, error) {
 	c := tables.Compare(p.Shape, p.Rule.Column, known, seen)
 	if c.How == tables.Stranger || c.How <= tables.Changed && len(c.Doubted()) == 0 || len(known) == 0 {
@@ -32,7 +32,7 @@ func (s *Store) compare(
 		return c, err
 	}
 
-	if values[setting.Around] != setting.AroundFollow || known[0].Held == tables.FirstSight {
+	if values[setting.Around] != setting.AroundFollow || known.AtFirstSight() {
 		if c.How > tables.Changed {
 			c.How = tables.Stranger
 		}
@@ -50,7 +50,7 @@ func (s *Store) compare(
 // compared is a comparison with what it rests on.
 type compared struct {
 	tables.Comparison
-	known []tables.Identity
+	known tables.Incarnation
 	seen  tables.Seen
 }
 
@@ -68,7 +68,7 @@ func (s *Store) compareWith(ctx context.Context, p Policy, seen tables.Seen) (wa
 	return was, err
 }
 
-func (c compared) altered() bool { return tables.Altered(c.known, c.seen.Identities) }
+func (c compared) altered() bool { return c.known.AlteredTo(c.seen.Incarnation) }
 
 // lookFor bounds how long a place is examined: rows that were deleted from it a moment ago may be
 // in the way.
@@ -95,7 +95,7 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (e
 	}()
 
 	for _, at := range c.Doubted() {
-		none, err := s.isEmpty(ctx, conn, t, c.Now[0], c.Now[at])
+		none, err := s.isEmpty(ctx, conn, t, c.Now.Table(), c.Now[at])
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (s *Store) follow(ctx context.Context, actor string, p Policy, seen tables.
 			return err
 		}
 
-		seen.Identities = c.Now
+		seen.Incarnation = c.Now
 		if err := s.rememberIdentity(ctx, tx, p.ID, seen); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 // none of its partitions has rows.
 func TestEachPartitionSpeaksForItself(t *testing.T) {
 	t.Parallel()
-	places := []tables.Identity{
+	places := tables.Incarnation{
 		{TableID: 5},
 		{Partition: "p0", TableID: 6},
 		{Partition: "p1", TableID: 7},
@@ -98,7 +98,7 @@ func TestEmptyIsTheVeryTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			return b.isEmpty(t.Context(), conn, a, seen.Identities[0], seen.Identities[0])
+			return b.isEmpty(t.Context(), conn, a, seen.Incarnation.Table(), seen.Incarnation.Table())
 		}
 		if empty, err := ask(); err != nil || !empty {
 			t.Errorf("got %v, %v of an empty table", empty, err)

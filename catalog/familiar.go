@@ -17,7 +17,7 @@ import (
 // statements it finds the tables that are exactly as they are remembered. It returns that by
 // policy, and changes nothing. Whatever is missing there is for Recognize: tables that were
 // altered, replaced, are partitioned, or whose id cannot be seen.
-func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]tables.Identity, error) {
+func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64]tables.Incarnation, error) {
 	conn, err := s.db.Conn(ctx) // one connection looks at one server
 	if err != nil {
 		return nil, fmt.Errorf("look at tables: %w", err)
@@ -34,10 +34,10 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64][]t
 		return nil, err
 	}
 
-	familiar := map[uint64][]tables.Identity{}
+	familiar := map[uint64]tables.Incarnation{}
 	for _, p := range policies {
 		now, looked := seen[p.ID]
-		if was := known[p.ID]; looked && len(was) == 1 && was[0].TableID != 0 && was[0].Held == "" {
+		if was := known[p.ID]; looked && !was.Partitioned() && was.Table().TableID != 0 && was.Table().Held == "" {
 			if c := tables.Compare(p.Shape, p.Rule.Column, was, now); c.How == tables.Same {
 				familiar[p.ID] = c.Now
 			}
@@ -219,8 +219,8 @@ func (s *Store) idsOfMany(ctx context.Context, conn *sql.Conn, many []Table) (ma
 // identitiesOfMany is what is remembered on the server that was looked at, by policy.
 func (s *Store) identitiesOfMany(ctx context.Context, conn *sql.Conn,
 	of map[uint64]tables.Seen,
-) (map[uint64][]tables.Identity, error) {
-	known := map[uint64][]tables.Identity{}
+) (map[uint64]tables.Incarnation, error) {
+	known := map[uint64]tables.Incarnation{}
 	if len(of) == 0 {
 		return known, nil
 	}

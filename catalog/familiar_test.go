@@ -56,11 +56,11 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			}
 			if seen.Exists && what != "of another id" {
 				b.exec(t, "UPDATE {policy_identity} SET innodb_table_id = ? WHERE policy_id = ?",
-					seen.Identities[0].TableID, p.ID)
+					seen.Incarnation.Table().TableID, p.ID)
 			}
 			if seen.Exists && what != "of another time" {
 				b.exec(t, "UPDATE {policy_identity} SET create_time = ? WHERE policy_id = ?",
-					seen.Identities[0].CreateTime, p.ID)
+					seen.Incarnation.Table().CreateTime, p.ID)
 			}
 		}
 

@@ -34,17 +34,17 @@ func TestTableIDsOfNamesBeyondASCII(t *testing.T) {
 				" (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION `Pé` VALUES LESS THAN (10), PARTITION q "+
 				"VALUES LESS THAN (20))")
 			seen, err := b.Look(t.Context(), b.named(name))
-			if err != nil || len(seen.Identities) != 3 {
+			if err != nil || len(seen.Incarnation) != 3 {
 				t.Fatalf("%s: got %+v, %v", name, seen, err)
 			}
 
-			for _, i := range seen.Identities[1:] {
+			for _, i := range seen.Incarnation[1:] {
 				if other, known := ids[i.TableID]; known || i.TableID == 0 {
 					t.Errorf("%s, partition %s: got id %d, which is that of %q", name, i.Partition, i.TableID, other)
 				}
 
 				ids[i.TableID] = name
-				condition, ok := b.IdentityCondition(b.named(name), seen.Identities[0].CreateTime, i)
+				condition, ok := b.IdentityCondition(b.named(name), seen.Incarnation.Table().CreateTime, i)
 				if !ok || b.scalar(t, "SELECT "+condition) != 1 {
 					t.Errorf("%s, partition %s: the condition does not hold: %s", name, i.Partition, condition)
 				}
@@ -67,20 +67,20 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 				"VALUES LESS THAN (20) (SUBPARTITION d, SUBPARTITION e, SUBPARTITION f))")
 		b.exec(t, "CREATE TABLE user.other (id INT, n INT, PRIMARY KEY (id, n))")
 		before, err := b.Look(t.Context(), b.named("s"))
-		if err != nil || len(before.Identities) != 3 {
+		if err != nil || len(before.Incarnation) != 3 {
 			t.Fatalf("got %+v, %v", before, err)
 		}
 
 		holds := func(i tables.Identity) bool {
-			condition, ok := b.IdentityCondition(b.named("s"), before.Identities[0].CreateTime, i)
+			condition, ok := b.IdentityCondition(b.named("s"), before.Incarnation[0].CreateTime, i)
 			return ok && b.scalar(t, "SELECT "+condition) == 1
 		}
-		if p, q := before.Identities[1], before.Identities[2]; !holds(p) || !holds(q) {
+		if p, q := before.Incarnation[1], before.Incarnation[2]; !holds(p) || !holds(q) {
 			t.Errorf("got %v of p and %v of q, want both conditions to hold", holds(p), holds(q))
 		}
 
 		b.exec(t, "ALTER TABLE user.s EXCHANGE PARTITION b WITH TABLE user.other")
-		if p, q := before.Identities[1], before.Identities[2]; holds(p) || !holds(q) {
+		if p, q := before.Incarnation[1], before.Incarnation[2]; holds(p) || !holds(q) {
 			t.Errorf("got %v of p and %v of q, want that of the one with another subpartition not to hold",
 				holds(p), holds(q))
 		}
@@ -90,7 +90,7 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		got := tables.Compare(before.Shape, "", before.Identities, after)
+		got := tables.Compare(before.Shape, "", before.Incarnation, after)
 		if got.How != tables.Changed || got.Now[1].Held == "" || got.Now[2].Held != "" {
 			t.Errorf("got %+v, want p to be held alone", got)
 		}
@@ -111,8 +111,8 @@ func TestSharedTablespaceHasNoIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if condition, ok := b.IdentityCondition(b.named("shared"), before.Identities[0].CreateTime,
-			before.Identities[0]); ok {
+		if condition, ok := b.IdentityCondition(b.named("shared"), before.Incarnation[0].CreateTime,
+			before.Incarnation[0]); ok {
 			t.Errorf("got condition %q, want none", condition)
 		}
 
@@ -121,7 +121,7 @@ func TestSharedTablespaceHasNoIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tables.Compare(before.Shape, "", before.Identities, after); got.How != tables.Stranger {
+		if got := tables.Compare(before.Shape, "", before.Incarnation, after); got.How != tables.Stranger {
 			t.Errorf("got %+v, want another table", got)
 		}
 	})

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // introduceTables records the identities of the tables of armed policies on another server, where
@@ -43,17 +41,17 @@ func (s *Store) introduceTable(ctx context.Context, conn *sql.Conn, server strin
 	}
 
 	here, why, err := s.Recognize(ctx, "ttlproxy", p)
-	if err != nil || why != "" || len(here) == 0 || here[0].Held != "" {
+	if err != nil || why != "" || len(here) == 0 || here.Table().Held != "" {
 		return err
 	}
 
 	behind := !there.Exists || there.Shape.Difference(p.Shape) != "" ||
-		there.Identities[0].CreateTime.Before(here[0].CreateTime)
-	if behind || there.Server != server || !tables.HasID(there.Identities) {
+		there.Incarnation.Table().CreateTime.Before(here.Table().CreateTime)
+	if behind || there.Server != server || !there.Incarnation.HasID() {
 		return nil
 	}
 
-	held, err := s.heldLikewise(ctx, p, there.Identities)
+	held, err := s.heldLikewise(ctx, p, there.Incarnation)
 	if err != nil {
 		return err
 	}

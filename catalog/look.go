@@ -42,7 +42,7 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (tables.See
 		if err != nil {
 			return seen, fmt.Errorf("look at %s: %w", t, err)
 		}
-		if after.exists == seen.Exists && (!seen.Exists || after.created.Equal(seen.Identities[0].CreateTime)) {
+		if after.exists == seen.Exists && (!seen.Exists || after.created.Equal(seen.Incarnation.Table().CreateTime)) {
 			return seen, nil
 		}
 	}

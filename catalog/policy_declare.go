@@ -105,7 +105,7 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 			return old, err
 		}
 	}
-	if was.How > tables.Changed || d.Hold || d.Arm && tables.AnyHeld(was.Now) ||
+	if was.How > tables.Changed || d.Hold || d.Arm && was.Now.AnyHeld() ||
 		old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
 		return s.change(ctx, tx, who, old, d, was)
 	}
@@ -137,7 +137,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	}
 
 	if !d.Arm && was.How != tables.Stranger {
-		seen.Identities = was.Now // a partition that is held stays so
+		seen.Incarnation = was.Now // a partition that is held stays so
 	}
 
 	shape := seen.Shape

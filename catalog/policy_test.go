@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -178,13 +177,13 @@ func TestArmingReleasesHeldPartitions(t *testing.T) {
 		b.exec(t, "ALTER TABLE user.a REBUILD PARTITION p0")
 
 		known, why, err := b.Recognize(t.Context(), "node", p)
-		if err != nil || !strings.Contains(why, "partition p0 was rebuilt") || !tables.AnyHeld(known) {
+		if err != nil || !strings.Contains(why, "partition p0 was rebuilt") || !known.AnyHeld() {
 			t.Fatalf("got %+v, %q, %v, want p0 held", known, why, err)
 		}
 
 		held := func(when string, want bool) {
 			t.Helper()
-			if known, err := b.Identities(t.Context(), p.ID); err != nil || tables.AnyHeld(known) != want {
+			if known, err := b.Identities(t.Context(), p.ID); err != nil || known.AnyHeld() != want {
 				t.Errorf("%s: got %+v, %v, want held %v", when, known, err, want)
 			}
 		}

@@ -12,10 +12,10 @@ import (
 // Recognize compares a policy's table with the one the policy was declared on. One that was
 // altered, or only grew, is followed, with an event; one that may hold other rows waits for
 // approval, and another one disarms the policy. why says what is different. It returns what is
-// remembered: the table first, then its partitions; nil for another table.
+// remembered; nil for another table.
 func (s *Store) Recognize(
 	ctx context.Context, actor string, p Policy,
-) (known []tables.Identity, why string, err error) {
+) (known tables.Incarnation, why string, err error) {
 	seen, err := s.Look(ctx, p.Table)
 	if err != nil {
 		return nil, "", err
@@ -29,7 +29,7 @@ func (s *Store) Recognize(
 		return nil, "", err
 	}
 
-	if c.How != tables.Stranger && (len(known) == 0 || known[0].Held == tables.FirstSight) {
+	if c.How != tables.Stranger && (len(known) == 0 || known.AtFirstSight()) {
 		if c, err = s.firstSight(ctx, p, known, c); err != nil {
 			return nil, "", err
 		}
@@ -49,7 +49,7 @@ func (s *Store) Recognize(
 			return err
 		}
 
-		if tables.Altered(known, c.Now) {
+		if known.AlteredTo(c.Now) {
 			if err := s.doubt(ctx, tx, &p); err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (s *Store) doubt(ctx context.Context, tx *sql.Tx, p *Policy) error {
 // firstSight holds what is seen for the first time, as long as there is a node that can vouch for
 // it.
 func (s *Store) firstSight(
-	ctx context.Context, p Policy, known []tables.Identity, c tables.Comparison,
+	ctx context.Context, p Policy, known tables.Incarnation, c tables.Comparison,
 ) (tables.Comparison, error) {
 	var vouchers int
 	if err := s.db.QueryRowContext(ctx, s.sql(countVouchers), p.ID, s.deadAfter()).Scan(&vouchers); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) firstSight(
 
 // heldLikewise returns what a server sees for the first time, with those partitions held that are
 // held on another server.
-func (s *Store) heldLikewise(ctx context.Context, p Policy, now []tables.Identity) ([]tables.Identity, error) {
+func (s *Store) heldLikewise(ctx context.Context, p Policy, now tables.Incarnation) (tables.Incarnation, error) {
 	held, err := s.identities(ctx, s.db, selectHeldPartitions, p.ID, tables.FirstSight)
 	if err != nil || len(held) == 0 {
 		return now, err
@@ -147,7 +147,7 @@ func (s *Store) Vouch(ctx context.Context, actor string) error {
 		if err != nil {
 			return err
 		}
-		if len(known) == 0 || known[0].Held != "" {
+		if len(known) == 0 || known.Table().Held != "" {
 			continue
 		}
 		if _, err := s.exec(ctx, s.db, vouch, tables.FirstSight, p.ID, p.Version); err != nil {

@@ -25,7 +25,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 			return held
 		}
 
-		recognize := func(p Policy) []tables.Identity {
+		recognize := func(p Policy) tables.Incarnation {
 			t.Helper()
 			known, why, err := b.Recognize(t.Context(), "test", p)
 			if err != nil || why != "" || len(known) != 1 {
@@ -37,13 +37,13 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		p := b.declare(t, b.table(t, "a")) // over there, as the catalog says
 		b.exec(t, "UPDATE {policy_identity} SET server = 'other'")
 		for range 2 {
-			if known := recognize(p); known[0].Held != tables.FirstSight || held(p, "{server-key}") != tables.FirstSight {
+			if known := recognize(p); known.Table().Held != tables.FirstSight || held(p, "{server-key}") != tables.FirstSight {
 				t.Errorf("got %+v at first sight, want it to be held", known)
 			}
 		}
 
 		b.exec(t, "UPDATE {node} SET left_at = UTC_TIMESTAMP(6)")
-		if known := recognize(p); known[0].Held != "" || held(p, "{server-key}") != "" {
+		if known := recognize(p); known.Table().Held != "" || held(p, "{server-key}") != "" {
 			t.Errorf("got %+v when nobody can be asked, want it to be let go", known)
 		}
 

@@ -10,19 +10,18 @@ import (
 )
 
 // Identities returns what is remembered about a policy's table on the server the catalog is reached
-// at: the table first, then its partitions. Nothing is remembered before the table has first been
-// seen.
-func (s *Store) Identities(ctx context.Context, policy uint64) ([]tables.Identity, error) {
+// at. Nothing is remembered before the table has first been seen.
+func (s *Store) Identities(ctx context.Context, policy uint64) (tables.Incarnation, error) {
 	return s.identities(ctx, s.db, selectIdentitiesHere, policy)
 }
 
 // IdentitiesOn is Identities for the server with that key: another one, while connections move to
 // another member.
-func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) ([]tables.Identity, error) {
+func (s *Store) IdentitiesOn(ctx context.Context, policy uint64, server string) (tables.Incarnation, error) {
 	return s.identities(ctx, s.db, selectIdentities, policy, server)
 }
 
-func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) ([]tables.Identity, error) {
+func (s *Store) identities(ctx context.Context, on execer, query string, args ...any) (tables.Incarnation, error) {
 	rows, err := on.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
@@ -45,12 +44,12 @@ func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64,
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
-	return s.insertIdentities(ctx, tx, policy, seen.Server, seen.Identities)
+	return s.insertIdentities(ctx, tx, policy, seen.Server, seen.Incarnation)
 }
 
 // learnIdentity replaces what is known on one server only.
 func (s *Store) learnIdentity(
-	ctx context.Context, tx *sql.Tx, policy uint64, server string, all []tables.Identity,
+	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation,
 ) error {
 	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, server); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
@@ -59,7 +58,7 @@ func (s *Store) learnIdentity(
 }
 
 func (s *Store) insertIdentities(
-	ctx context.Context, tx *sql.Tx, policy uint64, server string, all []tables.Identity,
+	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation,
 ) error {
 	for _, i := range all {
 		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}

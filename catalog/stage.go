@@ -96,8 +96,8 @@ type stageIntent struct {
 	// approval; empty if it did not.
 	Ask string `json:"ask,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
-	Identity []tables.Identity `json:"identity,omitempty"`
-	Shape    *tables.Shape     `json:"shape,omitempty"`
+	Identity tables.Incarnation `json:"identity,omitempty"`
+	Shape    *tables.Shape      `json:"shape,omitempty"`
 	// Origin tells the table, or what the DDL makes of it, from others that may take its name.
 	Origin *origin `json:"origin,omitempty"`
 }

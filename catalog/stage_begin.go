@@ -123,7 +123,7 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 	newest origin,
 ) (uint64, error) {
 	seen := was.seen
-	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Identities, Origin: originOf(newest, seen)}
+	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Incarnation, Origin: originOf(newest, seen)}
 	if seen.Exists {
 		intent.Shape = &seen.Shape
 	}

@@ -181,7 +181,7 @@ func (e ending) followed(after looks) ending {
 	e.moved = e.table != e.policy.Table
 	e.seen = after[e.table]
 	if g.found.descent == itself {
-		e.seen.Identities = g.holdForeign(e.seen)
+		e.seen.Incarnation = g.holdForeign(e.seen)
 	}
 	if e.moved {
 		e.kind, e.text = EventRenamed, fmt.Sprintf("%s to %s", e.policy.Table, e.table)
@@ -195,7 +195,7 @@ func (e ending) followed(after looks) ending {
 		e.require = "rows were brought in by " + g.Imports
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
 	}
-	if why := tables.Scattered(g.Identity, e.seen.Identities); why != "" && len(e.seen.Identities) == 1 && !g.Arm {
+	if why := g.Identity.Scattered(e.seen.Incarnation); why != "" && len(e.seen.Incarnation) == 1 && !g.Arm {
 		e.anew, e.require, e.kind, e.text = true, why, EventBraked, why
 		e.warning = "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + why
 	}

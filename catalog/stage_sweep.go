@@ -45,7 +45,7 @@ func judgeChange(p Policy, old, target tables.Seen) outcome {
 	case found == itself && g.To != nil: // others may have renamed it, which on MySQL leaves the time as it was
 		return unclear
 	case found == itself && g.Kind != IntentAlter,
-		found == foreign && old.Exists && tables.ShareID(g.Identity, old.Identities):
+		found == foreign && old.Exists && g.Identity.SharesID(old.Incarnation):
 		return refused
 	case found == remade, found == foreign:
 		return unclear
@@ -53,13 +53,13 @@ func judgeChange(p Policy, old, target tables.Seen) outcome {
 		return happened
 	}
 
-	altered := !sameIncarnation(g.Identity, old.Identities) || g.Shape != nil && g.Shape.Difference(old.Shape) != ""
+	altered := !sameIncarnation(g.Identity, old.Incarnation) || g.Shape != nil && g.Shape.Difference(old.Shape) != ""
 	switch {
 	case altered && g.before(old, whileBroken):
 		return happened
 	case sameRule: // the engine looks at what has been altered
 		return refused
-	case !altered && g.Identity[0].CreateTime.Before(g.At.Truncate(time.Second)):
+	case !altered && g.Identity.Table().CreateTime.Before(g.At.Truncate(time.Second)):
 		return refused
 	default: // others may have altered it, and within one second CREATE_TIME does not tell two incarnations apart
 		return unclear
@@ -79,11 +79,11 @@ func judgeRename(g *StageInfo, old, target tables.Seen) outcome {
 	switch {
 	case g.Shape == nil:
 		return refused // there was no table
-	case target.Exists && sameTable(g.Identity, target.Identities):
+	case target.Exists && sameTable(g.Identity, target.Incarnation):
 		return happened
-	case old.Exists && sameTable(g.Identity, old.Identities):
+	case old.Exists && sameTable(g.Identity, old.Incarnation):
 		return refused
-	case !old.Exists && target.Exists && !tables.HasID(target.Identities) && g.Shape.Difference(target.Shape) == "":
+	case !old.Exists && target.Exists && !target.Incarnation.HasID() && g.Shape.Difference(target.Shape) == "":
 		return happened // on MariaDB a rename changes CREATE_TIME, and there is nothing else to tell by
 	default:
 		return unclear
@@ -97,7 +97,7 @@ func judgeRename(g *StageInfo, old, target tables.Seen) outcome {
 func believe(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], g.target()
-	there := old.Exists && sameTable(g.Identity, old.Identities)
+	there := old.Exists && sameTable(g.Identity, old.Incarnation)
 	switch {
 	case g.Kind == IntentRename:
 		return judgeRename(g, old, after[target])
@@ -111,8 +111,8 @@ func believe(p Policy, after looks) outcome {
 
 // sameTable reports whether a table is the one that it was under another name. That keeps the
 // InnoDB ids; on MariaDB CREATE_TIME is when the file was touched last.
-func sameTable(was, is []tables.Identity) bool {
-	if !tables.HasID(was) && !tables.HasID(is) {
+func sameTable(was, is tables.Incarnation) bool {
+	if !was.HasID() && !is.HasID() {
 		return sameIncarnation(was, is)
 	}
 	return slices.EqualFunc(was, is, func(x,
@@ -123,7 +123,7 @@ func sameTable(was, is []tables.Identity) bool {
 }
 
 // sameIncarnation reports whether a table and its partitions are the ones they were.
-func sameIncarnation(a, b []tables.Identity) bool {
+func sameIncarnation(a, b tables.Incarnation) bool {
 	return slices.EqualFunc(a, b, func(x, y tables.Identity) bool {
 		return x.Partition == y.Partition && x.TableID == y.TableID && x.CreateTime.Equal(y.CreateTime)
 	})

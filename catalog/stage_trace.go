@@ -80,7 +80,7 @@ func (s *Store) newest(ctx context.Context) (o origin, err error) {
 // trace tells the descent of a table that bears the name it should have after the DDL of a stage.
 func (s *Store) trace(ctx context.Context, p Policy, seen tables.Seen) (trace, error) {
 	g := p.Stage
-	if !seen.Exists || !tables.HasID(seen.Identities) {
+	if !seen.Exists || !seen.Incarnation.HasID() {
 		return trace{}, nil
 	}
 	if g.Origin == nil || g.Origin.Server != seen.Server {
@@ -88,9 +88,9 @@ func (s *Store) trace(ctx context.Context, p Policy, seen tables.Seen) (trace, e
 	}
 
 	switch {
-	case tables.ShareID(g.Identity, seen.Identities):
+	case g.Identity.SharesID(seen.Incarnation):
 		return trace{descent: itself}, nil
-	case len(g.Identity) > 0 && !tables.HasID(g.Identity):
+	case len(g.Identity) > 0 && !g.Identity.HasID():
 		return trace{foreign, "its InnoDB table id could not be read before"}, nil
 	case g.Imports != "":
 		return trace{descent: remade}, nil // it has what was brought in; a person looks at that before a row goes
@@ -109,7 +109,7 @@ func (s *Store) traceKnown(ctx context.Context, p Policy, seen tables.Seen) (tra
 	if err != nil {
 		return trace{}, err
 	}
-	if tables.ShareID(known, seen.Identities) {
+	if known.SharesID(seen.Incarnation) {
 		return trace{descent: itself}, nil
 	}
 	return trace{
@@ -157,7 +157,7 @@ func (s *Store) traceRemade(ctx context.Context, g *StageInfo, seen tables.Seen)
 // there was nothing before, and where there is no row, nobody loses any.
 func (s *Store) traceTwin(ctx context.Context, g *StageInfo, seen tables.Seen, twin Table) (trace, error) {
 	if g.Before == "" {
-		doubt := tables.Comparison{How: tables.Unsure, Now: seen.Identities}
+		doubt := tables.Comparison{How: tables.Unsure, Now: seen.Incarnation}
 		empty, err := s.emptyAmong(ctx, g.target(), doubt)
 		if err == nil && len(empty) == len(doubt.Doubted()) {
 			return trace{descent: remade}, nil
@@ -224,21 +224,21 @@ const (
 // else begins at once or leaves it unclear.
 func (g *StageInfo) atOnce(seen tables.Seen) bool {
 	if g.Kind == IntentTruncate && len(g.Identity) > 0 {
-		return seen.Identities[0].CreateTime.Equal(g.Identity[0].CreateTime)
+		return seen.Incarnation.Table().CreateTime.Equal(g.Identity.Table().CreateTime)
 	}
 	return g.before(seen, soon)
 }
 
 // before reports whether a table was made or altered since the DDL began, and not later than that.
 func (g *StageInfo) before(seen tables.Seen, later time.Duration) bool {
-	made := seen.Identities[0].CreateTime
+	made := seen.Incarnation.Table().CreateTime
 	return !made.Before(g.At.Truncate(time.Second)) && made.Before(g.At.Add(later))
 }
 
 // holdForeign holds each partition that has the name, but neither the id of one that was there, nor
 // one the DDL has made.
-func (g *StageInfo) holdForeign(seen tables.Seen) []tables.Identity {
-	out := slices.Clone(seen.Identities)
+func (g *StageInfo) holdForeign(seen tables.Seen) tables.Incarnation {
+	out := slices.Clone(seen.Incarnation)
 	if g.Origin == nil || g.Imports != "" || g.Origin.Server != seen.Server {
 		return out
 	}

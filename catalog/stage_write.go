@@ -148,16 +148,16 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	}
 
 	known = append(known, e.policy.Stage.Identity...)
-	e.seen.Identities = slices.Clone(e.seen.Identities)
-	for i, n := range e.seen.Identities {
+	e.seen.Incarnation = slices.Clone(e.seen.Incarnation)
+	for i, n := range e.seen.Incarnation {
 		k := slices.IndexFunc(known, func(k tables.Identity) bool { return k.Partition == n.Partition && k.Held != "" })
 		if k >= 0 {
-			e.seen.Identities[i].Held = known[k].Held
+			e.seen.Incarnation[i].Held = known[k].Held
 		}
 	}
 
 	if e.policy.Stage.Kind != IntentTruncate { // which leaves no rows
-		e.seen.Identities = tables.SpreadHolds(known, e.seen.Identities)
+		e.seen.Incarnation = known.SpreadHolds(e.seen.Incarnation)
 	}
 
 	return nil

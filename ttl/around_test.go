@@ -166,7 +166,7 @@ func idsAfter(was, is tables.Seen) string {
 	}
 
 	ids := func(s tables.Seen) (all []uint64) {
-		for _, i := range s.Identities {
+		for _, i := range s.Incarnation {
 			if i.TableID != 0 {
 				all = append(all, i.TableID)
 			}
@@ -176,13 +176,13 @@ func idsAfter(was, is tables.Seen) string {
 
 	before, after := ids(was), ids(is)
 	noun := "id"
-	if len(is.Identities) > 1 && len(was.Identities) > 1 {
+	if len(is.Incarnation) > 1 && len(was.Incarnation) > 1 {
 		noun = "ids"
 	}
 
 	kept, moved := 0, 0
-	for _, i := range is.Identities {
-		k := slices.IndexFunc(was.Identities, func(k tables.Identity) bool { return k.Partition == i.Partition })
+	for _, i := range is.Incarnation {
+		k := slices.IndexFunc(was.Incarnation, func(k tables.Identity) bool { return k.Partition == i.Partition })
 		switch {
 		case i.TableID == 0:
 		case slices.Contains(before, i.TableID):

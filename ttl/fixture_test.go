@@ -36,7 +36,7 @@ type fixture struct {
 	policy uint64
 	job    uint64
 	task   uint64
-	seen   []tables.Identity // of the table, when it was last looked at
+	seen   tables.Incarnation // of the table, when it was last looked at
 }
 
 const (
@@ -183,7 +183,7 @@ func (f *fixture) look() {
 	if err != nil || !seen.Exists {
 		f.t.Fatalf("got %+v, %v", seen, err)
 	}
-	f.seen = seen.Identities
+	f.seen = seen.Incarnation
 }
 
 func (f *fixture) barrier() *barrier {

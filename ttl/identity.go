@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -13,7 +12,7 @@ import (
 
 // recognize makes sure that a policy's table still is the one it was declared on; nil when it is
 // not, and then the policy is disarmed.
-func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]tables.Identity, error) {
+func (e *Engine) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
 	known, why, err := e.store.Recognize(ctx, e.actor(), p)
 	about := []slog.Attr{
 		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
@@ -30,19 +29,19 @@ func (e *Engine) recognize(ctx context.Context, p catalog.Policy) ([]tables.Iden
 
 // remembered is what the table was on the worker's server when it was last recognized; on first
 // sight, and while its ids could not be read, that is done now.
-func (w *worker) remembered(ctx context.Context, p catalog.Policy) ([]tables.Identity, error) {
+func (w *worker) remembered(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
 	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
-	if err == nil && len(known) > 0 && known[0].Held == tables.FirstSight {
-		err = &doubtError{known[0].Why()}
+	if err == nil && known.AtFirstSight() {
+		err = &doubtError{known.Table().Why()}
 	}
-	if err != nil || slices.ContainsFunc(known, func(i tables.Identity) bool { return i.TableID != 0 }) {
+	if err != nil || known.HasID() {
 		return known, err
 	}
 	if known, err = w.recognize(ctx, p); err != nil || known == nil {
 		return nil, err
 	}
-	if known[0].Held == tables.FirstSight {
-		return nil, &doubtError{known[0].Why()}
+	if known.AtFirstSight() {
+		return nil, &doubtError{known.Table().Why()}
 	}
 	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
 		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
@@ -65,7 +64,7 @@ const settleTime = 1100 * time.Millisecond
 // identityOf is the condition that goes into every DELETE: the table, and the partition in
 // question, still are the ones remembered.
 func (w *worker) identityOf(
-	ctx context.Context, now time.Time, t tables.Target, all []tables.Identity,
+	ctx context.Context, now time.Time, t tables.Target, all tables.Incarnation,
 ) (string, error) {
 	table, found := identified(all, "")
 	if !found {
@@ -107,11 +106,7 @@ func settle(ctx context.Context, now, created time.Time) error {
 	return ctx.Err()
 }
 
-func identified(all []tables.Identity, partition string) (tables.Identity, bool) {
-	for _, i := range all {
-		if i.Partition == partition {
-			return i, !i.CreateTime.IsZero() && i.Held == ""
-		}
-	}
-	return tables.Identity{}, false
+func identified(all tables.Incarnation, partition string) (tables.Identity, bool) {
+	i, found := all.At(partition)
+	return i, found && !i.CreateTime.IsZero() && i.Held == ""
 }

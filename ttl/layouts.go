@@ -49,7 +49,7 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 // layout returns the columns and indexes of a table whose identity is known, at a time before it
 // was looked at.
 func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table,
-	known []tables.Identity,
+	known tables.Incarnation,
 ) (*tables.Layout, error) {
 	key, ok := incarnationOf(w.session.server, now, t, known)
 	if l, found := w.layouts.known.Get(key); ok && found {
@@ -73,10 +73,10 @@ func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, re
 
 // incarnationOf is what a layout may be kept under; not ok when it cannot be told for certain: the
 // table is too young, is partitioned, or its id cannot be seen.
-func incarnationOf(server string, now time.Time, t catalog.Table, known []tables.Identity) (incarnation, bool) {
-	if len(known) != 1 || known[0].TableID == 0 || known[0].CreateTime.IsZero() ||
-		now.Sub(known[0].CreateTime) < layoutAge {
+func incarnationOf(server string, now time.Time, t catalog.Table, known tables.Incarnation) (incarnation, bool) {
+	if known.Partitioned() || known.Table().TableID == 0 || known.Table().CreateTime.IsZero() ||
+		now.Sub(known.Table().CreateTime) < layoutAge {
 		return incarnation{}, false
 	}
-	return incarnation{server, t, known[0].TableID, known[0].CreateTime.Unix()}, true
+	return incarnation{server, t, known.Table().TableID, known.Table().CreateTime.Unix()}, true
 }

@@ -122,15 +122,15 @@ func TestIncarnations(t *testing.T) {
 	created := noon.Add(-time.Hour)
 	table := catalog.Table{Schema: "s", Name: "t"}
 	for name, c := range map[string]struct {
-		known []tables.Identity
+		known tables.Incarnation
 		want  bool
 	}{
-		"a table":           {[]tables.Identity{{TableID: 7, CreateTime: created}}, true},
-		"just altered":      {[]tables.Identity{{TableID: 7, CreateTime: noon.Add(-layoutAge + time.Second)}}, false},
-		"created to-morrow": {[]tables.Identity{{TableID: 7, CreateTime: noon.Add(24 * time.Hour)}}, false},
-		"without its id":    {[]tables.Identity{{CreateTime: created}}, false},
-		"without its time":  {[]tables.Identity{{TableID: 7}}, false},
-		"with partitions": {[]tables.Identity{
+		"a table":           {tables.Incarnation{{TableID: 7, CreateTime: created}}, true},
+		"just altered":      {tables.Incarnation{{TableID: 7, CreateTime: noon.Add(-layoutAge + time.Second)}}, false},
+		"created to-morrow": {tables.Incarnation{{TableID: 7, CreateTime: noon.Add(24 * time.Hour)}}, false},
+		"without its id":    {tables.Incarnation{{CreateTime: created}}, false},
+		"without its time":  {tables.Incarnation{{TableID: 7}}, false},
+		"with partitions": {tables.Incarnation{
 			{CreateTime: created},
 			{Partition: "p", TableID: 8, CreateTime: created},
 		}, false},

@@ -22,9 +22,9 @@ type turn struct {
 
 // glance is what was seen of a table together with others.
 type glance struct {
-	connection uint64            // by which facts were read
-	before     *tables.Facts     // read before the table was recognized; nil when they would serve for nothing
-	known      []tables.Identity // of a table that was recognized; nil for one that is still to be
+	connection uint64             // by which facts were read
+	before     *tables.Facts      // read before the table was recognized; nil when they would serve for nothing
+	known      tables.Incarnation // of a table that was recognized; nil for one that is still to be
 }
 
 // dueNow lists the policies whose next job should start at now, the most overdue first; those a

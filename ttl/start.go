@@ -138,7 +138,7 @@ func (t turn) last() *uint64 {
 }
 
 // create creates the jobs of a run, and sends workers to them.
-func (t *starter) create(ctx context.Context, r *run, identities []tables.Identity, work chan<- struct{}) error {
+func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnation, work chan<- struct{}) error {
 	n := catalog.NewRun{After: r.last()}
 	if r.passed {
 		n.PassedBy = t.actor()
@@ -178,7 +178,7 @@ func (t *starter) create(ctx context.Context, r *run, identities []tables.Identi
 // is that if the table certainly was not altered meanwhile; then workers need not ask for the
 // layout again.
 func (t *starter) facts(
-	ctx context.Context, now time.Time, table catalog.Table, known []tables.Identity, before *tables.Facts,
+	ctx context.Context, now time.Time, table catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) (*tables.Facts, error) {
 	key, ok := incarnationOf(t.session.server, now, table, known)
 	if ok && before != nil && before.CreatedAt().Unix() == key.created {
@@ -214,11 +214,9 @@ func (t *starter) serverHold(ctx context.Context) (string, error) {
 	return why, err
 }
 
-func partitionHold(all []tables.Identity, partition, reason string) string {
-	for _, i := range all {
-		if i.Partition == partition && i.Held != "" {
-			return i.Why()
-		}
+func partitionHold(all tables.Incarnation, partition, reason string) string {
+	if i, _ := all.At(partition); i.Held != "" {
+		return i.Why()
 	}
 	return reason
 }

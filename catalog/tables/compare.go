@@ -22,8 +22,8 @@ const (
 // Comparison is what Compare says of a table.
 type Comparison struct {
 	How Resemblance
-	Now []Identity // what to remember of it, in which a partition that was replaced is held on its own
-	Why string     // what is different, in words
+	Now Incarnation // what to remember of it, in which a partition that was replaced is held on its own
+	Why string      // what is different, in words
 
 	anew  bool  // the table has none of the ids it had
 	fresh []int // those of Now that have another id than before, or a new name
@@ -32,7 +32,7 @@ type Comparison struct {
 
 // Compare judges whether a table is still the one a policy with this TTL column was declared on.
 // known is what this server remembers; with nothing remembered the shape decides.
-func Compare(declared Shape, column string, known []Identity, seen Seen) Comparison {
+func Compare(declared Shape, column string, known Incarnation, seen Seen) Comparison {
 	if !seen.Exists {
 		return Comparison{How: Stranger, Why: "the table does not exist any more"}
 	}
@@ -42,20 +42,20 @@ func Compare(declared Shape, column string, known []Identity, seen Seen) Compari
 	case how == Stranger, len(known) == 0 && how != Same:
 		return Comparison{How: Stranger, Why: why}
 	case len(known) == 0:
-		return Comparison{How: Changed, Now: seen.Identities}
+		return Comparison{How: Changed, Now: seen.Incarnation}
 	}
 
-	if anew, sure := replaced(known, seen.Identities); anew != "" {
+	if anew, sure := replaced(known, seen.Incarnation); anew != "" {
 		c := Comparison{How: Stranger, Why: joinWords(anew, why), anew: true}
 		if sure {
-			c.How, c.Now, c.fresh = Unsure, keepHeld(known, seen.Identities), withID(seen.Identities)
+			c.How, c.Now, c.fresh = Unsure, keepHeld(known, seen.Incarnation), seen.Incarnation.withID()
 		}
 		return c
 	}
 
 	c := Comparison{
-		How: how, Now: holdReplaced(known, seen.Identities), Why: why,
-		fresh: replacedIn(known, seen.Identities),
+		How: how, Now: holdReplaced(known, seen.Incarnation), Why: why,
+		fresh: replacedIn(known, seen.Incarnation),
 	}
 	if how == Same && !slices.Equal(known, c.Now) {
 		c.How = Changed
@@ -73,26 +73,26 @@ func joinWords(all ...string) string {
 // Only ids tell: what was not known then, and is now, may belong to any table. Where they cannot be
 // read, nothing is deleted (IdentityCondition); the time, which has whole seconds and can be
 // chosen, then at least shows most of what has happened. It is sure where ids were compared.
-func replaced(known, now []Identity) (why string, sure bool) {
-	sure = HasID(known) && HasID(now)
-	switch before, after := known[0], now[0]; {
-	case len(known) > 1 && len(now) == 1:
+func replaced(known, now Incarnation) (why string, sure bool) {
+	sure = known.HasID() && now.HasID()
+	switch before, after := known.Table(), now.Table(); {
+	case known.Partitioned() && !now.Partitioned():
 		return "the table was replaced outside ttlproxy: it had partitions, and has none", sure
-	case len(known) == 1 && len(now) > 1:
+	case !known.Partitioned() && now.Partitioned():
 		return "the table was replaced outside ttlproxy: it has partitions, and had none", sure
-	case ShareID(known, now):
+	case known.SharesID(now):
 		return "", sure
-	case !HasID(now) && before.CreateTime.Equal(after.CreateTime):
+	case !now.HasID() && before.CreateTime.Equal(after.CreateTime):
 		return "", sure
-	case !HasID(now):
+	case !now.HasID():
 		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB "+
 			"table id cannot be compared: "+
 			"GRANT PROCESS makes it visible", moment(after.CreateTime), moment(before.CreateTime)), sure
-	case !HasID(known):
+	case !known.HasID():
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before " +
 			"and can be now: " +
 			"nobody knows whether it is the same", sure
-	case len(known) > 1:
+	case known.Partitioned():
 		return "the table was rebuilt or replaced outside ttlproxy: none of its partitions has the InnoDB table " +
 			"id it had", sure
 	default:
@@ -101,37 +101,9 @@ func replaced(known, now []Identity) (why string, sure bool) {
 	}
 }
 
-// HasID reports whether any of InnoDB's ids is known.
-func HasID(all []Identity) bool {
-	return slices.ContainsFunc(all, func(i Identity) bool { return i.TableID != 0 })
-}
-
-// withID returns which of these have an id: the table, or its partitions.
-func withID(all []Identity) (at []int) {
-	for n, i := range all {
-		if i.TableID != 0 {
-			at = append(at, n)
-		}
-	}
-	return at
-}
-
-// ShareID reports whether the table, or a partition of it, has the id it had.
-func ShareID(known, now []Identity) bool {
-	return slices.ContainsFunc(now, func(n Identity) bool {
-		return n.TableID != 0 && slices.ContainsFunc(known, n.samePlace)
-	})
-}
-
-// Altered reports whether the same table was changed between two looks. Its columns may hold other
-// dates under their old names.
-func Altered(known, now []Identity) bool {
-	return len(known) > 0 && len(now) > 0 && !known[0].CreateTime.Equal(now[0].CreateTime)
-}
-
-// replacedIn returns which partitions have an id that they did not have: nobody has seen what is in
-// them.
-func replacedIn(known, now []Identity) (fresh []int) {
+// replacedIn returns which partitions have an id that they did not have: what is in them, nobody
+// has seen.
+func replacedIn(known, now Incarnation) (fresh []int) {
 	for n, i := range now {
 		if i.Partition != "" && i.TableID != 0 && !slices.ContainsFunc(known, i.samePlace) {
 			fresh = append(fresh, n)
@@ -141,9 +113,9 @@ func replacedIn(known, now []Identity) (fresh []int) {
 }
 
 // holdReplaced returns now, with each partition held whose name stands for another one than before.
-// A hold lasts until the policy is armed again, and an id until it is seen again. A hold also
-// follows the rows.
-func holdReplaced(known, now []Identity) []Identity {
+// A hold stays until the policy is armed again, and an id until it is seen again. It goes with the
+// rows, too.
+func holdReplaced(known, now Incarnation) Incarnation {
 	out := keepHeld(known, now)
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
@@ -170,7 +142,7 @@ func heldUntilArmed(why string) string {
 }
 
 // keepHeld returns now, with what was held before.
-func keepHeld(known, now []Identity) []Identity {
+func keepHeld(known, now Incarnation) Incarnation {
 	out := slices.Clone(now)
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
@@ -178,58 +150,20 @@ func keepHeld(known, now []Identity) []Identity {
 			out[i].Held = known[k].Held
 		}
 	}
-	return SpreadHolds(known, out)
-}
-
-// SpreadHolds returns now, with each partition held that may have got rows of one that was held:
-// where that is gone, or was made anew, nobody knows which of the new ones have them.
-func SpreadHolds(known, now []Identity) []Identity {
-	reason := Scattered(known, now)
-	if reason == "" {
-		return now
-	}
-	out := slices.Clone(now)
-	for i, n := range out {
-		if n.Partition != "" && n.TableID != 0 && n.Held == "" && !slices.ContainsFunc(known, n.samePlace) {
-			out[i].Held = reason
-		}
-	}
-	return out
-}
-
-// Scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
-// table that is held stays so by itself.
-func Scattered(known, now []Identity) string {
-	for _, k := range known {
-		if k.Partition != "" && k.Held != "" && k.Held != FirstSight && !slices.ContainsFunc(now, k.samePlace) {
-			return "it may have got rows that were held: " +
-				strings.TrimPrefix(k.Held, "it may have got rows that were held: ")
-		}
-	}
-	return ""
-}
-
-// samePlace reports whether two identities are of one partition, with the same rows.
-func (i Identity) samePlace(o Identity) bool {
-	return i.Partition == o.Partition && i.TableID == o.TableID
-}
-
-// AnyHeld reports whether a partition is held on its own.
-func AnyHeld(all []Identity) bool {
-	return slices.ContainsFunc(all, func(i Identity) bool { return i.Held != "" })
+	return known.SpreadHolds(out)
 }
 
 // Doubted are the places whose rows decide: the new ones, or all of a table that may be another.
 func (c Comparison) Doubted() []int {
 	if c.How == Unsure {
-		return withID(c.Now)
+		return c.Now.withID()
 	}
 	return c.fresh
 }
 
 // LookedInto is the comparison when it is known which of the places in doubt are empty. Where
 // there are no rows there is nothing to hold.
-func (c Comparison) LookedInto(known []Identity, empty []int) Comparison {
+func (c Comparison) LookedInto(known Incarnation, empty []int) Comparison {
 	c.empty = empty
 	if c.How == Unsure && len(c.empty) < len(c.Doubted()) {
 		return c
@@ -256,11 +190,11 @@ func (c Comparison) LookedInto(known []Identity, empty []int) Comparison {
 
 // Concerns reports whether a table that is still the policy's is not what was planned for and
 // approved. A partition that is held concerns nobody else.
-func (c Comparison) Concerns(known []Identity) bool {
-	if len(known) == 0 || known[0].Held == FirstSight {
+func (c Comparison) Concerns(known Incarnation) bool {
+	if len(known) == 0 || known.AtFirstSight() {
 		return false
 	}
-	return c.How >= Grown || Altered(known, c.Now) || len(c.empty) > 0
+	return c.How >= Grown || known.AlteredTo(c.Now) || len(c.empty) > 0
 }
 
 // Text is what has changed, in words.

@@ -12,8 +12,8 @@ func TestCompareIdentities(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	later := noon.Add(time.Second)
-	plain := func(id uint64, at time.Time) []Identity { return []Identity{{TableID: id, CreateTime: at}} }
-	parts := func(at time.Time, ids ...uint64) []Identity {
+	plain := func(id uint64, at time.Time) Incarnation { return Incarnation{{TableID: id, CreateTime: at}} }
+	parts := func(at time.Time, ids ...uint64) Incarnation {
 		all := plain(0, at)
 		for n, id := range ids {
 			all = append(all, Identity{Partition: string(rune('a' + n)), TableID: id, CreateTime: at})
@@ -22,7 +22,7 @@ func TestCompareIdentities(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		known, now []Identity
+		known, now Incarnation
 		want       Resemblance
 		why        string // of a stranger, or of the partition that is held
 	}{
@@ -61,7 +61,7 @@ func TestCompareIdentities(t *testing.T) {
 		"an id in place of another's":     {parts(noon, 7, 8), parts(noon, 8, 9), Unsure, "none of its partitions"},
 		"nothing is known on this server": {nil, plain(7, noon), Changed, ""},
 	} {
-		got := Compare(Shape{}, "", c.known, Seen{Exists: true, Identities: c.now})
+		got := Compare(Shape{}, "", c.known, Seen{Exists: true, Incarnation: c.now})
 		why := got.Why
 		for _, i := range got.Now {
 			why += i.Held
@@ -70,7 +70,7 @@ func TestCompareIdentities(t *testing.T) {
 		if got.How != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
 			t.Errorf("%s: got %v, %q, want %v, %q", name, got.How, why, c.want, c.why)
 		}
-		if got.How == Same && HasID(c.known) && !HasID(got.Now) {
+		if got.How == Same && c.known.HasID() && !got.Now.HasID() {
 			t.Errorf("%s: an id that cannot be read now is forgotten", name)
 		}
 	}

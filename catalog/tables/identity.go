@@ -1,8 +1,12 @@
 package tables
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
-// Identity is one incarnation of a table or partition on one server. InnoDB's id changes with
+// Identity is what tells a table or a partition on one server from another. InnoDB's id changes with
 // everything that rebuilds the table, and is never given twice; CREATE_TIME changes with every
 // ALTER, and can be forged. RENAME keeps both.
 type Identity struct {
@@ -25,4 +29,100 @@ func (i Identity) Why() string {
 			"one the policy was declared on"
 	}
 	return i.Held
+}
+
+// samePlace reports whether two identities are of one partition, with the same rows.
+func (i Identity) samePlace(o Identity) bool {
+	return i.Partition == o.Partition && i.TableID == o.TableID
+}
+
+// Incarnation is a table as it was at one time on one server: its own identity, and those of its
+// partitions. They are one list, since ids, holds and rows are judged place by place; which of them
+// is the table only this type knows. An empty one is of a table that is not there, or that nothing
+// is remembered of.
+type Incarnation []Identity // the table first
+
+// Table is the identity of the table as a whole; the zero value in an empty one.
+func (a Incarnation) Table() Identity {
+	if len(a) == 0 {
+		return Identity{}
+	}
+	return a[0]
+}
+
+// Partitioned reports whether the table has partitions.
+func (a Incarnation) Partitioned() bool { return len(a) > 1 }
+
+// At finds the identity of a partition, or with "" that of the table.
+func (a Incarnation) At(partition string) (Identity, bool) {
+	if at := slices.IndexFunc(a, func(i Identity) bool { return i.Partition == partition }); at >= 0 {
+		return a[at], true
+	}
+	return Identity{}, false
+}
+
+// AtFirstSight reports whether the table is held because its server has not seen it before.
+func (a Incarnation) AtFirstSight() bool { return a.Table().Held == FirstSight }
+
+// AnyHeld reports whether the table or a partition is held on its own.
+func (a Incarnation) AnyHeld() bool {
+	return slices.ContainsFunc(a, func(i Identity) bool { return i.Held != "" })
+}
+
+// HasID reports whether any of InnoDB's ids is known.
+func (a Incarnation) HasID() bool {
+	return slices.ContainsFunc(a, func(i Identity) bool { return i.TableID != 0 })
+}
+
+// withID returns which places have an id: the table, or its partitions.
+func (a Incarnation) withID() (at []int) {
+	for n, i := range a {
+		if i.TableID != 0 {
+			at = append(at, n)
+		}
+	}
+	return at
+}
+
+// SharesID reports whether the table, or a partition of it, has the same id in both.
+func (a Incarnation) SharesID(b Incarnation) bool {
+	return slices.ContainsFunc(b, func(i Identity) bool {
+		return i.TableID != 0 && slices.ContainsFunc(a, i.samePlace)
+	})
+}
+
+// AlteredTo reports whether the same table was changed between two looks. Its columns may hold
+// other dates under their old names.
+func (a Incarnation) AlteredTo(b Incarnation) bool {
+	return len(a) > 0 && len(b) > 0 && !a.Table().CreateTime.Equal(b.Table().CreateTime)
+}
+
+// SpreadHolds returns now, with each partition held that may have got rows of one that was held:
+// where that is gone, or was made anew, nobody knows which of the new ones have them.
+func (a Incarnation) SpreadHolds(now Incarnation) Incarnation {
+	reason := a.Scattered(now)
+	if reason == "" {
+		return now
+	}
+
+	out := slices.Clone(now)
+	for n, i := range out {
+		if i.Partition != "" && i.TableID != 0 && i.Held == "" && !slices.ContainsFunc(a, i.samePlace) {
+			out[n].Held = reason
+		}
+	}
+
+	return out
+}
+
+// Scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
+// table that is held stays so by itself.
+func (a Incarnation) Scattered(now Incarnation) string {
+	for _, i := range a {
+		if i.Partition != "" && i.Held != "" && i.Held != FirstSight && !slices.ContainsFunc(now, i.samePlace) {
+			return "it may have got rows that were held: " +
+				strings.TrimPrefix(i.Held, "it may have got rows that were held: ")
+		}
+	}
+	return ""
 }

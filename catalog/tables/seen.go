@@ -22,18 +22,18 @@ func together(ids []uint64) (id uint64) {
 
 // Seen is what a look at a table on this server shows. It takes no lock on the table.
 type Seen struct {
-	Server     string // key of the server that was looked at
-	Exists     bool
-	Shape      Shape
-	Identities []Identity // the table first, then its partitions
+	Server      string // key of the server that was looked at
+	Exists      bool
+	Shape       Shape
+	Incarnation Incarnation
 	// TableRows is the optimizer's guess.
 	TableRows uint64
 
-	IDs [][]uint64 // InnoDB's, of each of Identities
+	IDs [][]uint64 // InnoDB's, of each place of Incarnation
 }
 
 // Add adds the table, or a partition of it.
 func (s *Seen) Add(partition string, created time.Time, ids []uint64) {
-	s.Identities = append(s.Identities, Identity{Partition: partition, TableID: together(ids), CreateTime: created})
+	s.Incarnation = append(s.Incarnation, Identity{Partition: partition, TableID: together(ids), CreateTime: created})
 	s.IDs = append(s.IDs, ids)
 }
