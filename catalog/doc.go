@@ -15,7 +15,7 @@
 //	node, lease                           proxies and who leads what
 //	lineage, generation                   the servers this catalog has lived on, and for how long
 //	sample                                what each node did, by the minute, for charts
-//	setting, event, sample, migration     what was set, what was done, what is charted, how far the schema is
+//	setting, event, migration             what was set, what was done, how far the schema is
 //
 // All times are the backend's clock in UTC with microseconds. Nothing here is cached: a caller that
 // needs to be sure asks again.
@@ -56,4 +56,8 @@
 //
 // What the package never does: it does not touch user tables (it reads information_schema), it does
 // not decide when something is due, and it never deletes a row that is not its own.
+//
+// It is the largest package, and its Store has the most methods: a change of a policy, its stage, its
+// jobs and their tasks is one transaction, which may not be put together from several packages. What
+// needs none of it has left (catalog/setting, tables, report and checkup).
 package catalog

@@ -35,4 +35,6 @@
 // # What never happens here
 //
 // The package knows no connection, no catalog and no clock, and imports nothing of ours.
+//
+// It has more names than others: one for each error number, option and action, and no more than one.
 package ddl

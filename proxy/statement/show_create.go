@@ -79,3 +79,12 @@ func decorate(create []byte, comments string) []byte {
 	return append(append(append(make([]byte, 0, len(create)+len(comments)), create[:at]...), comments...),
 		create[at:]...)
 }
+
+// describeOther handles the description of a table that only has the name of one of TiDB's. The
+// server describes it, and if it prints a statement, the clauses of the table are added to that.
+func (a *admin) describeOther(ctx context.Context, d *ddl.DescribeTiDB) (bool, error) {
+	if d.Form != ddl.FormCreate || a.q.x.Preparing() {
+		return false, nil
+	}
+	return true, a.q.showCreate(ctx, &ddl.ShowCreateTable{Table: d.Table})
+}

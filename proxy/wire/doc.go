@@ -35,4 +35,6 @@
 //
 // ResultSet and OK write answers in the form that the capabilities of the connection require.
 // Splice makes the answer of one statement a part of the answer to a packet of many.
+//
+// Most of the names are the protocol's own: commands, capabilities, status flags and column types.
 package wire
