@@ -24,12 +24,12 @@ var ErrNoTable = errors.New("table does not exist")
 // Facts is what one table is like now. Read again at the start of every job.
 type Facts struct {
 	Layout
-	Type        string // BASE TABLE, SYSTEM VERSIONED, VIEW …
-	Engine      string
-	Created     string // CREATE_TIME to the second, in UTC; empty when the server does not tell
-	Rows, Bytes int64  // the server's estimates
-	Partitions  []Partition
-	Children    []string // foreign keys of other tables that point here
+	Type       string // BASE TABLE, SYSTEM VERSIONED, VIEW …
+	Engine     string
+	Created    string // CREATE_TIME to the second, in UTC; empty when the server does not tell
+	Rows       int64  // the server's estimate
+	Partitions []Partition
+	Children   []string // foreign keys of other tables that point here
 
 	mariadb     bool // and not MySQL
 	partitioned bool
@@ -69,7 +69,7 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 
 func (f *Facts) readTable(ctx context.Context, q Querier) error {
 	err := q.QueryRowContext(ctx, selectTable, f.Schema, f.Table).
-		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.Bytes, &f.mariadb, &f.partitioned)
+		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.mariadb, &f.partitioned)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%s.%s: %w", f.Schema, f.Table, ErrNoTable)
 	}
@@ -203,7 +203,7 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	}
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition
-		if err := rows.Scan(&p.Name, &p.Created, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below); err != nil {
+		if err := rows.Scan(&p.Name, &p.Rows, &p.Method, &p.Expression, &p.Below); err != nil {
 			return err
 		}
 		f.Partitions = append(f.Partitions, p)

@@ -11,10 +11,8 @@ import (
 
 // Partition is one partition of a partitioned table.
 type Partition struct {
-	Name    string
-	Created string
-	Rows    int64
-	Bytes   int64
+	Name string
+	Rows int64
 
 	Method     string // RANGE, RANGE COLUMNS, LIST, HASH, …
 	Expression string // of the columns that rows are divided by
