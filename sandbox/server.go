@@ -140,11 +140,11 @@ func (s *Server) boot(ctx context.Context) error {
 	chosen := s.port != 0
 	for attempt := 1; ; attempt++ {
 		if !chosen {
-			port, err := freePort(ctx)
+			free, err := FreeAddress(ctx)
 			if err != nil {
 				return err
 			}
-			s.port = port
+			s.port = free.Port
 		}
 
 		err := s.bootOnce(ctx)
@@ -178,13 +178,15 @@ func (s *Server) bootOnce(ctx context.Context) error {
 	return nil
 }
 
-func freePort(ctx context.Context) (int, error) {
+// FreeAddress is one of this machine that nobody listens on. Whoever uses it must expect that
+// somebody else has been faster.
+func FreeAddress(ctx context.Context) (*net.TCPAddr, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+		return nil, fmt.Errorf("find a free port: %w", err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().(*net.TCPAddr), nil
 }
 
 // startTimeout is generous: a loaded machine with a cold disk may need tens of seconds.

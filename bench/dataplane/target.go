@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 // target is something that queries are sent to.
@@ -22,11 +23,15 @@ type target struct {
 
 // startTTLProxy starts the proxy that was built in front of a server.
 func startTTLProxy(ctx context.Context, binary, server string) (*target, error) {
-	address := freeAddress()
-	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address, "--backend", server, "--engine-user", service,
+	address, err := sandbox.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address.String(), "--backend", server, "--engine-user", service,
 		"--engine=off", "--log-level=error")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
-	return start(ctx, "ttlproxy", address, cmd)
+	return start(ctx, "ttlproxy", address.String(), cmd)
 }
 
 // startHAProxy starts HAProxy in TCP mode.
@@ -38,7 +43,11 @@ func startHAProxy(ctx context.Context, dir, server string) (*target, error) {
 		}
 	}
 
-	address := freeAddress()
+	address, err := sandbox.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+
 	config := filepath.Join(dir, "haproxy.cfg")
 	text := fmt.Sprintf(`global
   nbthread 2
@@ -56,7 +65,7 @@ listen mysql
 		return nil, err
 	}
 
-	return start(ctx, "haproxy", address, exec.CommandContext(ctx, binary, "-db", "-f", config))
+	return start(ctx, "haproxy", address.String(), exec.CommandContext(ctx, binary, "-db", "-f", config))
 }
 
 func start(ctx context.Context, name, address string, cmd *exec.Cmd) (*target, error) {
@@ -87,15 +96,6 @@ func (t *target) stop() {
 		_ = t.cmd.Wait() // it was told to end
 		killed.Stop()
 	}
-}
-
-func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // ticks is how often a second the kernel counts CPU time.

@@ -59,7 +59,8 @@ func Start(tb testing.TB, c Config) *Process {
 	return p
 }
 
-// Launch is Start for those who have no test at hand. The log goes to a file in dir.
+// Launch is Start for those who have no test at hand. The log goes to a file in dir. It starts no
+// server of package sandbox: those need a guard that deletes their data, and this one has none.
 func Launch(path, dir string, c Config) (*Process, error) {
 	log, err := os.CreateTemp(dir, "proxy-*.log")
 	if err != nil {

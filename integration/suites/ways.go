@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 // service is the proxy's own account on the server, its password, and the schema of its catalog.
@@ -22,6 +23,11 @@ type ways struct {
 
 // openWays starts a relay, and the program as it would be started in front of any server.
 func openWays(ctx context.Context, program, server string) (*ways, error) {
+	free, err := sandbox.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	plain, err := newRelay(ctx, server)
 	if err != nil {
@@ -34,7 +40,7 @@ func openWays(ctx context.Context, program, server string) (*ways, error) {
 		defer close(relayed)
 		plain.run(ctx)
 	}()
-	w := &ways{relay: plain.address(), proxy: freeAddress()}
+	w := &ways{relay: plain.address(), proxy: free.String()}
 	cmd := exec.CommandContext(ctx, program, "serve", "--listen", w.proxy, "--backend", server, "--engine-user",
 		service, "--engine=off", "--log-level=error", "--drain-timeout=1s", "--tls-self-signed=on")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
@@ -84,13 +90,4 @@ func awaitGreeting(ctx context.Context, address string) error {
 	}
 
 	return fmt.Errorf("the proxy does not answer: %w", err)
-}
-
-func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
