@@ -187,7 +187,7 @@ func (s *Store) planAnew(ctx context.Context, tx *sql.Tx, policy uint64, why str
 	return err
 }
 
-// eventOf is the kind of event that tells of a comparison.
+// eventOf is the kind of event that reports a comparison.
 func eventOf(c tables.Comparison) EventKind {
 	switch {
 	case c.How == tables.Unsure:

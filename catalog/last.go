@@ -35,7 +35,7 @@ type lastJob struct {
 }
 
 // LastJobs returns the last ended job of each table and partition, in no order: those that the
-// schedules, which have just been read, tell of, or later ones.
+// schedules, which have just been read, name, or later ones.
 func (s *Store) LastJobs(ctx context.Context, of []Schedule) ([]EndedJob, error) {
 	now := time.Now()
 	all, unknown := s.last.recall(of, now)
@@ -85,8 +85,8 @@ func (l *lastJobs) recall(of []Schedule, now time.Time) (all []EndedJob, unknown
 	return all, unknown
 }
 
-// remember keeps what was read of some policies, as far as it is what their schedules tell of, and
-// forgets places that have none.
+// remember keeps what was read of some policies, as far as their schedules name it, and forgets
+// places that have none.
 func (l *lastJobs) remember(of []Schedule, some map[uint64]bool, read []EndedJob, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

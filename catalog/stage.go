@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// Client is who asks for a change, and on which connection: a stage is settled only when that is
+// Client says who asks for a change, and on which connection: a stage is settled only when that is
 // gone.
 type Client struct {
 	Account    string    // user@host as the server knows it
@@ -34,27 +34,27 @@ const (
 	IntentTruncate IntentKind = "truncate" // TRUNCATE TABLE
 )
 
-// Intent is one table of a DDL and what is to become of its policy.
+// Intent is one table of a DDL and what will become of its policy.
 type Intent struct {
 	Kind  IntentKind `json:"kind"`
 	Table Table      `json:"table"`
 	To    *Table     `json:"to,omitempty"`   // new name, when it gets one
 	Rule  *Rule      `json:"rule,omitempty"` // new rule; nil keeps the one there is
-	// Remove takes the policy away (REMOVE TTL beside other specs).
+	// Remove removes the policy (REMOVE TTL beside other specs).
 	Remove bool `json:"remove,omitempty"`
-	// Declares says that the TTL column of Rule was named anew (TTL = … was said), and is not
-	// merely the old one under another name.
+	// Declares says that the TTL column of Rule was declared (TTL = … was said), and is not merely
+	// the old one under another name.
 	Declares bool `json:"declares,omitempty"`
 	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
 	Arm bool `json:"arm,omitempty"`
 	// Hold waits for approval whatever the brake says: the clause came from a dump.
 	Hold bool `json:"hold,omitempty"`
-	// Imports says by what words the DDL brings rows in that were not there. They are never covered
-	// by an approval given before, nor by the cutoff of a job that runs.
+	// Imports names what in the DDL brings in rows that were not there. An earlier approval never
+	// covers them, nor does the cutoff of a running job.
 	Imports string `json:"imports,omitempty"`
 	// Redates says that the DDL may give the rows other dates under the name of the TTL column.
 	Redates bool `json:"redates,omitempty"`
-	// Dormant puts the policy to sleep: the table gets the name of an online schema change's copy.
+	// Dormant makes the policy dormant: the table gets the name of an online schema change's copy.
 	Dormant bool `json:"dormant,omitempty"`
 	// Copy is where the rule of a new table was copied from; nil for one that somebody wrote.
 	Copy *Copy `json:"copy,omitempty"`
@@ -74,7 +74,7 @@ type StageInfo struct {
 	At     time.Time
 	stageIntent
 
-	found trace // how the table stems from the one that was staged, when that has been looked at
+	found trace // how the table descends from the staged one, once that has been examined
 }
 
 // stageIntent is the part of a stage that is kept as JSON.
@@ -86,19 +86,20 @@ type stageIntent struct {
 	Before       PolicyState `json:"before,omitempty"`
 	BeforeReason string      `json:"before_reason,omitempty"`
 	Approved     bool        `json:"approved,omitempty"`
-	// Stranger says why a dormant policy's table was another one already before the DDL; empty if
+	// Stranger says why a dormant policy's table was already another one before the DDL; empty if
 	// it was not.
 	Stranger string `json:"stranger,omitempty"`
 	// Altered says that the table was altered around the proxy before the DDL: its columns may hold
 	// other dates.
 	Altered bool `json:"altered,omitempty"`
-	// Ask says why the table may have held other rows already before the DDL: the policy waits for
+	// Ask says why the table may already have held other rows before the DDL: the policy waits for
 	// approval; empty if it did not.
 	Ask string `json:"ask,omitempty"`
 	// Identity and Shape are what the table was before the DDL; empty when it did not exist.
 	Identity tables.Incarnation `json:"identity,omitempty"`
 	Shape    *tables.Shape      `json:"shape,omitempty"`
-	// Origin tells the table, or what the DDL makes of it, from others that may take its name.
+	// Origin tells the table, or what the DDL makes of it, apart from others that may take its
+	// name.
 	Origin *origin `json:"origin,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Staged struct {
 // Empty reports whether the DDL touches no policy. Ending it is not needed then.
 func (g *Staged) Empty() bool { return len(g.ids) == 0 }
 
-// Stage stops the policies a DDL is about to touch, and writes down what is to become of them. It
+// Stage stops the policies that a DDL is about to touch, and records what will become of them. This
 // is committed when Stage returns: whatever happens to this process, the client or the server, no
 // row is deleted under the old rule until somebody has looked.
 func (s *Store) Stage(ctx context.Context, who Client, intents []Intent) (*Staged, error) {
@@ -79,8 +79,8 @@ func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Stage
 	return staged, err
 }
 
-// txAlone is tx for a change that cannot be made while another statement is changing the table.
-// When one is in the way its client may be gone for good, so it looks, and tries once more.
+// txAlone is tx for a change that cannot be made while another statement is changing the table. If
+// one is in the way, its client may be gone for good, so it looks, and tries once more.
 func (s *Store) txAlone(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
 	err := s.tx(ctx, doing, fn)
 	if !errors.Is(err, ErrTableInDDL) {
@@ -116,9 +116,9 @@ func (s *Store) compose(intents []Intent) []Intent {
 	return out
 }
 
-// stageOne stops the policy of one table, or inserts the one that is to be. It returns 0 when there
-// is neither. What was seen of the table belongs to the policy that was read before it; another one
-// by now is about a table that was not looked at.
+// stageOne stops the policy of one table, or inserts the new one. It returns 0 if there is neither.
+// What was seen of the table belongs to the policy that was read before it; another one by now is
+// about a table that was not looked at.
 func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, was compared, read Policy,
 	newest origin,
 ) (uint64, error) {
@@ -161,10 +161,9 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 	return old.ID, s.stop(ctx, tx, who, old, intent)
 }
 
-// notice makes the policy come back disarmed when the table was another one already before this
-// DDL, waiting for approval when it may hold other rows, with partitions held that were exchanged,
-// and without its approval when it was altered. A dormant one stays what it is, and gives nothing
-// to a name.
+// notice makes the policy come back disarmed if the table was already another one before this DDL,
+// waiting for approval if it may hold other rows, with exchanged partitions held, and without its
+// approval if the table was altered. A dormant one stays what it is, and gives nothing to a name.
 func (i *stageIntent) notice(state PolicyState, was compared) {
 	if state != PolicyArmed && state != PolicyDormant {
 		return

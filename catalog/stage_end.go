@@ -23,14 +23,14 @@ func (g *Staged) Commit(ctx context.Context) error {
 	return g.end(ctx, believe)
 }
 
-// Discard gives the policies back what they were. Call it after the server's error, when it means
-// that nothing happened at all.
+// Discard makes the policies what they were. Call it after an error of the server that means that
+// nothing happened at all.
 func (g *Staged) Discard(ctx context.Context) error {
 	return g.end(ctx, func(Policy, looks) outcome { return refused })
 }
 
 // Settle looks at each table to see whether the DDL has happened. Call it after an error of a
-// statement that may have been done in part, or when no answer has come.
+// statement that may have been carried out in part, or if no answer has come.
 func (g *Staged) Settle(ctx context.Context) error {
 	return g.end(ctx, judge)
 }
@@ -120,15 +120,14 @@ type ending struct {
 	done   bool // the DDL has happened
 	moved  bool // the DDL renamed its table
 	// anew says that the table holds rows, or dates, that were not there before: no approval covers
-	// them, and no job that runs.
+	// them, and no running job does.
 	anew bool
-	// require says why the policy waits for approval from now on; empty for no other reason than
-	// before.
+	// require says why the policy waits for approval from now on; empty if there is no new reason.
 	require string
 	// swapped says that another table has taken the name, and the policy stays with the name.
 	swapped  bool
 	dormancy dormancy // what it remembers, or remembered
-	// bound are policies whose pause, missing approval and TTL_ENABLE='OFF' hold for this one, too.
+	// bound are policies whose pause, missing approval and TTL_ENABLE='OFF' apply to this one, too.
 	bound   []Policy
 	warning string   // for the client
 	shared  []string // what became of bound, for the client

@@ -42,7 +42,7 @@ func (s *Store) settleNames(ctx context.Context, ends []ending, after looks) ([]
 	return ends, s.bindNames(ctx, ends)
 }
 
-// yieldNames ends each policy that would stay with a name which the table of another one has taken:
+// yieldNames ends each policy that would stay with a name that another policy's table has taken:
 // its own is not there.
 func yieldNames(ends []ending) {
 	for i := range ends {
@@ -60,13 +60,14 @@ func yieldNames(ends []ending) {
 	}
 }
 
-// takesNameAsleep reports whether a table with a dormant policy has got a name that is no copy's.
+// takesNameAsleep reports whether a table with a dormant policy has got a name that is not a
+// copy's.
 func (e *ending) takesNameAsleep() bool {
 	return e.moved && e.state == PolicyDormant && !e.policy.Stage.Dormant
 }
 
-// remember reads what a dormant policy knows, and what one knows that falls asleep now. A name that
-// another table has taken is no policy's to come back to.
+// remember reads what a dormant policy remembers, and what one does that becomes dormant now. No
+// policy can return to a name that another table has taken.
 func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error) {
 	g := e.policy.Stage
 	anew := e.done && (g.Declares || g.Kind == IntentCreate || g.Kind == IntentReplace)
@@ -89,7 +90,7 @@ func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error
 	return err
 }
 
-// sleep is what becomes of a table that gets the name of a copy.
+// sleep is what becomes of the policy of a table that gets the name of a copy.
 func (e ending) sleep() ending {
 	g := e.policy.Stage
 	switch {
@@ -138,7 +139,7 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 	return nil
 }
 
-// rest leaves a policy asleep until a person wakes it, and tells the client.
+// rest leaves a policy dormant until a person wakes it, and tells the client.
 func (e ending) rest(why string) ending {
 	e.state, e.reason, e.kind = PolicyDormant, asleep(why), EventDormant
 	e.text = e.reason
@@ -185,7 +186,7 @@ func (s *Store) settleSleeper(ctx context.Context, ends []ending, i int, after l
 	return nil, nil //nolint:nilnil // nobody else is concerned
 }
 
-// comeHome gives a policy back what it was, when its table takes back the name that it had.
+// comeHome makes a policy what it was, when its table takes back the name that it had.
 func (e *ending) comeHome() {
 	g := e.policy.Stage
 	g.Before, g.BeforeReason, g.Approved = e.dormancy.state, e.dormancy.reason, e.dormancy.approved
@@ -220,7 +221,7 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 		return nil, err
 	}
 	if c := tables.Compare(p.Shape, p.Rule.Column, known, after[p.Table]); c.How > tables.Changed {
-		after[p.Table] = tables.Seen{} // what has its name now is none of ours
+		after[p.Table] = tables.Seen{} // what has its name now is not one of ours
 	}
 
 	p.Stage = in.policy.Stage.alike(p.Table, left.state, left.reason, left.approved)
@@ -228,7 +229,7 @@ func (s *Store) awayFrom(ctx context.Context, in *ending, after looks) (*ending,
 }
 
 // outlived ends the policy of a name whose table has vanished behind our back, so that nobody knows
-// whether what a copy brings is meant to go on: it stays with the name, and a person has to look.
+// whether the copy is meant to go on: the policy stays with the name, and a person has to look.
 func (s *Store) outlived(p Policy, in *ending, after looks) *ending {
 	in.state, in.kind = "", EventDropped
 	in.text = fmt.Sprintf("the name %s has a policy", in.table)
@@ -252,7 +253,7 @@ func (i *StageInfo) alike(t Table, before PolicyState, reason string, approved b
 
 // keepName leaves the policy of a name with the name when a table with a dormant policy takes it:
 // rule, pause, hold, approval and history stay what they are. Only the TTL column follows what was
-// done to the copy. The copy's policy sleeps on with the table that has left.
+// done to the copy. The copy's policy stays dormant, with the table that has left.
 func keepName(out, in *ending, after looks) {
 	name, left := in.table, out.table
 	g := out.policy.Stage
@@ -296,7 +297,7 @@ func keepName(out, in *ending, after looks) {
 	}
 }
 
-// overruled reports whether the copy said something else than the policy that stays, but for the
+// overruled reports whether the copy said something else than the policy that stays, apart from the
 // name of the column.
 func (e *ending) overruled(by Rule) bool {
 	rule := e.policy.Rule
@@ -305,8 +306,8 @@ func (e *ending) overruled(by Rule) bool {
 }
 
 // columnBrought returns what the TTL column of a name is called in the table that has taken it.
-// same says that the table is a copy of the one that it replaces, so that an approval holds for it
-// as well. When nobody can know the column, why says so.
+// same says that the table is a copy of the one that it replaces, so that an approval applies to it
+// as well. If the column cannot be known, why says so.
 func columnBrought(out, in *ending) (column string, same bool, why string) {
 	was := out.policy.Rule.Column
 	tie := in.dormancy.Copy
@@ -334,7 +335,7 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	return was, false, ""
 }
 
-// bindNames lets pauses, missing approvals and TTL_ENABLE='OFF' stay with their names, where tables
+// bindNames lets pauses, missing approvals and TTL_ENABLE='OFF' stay with their names when tables
 // with policies of their own trade places.
 func (s *Store) bindNames(ctx context.Context, ends []ending) error {
 	for i := range ends {

@@ -12,7 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// judge tells from the tables whether a DDL has happened.
+// judge finds out from the tables whether a DDL has happened.
 func judge(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], after[g.target()]
@@ -22,7 +22,7 @@ func judge(p Policy, after looks) outcome {
 	case g.Kind == IntentRename:
 		return judgeRename(g, old, target)
 	case g.Imports != "":
-		return happened // ids and times need not tell, and nothing is lost but an approval
+		return happened // ids and times need not show it, and nothing is lost but an approval
 	case len(g.Identity) == 0:
 		return decided(target.Exists && g.found.descent != foreign)
 	default:
@@ -30,8 +30,8 @@ func judge(p Policy, after looks) outcome {
 	}
 }
 
-// judgeChange looks at a table that was to be altered, replaced or emptied, and perhaps renamed
-// with it.
+// judgeChange examines a table that was to be altered, replaced or emptied, and perhaps renamed in
+// the same statement.
 func judgeChange(p Policy, old, target tables.Seen) outcome {
 	g := p.Stage
 	sameRule := !g.Remove && (g.Rule == nil || g.Rule.Equal(p.Rule))
@@ -73,8 +73,8 @@ func decided(yes bool) outcome {
 	return refused
 }
 
-// judgeRename looks where the table is that bore the old name. What else has one of the two names
-// says nothing.
+// judgeRename finds out where the table is that had the old name. Whatever else has one of the two
+// names proves nothing.
 func judgeRename(g *StageInfo, old, target tables.Seen) outcome {
 	switch {
 	case g.Shape == nil:
@@ -84,16 +84,16 @@ func judgeRename(g *StageInfo, old, target tables.Seen) outcome {
 	case old.Exists && sameTable(g.Identity, old.Incarnation):
 		return refused
 	case !old.Exists && target.Exists && !target.Incarnation.HasID() && g.Shape.Difference(target.Shape) == "":
-		return happened // on MariaDB a rename changes CREATE_TIME, and there is nothing else to tell by
+		return happened // on MariaDB a rename changes CREATE_TIME, and there is nothing else to judge by
 	default:
 		return unclear
 	}
 }
 
-// believe takes the server's OK for what it is: the statement was not refused. Whether it was done
-// to the table that was staged, that table tells: RENAME and ALTER … RENAME do nothing where IF
-// EXISTS finds no table, and say so in a warning only; DROP leaves no table behind, and TRUNCATE
-// one with another id.
+// believe takes the server's OK for what it is: the statement was not refused. Whether it affected
+// the staged table, that table shows: RENAME and ALTER … RENAME do nothing where IF EXISTS finds no
+// table, and say so in a warning only; DROP leaves no table behind, and TRUNCATE one with another
+// id.
 func believe(p Policy, after looks) outcome {
 	g := p.Stage
 	old, target := after[p.Table], g.target()
@@ -134,13 +134,13 @@ func sameIncarnation(a, b tables.Incarnation) bool {
 const abandonedAfter = time.Hour
 
 // Sweep settles the stages whose client is gone, by looking at the tables. It returns how many
-// policies it has settled. Housekeeping calls it; so does Stage when it meets one.
+// policies it has settled. Housekeeping calls it, and so does Stage when it finds one.
 func (s *Store) Sweep(ctx context.Context) (settled int, err error) {
 	return s.sweep(ctx, s.gone)
 }
 
 // SweepMember settles the stages of clients of another server in front of the same data, by asking
-// it who is there. Where nobody calls it, such a stage waits for its proxy.
+// it which connections there are. If nobody calls it, such a stage waits for its proxy.
 func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, err error) {
 	there, err := ReadServer(ctx, member)
 	if err != nil || there.Key() == s.Server().Key() {
@@ -216,7 +216,7 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 	return n == 0, nil
 }
 
-// abandoned reports whether the proxy of a stage on another server has been dead for long.
+// abandoned reports whether the proxy of a stage on another server has been dead for a long time.
 func (s *Store) abandoned(ctx context.Context, policy uint64) (bool, error) {
 	var n int
 	err := s.db.QueryRowContext(ctx, s.sql(selectAbandoned),

@@ -28,13 +28,13 @@ import (
 // What that leaves is a table that is made, filled and put in place by DROP and RENAME, all while
 // the statement ran.
 
-// descent is how the table that bears a name after a DDL stems from the one that was staged.
+// descent is how the table that has a name after a DDL descends from the one that was staged.
 type descent int
 
 const (
-	untold  descent = iota // there is no table, or no id to tell by, so that nothing is deleted from it anyway
+	untold  descent = iota // there is no table, or no id to judge by, so that nothing is deleted from it anyway
 	itself                 // it has the id that it had, or shares a partition's
-	remade                 // it has another one, and speaks in every way for being what the DDL has made
+	remade                 // it has another one, and everything suggests that it is what the DDL made
 	foreign                // it is another one, or may be
 )
 
@@ -44,8 +44,7 @@ type trace struct {
 	why     string // of a foreign one
 }
 
-// origin is what has to be known about the time before a DDL in order to tell the descent of a
-// table after it.
+// origin is what has to be known from before a DDL to determine the descent of a table after it.
 type origin struct {
 	Server string   `json:"server"` // whose ids these are
 	Newest uint64   `json:"newest"` // the highest that InnoDB had given
@@ -77,7 +76,8 @@ func (s *Store) newest(ctx context.Context) (o origin, err error) {
 	return o, nil
 }
 
-// trace tells the descent of a table that bears the name it should have after the DDL of a stage.
+// trace determines the descent of a table that has the name it should have after the DDL of a
+// stage.
 func (s *Store) trace(ctx context.Context, p Policy, seen tables.Seen) (trace, error) {
 	g := p.Stage
 	if !seen.Exists || !seen.Incarnation.HasID() {
@@ -103,7 +103,7 @@ func (s *Store) trace(ctx context.Context, p Policy, seen tables.Seen) (trace, e
 }
 
 // traceKnown does without what was seen before the DDL, as on another member of a cluster, where
-// ids are others.
+// ids are different.
 func (s *Store) traceKnown(ctx context.Context, p Policy, seen tables.Seen) (trace, error) {
 	known, err := s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server)
 	if err != nil {
@@ -176,7 +176,7 @@ func idsText(ids [][]uint64) string {
 	return strings.Trim(fmt.Sprint(slices.Concat(ids...)), "[]")
 }
 
-// haveIDs reports whether a table of a person's still has one of these ids.
+// haveIDs reports whether a user's table still has one of these ids.
 func (s *Store) haveIDs(ctx context.Context, conn *sql.Conn, ids []uint64) (bool, error) {
 	if len(ids) == 0 {
 		return false, nil
@@ -211,7 +211,7 @@ func (s *Store) madeBetween(
 	return collect(rows, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 }
 
-// soon is how long after the beginning of a DDL a table was made by it for certain: CREATE_TIME has
+// soon is how long after the beginning of a DDL a table was certainly made by it: CREATE_TIME has
 // whole seconds. In place it may take longer, since what was altered still is the table; but then
 // comes the time in which somebody else alters it who found it as it was.
 const (

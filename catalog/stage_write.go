@@ -51,7 +51,7 @@ func (s *Store) writeEndings(ctx context.Context, tx *sql.Tx, ends []ending) err
 	return nil
 }
 
-// removeEnding takes a policy away.
+// removeEnding removes a policy.
 func (s *Store) removeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	if e.done && e.policy.Stage.Remove {
 		if err := s.removeCopies(ctx, tx, e.policy.Stage.Account, e.policy); err != nil {
@@ -62,7 +62,7 @@ func (s *Store) removeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 }
 
 // writeNames renames policies. They leave their names first, since two may swap, and whatever else
-// bears a new name belongs to a table that is gone.
+// has a new name belongs to a table that is gone.
 func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error {
 	moved := slices.DeleteFunc(slices.Clone(ends), func(e ending) bool { return !e.moved || e.state == "" })
 	for _, e := range moved {
@@ -90,7 +90,7 @@ func (s *Store) writeNames(ctx context.Context, tx *sql.Tx, ends []ending) error
 	return nil
 }
 
-// writeEnding writes rule, state and identity of one policy, and lets its jobs go on when they can.
+// writeEnding writes rule, state and identity of one policy, and lets its jobs go on if they can.
 func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	shape := e.policy.Shape
 	if e.adopts() {
@@ -129,8 +129,9 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
 }
 
-// adopts reports whether what the table is now is remembered. When nothing has happened, what was
-// known before still tells whether it is the same table: the engine looks before it deletes.
+// adopts reports whether the table's present identity is to be remembered. If nothing has happened,
+// what was known before still shows whether it is the same table: the engine looks before it
+// deletes.
 func (e ending) adopts() bool {
 	return e.seen.Exists && e.state != PolicyDisarmed && (e.done || e.swapped)
 }
@@ -163,8 +164,8 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	return nil
 }
 
-// writeJobs re-stamps the jobs of a policy that deletes the same rows by the same key as before,
-// and ends the others.
+// writeJobs gives the new version to the jobs of a policy that deletes the same rows by the same
+// key as before, and ends the others.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape tables.Shape) error {
 	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
 		e.policy.Shape.SameKey(shape, e.rule.Column) {

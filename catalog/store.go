@@ -34,7 +34,7 @@ type Store struct {
 	server atomic.Pointer[Server]
 	// reached is what the Witness remembers; nil without one.
 	reached atomic.Pointer[reached]
-	// checks counts how often the Witness has found all well.
+	// checks counts how often the Witness has found everything in order.
 	checks atomic.Uint64
 	news   news
 	last   lastJobs
@@ -56,8 +56,8 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// prepare brings the schema up to date. What is wrong with a catalog that is there already is said
-// first; whatever else is in its schema may be a part of it, by another name or of a later version.
+// prepare brings the schema up to date. What is wrong with an existing catalog is reported first;
+// whatever else is in its schema may be a part of it, under another name or of a later version.
 func (s *Store) prepare(ctx context.Context) error {
 	steps, done, err := s.upToDate(ctx)
 	if err != nil {

@@ -96,7 +96,7 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 	})
 }
 
-// surfaces is a proxy with everything that tells of it.
+// surfaces is a proxy with everything that shows its state.
 type surfaces struct {
 	*testing.T
 	args   []string

@@ -108,7 +108,7 @@ func (l *lockedRows) measure(ctx context.Context, held [2]int) error {
 	return nil
 }
 
-// once makes the table anew, with a policy that nobody knows yet, and asks for a job.
+// once recreates the table, with a policy that nobody knows yet, and asks for a job.
 func (l *lockedRows) once(ctx context.Context, held [2]int) (time.Duration, error) {
 	table := tablesSchema + ".t"
 	err := l.exec(ctx, "DROP TABLE IF EXISTS "+table,

@@ -183,7 +183,7 @@ func (t *manyTables) rest(ctx context.Context) error {
 	return t.timed("at rest", func() error { return pause(ctx, atRest) })
 }
 
-// timed tells how long something took, the CPU time of proxy and server, and the proxy's memory.
+// timed reports how long something took, the CPU time of proxy and server, and the proxy's memory.
 func (t *manyTables) timed(what string, do func() error) error {
 	began := time.Now()
 	before, err := measure(t.pid)
@@ -205,7 +205,7 @@ func (t *manyTables) timed(what string, do func() error) error {
 	}
 
 	serverAfter, err := cpuTime(t.server)
-	fmt.Fprintf(t.out, "  %s: %v, of the proxy %v CPU time, %d MiB, of the server %v CPU time\n",
+	fmt.Fprintf(t.out, "  %s: %v; proxy: %v of CPU time, %d MiB; server: %v of CPU time\n",
 		what, time.Since(began).Round(10*time.Millisecond), after.cpu-before.cpu, after.rss>>10,
 		serverAfter-serverBefore)
 	return err

@@ -86,7 +86,7 @@ func lastPlan(w *Work) (name, reason any) {
 	return nil, nil
 }
 
-// lastJob is what is told of the job that ended last; all of it is NULL when there was none.
+// lastJob is what is shown of the job that ended last; all of it is NULL if there was none.
 type lastJob struct{ state, started, finished, deleted any }
 
 func lastResult(w *Work) lastJob {

@@ -53,7 +53,7 @@ func (v Verdict) String() string {
 	return string(v.Word) + " (" + v.Detail + ")"
 }
 
-// Judge gives the verdict. What stops a policy for good comes before what stops it for a while, and
+// Judge gives the verdict. What stops a policy for good comes before what stops it temporarily, and
 // both before speed.
 func Judge(w *Work) Verdict {
 	p := &w.Policy

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the reference pages anew")
+var update = flag.Bool("update", false, "rewrite the reference pages")
 
 // page is docs/reference/settings.md.
 func page() string {

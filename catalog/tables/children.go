@@ -13,8 +13,8 @@ import (
 
 // Children returns the foreign keys that point at a table, wherever the tables that have them are.
 // information_schema only shows those of tables on which the asking account has rights of its own,
-// and a cascade does not ask for any: so InnoDB is asked, which wants PROCESS, and
-// information_schema where that is not granted.
+// and a cascade needs none: so InnoDB is asked, which requires PROCESS, and information_schema if
+// that is not granted.
 func Children(ctx context.Context, q Querier, schema, table string) ([]string, error) {
 	var mariadb bool
 	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {

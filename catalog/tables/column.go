@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Column is one column as the literal writer needs to know it.
+// Column is one column, as far as the literal writer needs to know it.
 type Column struct {
 	Name      string
 	Kind      Kind
@@ -63,7 +63,7 @@ func (c Column) Literal(v Value) (string, error) {
 
 func hexLiteral(v Value) string { return "x'" + hex.EncodeToString([]byte(v)) + "'" }
 
-// number lets through what the servers print for exact numbers, and nothing else.
+// number accepts what the servers print for exact numbers, and nothing else.
 func number(s string) (string, error) {
 	digits := strings.TrimPrefix(s, "-")
 	whole, fraction, dotted := strings.Cut(digits, ".")
@@ -94,7 +94,7 @@ func word(s string) bool {
 // largest, SETs of twelve names.
 const enumerated = 4096
 
-// compare writes `column op value`. ENUM and SET are listed value by value where they have few:
+// compare writes `column op value`. ENUM and SET are listed value by value if they have few:
 // neither server uses an index for < and > on their numbers, both do for IN.
 func (c Column) compare(op string, v Value) (string, error) {
 	lit, err := c.Literal(v)
@@ -111,7 +111,7 @@ func (c Column) compare(op string, v Value) (string, error) {
 	return c.Quoted() + " " + listed(op, n, c.Values), nil
 }
 
-// listed spells a comparison with n out as the list of numbers from 0 to last that satisfy it, and
+// listed writes a comparison with n out as the list of numbers from 0 to last that satisfy it, plus
 // one that no row has: with a single number left, both servers would make the column a constant and
 // then sort by it.
 func listed(op string, n, last uint64) string {

@@ -10,13 +10,13 @@ import (
 // Resemblance is how a table compares with the one its policy was declared on.
 type Resemblance int
 
-// The outcomes of a comparison. Each is further away than the one before.
+// The outcomes of a comparison. Each differs more than the one before.
 const (
 	Same     Resemblance = iota // nothing has changed
 	Changed                     // the same table, altered in a way that does not matter: remember its new identity
 	Grown                       // the same table, with columns added or widened: remember its shape, too
 	Unsure                      // it looks the same, but may hold other rows, or other dates
-	Stranger                    // not the table any more, or one whose rows the policy can not judge
+	Stranger                    // no longer the table, or one whose rows the policy cannot judge
 )
 
 // Comparison is what Compare says of a table.
@@ -27,7 +27,7 @@ type Comparison struct {
 
 	anew  bool  // the table has none of the ids it had
 	fresh []int // those of Now that have another id than before, or a new name
-	empty []int // those of Now that were looked into, and have no rows
+	empty []int // those of Now that were examined, and have no rows
 }
 
 // Compare judges whether a table is still the one a policy with this TTL column was declared on.
@@ -70,7 +70,7 @@ func joinWords(all ...string) string {
 }
 
 // replaced says why a table that looks the same is not the one that is remembered; "" when it is.
-// Only ids tell: what was not known then, and is now, may belong to any table. Where they cannot be
+// Only ids tell: what was not known then, and is now, may belong to any table. If they cannot be
 // read, nothing is deleted (IdentityCondition); the time, which has whole seconds and can be
 // chosen, then at least shows most of what has happened. It is sure where ids were compared.
 func replaced(known, now Incarnation) (why string, sure bool) {
@@ -161,8 +161,8 @@ func (c Comparison) Doubted() []int {
 	return c.fresh
 }
 
-// LookedInto is the comparison when it is known which of the places in doubt are empty. Where
-// there are no rows there is nothing to hold.
+// LookedInto is the comparison once it is known which of the places in doubt are empty. Where there
+// are no rows, there is nothing to hold.
 func (c Comparison) LookedInto(known Incarnation, empty []int) Comparison {
 	c.empty = empty
 	if c.How == Unsure && len(c.empty) < len(c.Doubted()) {

@@ -199,7 +199,7 @@ func countNames(columnType string) int {
 
 func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	if !f.partitioned {
-		return nil // and the question is a dear one
+		return nil // and the query is an expensive one
 	}
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition

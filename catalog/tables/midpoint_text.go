@@ -43,7 +43,8 @@ var wideCharsets = map[string]encoding.Encoding{
 	"utf32":   utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
 }
 
-// decode turns the column's bytes into UTF-8; what is none becomes the replacement character.
+// decode turns the column's bytes into UTF-8; what cannot be decoded becomes the replacement
+// character.
 func (c Column) decode(v Value) Value {
 	if e, wide := wideCharsets[c.Charset]; wide {
 		text, err := e.NewDecoder().String(string(v))

@@ -53,7 +53,7 @@ func yearOf(n int64) time.Time { return time.Date(int(n), 1, 1, 0, 0, 0, 0, time
 
 func dayOf(n int64) time.Time { return time.Unix((n-daysTo1970)*24*60*60, 0).UTC() }
 
-// endByNumber reads a bound that is a number within limits; MAXVALUE is none.
+// endByNumber reads a bound that is a number within limits, which MAXVALUE is not.
 func (p Partition) endByNumber(least, most int64, of func(int64) time.Time) (end time.Time, known bool) {
 	n, err := strconv.ParseInt(p.Below, 10, 64)
 	if err != nil || n < least || n > most {

@@ -21,7 +21,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
 
-var update = flag.Bool("update", false, "take the pictures in docs/images anew")
+var update = flag.Bool("update", false, "retake the pictures in docs/images")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 

@@ -333,7 +333,7 @@ func dump(d *dice) []step {
 	return append(steps, fillStep(n))
 }
 
-// reborn is tables that are dropped, truncated and made anew.
+// reborn is tables that are dropped, truncated and recreated.
 func reborn(d *dice) []step {
 	n := d.table()
 	if n.table == "p" {

@@ -1,7 +1,7 @@
 // Mutants takes the guards of the safety rules away, one at a time, in a copy of the tree, and runs
 // the tests that are named for each. A mutant whose tests still pass has survived: a test is
-// missing. One whose lines are not found any more has to be written anew. The list is mutants.txt,
-// which says what a mutant looks like.
+// missing. One whose lines are no longer found has to be rewritten. The list is mutants.txt, which
+// says what a mutant looks like.
 //
 //	go run ./scripts/mutants [-run REGEXP] [-fit] [-trust] [-v]
 //
@@ -90,7 +90,7 @@ func run(ctx context.Context) (failed int, err error) {
 	return failed, ctx.Err()
 }
 
-// misfits names the mutants that have to be written anew.
+// misfits names the mutants that have to be rewritten.
 func misfits(mutants []mutant) (failed int, err error) {
 	for _, m := range mutants {
 		text, err := os.ReadFile(m.file)

@@ -30,7 +30,7 @@ func parse(list string) ([]mutant, error) {
 	return all, nil
 }
 
-// parseOne reads one mutant. A paragraph of comments is none, and has no name.
+// parseOne reads one mutant. A paragraph of comments is not a mutant, and has no name.
 func parseOne(paragraph string) (m mutant, err error) {
 	var before, after []string
 	for line := range strings.Lines(paragraph) {

@@ -19,7 +19,7 @@ type Source interface {
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 }
 
-// AskOf previews what a policy does to its table now: its brake knows what is usual there.
+// AskOf previews what a policy does to its table now; its brake knows what is usual there.
 func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy) (*Preview, error) {
 	question := Question{Table: p.Table, Rule: p.Rule, Version: p.Version, Known: p.Approved()}
 	now, err := from.Clock(ctx)
@@ -43,7 +43,7 @@ func Ask(ctx context.Context, q tables.Querier, from Source, table catalog.Table
 	return ask(ctx, q, from, Question{Table: table, Rule: rule})
 }
 
-// Glance is Ask for somebody who cannot wait: what is due now, without days to come and without
+// Glance is Ask for somebody who cannot wait: only what is due now, without coming days and without
 // rows.
 func Glance(
 	ctx context.Context, q tables.Querier, from Source, table catalog.Table, rule catalog.Rule,
@@ -74,10 +74,10 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 	return NewPreview(ctx, q, question)
 }
 
-// assumedSpeed is what a small server does without haste.
+// assumedSpeed is what a small server manages without effort.
 const assumedSpeed = 20_000
 
-// speedOf is what the last job of the table did, and never more than the limits allow now.
+// speedOf is the speed of the table's last job, but never more than the limits now allow.
 func speedOf(ctx context.Context, from Source, q Question, settings setting.Reading) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
 	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})

@@ -43,11 +43,11 @@ func (b Brake) Of(r catalog.Rule) Brake {
 }
 
 const (
-	// Most of a table counts as a surprise from so many rows on, whatever the settings say.
+	// From this many rows on, most of a table counts as a surprise, whatever the settings say.
 	nearlyWholePercent = 90
 	nearlyWholeRows    = 1000
-	// margin is how much more than it should a job may delete before it asks again: what it should
-	// rests on an estimate.
+	// margin is how much more than expected a job may delete before it asks again, since what is
+	// expected is an estimate.
 	margin = 1.2
 )
 
@@ -55,8 +55,8 @@ const (
 type Run struct {
 	Estimate
 	Usual Usual
-	// Known says that the policy was looked at before, in this version: by a person, or by the
-	// brake when its table had rows to look at.
+	// Known says that the policy has been judged before, in this version: by a person, or by the
+	// brake when its table had rows to judge by.
 	Known bool
 }
 
@@ -75,7 +75,7 @@ func (b Brake) Judge(r Run) Ruling {
 	return b.absolute(r.Estimate, ruling)
 }
 
-// first judges a policy that is new, was changed, or has seen a tiny table only.
+// first judges a policy that is new, was changed, or has only seen a tiny table.
 func (b Brake) first(e Estimate) Ruling {
 	part := func(percent int64) int64 { return e.Rows * percent / 100 }
 	limit := min(b.MaxRows, max(b.Rows, part(b.Percent)), max(nearlyWholeRows, part(nearlyWholePercent)))
@@ -85,8 +85,8 @@ func (b Brake) first(e Estimate) Ruling {
 	return b.ruling(b.Holds(e), limit)
 }
 
-// later judges a policy that has been at work. What is far more than usual is a surprise, if it
-// also is much.
+// later judges a policy that has been at work. Far more than usual is a surprise, if it is also a
+// lot.
 func (b Brake) later(r Run) Ruling {
 	if b.Factor == 0 {
 		return Ruling{}
@@ -141,8 +141,8 @@ func rows(n float64) *uint64 {
 	return &whole
 }
 
-// Consented is the ruling on a run that somebody has agreed to: to so many rows, or to what it
-// finds. A number that a person named is kept to the row; any other covers, too, what needs no
+// Consented is the ruling on a run that a person has agreed to: to a number of rows, or to what it
+// finds. A number that a person named is kept to the row; any other also covers what needs no
 // approval.
 func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 	if r.Bound == nil && !exactly {
@@ -165,8 +165,8 @@ func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 	return Ruling{Why: why, Bound: bound}
 }
 
-// Tiny reports whether a table has too few rows for anything to be a surprise: to have seen it so
-// says nothing about what comes later.
+// Tiny reports whether a table has too few rows for anything to be a surprise: having judged it
+// then says nothing about what comes later.
 func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
 
 // Holds says why so many rows are too many for a policy that has not been at work; empty when they
@@ -195,7 +195,7 @@ func (e Estimate) Due() string {
 		about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
 }
 
-// about is a number as it is told when it was counted, or only estimated.
+// about writes a number that was counted, or only estimated.
 func about(n int64, exact bool) string {
 	if exact {
 		return strconv.FormatInt(n, 10)

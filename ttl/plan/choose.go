@@ -23,7 +23,7 @@ type Choice struct {
 }
 
 const (
-	// randomCost is how much dearer a row is by the index on time than by its block when its
+	// randomCost is how much more a row costs by the index on time than by its block if its
 	// neighbours in time are not its neighbours in the table: measured at 5 to 20 times.
 	randomCost = 10
 	// orderedCost is the same when time runs with the key.
@@ -89,7 +89,7 @@ func (s *Statements) chooseKeyless(e Estimate) Choice {
 	}
 }
 
-// Second is the choice when the server objects to the first: the other way along an index, or none.
+// Second is the choice if the server objects to the first: the other way along an index, or none.
 func (s *Statements) Second(first Choice, why error) Choice {
 	if first.Way == WalkIndex && s.KeyIndex != "" {
 		return Choice{WalkRange, fmt.Sprintf("key %s in blocks: %v", s.KeyIndex, why)}
@@ -97,9 +97,9 @@ func (s *Statements) Second(first Choice, why error) Choice {
 	return Choice{Refuse, fmt.Sprintf("no index can be read in order: %v", why)}
 }
 
-// percent writes a share for people, never rounded to all or to nothing.
+// percent writes a share for people, never rounded to all or nothing.
 func percent(share float64) string {
-	const dust = 1e-9 // what a product of floats may be below the figure that was meant
+	const dust = 1e-9 // by which a product of floats may fall short of the intended figure
 	switch p := 100*share + dust; {
 	case p <= dust:
 		return "0 %"

@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Cutoff is the moment before which rows of one job are expired. It is computed once, when the job
+// Cutoff is the moment before which rows of one job have expired. It is computed once, when the job
 // starts, and kept.
 type Cutoff struct {
 	// Instant is the cutoff as a point in time, for people and for the catalog.
@@ -30,10 +30,10 @@ type Cutoff struct {
 // March minus one month is 28 or 29 February) and truncated to whole seconds, as in `NOW() -
 // INTERVAL n unit`.
 //
-// A TIMESTAMP is an instant, so the length of the subtracted stretch is taken from the current
+// A TIMESTAMP is an instant, so the length of the subtracted span is taken from the current
 // instant: 90 minutes are 5400 seconds across a change of the clocks. A DATETIME or DATE carries no
-// offset, and when the clocks go back the same reading occurs twice. Such a row is expired only
-// when it is so under every reading: by the wall clock, by elapsed time, and whichever of two equal
+// offset, and when the clocks go back the same reading occurs twice. Such a row has expired only if
+// it has under every reading: by the wall clock, by elapsed time, and whichever of two equal
 // readings it meant. The cutoff may thus lag by the size of the change for as long as that change
 // is within the interval's edge, and is never early.
 func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Kind) (Cutoff, error) {
@@ -61,8 +61,8 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Ki
 	return c, nil
 }
 
-// DueAt is a moment before which whatever had expired is before the cutoff: the clock it was
-// computed from, in whole seconds, less what a change of the clocks keeps for longer.
+// DueAt is a moment: whatever had expired before it is before the cutoff. It is the clock that the
+// cutoff was computed from, in whole seconds, less what a change of the clocks keeps for longer.
 func (c Cutoff) DueAt() time.Time { return c.now.Truncate(time.Second).Add(-c.kept) }
 
 // unambiguous returns the latest wall reading all of whose earlier readings happened before t,
@@ -125,7 +125,7 @@ func (c Cutoff) upper() time.Time {
 	}
 	day := c.Wall.Truncate(24 * time.Hour)
 	if day.Before(c.Wall) {
-		// A DATE is its midnight: the day of the cutoff is expired unless the cutoff is that
+		// A DATE is its midnight: the day of the cutoff has expired unless the cutoff is that
 		// midnight.
 		day = day.AddDate(0, 0, 1)
 	}

@@ -47,8 +47,8 @@ const (
 )
 
 // Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an
-// index on time when there is one; where that speaks of few rows it is asked alone, and a single
-// row is read. rows is the server's own idea of the table's size.
+// index on time when there is one; if that says that few rows are due, nothing else is asked, and a
+// single row is read. rows is the server's own estimate of the table's size.
 func (s *Statements) Estimate(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	head, err := s.head(ctx, q)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Statements) Estimate(ctx context.Context, q tables.Querier, rows int64)
 	return e, err
 }
 
-// few asks the index on time how many rows of a large table are due. When they are so few that the
+// few asks the index on time how many rows of a large table are due. If they are so few that the
 // index is the way to them whatever their order, nothing else needs to be known.
 func (s *Statements) few(ctx context.Context, q tables.Querier, rows int64) (e Estimate, few bool, err error) {
 	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows {
@@ -84,7 +84,7 @@ func (s *Statements) few(ctx context.Context, q tables.Querier, rows int64) (e E
 }
 
 // timeRows is the optimizer's estimate of the rows in a range of the index on time: no row is read.
-// It is never less than one, so that one may be none, and is taken for that.
+// It is never less than one, so one may mean none, and is taken to.
 func (s *Statements) timeRows(ctx context.Context, q tables.Querier, where string) (int64, error) {
 	a, err := explain(ctx, q, "SELECT 1"+s.preferring(s.TimeIndex)+" WHERE "+where)
 	if a.Rows == 1 {
@@ -135,7 +135,7 @@ func (s *Statements) findEdge(ctx context.Context, q tables.Querier, e *Estimate
 	return err
 }
 
-// scale stretches what the beginning of a table without a key says to its whole size.
+// scale extrapolates what the beginning of a table without a key says to its whole size.
 func (s *Statements) scale(ctx context.Context, q tables.Querier, e Estimate, rows int64) (Estimate, error) {
 	factor := float64(max(rows, e.Rows)) / float64(e.Rows)
 	e.Rows, e.Exact, e.DueExact = max(rows, e.Rows), false, false

@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// DefaultFloor is the date before which a value is taken for a mistake and never expires.
+// DefaultFloor is the date before which a value counts as a mistake and never expires.
 const DefaultFloor = "1970-01-02"
 
 // Predicate is the condition every deleting statement repeats.
@@ -43,10 +43,11 @@ func (p Predicate) Sargable() string {
 	return p.Column + " >= " + p.Floor + " AND " + p.Column + " < " + p.Cutoff
 }
 
-// Opaque is the same condition in a form no range optimizer looks into, for statements whose rows
-// are named by key. It is the one that decides: it means the same in every session. A TIMESTAMP is
-// compared as the number of seconds that it is, since as a date it would be read in the zone that
-// the session has at that row, and a trigger that fires for the row before may have set another.
+// Opaque is the same condition in a form that no range optimizer looks into, for statements whose
+// rows are named by key. It is the one that decides, since it means the same in every session. A
+// TIMESTAMP is compared as the number of seconds that it is, since as a date it would be read in
+// the zone that the session has at that row, and a trigger that fires for the row before may have
+// set another.
 func (p Predicate) Opaque() string {
 	if p.Kind == tables.Timestamp {
 		p.Column, p.Floor, p.Cutoff = "UNIX_TIMESTAMP("+p.Column+")", epoch(p.Floor), epoch(p.Cutoff)
@@ -54,8 +55,8 @@ func (p Predicate) Opaque() string {
 	return "(" + p.Sargable() + ") IS TRUE"
 }
 
-// epoch is the literal of a date in UTC as the number of seconds; what cannot be read is NULL, with
-// which nothing compares.
+// epoch is the literal of a date in UTC as a number of seconds; what cannot be read is NULL, which
+// no comparison matches.
 func epoch(literal string) string {
 	at, err := time.Parse("'2006-01-02 15:04:05'", literal)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // neverCounted is how many rows that never expire are counted by the index on time, of each kind.
 const neverCounted = 1000
 
-// neverExpire finds out by the index on time how many rows have no date, or one that is taken for
-// none. Few are counted; of more the optimizer has an idea.
+// neverExpire finds out by the index on time how many rows have no date, or one that counts as
+// none. A few are counted; for more the optimizer estimates.
 func (s *Statements) neverExpire(ctx context.Context, q tables.Querier, e *Estimate) error {
 	all := true // are counted
 	for _, kind := range []struct {
@@ -42,9 +42,9 @@ func (s *Statements) neverExpire(ctx context.Context, q tables.Querier, e *Estim
 	return s.weighOthers(ctx, q, e, all)
 }
 
-// weighOthers looks at the rows that do have a date, as the others are many. InnoDB never estimates
-// a range above half of the table, so that of most of the rows it is the others that tell; and what
-// it says of the whole table may be out of date.
+// weighOthers estimates the rows that do have a date, when the others are many. InnoDB never
+// estimates a range above half of the table, so when most rows have none, the others show it; and
+// what it says of the whole table may be out of date.
 func (s *Statements) weighOthers(ctx context.Context, q tables.Querier, e *Estimate, counted bool) error {
 	var dated int64
 	whole, err := s.weighTime(ctx, q, s.Expired.Column+" >= "+s.Expired.Floor, &dated)

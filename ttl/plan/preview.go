@@ -27,14 +27,14 @@ type Question struct {
 	Usual     Usual
 }
 
-// Speed is how fast a job is thought to delete, and how that is known.
+// Speed is how fast a job is expected to delete, and how that is known.
 type Speed struct {
 	RowsPerSecond float64
 	From          string
 }
 
-// Preview is the blast radius of a policy. It is found out by bounded reading; nothing is changed
-// or locked.
+// Preview is the blast radius of a policy, found out by bounded reading; nothing is changed or
+// locked.
 type Preview struct {
 	Table      string   `json:"table"`
 	TTL        string   `json:"ttl"`
@@ -93,7 +93,7 @@ type Day struct {
 const (
 	previewDays = 7
 	previewKeys = 10
-	// previewRows bounds the rows that are looked through for samples.
+	// previewRows bounds the rows that are searched for samples.
 	previewRows = 5000
 )
 
@@ -152,7 +152,7 @@ func (v *preview) look(ctx context.Context) (err error) {
 	return v.lookAtRows(ctx)
 }
 
-// after prepares the statements as they will be in so many days.
+// after prepares the statements as they will be in that many days.
 func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	c, found := v.facts.Column(v.Rule.Column)
 	if !found {
@@ -197,7 +197,7 @@ func (v *preview) answer() *Preview {
 	return p
 }
 
-// showPolicy tells the options of the policy, and when windows let the work end.
+// showPolicy shows the options of the policy, and when windows let the work end.
 func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
 	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(), o[ddl.OptionWindow], o[ddl.OptionMaxLag]

@@ -32,7 +32,8 @@ func (v *preview) lookAhead(ctx context.Context) error {
 	return err
 }
 
-// dueEachDay counts days by the index on time, and samples those that are too full for that.
+// dueEachDay counts each day's rows by the index on time, and samples the days that have too many
+// for that.
 func (v *preview) dueEachDay(ctx context.Context, days []*Statements) ([]Day, error) {
 	due, all := make([]Day, len(days)), true
 	for i, s := range days {
@@ -92,7 +93,7 @@ func (v *preview) sampleDays(ctx context.Context, days []*Statements) ([]Day, er
 	return all, nil
 }
 
-// sampleDaysOf says which part of the first rows of a range becomes due on each day.
+// sampleDaysOf says what share of the first rows of a range becomes due on each day.
 func (v *preview) sampleDaysOf(ctx context.Context, r Range, limit int, days []*Statements,
 	each func(day int, part float64),
 ) error {

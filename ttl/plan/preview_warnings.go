@@ -17,7 +17,7 @@ const triggersRun = "triggers will run for every deleted row: %s"
 
 // ShowTriggers makes the preview one for a reader who is shown these triggers. MySQL shows them to
 // nobody without the right TRIGGER on the table: the asking account may see fewer than the reader,
-// or more, of which only the number is told.
+// or more, of which only the number is shown.
 func (p *Preview) ShowTriggers(names []string) {
 	known := fmt.Sprintf(triggersRun, strings.Join(p.Triggers, ", "))
 	p.Warnings = slices.DeleteFunc(p.Warnings, func(w string) bool { return w == known })

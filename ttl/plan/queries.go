@@ -1,6 +1,6 @@
 package plan
 
-// Statements about tables, put to information_schema. Parameters: schema, table.
+// Queries about tables, from information_schema. Parameters: schema, table.
 const (
 	selectTriggers = `
 SELECT TRIGGER_NAME FROM information_schema.TRIGGERS

@@ -12,7 +12,7 @@ import (
 // sampleRows is how many neighbouring rows one sample reads.
 const sampleRows = 200
 
-// sample is what a few neighbouring rows say about their stretch of the table.
+// sample is what a few neighbouring rows say about their part of the table.
 type sample struct {
 	rows, expired, null, implausible int64
 	oldest                           string // of the plausible values, as the server prints them

@@ -7,7 +7,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// segment is a stretch of existing keys with the optimizer's estimate of its rows.
+// segment is a range of existing keys with the optimizer's estimate of its rows.
 type segment struct {
 	Range
 	rows int64
@@ -21,11 +21,11 @@ const finer = 4
 
 // Split divides the table into at most n ranges of about equally many rows, without reading it: the
 // heaviest segment is cut at the existing key nearest to its middle, as long as it outweighs the
-// finest share; then neighbours are joined. Each cut costs at most two probes of one row and two
-// estimates; those an estimate has made before are taken over. An empty table has no ranges, and
-// one that is to stay whole is asked for its last key only.
+// finest share; then neighbours are joined. Each cut costs at most two reads of one row and two
+// estimates; those that an estimate has already made are reused. An empty table has no ranges, and
+// one that is to stay whole is asked only for its last key.
 //
-// The last range ends at the last key there is now: rows inserted behind it belong to the next job.
+// The last range ends at the present last key: rows inserted after it belong to the next job.
 func (s *Statements) Split(ctx context.Context, q tables.Querier, e Estimate, n int) ([]Range, error) {
 	if n <= 1 {
 		return s.undivided(ctx, q)
@@ -47,8 +47,8 @@ func (s *Statements) undivided(ctx context.Context, q tables.Querier) ([]Range, 
 	return []Range{{To: last}}, nil
 }
 
-// segments cuts the table into about n stretches of similar weight, in key order, from those that
-// are known already.
+// segments cuts the table into about n segments of similar weight, in key order, starting from
+// those that are already known.
 func (s *Statements) segments(ctx context.Context, q tables.Querier, known []segment, n int) ([]segment, error) {
 	segments := slices.Clone(known)
 	if len(segments) == 0 {
@@ -161,7 +161,7 @@ func total(segments []segment) int64 {
 	return sum
 }
 
-// join puts neighbouring segments together to n shares: a share is closed where adding the next
+// join combines neighbouring segments into n shares: a share is closed where adding the next
 // segment would take it further from its fair end than stopping before it.
 func join(segments []segment, n int) []Range {
 	var ranges []Range

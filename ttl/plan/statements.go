@@ -21,9 +21,9 @@ type Statements struct {
 	forced bool // see Forcing
 }
 
-// Forcing is s with deletes by key and by range that name the index, too. Only the form for
-// several tables has room for that. Left to choose, both servers read all of a small table for a
-// long list of keys, and run into whoever holds any row of it.
+// Forcing is s with deletes by key and by range that name the index, too. Only the form for several
+// tables has room for that. Given the choice, both servers read all of a small table for a long
+// list of keys, and run into whoever has locked any row of it.
 func (s *Statements) Forcing() *Statements {
 	forcing := *s
 	forcing.forced = true
@@ -96,14 +96,14 @@ func (s *Statements) DueAmong(r Range, keys []tables.Key) (string, error) {
 	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + where + " AND " + s.Expired.Opaque(), err
 }
 
-// UnlockedKeys locks and reads those keys of BlockKeys that nobody else holds.
+// UnlockedKeys locks and reads those keys of BlockKeys that nobody else has locked.
 func (s *Statements) UnlockedKeys(keys []tables.Key) (string, error) {
 	in, err := s.Key.In(keys)
 	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() +
 		" FOR UPDATE SKIP LOCKED", err
 }
 
-// LockRange locks the expired rows of a block, or fails at once when somebody holds a row of it.
+// LockRange locks the expired rows of a block, or fails at once if one of them is locked.
 func (s *Statements) LockRange(r Range) (string, error) {
 	where, err := s.within(r)
 	return s.lock(where), err

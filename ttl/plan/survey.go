@@ -11,8 +11,8 @@ import (
 // dueCounted is how many due rows are counted by the index on time.
 const dueCounted = 10_000
 
-// Survey is Estimate for people, who ask seldom and want to be told exactly: it reads some thousand
-// rows more, and counts whatever can be counted by that.
+// Survey is Estimate for people, who ask seldom and want exact answers: it reads a few thousand
+// rows more, and counts whatever can be counted that way.
 func (s *Statements) Survey(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	e, counted, err := s.count(ctx, q, rows)
 	if err != nil || counted {

@@ -19,15 +19,15 @@ type Usual struct {
 const (
 	// usualRuns is how many runs that deleted rows are remembered.
 	usualRuns = 20
-	// exceptionFrom is from how many of them on the largest is taken for an exception: an import
-	// that was approved once says nothing about the next one.
+	// exceptionFrom is from how many of them on the largest counts as an exception: an import that
+	// was approved once says nothing about the next one.
 	exceptionFrom = 5
 )
 
-// UsualOf learns from the runs of a table, the latest first, what a job finds that begins now. Rows
-// become due by the hour, so that a table which was paused for a week has a week's rows. Between
-// two runs by hand the time is not shorter than the interval: of what expires in a second nothing
-// can be learnt for the day.
+// UsualOf learns from the runs of a table, the latest first, what a job that begins now will find.
+// Rows become due by the hour, so a table that was paused for a week has a week's rows. The time
+// between two manual runs counts as at least the interval: what expires in a second says nothing
+// about the day.
 func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	var rates []float64
 	var u Usual
@@ -74,7 +74,7 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	return u
 }
 
-// Rows is how many rows are usually due after so many hours.
+// Rows is how many rows are usually due after that many hours.
 func (u Usual) Rows() float64 { return u.PerHour * u.Hours }
 
 // String is the figure for people.
