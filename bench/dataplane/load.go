@@ -36,7 +36,7 @@ var workloads = []workload{
 	}},
 }
 
-// client is a connection that speaks just enough to ask and to know when it is answered.
+// client is a connection that speaks just enough to send a query and to know when it is answered.
 type client struct {
 	conn    net.Conn
 	tracker wire.Tracker
@@ -144,7 +144,7 @@ type result struct {
 	p95     time.Duration
 }
 
-// run sends queries of a workload over so many connections for a while.
+// run sends queries of a workload over a number of connections for a while.
 func run(ctx context.Context, t *target, w workload, connections int, d time.Duration) (result, error) {
 	clients := make([]*client, connections)
 	for i := range clients {

@@ -109,7 +109,7 @@ func (b *bench) finished(ctx context.Context) (err error) {
 	return err
 }
 
-// logPhases tells what the workers spent their time on.
+// logPhases shows what the workers spent their time on.
 func (b *bench) logPhases(ctx context.Context, metrics prometheus.Gatherer) {
 	families, err := metrics.Gather()
 	if err != nil {

@@ -60,7 +60,7 @@ func (b *bench) update(ctx context.Context) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// latencies tells about what users feel: the middle, the slow ones, the slowest.
+// latencies shows what users feel: the median, the slow ones, the slowest.
 func latencies(took []time.Duration) string {
 	if len(took) == 0 {
 		return ""

@@ -1,14 +1,14 @@
-// Command delete measures how fast expired rows go, by ttlproxy's engine and by what people use
-// instead.
+// Command delete measures how fast expired rows are deleted, by ttlproxy's engine and by what
+// people use instead.
 //
 // Every way deletes the same rows of the same table, freshly filled: half of the rows are expired,
 // there is one secondary index and none on the date. The ways take turns, so that a slow minute of
-// the machine hits all of them; the medians are printed.
+// the machine affects all of them; the medians are printed.
 //
 //	go run ./bench/delete -rows 1000000 -runs 5
 //
-// With -busy an application updates other rows of the table meanwhile, and its latencies are told:
-// median, 99th percentile and the longest.
+// With -busy an application updates other rows of the table meanwhile, and its latencies are
+// printed: median, 99th percentile and the longest.
 //
 // Servers are started privately (see package sandbox), or named by -mariadb and -mysql.
 package main
@@ -102,7 +102,7 @@ func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Wri
 	speeds, updates := map[string][]float64{}, map[string][]time.Duration{}
 	for run := range o.runs {
 		for i := range ways {
-			w := ways[(run+i)%len(ways)] // nobody always comes after the same one
+			w := ways[(run+i)%len(ways)] // no way always comes after the same other
 			if !o.wants(w) {
 				continue
 			}

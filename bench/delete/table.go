@@ -67,8 +67,8 @@ func (b *bench) template(ctx context.Context) error {
 	return err
 }
 
-// fill makes a fresh copy and lets the server come to rest: what it would still have to write
-// otherwise slows down whoever is next.
+// fill makes a fresh copy and lets the server come to rest: what it still had to write would slow
+// down whoever is next.
 func (b *bench) fill(ctx context.Context) error {
 	err := b.exec(ctx, "DROP TABLE IF EXISTS "+schema+".t", "CREATE TABLE "+schema+".t LIKE "+schema+".template",
 		"INSERT INTO "+schema+".t SELECT * FROM "+schema+".template", "ANALYZE TABLE "+schema+".t")

@@ -24,8 +24,7 @@ const (
 	historyLooks      = 15 // of which the median counts
 )
 
-// soakHistory fills the history of many policies, and measures how long those wait who look at
-// them.
+// soakHistory fills the history of many policies, and measures how long it takes to look at them.
 func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out io.Writer) error {
 	args := []string{
 		"--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--skip-log-bin",

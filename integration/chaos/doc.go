@@ -1,5 +1,5 @@
-// Package chaos holds the test of the one property that matters most: a row that has not expired by
-// the policy in force is never deleted, whatever dies when.
+// Package chaos holds the test of the one property that matters most: a row that has not expired
+// under the policy in force is never deleted, whatever dies, and whenever.
 //
 //	workload ──► proxies (killed, frozen) ──► server (killed) ──► binlog ──► judge
 //
@@ -10,8 +10,8 @@
 // killed. All of it follows from one seed, which is logged.
 //
 // The judge knows nothing of what the engine says it did. It reads the server's binary log from the
-// beginning, in which every deleted row stands with all its columns, in one order with every change
-// of the policy table. A deletion that the application does not own up to (its statements carry a
+// beginning, which has every deleted row with all its columns, in one sequence with every change of
+// the policy table. A deletion that the application does not own up to (its statements carry a
 // mark) must have been right at that very point of the log: a policy on that very table, armed, not
 // paused, and the row past its time.
 //

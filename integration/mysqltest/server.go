@@ -102,7 +102,8 @@ func (s *Server) Account(tb testing.TB, name string, grants ...string) *mysql.Co
 // databases numbers the databases of this test binary, so that tests of any name never meet.
 var databases atomic.Int64
 
-// word makes a test's name fit for an identifier without quotes, and short enough (64 characters).
+// word turns a test's name into an identifier that needs no quotes and is short enough (64
+// characters).
 func word(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

@@ -99,8 +99,8 @@ func skipShort(tb testing.TB) {
 	}
 }
 
-// missing ends a test that has no server: by skipping where that is a fact about the machine, by
-// failing where a server is there and broken, or where everything is meant to be tested.
+// missing ends a test that has no server: it skips the test if the machine simply has none, and
+// fails it if there is a broken one, or if everything is supposed to be tested.
 func missing(tb testing.TB, flavour sandbox.Flavour, err error) {
 	tb.Helper()
 	if errors.Is(err, sandbox.ErrNotInstalled) && os.Getenv("CI") != "true" {

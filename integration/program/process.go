@@ -59,8 +59,8 @@ func Start(tb testing.TB, c Config) *Process {
 	return p
 }
 
-// Launch is Start for those who have no test at hand. The log goes to a file in dir. It starts no
-// server of package sandbox: those need a guard that deletes their data, and this one has none.
+// Launch is Start for callers without a test. The log goes to a file in dir. It starts no server of
+// package sandbox: those need a guard that deletes their data, and this one has none.
 func Launch(path, dir string, c Config) (*Process, error) {
 	log, err := os.CreateTemp(dir, "proxy-*.log")
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *Process) awaitReady(catalog bool) error {
 	}
 }
 
-// progress tells how far the log is.
+// progress says how far the log has come.
 func (p *Process) progress() (address string, opened bool) {
 	for line := range strings.Lines(p.Log()) {
 		var entry struct{ Msg, Address string }

@@ -1,6 +1,6 @@
 package main
 
-// excused are tests that see the proxy at work, and why that is no mistake.
+// excused are tests that notice the proxy, and why that is not a bug.
 var excused = map[string]string{
 	"grant_cache_no_prot":           "counts all queries that the server has answered, and the proxy asks for policies",
 	"ssl_compress":                  "asks the server whether the connection is compressed",

@@ -46,7 +46,7 @@ type options struct {
 	out                                         io.Writer
 }
 
-// run runs the suite and returns how many tests the proxy has spoilt.
+// run runs the suite and returns how many tests the proxy broke.
 func (o *options) run(ctx context.Context) (worse int, err error) {
 	os.Setenv("TZ", "GMT-3") // which the servers' suites were recorded in
 	re, err := regexp.Compile(o.match)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// mtr is a server's regression tests: scripts that mysqltest plays.
+// mtr is a server's regression tests: scripts that mysqltest runs.
 type mtr struct {
 	dir       string
 	mysqltest string

@@ -31,16 +31,16 @@ type test struct {
 	result string
 }
 
-// suite is a collection of tests, and how to play them.
+// suite is a collection of tests, and how to run them.
 type suite interface {
 	// find lists the tests whose names match; none if the suite is not installed.
 	find(ctx context.Context, match *regexp.Regexp) ([]test, error)
-	// command plays a test. It exits with 0 when the test passes and with 62 when it cannot be run
+	// command runs a test. It exits with 0 when the test passes and with 62 when it cannot be run
 	// here.
 	command(ctx context.Context, t test, p place) *exec.Cmd
 }
 
-// place is where a test is played.
+// place is where a test is run.
 type place struct {
 	port   string // of the relay or the proxy, on 127.0.0.1
 	socket string // of the server
@@ -144,7 +144,7 @@ func (r *runner) leave() {
 	}
 }
 
-// once resets the server and plays a test.
+// once resets the server and runs a test.
 func (r *runner) once(ctx context.Context, t test, way func(*ways) string) (outcome, string, error) {
 	if err := r.ready(ctx); err != nil {
 		return failed, "", fmt.Errorf("before %s: %w", t.name, err)

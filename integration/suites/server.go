@@ -58,7 +58,7 @@ func (s *server) start(ctx context.Context) error {
 		"CREATE USER '" + service + "'@'%' IDENTIFIED BY '" + service + "'",
 		"GRANT ALL ON *.* TO '" + service + "'@'%'",
 		"CREATE DATABASE IF NOT EXISTS mtr",
-		"CREATE PROCEDURE mtr.add_suppression(pattern TEXT) BEGIN END", // what a log may hold is nobody's business here
+		"CREATE PROCEDURE mtr.add_suppression(pattern TEXT) BEGIN END", // what is in a log does not matter here
 	} {
 		if _, err := s.db.ExecContext(ctx, q); err != nil {
 			return fmt.Errorf("%s: %w", q, err)
@@ -161,7 +161,7 @@ func (s *server) resetVariables(ctx context.Context) error {
 			if strings.Trim(was, "-0123456789.") != "" || was == "" {
 				value = "'" + strings.ReplaceAll(was, "'", "''") + "'"
 			}
-			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; those are nobody's doing
+			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; no test has changed those
 		}
 	}
 

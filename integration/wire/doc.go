@@ -5,7 +5,6 @@
 //     every byte of the answers;
 //   - matrix_test.go logs in with every plugin, with and without TLS, with many sets of
 //     capabilities;
-//   - faults_test.go connects and disconnects ten thousand times, in good order and not, and looks
-//     for what was left behind;
-//   - pitfalls.md beside them says which test guards which pitfall of the protocol.
+//   - faults_test.go connects and disconnects ten thousand times, properly and not, and looks for what was left behind;
+//   - docs/reference/wire.md says which test guards against which pitfall of the protocol.
 package wire
