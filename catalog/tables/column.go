@@ -19,8 +19,9 @@ type Column struct {
 	Nullable  bool
 	Generated bool
 	Invisible bool
+	Primary   bool // part of the primary key
 
-	declared ddl.Column // as far as a TTL depends on it
+	Declared ddl.Column // as far as a TTL depends on it
 }
 
 // Value is one column's value, exact: digits, a date, or the column's own bytes.

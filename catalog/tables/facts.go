@@ -140,12 +140,19 @@ func (l *Layout) readLayout(ctx context.Context, q Querier) error {
 	return l.readIndexes(ctx, q)
 }
 
-func (l *Layout) readColumns(ctx context.Context, q Querier) error {
-	return l.each(ctx, q, selectColumns, func(rows *sql.Rows) error {
+func (l *Layout) readColumns(ctx context.Context, q Querier) (err error) {
+	l.Columns, err = ReadColumns(ctx, q, l.Schema, l.Table)
+	return err
+}
+
+// ReadColumns reads the columns of a table, in order; none of one that is not there, or not visible
+// to the asking account.
+func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Columns, err error) {
+	err = EachRow(ctx, q, selectColumns, []any{schema, table}, func(rows *sql.Rows) error {
 		var c Column
 		var dataType, columnType, nullable, extra, expression string
 		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra,
-			&expression); err != nil {
+			&expression, &c.Primary); err != nil {
 			return err
 		}
 
@@ -155,7 +162,7 @@ func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")
 
-		c.declared = ddl.Column{
+		c.Declared = ddl.Column{
 			Name: c.Name, Type: strings.ToUpper(dataType),
 			Virtual: strings.Contains(extra, "VIRTUAL"), Expression: expression,
 		}
@@ -163,9 +170,10 @@ func (l *Layout) readColumns(ctx context.Context, q Querier) error {
 			c.Values = ordinals(dataType, columnType)
 		}
 
-		l.Columns = append(l.Columns, c)
+		all = append(all, c)
 		return nil
 	})
+	return all, err
 }
 
 // ordinals is the largest number an ENUM or SET can hold: the count of names, or the mask with
@@ -247,9 +255,9 @@ func (l *Layout) Column(name string) (Column, bool) {
 // SessionDependence is [ddl.SessionDependence] of a column.
 func (l *Layout) SessionDependence(column string) string {
 	c, _ := l.Column(column)
-	return ddl.SessionDependence(c.declared, func(name string) (ddl.Column, bool) {
+	return ddl.SessionDependence(c.Declared, func(name string) (ddl.Column, bool) {
 		c, found := l.Column(name)
-		return c.declared, found
+		return c.Declared, found
 	})
 }
 

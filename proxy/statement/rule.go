@@ -98,36 +98,22 @@ func (l *layout) replace(was *layout, name string, by ddl.Column) {
 	}
 }
 
-const selectLayout = `SELECT COLUMN_NAME, UPPER(DATA_TYPE), COLUMN_KEY = 'PRI',
-	COALESCE(EXTRA, '') LIKE '%VIRTUAL%', REPLACE(COALESCE(GENERATION_EXPRESSION, ''), '\\''', '''')
-	FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`
-
 // layoutOf reads what a table is now. The service account reads it: it must see the table to delete
 // from it.
 func (q *request) layoutOf(ctx context.Context, table catalog.Table) (*layout, error) {
-	rows, err := q.h.config.DB.QueryContext(ctx, selectLayout, table.Schema, table.Name)
+	columns, err := tables.ReadColumns(ctx, q.h.config.DB, table.Schema, table.Name)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", table, err)
 	}
-	defer rows.Close()
 
 	l := &layout{}
-	for rows.Next() {
-		var c ddl.Column
-		var key bool
-		if err := rows.Scan(&c.Name, &c.Type, &key, &c.Virtual, &c.Expression); err != nil {
-			return nil, fmt.Errorf("columns of %s: %w", table, err)
-		}
-
-		l.columns = append(l.columns, c)
-		if key {
+	for _, c := range columns {
+		l.columns = append(l.columns, c.Declared)
+		if c.Primary {
 			l.keys = append(l.keys, c.Name)
 		}
 	}
 
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("columns of %s: %w", table, err)
-	}
 	if len(l.columns) == 0 {
 		return nil, serviceLacks("cannot see", table)
 	}
