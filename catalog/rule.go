@@ -49,7 +49,8 @@ func (r Rule) Expiry() string {
 	return ddl.Quote(r.Column) + " + INTERVAL " + r.Literal + " " + r.Unit
 }
 
-// String returns the rule as the table options that make it, in one fixed order.
+// String returns the rule as the table options that make it, in one fixed order, for
+// people. What SHOW CREATE TABLE prints for servers is [ddl.Clause.Comments].
 func (r Rule) String() string {
 	enable := "OFF"
 	if r.Enabled {
