@@ -98,10 +98,10 @@ func (e ending) sleep() ending {
 		e.state, e.reason, e.kind = PolicyDormant, g.BeforeReason, EventDormant
 		return e
 	case e.moved:
-		return e.rest(fmt.Sprintf("the table gave up the name %s for that of an online schema change's copy",
+		return e.stayDormant(fmt.Sprintf("the table gave up the name %s for that of an online schema change's copy",
 			e.policy.Table))
 	default:
-		return e.rest("its name is that of an online schema change's copy")
+		return e.stayDormant("its name is that of an online schema change's copy")
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 
 	origin, err := s.PolicyByID(ctx, copied.Of)
 	if errors.Is(err, ErrNoPolicy) {
-		*e = e.rest("the TTL of the table that it was copied from is gone")
+		*e = e.stayDormant("the TTL of the table that it was copied from is gone")
 		return nil
 	}
 	if err != nil {
@@ -131,16 +131,16 @@ func (s *Store) settleCopy(ctx context.Context, e *ending) error {
 	switch {
 	case e.state != PolicyArmed:
 	case state != PolicyArmed:
-		*e = e.rest(fmt.Sprintf("the TTL of %s, from which it was copied, is %s (%s)", origin.Table, state, why))
+		*e = e.stayDormant(fmt.Sprintf("the TTL of %s, from which it was copied, is %s (%s)", origin.Table, state, why))
 	case !origin.Rule.Equal(e.rule):
-		*e = e.rest(fmt.Sprintf("the TTL of %s has changed while the table was copied from it", origin.Table))
+		*e = e.stayDormant(fmt.Sprintf("the TTL of %s has changed while the table was copied from it", origin.Table))
 	}
 
 	return nil
 }
 
-// rest leaves a policy dormant until a person wakes it, and tells the client.
-func (e ending) rest(why string) ending {
+// stayDormant leaves a policy dormant until a person wakes it, and tells the client.
+func (e ending) stayDormant(why string) ending {
 	e.state, e.reason, e.kind = PolicyDormant, asleep(why), EventDormant
 	e.text = e.reason
 	e.warning = "the TTL policy of " + e.table.String() + " is dormant: " + e.reason
@@ -182,7 +182,7 @@ func (s *Store) settleSleeper(ctx context.Context, ends []ending, i int, after l
 		return nil, nil //nolint:nilnil // nobody else is concerned
 	}
 
-	*in = in.rest(fmt.Sprintf("the table has taken the name %s, which had no TTL", in.table))
+	*in = in.stayDormant(fmt.Sprintf("the table has taken the name %s, which had no TTL", in.table))
 	return nil, nil //nolint:nilnil // nobody else is concerned
 }
 

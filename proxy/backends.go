@@ -96,7 +96,7 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	}
 
 	b.config, b.tls, b.list = c, config, list
-	b.follow()
+	b.followWriter()
 	return nil
 }
 
@@ -125,8 +125,8 @@ func (b *Backends) order() []*backend {
 	return list
 }
 
-// follow notices when another backend takes the new sessions. It is called with the lock held.
-func (b *Backends) follow() {
+// followWriter notices when another backend takes the new sessions. It is called with the lock held.
+func (b *Backends) followWriter() {
 	chosen := b.order()[0]
 	if b.current == chosen {
 		return
@@ -150,7 +150,7 @@ func (b *Backends) set(k *backend, h Health) {
 			slog.String("reason", h.Reason))
 	}
 	k.health = h
-	b.follow()
+	b.followWriter()
 }
 
 // answered records that a backend could be reached.

@@ -197,7 +197,7 @@ var errAnswerTooLong = errors.New("the server's answer is too long to be looked 
 // Watch checks whether the client is still there while an answer takes long. Its error ends the
 // session.
 func (x *Exchange) Watch() error {
-	if err := x.s.fromClient.look(); err != nil {
+	if err := x.s.fromClient.poll(); err != nil {
 		return x.Fail(errClientGone)
 	}
 	return nil
@@ -229,7 +229,7 @@ func (x *Exchange) count() {
 	m, took := x.s.server.metrics, x.s.now()-x.begun
 	m.command(wire.Report{Command: x.Command, Code: x.code}, took)
 	if !x.ours {
-		m.held(took - x.servers)
+		m.heldBack(took - x.servers)
 	}
 }
 

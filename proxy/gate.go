@@ -19,10 +19,10 @@ const (
 	heldLimit = 1 << 20
 )
 
-// hold decides whether the command that starts at offset at of what is pending must be held back.
+// holdBack decides whether the command that starts at offset at of what is pending must be held back.
 // If it must, the whole packet is pending when it returns, except for a COM_CHANGE_USER that is too
 // long.
-func (s *session) hold(c wire.Start, at int) (bool, error) {
+func (s *session) holdBack(c wire.Start, at int) (bool, error) {
 	if !s.interesting(c) {
 		return false, nil
 	}

@@ -78,7 +78,7 @@ func (b *Backends) check(ctx context.Context) time.Duration {
 	var g errgroup.Group
 	for _, k := range due {
 		g.Go(func() error {
-			h := b.look(ctx, k, config)
+			h := b.examine(ctx, k, config)
 			if ctx.Err() == nil {
 				b.judge(k, h)
 			}
@@ -104,8 +104,8 @@ func (b *Backends) judge(k *backend, h Health) {
 	}
 }
 
-// look examines one backend.
-func (b *Backends) look(ctx context.Context, k *backend, config BackendsConfig) Health {
+// examine examines one backend.
+func (b *Backends) examine(ctx context.Context, k *backend, config BackendsConfig) Health {
 	ctx, cancel := context.WithTimeout(ctx, config.DialTimeout)
 	defer cancel()
 	if config.CheckUser != "" {

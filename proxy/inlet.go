@@ -124,16 +124,16 @@ func (in *inlet) makeRoom() {
 	}
 }
 
-// look reads what has arrived, without waiting for more. Its error says that the connection is
+// poll reads what has arrived, without waiting for more. Its error says that the connection is
 // gone.
-func (in *inlet) look() error {
+func (in *inlet) poll() error {
 	if len(in.pending()) >= upSize {
 		return nil // enough until it is used
 	}
 
 	in.makeRoom()
 	if in.raw == nil {
-		return in.lookTLS()
+		return in.pollTLS()
 	}
 
 	came := false
@@ -148,9 +148,9 @@ func (in *inlet) look() error {
 	return in.err
 }
 
-// lookTLS is look under TLS, which can only wait briefly: whoever reads from such a connection
+// pollTLS is poll under TLS, which can only wait briefly: whoever reads from such a connection
 // decrypts.
-func (in *inlet) lookTLS() error {
+func (in *inlet) pollTLS() error {
 	const shortly = time.Millisecond
 	if err := in.conn.SetReadDeadline(time.Now().Add(shortly)); err != nil {
 		return err

@@ -13,7 +13,7 @@ func TestInletLooksWithoutWaiting(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		client, server := connected(t, encrypted)
 		in := newInlet(server, &newBuffers().up)
-		if err := in.look(); err != nil || len(in.pending()) != 0 {
+		if err := in.poll(); err != nil || len(in.pending()) != 0 {
 			t.Fatalf("TLS %v: nothing has come: got %v, %d bytes", encrypted, err, len(in.pending()))
 		}
 		if _, err := client.Write([]byte("hello")); err != nil {
@@ -21,7 +21,7 @@ func TestInletLooksWithoutWaiting(t *testing.T) {
 		}
 
 		for len(in.pending()) < len("hello") {
-			if err := in.look(); err != nil {
+			if err := in.poll(); err != nil {
 				t.Fatalf("TLS %v: %v", encrypted, err)
 			}
 		}
@@ -30,7 +30,7 @@ func TestInletLooksWithoutWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		for in.look() == nil { // until the end has come through
+		for in.poll() == nil { // until the end has come through
 		}
 
 		if got := string(in.pending()); got != "hello" {

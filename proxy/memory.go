@@ -77,7 +77,7 @@ func (m *memory) prepared(id uint32, memo Memo) {
 	m.closed(id)
 	m.statements[id] = memo
 	m.last = memo
-	m.hold(memo, 1)
+	m.tally(memo, 1)
 }
 
 // refusedPrepare stands for a statement that we refused to prepare: a client that did not wait for
@@ -98,7 +98,7 @@ func (m *memory) refused() {
 
 // closed forgets a statement.
 func (m *memory) closed(id uint32) {
-	m.hold(m.statements[id], -1)
+	m.tally(m.statements[id], -1)
 	delete(m.statements, id)
 }
 
@@ -127,8 +127,8 @@ func (m *memory) room(size int64) error {
 	}
 }
 
-// hold counts the memory that a statement takes, times one or minus one.
-func (m *memory) hold(memo Memo, times int64) {
+// tally counts the memory that a statement takes, times one or minus one.
+func (m *memory) tally(memo Memo, times int64) {
 	if memo != nil {
 		m.count(times * memo.Size())
 	}

@@ -93,8 +93,8 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	m.seconds.Observe(time.Duration(took).Seconds())
 }
 
-// held counts a statement that was held back, and how much longer it took for that.
-func (m *Metrics) held(added int64) { m.added.Observe(time.Duration(added).Seconds()) }
+// heldBack counts a statement that was held back, and how much longer it took for that.
+func (m *Metrics) heldBack(added int64) { m.added.Observe(time.Duration(added).Seconds()) }
 
 // login counts a finished login.
 func (m *Metrics) login(err error) {

@@ -61,7 +61,7 @@ func (x *Exchange) remember(n *Named) {
 		m.named.all = make(map[int]*Named)
 	}
 	m.named.all[n.number] = n
-	m.hold(n.Memo, 1)
+	m.tally(n.Memo, 1)
 }
 
 // meant lists the statements that a name could mean to the server. Beyond ASCII it equates letters
@@ -101,7 +101,7 @@ func (x *Exchange) Forget(name string) error {
 			continue // whether it is the same name the server knows, and tells at EXECUTE
 		}
 		delete(m.all, n.number)
-		x.s.memory.hold(n.Memo, -1)
+		x.s.memory.tally(n.Memo, -1)
 		if err := x.release(n); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (s *session) up(ctx context.Context) error {
 			}
 
 			at := scanned - startSize(start)
-			held, err := s.hold(start, at)
+			held, err := s.holdBack(start, at)
 			if err != nil {
 				return err
 			}

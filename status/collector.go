@@ -129,7 +129,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 
-	l, err := c.view.look(ctx)
+	l, err := c.view.read(ctx)
 	if err != nil {
 		c.log.WarnContext(ctx, "catalog metrics", slog.Any("err", err))
 		ch <- gauge(c.descs.up, 0)
@@ -145,7 +145,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // whole sends what is about everything.
-func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
+func (c *Collector) whole(ch chan<- prometheus.Metric, l *snapshot) {
 	d := c.descs
 	ch <- gauge(d.enabled, number(l.Enabled))
 	ch <- gauge(d.paused, number(l.Pause.Paused))
@@ -183,7 +183,7 @@ func (c *Collector) whole(ch chan<- prometheus.Metric, l *look) {
 }
 
 // nodes sends which nodes there are, and which has which lease.
-func (c *Collector) nodes(ch chan<- prometheus.Metric, l *look) {
+func (c *Collector) nodes(ch chan<- prometheus.Metric, l *snapshot) {
 	d := c.descs
 	type kind struct{ state, engine string }
 	counts := map[kind]int{{"live", "on"}: 0, {"live", "off"}: 0, {"vanished", "on"}: 0, {"vanished", "off"}: 0}

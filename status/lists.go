@@ -74,7 +74,7 @@ func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	l, err := a.view.look(r.Context())
+	l, err := a.view.read(r.Context())
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -124,7 +124,7 @@ func (a *api) getTasks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	l, err := a.view.look(r.Context())
+	l, err := a.view.read(r.Context())
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -175,7 +175,7 @@ func pathTable(r *http.Request) catalog.Table {
 }
 
 // find looks up a policy and what is known about it. If there is none, that is a 404.
-func (a *api) find(ctx context.Context, t catalog.Table) (*look, catalog.Policy, error) {
+func (a *api) find(ctx context.Context, t catalog.Table) (*snapshot, catalog.Policy, error) {
 	p, err := a.store.Policy(ctx, t)
 	if errors.Is(err, catalog.ErrNoPolicy) {
 		return nil, p, &answerError{http.StatusNotFound, "table " + t.String() + " has no TTL policy"}
@@ -183,6 +183,6 @@ func (a *api) find(ctx context.Context, t catalog.Table) (*look, catalog.Policy,
 	if err != nil {
 		return nil, p, err
 	}
-	l, err := a.view.look(ctx)
+	l, err := a.view.read(ctx)
 	return l, p, err
 }

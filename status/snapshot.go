@@ -19,19 +19,19 @@ type viewer struct {
 	reads Reads
 
 	mu   sync.Mutex // held while reading, so that those who come meanwhile share the answer
-	last *look
+	last *snapshot
 	at   time.Time
 }
 
-// look is what the catalog said at one moment.
-type look struct {
+// snapshot is what the catalog said at one moment.
+type snapshot struct {
 	report.Snapshot
 	tasks  []catalog.Task
 	leases []catalog.Lease
 }
 
 // tasksOf is how many tasks a node works on.
-func (l *look) tasksOf(node uint64) (n int) {
+func (l *snapshot) tasksOf(node uint64) (n int) {
 	for i := range l.tasks {
 		if l.tasks[i].State == catalog.TaskRunning && l.tasks[i].Owner == node {
 			n++
@@ -41,7 +41,7 @@ func (l *look) tasksOf(node uint64) (n int) {
 }
 
 // leads reports whether a node starts the jobs of all.
-func (l *look) leads(node uint64) bool {
+func (l *snapshot) leads(node uint64) bool {
 	return slices.ContainsFunc(l.leases,
 		func(lease catalog.Lease) bool { return lease.Name == scheduler && lease.Node == node })
 }
@@ -51,8 +51,8 @@ const scheduler = "scheduler"
 
 func newViewer(reads Reads) *viewer { return &viewer{reads: reads} }
 
-// look returns what the catalog says, or said less than snapshotAge ago.
-func (v *viewer) look(ctx context.Context) (*look, error) {
+// read returns what the catalog says, or said less than snapshotAge ago.
+func (v *viewer) read(ctx context.Context) (*snapshot, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last != nil && time.Since(v.at) < snapshotAge {
@@ -74,13 +74,13 @@ func (v *viewer) forget() {
 }
 
 // takeLook reads what the lists of SHOW TTL are made of, and what only the page shows.
-func takeLook(ctx context.Context, from Reads) (*look, error) {
+func takeLook(ctx context.Context, from Reads) (*snapshot, error) {
 	s, err := report.Read(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 
-	l := &look{Snapshot: *s}
+	l := &snapshot{Snapshot: *s}
 	if l.tasks, err = from.Tasks(ctx); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type pauseView struct {
 }
 
 func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
-	l, err := a.view.look(r.Context())
+	l, err := a.view.read(r.Context())
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -46,7 +46,7 @@ func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, a.overview(l), nil)
 }
 
-func (a *api) overview(l *look) overview {
+func (a *api) overview(l *snapshot) overview {
 	o := overview{
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),

@@ -24,7 +24,7 @@ type nodeView struct {
 	Left      *time.Time `json:"left"`
 }
 
-func viewNode(l *look, n catalog.Node) nodeView {
+func viewNode(l *snapshot, n catalog.Node) nodeView {
 	return nodeView{
 		n.ID, n.Name, n.Address, n.Version, n.Engine, n.Workers, l.tasksOf(n.ID), l.leads(n.ID), n.Live, string(n.Stop),
 		n.Status, n.StartedAt, n.HeartbeatAt, moment(n.LeftAt),

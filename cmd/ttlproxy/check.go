@@ -19,7 +19,7 @@ var errFindings = errors.New("rows will not be deleted until the errors above ar
 func check(ctx context.Context, w world, o *options, _ []string) error {
 	var findings []checkup.Finding
 	err := o.withServer(slog.New(slog.DiscardHandler), func(backends *proxy.Backends, db *sql.DB) (err error) {
-		findings, err = o.look(ctx, backends, db)
+		findings, err = o.examine(ctx, backends, db)
 		return o.advise(err)
 	})
 
@@ -39,8 +39,8 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 	return err
 }
 
-// look examines the servers one by one, the one that the engine would work on, and the tables.
-func (o *options) look(ctx context.Context, backends *proxy.Backends,
+// examine examines the servers one by one, the one that the engine would work on, and the tables.
+func (o *options) examine(ctx context.Context, backends *proxy.Backends,
 	db *sql.DB,
 ) (findings []checkup.Finding, err error) {
 	members := backends.Members(o.login(backends))

@@ -185,7 +185,7 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 		return err
 	}
 
-	hold, err := q.held(ctx, a.Clause)
+	hold, err := q.fromDump(ctx, a.Clause)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 	}
 
 	if a.Clause == nil || a.Clause.TTL == nil {
-		column, refused := follow(before.Column, a.Specs)
+		column, refused := columnAfter(before.Column, a.Specs)
 		if refused != nil {
 			return before, refusal(refused)
 		}
@@ -299,9 +299,9 @@ func presentColumn(a *ddl.AlterTable, column string, was *layout) string {
 	return ""
 }
 
-// follow returns the name that the TTL column has after the changes, or refuses those it cannot
+// columnAfter returns the name that the TTL column has after the changes, or refuses those it cannot
 // survive.
-func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
+func columnAfter(column string, specs []ddl.Spec) (string, *ddl.Error) {
 	for _, s := range specs {
 		if !strings.EqualFold(s.Column, column) || column == "" {
 			continue
@@ -325,7 +325,7 @@ func follow(column string, specs []ddl.Spec) (string, *ddl.Error) {
 // redates reports whether the TTL column gets dates that nobody has looked at: it is another column
 // than before, although the name may be the same, or it gets another expression.
 func redates(specs []ddl.Spec, was, is string) bool {
-	column, refused := follow(was, specs)
+	column, refused := columnAfter(was, specs)
 	if refused != nil || !strings.EqualFold(column, is) {
 		return true
 	}
@@ -353,7 +353,7 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 	}
 
 	if a.Clause != nil {
-		hold, err := q.held(ctx, a.Clause)
+		hold, err := q.fromDump(ctx, a.Clause)
 		if err != nil {
 			return declaredWithout(err)
 		}

@@ -99,7 +99,7 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 		return declaredWithout(err)
 	}
 
-	hold, err := q.held(ctx, a.Clause)
+	hold, err := q.fromDump(ctx, a.Clause)
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -153,9 +153,9 @@ func copyOf(p catalog.Policy) *catalog.Copy {
 	return &catalog.Copy{Of: p.ID, Version: p.Version, Column: p.Rule.Column}
 }
 
-// held reports whether the clause comes from a dump, so that somebody has to approve it before rows
+// fromDump reports whether the clause comes from a dump, so that somebody has to approve it before rows
 // are deleted.
-func (q *request) held(ctx context.Context, clause *ddl.Clause) (bool, error) {
+func (q *request) fromDump(ctx context.Context, clause *ddl.Clause) (bool, error) {
 	if !clause.Commented || !q.session.restoring {
 		return false, nil
 	}
