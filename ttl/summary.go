@@ -78,12 +78,12 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 
 func (a aftermath) lines() []string {
 	share := float64(a.deleted) / float64(a.before)
-	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s renews the optimizer's "+
+	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s refreshes the optimizer's "+
 		"statistics", 100*share, a.table)}
 	if a.history >= longHistory {
 		lines = append(lines,
-			fmt.Sprintf("InnoDB's history list has %d entries: what they hold is read around until purge has "+
-				"worked it off", a.history))
+			fmt.Sprintf("InnoDB's history list has %d entries: statements have to read past deleted rows until "+
+				"purge has removed them", a.history))
 	}
 	return append(lines,
 		fmt.Sprintf("about %s of pages will be free for new rows; OPTIMIZE TABLE %s would return them to the disk",
