@@ -43,7 +43,6 @@ func (s *Server) accept(ctx context.Context, l net.Listener, sessions *sync.Wait
 		}
 
 		pause = firstPause
-		tune(c)
 		sessions.Go(func() { s.serve(ctx, c) })
 	}
 }

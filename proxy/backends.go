@@ -271,7 +271,6 @@ func connect(ctx context.Context, a address, client, listener net.Addr) (net.Con
 		return nil, err
 	}
 
-	tune(c)
 	if a.header == 0 {
 		return c, nil
 	}

@@ -42,6 +42,9 @@ type Config struct {
 	DrainTimeout time.Duration
 	// SlowLog is how long a command must take to be logged; 0 logs none.
 	SlowLog time.Duration
+
+	// silence is how long a peer may acknowledge nothing; tests shorten it.
+	silence time.Duration
 }
 
 // settings are a configuration and the contents of the files it names. They are replaced as a
@@ -72,6 +75,7 @@ func (c Config) load(old *settings) (*settings, error) {
 	}
 	s.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
 	s.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	s.silence = cmp.Or(c.silence, silence)
 	for _, l := range c.Listen {
 		a, err := parseListen(l)
 		if err != nil {

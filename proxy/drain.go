@@ -68,7 +68,8 @@ func (s *Server) drain(ctx context.Context, cut func(), accepting, sessions *syn
 	select {
 	case <-ended:
 	case <-last.C:
-		s.log.Error("sessions that were cut off have not ended: leaving them behind", slog.Int("sessions", s.count()))
+		s.log.ErrorContext(ctx, "sessions that were cut off have not ended: leaving them behind",
+			slog.Int("sessions", s.count()))
 	}
 }
 

@@ -80,6 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	watching.Go(func() { s.watch(sessionsCtx) })
+	watching.Go(func() { s.findVanished(sessionsCtx) })
 	<-ctx.Done()
 	s.drain(sessionsCtx, cut, &accepting, &sessions)
 	cut()

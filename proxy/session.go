@@ -51,6 +51,8 @@ type session struct {
 	ends   sync.Mutex
 	wires  [2]net.Conn // below TLS: the client's, and the server's once it is reached
 	closed bool
+
+	vain [2]vain // the peers of wires; used by findVanished only
 }
 
 // login is what is known about the client since it logged in.

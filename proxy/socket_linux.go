@@ -5,11 +5,8 @@ import (
 	"os"
 	"syscall"
 	"time"
-)
 
-const (
-	tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT, which package syscall does not name
-	userTimeout    = 30 * time.Second
+	"golang.org/x/sys/unix"
 )
 
 // isOurUser reports whether the other end of a socket belongs to the system user that this process
@@ -33,20 +30,30 @@ func isOurUser(c net.Conn) bool {
 	return same && err == nil
 }
 
-// tune bounds the time for which data sent to a peer may stay unacknowledged: one that vanished
-// with an answer on its way would otherwise hold its session, and the server's thread, for a
-// quarter of an hour.
-func tune(c net.Conn) {
+// pulseOf asks the kernel about the peer of a connection.
+func pulseOf(c net.Conn) (p pulse, known bool) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
-		return
+		return pulse{}, false // who is on the same machine ends with a word
 	}
 	raw, err := t.SyscallConn()
 	if err != nil {
-		return
+		return pulse{}, false
 	}
-	limit := int(userTimeout.Milliseconds())
-	raw.Control(func(fd uintptr) { //nolint:errcheck // without it the peer is noticed later
-		syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, limit) //nolint:errcheck // the same
+
+	var info *unix.TCPInfo
+	var asked error
+	err = raw.Control(func(fd uintptr) {
+		info, asked = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	})
+	if err != nil || asked != nil {
+		return pulse{}, false
+	}
+
+	const tcpClose = 7
+	return pulse{
+		asked: int(info.Retransmits) + int(info.Probes),
+		still: time.Duration(info.Last_ack_recv) * time.Millisecond,
+		reset: info.State == tcpClose,
+	}, true
 }
