@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // BackendsConfig says where the servers are and how to reach them.
@@ -24,8 +21,11 @@ type BackendsConfig struct {
 	TLS BackendTLS
 	// DialTimeout bounds the time to reach a backend and to hear its greeting; 0 means 10 seconds.
 	DialTimeout time.Duration
-	// CheckInterval is how often backends are checked if there are several; 0 means 2 seconds.
+	// CheckInterval is how often each backend is checked; 0 means 2 seconds.
 	CheckInterval time.Duration
+	// CheckTimeout bounds one check; 0 means 1 second. A session that has waited half as long for a
+	// backend has it checked.
+	CheckTimeout time.Duration
 	// CheckUser and CheckPassword are an account that asks each backend whether it is writable.
 	// Without it a backend is healthy if it greets, and counts as writable.
 	CheckUser     string
@@ -39,9 +39,11 @@ type BackendsConfig struct {
 // our own, which Configure made, follow the writer: they are cut when it changes, and their pool
 // makes new ones.
 type Backends struct {
-	log *slog.Logger
+	log  *slog.Logger
+	dial dialFunc
 
 	mu      sync.Mutex
+	changed chan struct{} // closed when the list is another
 	config  BackendsConfig
 	tls     *tls.Config
 	list    []*backend
@@ -53,12 +55,14 @@ type backend struct {
 	address
 	health   Health
 	failures int                   // successive checks that found it down
+	examined chan struct{}         // closed when sessions know what became of a suspicion
 	owned    map[net.Conn]struct{} // connections that follow the writer
 }
 
 // NewBackends reads the addresses and the files.
 func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
-	b := &Backends{log: log}
+	d := net.Dialer{KeepAliveConfig: keepAlive}
+	b := &Backends{log: log, dial: d.DialContext, changed: make(chan struct{})}
 	return b, b.Reload(c)
 }
 
@@ -67,6 +71,7 @@ func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
 func (b *Backends) Reload(c BackendsConfig) error {
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.CheckInterval = cmp.Or(c.CheckInterval, 2*time.Second)
+	c.CheckTimeout = cmp.Or(c.CheckTimeout, time.Second)
 	if len(c.Addresses) == 0 {
 		return errors.New("no backend: name one, HOST:PORT or unix:PATH")
 	}
@@ -96,6 +101,8 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	}
 
 	b.config, b.tls, b.list = c, config, list
+	close(b.changed)
+	b.changed = make(chan struct{})
 	b.followWriter()
 	return nil
 }
@@ -199,105 +206,3 @@ func (b *Backends) Health() []Health {
 	}
 	return list
 }
-
-// link is a connection to a backend.
-type link struct {
-	conn     net.Conn
-	backend  *backend
-	address  address
-	tls      *tls.Config // for this backend
-	mode     TLSMode
-	greeting []byte // the payload of the first packet, if it was read
-	seq      byte
-}
-
-// dial connects to the best backend that answers, on behalf of a client that came to listener, and
-// reads its greeting: one that accepts connections and says nothing is as dead as one that does
-// not.
-func (b *Backends) dial(ctx context.Context, client, listener net.Addr) (link, error) {
-	return b.first(ctx, func(ctx context.Context, l *link) (err error) {
-		if l.conn, err = connect(ctx, l.address, client, listener); err != nil {
-			return err
-		}
-		if l.greeting, l.seq, err = readGreeting(ctx, l.conn, l.address); err != nil {
-			l.conn.Close()
-		}
-		return err
-	})
-}
-
-// first tries the backends in order until one can be reached. Those that cannot are remembered.
-func (b *Backends) first(ctx context.Context, reach func(context.Context, *link) error) (link, error) {
-	b.mu.Lock()
-	list, config, t := b.order(), b.config, b.tls
-	b.mu.Unlock()
-	var errs []error
-
-	for _, k := range list {
-		l := link{backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address)}
-		limited, cancel := context.WithTimeout(ctx, config.DialTimeout)
-		err := reach(limited, &l)
-		cancel()
-
-		if err == nil {
-			b.answered(k)
-			return l, nil
-		}
-		if ctx.Err() != nil {
-			return link{}, ctx.Err()
-		}
-
-		b.set(k, Health{State: Down, Reason: err.Error()})
-		errs = append(errs, err)
-	}
-
-	return link{}, unreachable(list, errs)
-}
-
-// unreachable is what a client is told if no backend answers.
-func unreachable(list []*backend, errs []error) error {
-	if len(list) == 1 {
-		return fmt.Errorf("cannot connect to MySQL server on '%s': %w", list[0], errs[0])
-	}
-	return fmt.Errorf("cannot connect to MySQL server, none of %d answers: %w", len(list), errors.Join(errs...))
-}
-
-// connect reaches one backend and sends the PROXY header, if it wants one: the server greets only
-// after that.
-func connect(ctx context.Context, a address, client, listener net.Addr) (net.Conn, error) {
-	d := net.Dialer{KeepAliveConfig: keepAlive}
-	c, err := d.DialContext(ctx, a.network, a.address)
-	if err != nil {
-		return nil, err
-	}
-
-	if a.header == 0 {
-		return c, nil
-	}
-	if _, err := c.Write(a.header.header(client, listener)); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("send the PROXY header to %s: %w", a, err)
-	}
-
-	return c, nil
-}
-
-// readGreeting reads the first packet, which may also be an error. Nothing has been negotiated yet,
-// so anything else does not come from a server.
-func readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) }) //nolint:errcheck // the read fails then
-	payload, seq, err = wire.ReadPacket(c, nil, loginLimit)
-	if !stop() {
-		err = errors.Join(err, ctx.Err())
-	}
-	if err == nil && (len(payload) == 0 || payload[0] != wire.AuthError && payload[0] != greetingVersion) {
-		err = wire.ErrProtocol
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("greeting of %s: %w", a, err)
-	}
-	return payload, seq, nil
-}
-
-// greetingVersion is the first byte of a greeting.
-const greetingVersion = 10

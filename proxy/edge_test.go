@@ -14,6 +14,7 @@ type edge struct {
 	*Server
 	address string
 	logged  *lines
+	start   func()
 	stop    func()
 }
 
@@ -25,6 +26,19 @@ func startEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 
 // startEdgeWith does the same with any handler.
 func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
+	t.Helper()
+	e := newEdgeWith(t, b, c, h)
+	e.start()
+	return e
+}
+
+// newEdge is a proxy that does not run yet.
+func newEdge(t *testing.T, b BackendsConfig, c Config) *edge {
+	t.Helper()
+	return newEdgeWith(t, b, c, handlerFunc(pass))
+}
+
+func newEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 	t.Helper()
 	if len(c.Listen) == 0 {
 		c.Listen = []string{"127.0.0.1:0"}
@@ -45,9 +59,11 @@ func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
-	go func() { s.Run(ctx); ended <- struct{}{} }()
-	go func() { backends.Run(ctx); ended <- struct{}{} }()
 	e := &edge{Server: s, address: s.Addr().String(), logged: logged}
+	e.start = func() {
+		go func() { s.Run(ctx); ended <- struct{}{} }()
+		go func() { backends.Run(ctx); ended <- struct{}{} }()
+	}
 	e.stop = sync.OnceFunc(func() {
 		cancel()
 		for range cap(ended) {

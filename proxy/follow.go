@@ -54,7 +54,7 @@ func (b *Backends) Members(account *mysql.Config) []Member {
 	for i, k := range b.list {
 		c, a := account.Clone(), k.address
 		b.describe(c, b.tls, b.config.TLS, []address{a})
-		c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, a, nil, nil) }
+		c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.connect(ctx, a, nil, nil) }
 		members[i] = Member{Address: a.String(), ProxyProtocol: int(a.header), Config: c}
 	}
 	return members
@@ -85,7 +85,7 @@ func (b *Backends) describe(c *mysql.Config, t *tls.Config, mode BackendTLS, lis
 // dialOwned connects to the backend that takes the new sessions.
 func (b *Backends) dialOwned(ctx context.Context) (net.Conn, error) {
 	l, err := b.first(ctx, func(ctx context.Context, l *link) (err error) {
-		l.conn, err = connect(ctx, l.address, nil, nil)
+		l.conn, err = b.connect(ctx, l.address, nil, nil)
 		return err
 	})
 	if err != nil {
@@ -124,18 +124,18 @@ func (o *owned) SyscallConn() (raw syscall.RawConn, err error) {
 }
 
 // ask logs in and asks whether the backend is writable.
-func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) Health {
+func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) (Health, error) {
 	c := mysql.NewConfig()
 	c.User = config.CheckUser
 	WithPassword(c, config.CheckPassword)
-	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, k.address, nil, nil) }
+	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.connect(ctx, k.address, nil, nil) }
 	b.mu.Lock()
 	b.describe(c, b.tls, config.TLS, []address{k.address})
 	b.mu.Unlock()
 
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return Health{State: Down, Reason: err.Error()}
+		return Health{}, err
 	}
 
 	db := sql.OpenDB(connector)
@@ -144,13 +144,13 @@ func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) H
 	readOnly := false
 	switch err := db.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&readOnly); {
 	case err == nil && readOnly:
-		return Health{State: ReadOnly, Reason: "@@read_only is on"}
+		return Health{State: ReadOnly, Reason: "@@read_only is on"}, nil
 	case err == nil:
-		return Health{State: Writable}
+		return Health{State: Writable}, nil
 	case wellDespite(err):
-		return Health{State: Unknown, Reason: "cannot ask: " + err.Error()}
+		return Health{State: Unknown, Reason: "cannot ask: " + err.Error()}, nil
 	default:
-		return Health{State: Down, Reason: err.Error()}
+		return Health{}, err
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *session) handshake(ctx context.Context) error {
 		return err
 	}
 
-	l, err := s.server.backends.dial(ctx, s.peer, s.client.LocalAddr())
+	l, err := s.server.backends.toGreet(ctx, s.peer, s.client.LocalAddr())
 	if err != nil {
 		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
 		return err

@@ -2,9 +2,9 @@ package proxy
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -34,64 +34,129 @@ type Health struct {
 	Current bool   // it takes the new sessions
 }
 
-// failuresToDown is how many successive checks must fail before a backend counts as down: one may
-// have met a busy moment. If a session cannot reach it, that needs no second opinion.
-const failuresToDown = 2
+const (
+	// failuresToDown is how many successive checks must fail before a backend counts as down: one
+	// may have met a busy moment.
+	failuresToDown = 2
+	// secondCheck is how long after a failed check the next one comes.
+	secondCheck = 250 * time.Millisecond
+)
 
-// Run checks the backends at intervals until ctx ends.
+// Run checks the backends until ctx ends, each by a clock of its own: one that does not answer
+// delays no check of another.
 //
-//	            ┌── a session cannot reach it, or two looks fail ──┐
+//	            ┌──────────────── two checks fail ─────────────────┐
 //	            │                                                  ▼
 //	unknown, writable ◄─── it can be written to ───┐              down
 //	            │                                  │               │
 //	            └─────── @@read_only ────► read-only ◄── it answers ┘
+//
+// A session that a backend lets wait, or fails, has it checked, too. What goes wrong on this machine
+// changes nothing.
 //
 // A single backend is checked like several: there is nothing to choose, but readiness and metrics
 // report it. Without an account only those that are down are checked: to the server, a check that
 // ends at the greeting is a failed login, and it blocks hosts that have too many in succession
 // (max_connect_errors).
 func (b *Backends) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watched := make(map[*backend]context.CancelFunc)
+
 	for {
+		b.mu.Lock()
+		list, changed := b.list, b.changed
+		b.mu.Unlock()
+
+		for k, stop := range watched {
+			if !slices.Contains(list, k) {
+				stop()
+				delete(watched, k)
+			}
+		}
+		for _, k := range list {
+			if watched[k] == nil {
+				one, stop := context.WithCancel(ctx)
+				watched[k] = stop
+				watching.Go(func() { b.watch(one, k) })
+			}
+		}
+
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-timer.C:
+		case <-changed:
 		}
-		timer.Reset(b.check(ctx))
 	}
 }
 
-// check checks all backends at once and returns when to check again.
-func (b *Backends) check(ctx context.Context) time.Duration {
+// watch checks one backend at intervals.
+func (b *Backends) watch(ctx context.Context, k *backend) {
+	for {
+		b.mu.Lock()
+		config := b.config
+		due := config.CheckUser != "" || k.health.State == Down
+		b.mu.Unlock()
+		if due {
+			b.check(ctx, k)
+		}
+		if !rest(ctx, config.CheckInterval) {
+			return
+		}
+	}
+}
+
+// suspect has a backend checked for a session that has trouble with it, once for all sessions that
+// do, and returns what was found.
+func (b *Backends) suspect(ctx context.Context, k *backend) Health {
 	b.mu.Lock()
-	list, config := b.list, b.config
-	var due []*backend
-	for _, k := range list {
-		if config.CheckUser != "" || k.health.State == Down {
-			due = append(due, k)
-		}
+	done := k.examined
+	if done == nil {
+		done = make(chan struct{})
+		k.examined = done
+		go func() {
+			b.check(context.WithoutCancel(ctx), k) // which takes two checks at most
+			b.mu.Lock()
+			k.examined = nil
+			b.mu.Unlock()
+			close(done)
+		}()
 	}
-
 	b.mu.Unlock()
-	var g errgroup.Group
-	for _, k := range due {
-		g.Go(func() error {
-			h := b.examine(ctx, k, config)
-			if ctx.Err() == nil {
-				b.judge(k, h)
-			}
-			return nil
-		})
-	}
 
-	g.Wait() //nolint:errcheck // what went wrong is the health
-	return config.CheckInterval
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	return b.known(k)
 }
 
-// judge decides what a check means.
-func (b *Backends) judge(k *backend, h Health) {
+// known is what is known about a backend.
+func (b *Backends) known(k *backend) Health {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return k.health
+}
+
+// check examines a backend until there is no doubt about it.
+func (b *Backends) check(ctx context.Context, k *backend) {
+	for {
+		b.mu.Lock()
+		config := b.config
+		b.mu.Unlock()
+
+		h, sound := b.examine(ctx, k, config)
+		if !sound || b.judge(k, h) {
+			return
+		}
+		if !rest(ctx, min(secondCheck, config.CheckInterval)) {
+			return
+		}
+	}
+}
+
+// judge decides what a check means, and reports whether there is no doubt left.
+func (b *Backends) judge(k *backend, h Health) bool {
 	b.mu.Lock()
 	k.failures++
 	if h.State != Down {
@@ -102,24 +167,36 @@ func (b *Backends) judge(k *backend, h Health) {
 	if !doubtful {
 		b.set(k, h)
 	}
+	return !doubtful
 }
 
-// examine examines one backend.
-func (b *Backends) examine(ctx context.Context, k *backend, config BackendsConfig) Health {
-	ctx, cancel := context.WithTimeout(ctx, config.DialTimeout)
+// examine examines one backend. It is not sound if something else ended it: us, this machine, or a
+// process that was given no time.
+func (b *Backends) examine(ctx context.Context, k *backend, config BackendsConfig) (h Health, sound bool) {
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, config.CheckTimeout)
 	defer cancel()
+
+	var err error
 	if config.CheckUser != "" {
-		return b.ask(ctx, k, config)
+		h, err = b.ask(limited, k, config)
+	} else {
+		err = b.greets(limited, k.address)
 	}
-	if err := greets(ctx, k.address); err != nil {
-		return Health{State: Down, Reason: err.Error()}
+
+	switch late := time.Since(began) > config.CheckTimeout*3/2; {
+	case ctx.Err() != nil, err != nil && (late || local(err)):
+		return h, false
+	case err != nil:
+		return Health{State: Down, Reason: err.Error()}, true
+	default:
+		return h, true
 	}
-	return Health{State: Unknown}
 }
 
 // greets reports an error unless the backend greets like one that would let clients in.
-func greets(ctx context.Context, a address) error {
-	c, err := connect(ctx, a, nil, nil)
+func (b *Backends) greets(ctx context.Context, a address) error {
+	c, err := b.connect(ctx, a, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -52,9 +52,15 @@ func serverOptions() []option {
 			text: "How often.",
 		},
 		{
+			name: "backend-check-timeout", arg: "DURATION", group: "Servers", on: onServe,
+			bind: func(o *options) value { return span{&o.Backends.CheckTimeout} },
+			text: "How long one check may take. A server that fails two in a row is down, and nobody waits for it any " +
+				"more. Trouble of the proxy's own machine counts for nothing.",
+		},
+		{
 			name: "dial-timeout", arg: "DURATION", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return span{&o.Backends.DialTimeout} },
-			text: "How long a server may take to greet before the next one is tried.",
+			text: "How long a new session waits for a server to greet that is not known to be down.",
 		},
 	}
 }

@@ -1,0 +1,158 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
+)
+
+// dialFunc makes connections, as that of a net.Dialer does.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// link is a connection to a backend.
+type link struct {
+	conn     net.Conn
+	backend  *backend
+	address  address
+	tls      *tls.Config // for this backend
+	mode     TLSMode
+	greeting []byte // the payload of the first packet, if it was read
+	seq      byte
+}
+
+// toGreet connects to the best backend that answers, on behalf of a client that came to listener, and
+// reads its greeting: one that accepts connections and says nothing is as dead as one that does
+// not.
+func (b *Backends) toGreet(ctx context.Context, client, listener net.Addr) (link, error) {
+	return b.first(ctx, func(ctx context.Context, l *link) (err error) {
+		if l.conn, err = b.connect(ctx, l.address, client, listener); err != nil {
+			return err
+		}
+		if l.greeting, l.seq, err = readGreeting(ctx, l.conn, l.address); err != nil {
+			l.conn.Close()
+		}
+		return err
+	})
+}
+
+// first tries the backends in order until one can be reached. What keeps a session from a healthy
+// one, or never left this machine, is told to the client: another backend would be the wrong one.
+func (b *Backends) first(ctx context.Context, do func(context.Context, *link) error) (link, error) {
+	b.mu.Lock()
+	list, config, t := b.order(), b.config, b.tls
+	b.mu.Unlock()
+	var errs []error
+
+	for _, k := range list {
+		l := link{backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address)}
+		err := b.reach(ctx, k, config, func(ctx context.Context) error { return do(ctx, &l) })
+		switch {
+		case err == nil:
+			b.answered(k)
+			return l, nil
+		case ctx.Err() != nil:
+			return link{}, ctx.Err()
+		case b.known(k).State != Down:
+			return link{}, unreachable([]*backend{k}, []error{err})
+		}
+		errs = append(errs, err)
+	}
+
+	return link{}, unreachable(list, errs)
+}
+
+// reach tries one backend. One that lets a session wait, or fails it, is checked: that, and not the
+// session's bad luck, decides whether it is down. Then nobody waits for it any more.
+func (b *Backends) reach(ctx context.Context, k *backend, config BackendsConfig, do func(context.Context) error) error {
+	if b.known(k).State == Down {
+		limited, cancel := context.WithTimeout(ctx, config.CheckTimeout)
+		defer cancel()
+		return do(limited)
+	}
+
+	limited, cancel := context.WithTimeout(ctx, config.DialTimeout)
+	defer cancel()
+	doubt := time.AfterFunc(config.CheckTimeout/2, func() {
+		if b.suspect(limited, k).State == Down {
+			cancel()
+		}
+	})
+	defer doubt.Stop()
+
+	err := do(limited)
+	if err == nil || ctx.Err() != nil || local(err) {
+		return err
+	}
+	if h := b.suspect(ctx, k); h.State == Down && errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: %s", k, h.Reason)
+	}
+	return err
+}
+
+// local reports whether an error says something about this machine, and nothing about the server:
+// no descriptor, port or memory, no way out, no answer of the name server.
+func local(err error) bool {
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return !e.IsNotFound
+	}
+	return slices.ContainsFunc(localErrors, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+var localErrors = []syscall.Errno{
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL, syscall.EADDRINUSE,
+	syscall.EAGAIN, syscall.EACCES, syscall.EPERM, syscall.ENETUNREACH, syscall.ENETDOWN,
+}
+
+// unreachable is what a client is told if no backend answers.
+func unreachable(list []*backend, errs []error) error {
+	if len(list) == 1 {
+		return fmt.Errorf("cannot connect to MySQL server on '%s': %w", list[0], errs[0])
+	}
+	return fmt.Errorf("cannot connect to MySQL server, none of %d answers: %w", len(list), errors.Join(errs...))
+}
+
+// connect reaches one backend and sends the PROXY header, if it wants one: the server greets only
+// after that.
+func (b *Backends) connect(ctx context.Context, a address, client, listener net.Addr) (net.Conn, error) {
+	c, err := b.dial(ctx, a.network, a.address)
+	if err != nil {
+		return nil, err
+	}
+
+	if a.header == 0 {
+		return c, nil
+	}
+	if _, err := c.Write(a.header.header(client, listener)); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("send the PROXY header to %s: %w", a, err)
+	}
+
+	return c, nil
+}
+
+// readGreeting reads the first packet, which may also be an error. Nothing has been negotiated yet,
+// so anything else does not come from a server.
+func readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) }) //nolint:errcheck // the read fails then
+	payload, seq, err = wire.ReadPacket(c, nil, loginLimit)
+	if !stop() {
+		err = errors.Join(err, ctx.Err())
+	}
+	if err == nil && (len(payload) == 0 || payload[0] != wire.AuthError && payload[0] != greetingVersion) {
+		err = wire.ErrProtocol
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("greeting of %s: %w", a, err)
+	}
+	return payload, seq, nil
+}
+
+// greetingVersion is the first byte of a greeting.
+const greetingVersion = 10
