@@ -29,7 +29,7 @@ type serverState struct {
 	held       string
 }
 
-func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.newSession()} }
+func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.sessions.session()} }
 
 // begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that
 // are left are due at the next one.

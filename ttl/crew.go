@@ -54,8 +54,8 @@ func (w *worker) spare() bool { return len(w.seats) > w.gang.Wanted() }
 
 // work runs one worker until there is nothing left to claim, or until it is one too many.
 func (e *Engine) work(ctx context.Context, seats <-chan struct{}) {
-	w := &worker{Engine: e, session: e.borrow(), seats: seats}
-	defer func() { e.handBack(w.session) }()
+	w := &worker{Engine: e, session: e.sessions.borrow(), seats: seats}
+	defer func() { e.sessions.handBack(w.session) }()
 
 	for ctx.Err() == nil && e.stopped() == "" && !w.spare() && !e.rush.on.Load() {
 		task, err := w.claim(ctx)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
@@ -40,15 +41,13 @@ type Engine struct {
 	cfg      Config
 	store    *catalog.Store
 	log      *slog.Logger
-	db       *sql.DB
 	rates    *pace.Rates
 	tables   *pace.TableRates
 	queue    *pace.Queue
 	gang     *pace.Gang
 	layouts  layouts
-	sessions sessions
-	flavour  atomic.Pointer[string] // see session
-	look     chan struct{}          // wakes the ticker before its time
+	sessions *pool
+	look     chan struct{} // wakes the ticker before its time
 	metrics  *Metrics
 
 	contested *contested // tables
@@ -79,19 +78,26 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 
 	e := &Engine{
-		cfg: cfg, store: store, log: log, db: db, metrics: metrics,
+		cfg: cfg, store: store, log: log, metrics: metrics,
 		rates: pace.NewRates(metrics.wait), tables: pace.NewTableRates(metrics.wait), queue: pace.NewQueue(),
 		gang:    pace.NewGang(),
 		layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
+	e.sessions = &pool{
+		db: db, key: store.ServerKey(), admit: cfg.Admit, setup: cfg.afterOpen,
+		holds: func(ctx context.Context, q tables.Querier) (string, error) {
+			return serverHold(ctx, q, *e.limits.Load())
+		},
+	}
+
 	return e, nil
 }
 
 // Run works until ctx ends, then gives its tasks back and returns nil. It outlives a catalog that
 // is away: nothing is deleted meanwhile.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.db.Close()
+	defer e.sessions.close()
 	for ctx.Err() == nil {
 		err := e.session(ctx)
 		if ctx.Err() != nil {
@@ -134,7 +140,7 @@ func (e *Engine) session(ctx context.Context) error {
 	g.Go(func() error { return e.beats(ctx) })
 	g.Go(func() error { return e.ticks(ctx, work) })
 	g.Go(func() error { return e.crew(ctx, work) })
-	defer e.trim(0)
+	defer e.sessions.trim(0)
 
 	return g.Wait()
 }

@@ -24,9 +24,9 @@ func TestLayoutsAreRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.db.Close()
+		defer e.sessions.close()
 
-		w := &worker{Engine: e, session: e.newSession()}
+		w := &worker{Engine: e, session: e.sessions.session()}
 		defer w.session.close()
 
 		look := func(wantRemembered bool) {

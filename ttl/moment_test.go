@@ -63,7 +63,7 @@ func (f *fixture) at(instant time.Time) *moment {
 	m.ticker = newTicker(e)
 	f.t.Cleanup(func() {
 		m.session.close()
-		_ = e.db.Close()
+		e.sessions.close()
 		_ = db.Close()
 	})
 

@@ -2,65 +2,77 @@ package ttl
 
 import (
 	"context"
+	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// sessions keeps those that are between two tasks: opening one takes as long as a small job.
-type sessions struct {
+// pool makes the engine's sessions, and keeps those of workers that are between two tasks: opening
+// one takes as long as a small job.
+type pool struct {
+	db    *sql.DB
+	key   string                                                // see session
+	admit func(context.Context, *sql.Conn) error                // the same
+	holds func(context.Context, tables.Querier) (string, error) // of those that delete
+	setup []string
+
+	flavour atomic.Pointer[string]
+
 	mu   sync.Mutex
 	idle []*session
 }
 
-// newSession is a session that is not open yet.
-func (e *Engine) newSession() *session {
-	return &session{db: e.db, admit: e.cfg.Admit, key: e.store.ServerKey(), setup: e.cfg.afterOpen, flavour: &e.flavour}
+// session is one that is not open yet.
+func (p *pool) session() *session {
+	return &session{db: p.db, admit: p.admit, key: p.key, setup: p.setup, flavour: &p.flavour}
 }
 
-// newDeleter is a session that deletes: a server with reasons to wait is not even asked.
-func (e *Engine) newDeleter() *session {
-	s := e.newSession()
-	s.holds = func(ctx context.Context, q tables.Querier) (string, error) {
-		return serverHold(ctx, q, *e.limits.Load())
-	}
+// deleter is a session that deletes: a server with reasons to wait is not even asked.
+func (p *pool) deleter() *session {
+	s := p.session()
+	s.holds = p.holds
 	return s
 }
 
 // borrow gives a worker a session, the last one used if it is still good.
-func (e *Engine) borrow() *session {
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
-	if n := len(e.sessions.idle); n > 0 {
-		s := e.sessions.idle[n-1]
-		e.sessions.idle = e.sessions.idle[:n-1]
+func (p *pool) borrow() *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		s := p.idle[n-1]
+		p.idle = p.idle[:n-1]
 		return s
 	}
-	return e.newDeleter()
+	return p.deleter()
 }
 
 // handBack keeps a worker's session for the next one.
-func (e *Engine) handBack(s *session) {
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
+func (p *pool) handBack(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if s.conn != nil {
-		e.sessions.idle = append(e.sessions.idle, s)
+		p.idle = append(p.idle, s)
 	}
 }
 
 // trim closes what has been idle for some time, before the server does so with a warning in its
 // log.
-func (e *Engine) trim(idle time.Duration) {
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
-	kept := e.sessions.idle[:0]
-	for _, s := range e.sessions.idle {
+func (p *pool) trim(idle time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := p.idle[:0]
+	for _, s := range p.idle {
 		if time.Since(s.used) < idle {
 			kept = append(kept, s)
 		} else {
 			s.close()
 		}
 	}
-	e.sessions.idle = kept
+	p.idle = kept
 }
+
+// close ends every session.
+func (p *pool) close() { _ = p.db.Close() }

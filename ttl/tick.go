@@ -70,7 +70,7 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 
 		failing = err != nil
 		t.closeIdle(idleLimit)
-		e.trim(idleLimit)
+		e.sessions.trim(idleLimit)
 		t.rest(ctx)
 	}
 

@@ -221,7 +221,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 
 		var sessions atomic.Int64
 		all := make(chan struct{})
-		m.cfg.Admit = func(ctx context.Context, _ *sql.Conn) error {
+		m.sessions.admit = func(ctx context.Context, _ *sql.Conn) error {
 			if sessions.Add(1) == mostStarters {
 				close(all)
 			}
