@@ -91,7 +91,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		return nil, job, err
 	}
 
-	known, err := w.remembered(ctx, policy)
+	known, err := w.tables.remembered(ctx, w.session.server, policy)
 	if err != nil {
 		return nil, job, err
 	}
@@ -99,13 +99,13 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 		return nil, job, errRefused // disarmed, which ended the job
 	}
 
-	layout, err := w.layout(ctx, now, job.Table, known)
+	layout, err := w.tables.layouts.layout(ctx, w.session, now, job.Table, known)
 	if err != nil {
 		return nil, job, errors.Join(err, errChanged)
 	}
 
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
-	identity, err := w.identityOf(ctx, now, statements.Target, known)
+	identity, err := w.tables.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
 		return nil, job, err
 	}
@@ -180,7 +180,7 @@ func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job,
 	}
 	throttle := pace.All{w.rates} // last of all: what it lets go must go at once
 	if wish.rate > 0 {
-		throttle = pace.All{w.tables.Of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
+		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
 	}
 
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
@@ -432,18 +432,18 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	if err != nil {
 		return err
 	}
-	known, err := w.recognize(ctx, p)
+	known, err := w.tables.recognize(ctx, p)
 	if err != nil || known == nil {
 		return err
 	}
-	w.layouts.known.Purge() // nothing that was remembered may have a part in what is planned anew
+	w.tables.layouts.forget()
 	return nil
 }
 
 // replan ends a job whose index was dropped and asks for another one. When that does not fit either
 // the table is left to people.
 func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) error {
-	w.layouts.known.Purge() // nothing that was remembered may have a part in it
+	w.tables.layouts.forget()
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
 		return err

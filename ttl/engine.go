@@ -38,17 +38,17 @@ type Config struct {
 // Engine starts jobs when they are due and works on their tasks. Any number of engines share one
 // catalog.
 type Engine struct {
-	cfg      Config
-	store    *catalog.Store
-	log      *slog.Logger
-	rates    *pace.Rates
-	tables   *pace.TableRates
-	queue    *pace.Queue
-	gang     *pace.Gang
-	layouts  layouts
-	sessions *pool
-	look     chan struct{} // wakes the ticker before its time
-	metrics  *Metrics
+	cfg        Config
+	store      *catalog.Store
+	log        *slog.Logger
+	rates      *pace.Rates
+	tableRates *pace.TableRates
+	queue      *pace.Queue
+	gang       *pace.Gang
+	sessions   *pool
+	tables     *recognizer
+	look       chan struct{} // wakes the ticker before its time
+	metrics    *Metrics
 
 	contested *contested // tables
 	rush      rush
@@ -79,11 +79,12 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.wait), tables: pace.NewTableRates(metrics.wait), queue: pace.NewQueue(),
-		gang:    pace.NewGang(),
-		layouts: newLayouts(), contested: newContested(), look: make(chan struct{}, 1),
+		rates: pace.NewRates(metrics.wait), tableRates: pace.NewTableRates(metrics.wait), queue: pace.NewQueue(),
+		gang:      pace.NewGang(),
+		contested: newContested(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
+	e.tables = &recognizer{store: store, layouts: newLayouts(), log: log, actor: e.actor}
 	e.sessions = &pool{
 		db: db, key: store.ServerKey(), admit: cfg.Admit, setup: cfg.afterOpen,
 		holds: func(ctx context.Context, q tables.Querier) (string, error) {

@@ -10,42 +10,50 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
+// recognizer tells whether a table still is the one its policy was declared on.
+type recognizer struct {
+	store   *catalog.Store
+	layouts layouts
+	log     *slog.Logger
+	actor   func() string
+}
+
 // recognize makes sure that a policy's table still is the one it was declared on; nil when it is
 // not, and then the policy is disarmed.
-func (e *Engine) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
-	known, why, err := e.store.Recognize(ctx, e.actor(), p)
+func (r *recognizer) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
+	known, why, err := r.store.Recognize(ctx, r.actor(), p)
 	about := []slog.Attr{
 		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
 	}
 	switch {
 	case why == "" || err != nil:
 	case known == nil:
-		e.log.LogAttrs(ctx, slog.LevelWarn, "policy is disarmed", about...)
+		r.log.LogAttrs(ctx, slog.LevelWarn, "policy is disarmed", about...)
 	default:
-		e.log.LogAttrs(ctx, slog.LevelInfo, "table was changed around the proxy", about...)
+		r.log.LogAttrs(ctx, slog.LevelInfo, "table was changed around the proxy", about...)
 	}
 	return known, err
 }
 
-// remembered is what the table was on the worker's server when it was last recognized; on first
-// sight, and while its ids could not be read, that is done now.
-func (w *worker) remembered(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
-	known, err := w.store.IdentitiesOn(ctx, p.ID, w.session.server)
+// remembered is what the table was on a server when it was last recognized; on first sight, and
+// while its ids could not be read, that is done now.
+func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Policy) (tables.Incarnation, error) {
+	known, err := r.store.IdentitiesOn(ctx, p.ID, server)
 	if err == nil && known.AtFirstSight() {
 		err = &doubtError{known.Table().Why()}
 	}
 	if err != nil || known.HasID() {
 		return known, err
 	}
-	if known, err = w.recognize(ctx, p); err != nil || known == nil {
+	if known, err = r.recognize(ctx, p); err != nil || known == nil {
 		return nil, err
 	}
 	if known.AtFirstSight() {
 		return nil, &doubtError{known.Table().Why()}
 	}
-	if known, err = w.store.IdentitiesOn(ctx, p.ID, w.session.server); err == nil && len(known) == 0 {
+	if known, err = r.store.IdentitiesOn(ctx, p.ID, server); err == nil && len(known) == 0 {
 		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
-			w.session.server)}
+			server)}
 	}
 
 	return known, err
@@ -63,7 +71,7 @@ const settleTime = 1100 * time.Millisecond
 
 // identityOf is the condition that goes into every DELETE: the table, and the partition in
 // question, still are the ones remembered.
-func (w *worker) identityOf(
+func (r *recognizer) identityOf(
 	ctx context.Context, now time.Time, t tables.Target, all tables.Incarnation,
 ) (string, error) {
 	table, found := identified(all, "")
@@ -79,7 +87,7 @@ func (w *worker) identityOf(
 		return "", errChanged
 	}
 
-	condition, known := w.store.IdentityCondition(catalog.Table{Schema: t.Schema, Name: t.Table}, table.CreateTime, one)
+	condition, known := r.store.IdentityCondition(catalog.Table{Schema: t.Schema, Name: t.Table}, table.CreateTime, one)
 	if !known {
 		return "", &doubtError{unknownID}
 	}

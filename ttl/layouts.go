@@ -48,25 +48,31 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 
 // layout returns the columns and indexes of a table whose identity is known, at a time before it
 // was looked at.
-func (w *worker) layout(ctx context.Context, now time.Time, t catalog.Table,
-	known tables.Incarnation,
+func (l layouts) layout(
+	ctx context.Context, s *session, now time.Time, t catalog.Table, known tables.Incarnation,
 ) (*tables.Layout, error) {
-	key, ok := incarnationOf(w.session.server, now, t, known)
-	if l, found := w.layouts.known.Get(key); ok && found {
-		return l, nil
+	key, ok := incarnationOf(s.server, now, t, known)
+	if known, found := l.known.Get(key); ok && found {
+		return known, nil
 	}
-	l, err := tables.ReadLayout(ctx, w.session, t.Schema, t.Name)
+	read, err := tables.ReadLayout(ctx, s, t.Schema, t.Name)
 	if err == nil && ok {
-		err = w.layouts.keep(ctx, w.session, key, l)
+		err = l.keep(ctx, s, key, read)
 	}
-	return l, err
+	return read, err
 }
+
+// add remembers a layout that is known to be of an incarnation.
+func (l layouts) add(key incarnation, known *tables.Layout) { l.known.Add(key, known) }
+
+// forget forgets all of them: nothing that was remembered may have a part in what is planned anew.
+func (l layouts) forget() { l.known.Purge() }
 
 // keep remembers a layout that was read just now, if its table was not altered meanwhile.
 func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, read *tables.Layout) error {
 	created, err := tables.Created(ctx, q, key.table.Schema, key.table.Name)
 	if err == nil && created.Unix() == key.created {
-		l.known.Add(key, read)
+		l.add(key, read)
 	}
 	return err
 }

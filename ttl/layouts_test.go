@@ -73,12 +73,12 @@ func (f *fixture) layoutBy(w *worker) *tables.Layout {
 		f.t.Fatal(err)
 	}
 
-	known, err := w.recognize(ctx, policies[0])
+	known, err := w.tables.recognize(ctx, policies[0])
 	if err != nil || known == nil {
 		f.t.Fatal(known, err)
 	}
 
-	l, err := w.layout(ctx, now, policies[0].Table, known)
+	l, err := w.tables.layouts.layout(ctx, w.session, now, policies[0].Table, known)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 
 	known, err := t.store.Identities(ctx, p.ID)
 	if err == nil && known.AtFirstSight() {
-		known, err = t.recognize(ctx, p) // those who could vouch for it may be gone
+		known, err = t.tables.recognize(ctx, p) // those who could vouch for it may be gone
 	}
 	if err != nil {
 		return "", err

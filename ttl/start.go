@@ -35,7 +35,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 
 	identities, err := d.known, error(nil)
 	if identities == nil {
-		identities, err = t.recognize(ctx, p)
+		identities, err = t.tables.recognize(ctx, p)
 	}
 	if err != nil || identities == nil {
 		return err
@@ -182,7 +182,7 @@ func (t *starter) facts(
 ) (*tables.Facts, error) {
 	key, ok := incarnationOf(t.session.server, now, table, known)
 	if ok && before != nil && before.CreatedAt().Unix() == key.created {
-		t.layouts.known.Add(key, &before.Layout)
+		t.tables.layouts.add(key, &before.Layout)
 		return before, nil
 	}
 	return tables.ReadFacts(ctx, t.session, table.Schema, table.Name)
