@@ -18,26 +18,36 @@ import (
 // errReplan means that the table no longer has what the job's plan needs.
 var errReplan = errors.New("the plan does not fit the table any more")
 
+// assignment is a claimed task with its job and policy as they were then. Whoever has changed them
+// since is found out by the barrier, and by the fences that are named with whatever is written.
+type assignment struct {
+	task   catalog.Task
+	job    catalog.Job
+	policy catalog.Policy
+}
+
 // carry works on a claimed task until its range is done, its slice of time is over, or something
 // stops it. However it ends, the task is finished or given back with its cursor where it stands.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	w.session.only = w.session.server
 	defer func() { w.session.only = "" }()
 
+	a, err := w.assignment(ctx, task)
+	if err != nil {
+		return w.giveUp(ctx, task, err)
+	}
 	if err := w.unvisited(ctx, task); err != nil {
-		return w.giveBack(ctx, task, err)
+		return w.giveBack(ctx, a, err)
 	}
 
-	began := time.Now()
-	table, job, err := w.prepare(ctx, task)
-	w.metrics.spent(phasePrepare, began)
+	table, err := w.prepare(ctx, a)
 	if err != nil {
-		return w.giveBack(ctx, task, err)
+		return w.giveBack(ctx, a, err)
 	}
 
-	walk, err := w.walkOf(ctx, task, job, table)
+	walk, err := w.walkOf(ctx, a, table)
 	if err != nil {
-		return w.giveBack(ctx, task, err)
+		return w.giveBack(ctx, a, err)
 	}
 
 	done, err := w.steps(ctx, task, walk)
@@ -46,13 +56,24 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 		if w.session.visited != 0 {
 			w.session.close() // what a trigger has left may be why
 		}
-		return w.giveBack(ctx, task, err)
+		return w.giveBack(ctx, a, err)
 	case done:
 		defer wake(w.look) // it may have been the job's last
 		return w.store.FinishTask(ctx, task.ID, task.Fence)
 	default:
-		return w.giveBack(ctx, task, nil)
+		return w.giveBack(ctx, a, nil)
 	}
+}
+
+// assignment reads what belongs to a task.
+func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignment, err error) {
+	defer w.metrics.spent(phasePrepare, time.Now())
+	a.task = task
+	if a.job, err = w.store.Job(ctx, task.JobID); err != nil {
+		return a, err
+	}
+	a.policy, err = w.store.PolicyByID(ctx, a.job.PolicyID)
+	return a, err
 }
 
 // Blocks start small: the first one tells how fast this table is.
@@ -72,45 +93,38 @@ func (w *worker) sizeFor(policy uint64) *pace.BatchSize {
 // prepare reads what a task is carried out by. On a busy server each question waits its turn, so
 // they are few: whether the table still is the remembered one is left to the barrier, which must
 // ask anyway.
-func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, catalog.Job, error) {
-	job, err := w.store.Job(ctx, task.JobID)
-	if err != nil {
-		return nil, job, err
-	}
-
-	policy, err := w.store.PolicyByID(ctx, job.PolicyID)
-	if err != nil {
-		return nil, job, err
-	}
+func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error) {
+	defer w.metrics.spent(phasePrepare, time.Now())
+	task, job, policy := a.task, a.job, a.policy
 
 	now, err := w.store.Clock(ctx)
 	if err != nil {
-		return nil, job, err
+		return nil, err
 	}
 	if err := w.open(policy, now); err != nil {
-		return nil, job, err
+		return nil, err
 	}
 
 	known, err := w.tables.remembered(ctx, w.session.server, policy)
 	if err != nil {
-		return nil, job, err
+		return nil, err
 	}
 	if known == nil {
-		return nil, job, errRefused // disarmed, which ended the job
+		return nil, errRefused // disarmed, which ended the job
 	}
 
 	layout, err := w.tables.layouts.layout(ctx, w.session, now, job.Table, known)
 	if err != nil {
-		return nil, job, errors.Join(err, errChanged)
+		return nil, errors.Join(err, errChanged)
 	}
 
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
 	identity, err := w.tables.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
-		return nil, job, err
+		return nil, err
 	}
 	if err := fits(plan.Way(job.Plan), statements); err != nil {
-		return nil, job, err
+		return nil, err
 	}
 
 	return &serverTable{
@@ -122,7 +136,7 @@ func (w *worker) prepare(ctx context.Context, task catalog.Task) (*serverTable, 
 			guard:    w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind),
 			identity: identity, atOnce: withoutWaitingOn(w.store.Server()),
 		},
-	}, job, nil
+	}, nil
 }
 
 // zoneGuard is the condition that dates are still written in the zone in which the cutoff was
@@ -159,13 +173,14 @@ func fits(way plan.Way, s *plan.Statements) error {
 	return nil
 }
 
-func (w *worker) walkOf(ctx context.Context, task catalog.Task, job catalog.Job, table *serverTable) (*walk, error) {
+func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (*walk, error) {
+	task, job := a.task, a.job
 	r, err := rangeOf(task)
 	if err != nil {
 		return nil, err
 	}
 
-	wish, err := budgetOf(table.policy)
+	wish, err := budgetOf(a.policy)
 	if err != nil {
 		return nil, err
 	}
@@ -338,18 +353,36 @@ func backoff(tries int) time.Duration {
 	return min(50*time.Millisecond<<min(tries, 7), 5*time.Second)
 }
 
+// giveUp returns a task whose job could not be read.
+func (w *worker) giveUp(ctx context.Context, task catalog.Task, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
+	defer cancel()
+	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, reasonOf(cause))
+	if errors.Is(cause, context.Canceled) || settled(cause) {
+		return released
+	}
+	return cause
+}
+
+// giveBackFor bounds how long it takes to return a task, also when all is to end.
+const giveBackFor = 10 * time.Second
+
+// reasonOf is what a returned task says of why.
+func reasonOf(cause error) string {
+	if cause == nil || errors.Is(cause, context.Canceled) {
+		return ""
+	}
+	return cause.Error()
+}
+
 // giveBack returns a task that is not done, and deals with what stopped it.
-func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
 	defer cancel()
 
-	why := ""
-	if cause != nil && !errors.Is(cause, context.Canceled) {
-		why = cause.Error()
-	}
-
+	why := reasonOf(cause)
 	if errors.Is(cause, errBound) {
-		err := w.overBound(ctx, task)
+		err := w.overBound(ctx, a.task)
 		if err == nil || settled(err) {
 			return err
 		}
@@ -358,24 +391,24 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 
 	var doubt *doubtError
 	var closed *closedError
-	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, why)
+	released := w.store.ReleaseTask(ctx, a.task.ID, a.task.Fence, why)
 	switch {
 	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
 		return released
 	case errors.Is(cause, errRefused):
-		return errors.Join(released, w.refused(ctx, task))
+		return errors.Join(released, w.refused(ctx, a))
 	case errors.As(cause, &closed):
-		return w.turned(ctx, task, catalog.JobWaitingWindow, closed.why)
+		return w.turned(ctx, a.job, catalog.JobWaitingWindow, closed.why)
 	case errors.Is(cause, errChanged):
-		return w.changed(ctx, task)
+		return w.changed(ctx, a.task)
 	case errors.Is(cause, errReplan):
-		return w.replan(ctx, task, cause)
+		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
-		return w.held(ctx, task, doubt.reason)
+		return w.held(ctx, a.job, doubt.reason)
 	case classify(cause) == hold:
-		return w.heldByServer(ctx, task, cause)
+		return w.held(ctx, a.job, holdReason(cause, w.cfg.Backend.User, a.job.Table))
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
-		return w.failed(ctx, task, cause.Error())
+		return w.failed(ctx, a.job, cause.Error())
 	default:
 		return cause
 	}
@@ -383,20 +416,20 @@ func (w *worker) giveBack(ctx context.Context, task catalog.Task, cause error) e
 
 // refused pauses the job when it was the server's state, or its zone, that kept the barrier closed.
 // Otherwise whoever bumped the fence knows why: perhaps a setting was changed.
-func (w *worker) refused(ctx context.Context, task catalog.Task) error {
+func (w *worker) refused(ctx context.Context, a assignment) error {
 	if err := w.readLimits(ctx); err != nil {
 		return err
 	}
 
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
-		why, err = w.holdsNow(ctx, task)
+		why, err = w.holdsNow(ctx, a.task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
 		why, err = doubt.reason, nil
 	}
 
 	if err == nil && why != "" {
-		err = w.held(ctx, task, why)
+		err = w.held(ctx, a.job, why)
 	}
 	if settled(err) {
 		return nil
@@ -442,14 +475,10 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 
 // replan ends a job whose index was dropped and asks for another one. When that does not fit either
 // the table is left to people.
-func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) error {
+func (w *worker) replan(ctx context.Context, job catalog.Job, cause error) error {
 	w.tables.layouts.forget()
-	job, err := w.store.Job(ctx, task.JobID)
-	if err != nil {
-		return err
-	}
 	if job.TriggeredBy == catalog.Replanner {
-		return w.failed(ctx, task, cause.Error())
+		return w.failed(ctx, job, cause.Error())
 	}
 
 	w.log.LogAttrs(ctx, slog.LevelInfo, "job is replanned", append(jobAttrs(job), slog.Any("cause", cause))...)
@@ -462,40 +491,19 @@ func (w *worker) replan(ctx context.Context, task catalog.Task, cause error) err
 }
 
 // failed ends a job that cannot go on.
-func (w *worker) failed(ctx context.Context, task catalog.Task, reason string) error {
-	job, err := w.store.Job(ctx, task.JobID)
-	if err != nil {
-		return err
-	}
+func (w *worker) failed(ctx context.Context, job catalog.Job, reason string) error {
 	w.log.LogAttrs(ctx, slog.LevelError, "job fails", append(jobAttrs(job), slog.String("err", reason))...)
 	return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
 }
 
 // held pauses a job because the server does not take deletes; its owner resumes it when the reason
 // is gone.
-func (w *worker) held(ctx context.Context, task catalog.Task, reason string) error {
-	return w.turned(ctx, task, catalog.JobPaused, reason)
+func (w *worker) held(ctx context.Context, job catalog.Job, reason string) error {
+	return w.turned(ctx, job, catalog.JobPaused, reason)
 }
 
-// heldByServer is held with what the server says.
-func (w *worker) heldByServer(ctx context.Context, task catalog.Task, cause error) error {
-	job, err := w.store.Job(ctx, task.JobID)
-	if err != nil {
-		return err
-	}
-	return w.turnedTo(ctx, job, catalog.JobPaused, holdReason(cause, w.cfg.Backend.User, job.Table))
-}
-
-// turned makes a task's job wait.
-func (w *worker) turned(ctx context.Context, task catalog.Task, state catalog.JobState, reason string) error {
-	job, err := w.store.Job(ctx, task.JobID)
-	if err != nil {
-		return err
-	}
-	return w.turnedTo(ctx, job, state, reason)
-}
-
-func (w *worker) turnedTo(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
+// turned makes a job wait.
+func (w *worker) turned(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
 	if err := w.store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
 		return fmt.Errorf("hold job: %w", err)
 	}
