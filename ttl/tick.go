@@ -14,7 +14,6 @@ const (
 	leaseFor    = 15 * time.Second
 	leaseEvery  = 5 * time.Second
 	limitsEvery = 3 * time.Second
-	keepEvery   = 10 * time.Minute
 	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
 	yieldAfter  = startFor / 10    // if meanwhile somebody asks for something
 	retryStart  = 10 * time.Second // after a job could not be started
@@ -36,9 +35,8 @@ type ticker struct {
 	limitsAt   time.Time
 	settings   limits // those that jobs were last looked at by
 	settingsAt time.Time
-	keptAt     time.Time
-	sweptAt    time.Time
-	vouchedAt  time.Time
+	chores     []*chore
+	keeping    *chore // of them
 	clock      catalog.ClockWatch
 	doubted    uint64               // the witness's checks when the clock leapt
 	retryStart map[uint64]time.Time // policies whose job could not be started
@@ -47,11 +45,13 @@ type ticker struct {
 }
 
 func newTicker(e *Engine) *ticker {
-	return &ticker{
+	t := &ticker{
 		starter: e.newStarter(), news: make(chan struct{}, 1), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
 	}
+	t.assignChores()
+	return t
 }
 
 // ticks looks after jobs: the leader of the cluster starts those that are due, every node those
@@ -158,7 +158,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	if l := t.limits.Load(); l.revision != t.settings.revision {
 		clear(t.lookedAt)
 		if l.historyDays != t.settings.historyDays {
-			t.keptAt = time.Time{}
+			t.keeping.did = time.Time{}
 		}
 		t.settings, t.settingsAt = *l, time.Now()
 	}
@@ -181,12 +181,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	t.queue.Set(jobs, v.late())
 	t.schedule(ctx, v, pulse.Pause, work)
 	t.heard = false
-	if t.leads {
-		t.keep(ctx)
-	}
-
-	t.sweep(ctx)
-	t.vouch(ctx)
+	t.doChores(ctx)
 	t.forget(jobs)
 
 	for _, job := range jobs {
@@ -294,52 +289,3 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 
 // checksAfter is how many checks make sure that a whole one has followed.
 const checksAfter = 2
-
-// sweepEvery is how soon the policies of a statement whose client has vanished are looked after.
-const sweepEvery = 5 * time.Second
-
-// sweep settles what clients left behind in the middle of a DDL, done by every node: whether a
-// connection is gone only its own member of a cluster can tell.
-func (t *ticker) sweep(ctx context.Context) {
-	if time.Since(t.sweptAt) < sweepEvery {
-		return
-	}
-	t.sweptAt = time.Now()
-	n, err := t.store.Sweep(ctx)
-	if err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled",
-			slog.Any("err", err))
-	}
-	if n > 0 {
-		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement",
-			slog.Int("policies", n))
-	}
-}
-
-// vouchEvery is how soon a table that another member of the cluster sees for the first time is
-// looked at here.
-const vouchEvery = 2 * time.Second
-
-// vouch tells other members which tables are still the ones their policies were declared on, done
-// by every node.
-func (t *ticker) vouch(ctx context.Context) {
-	if time.Since(t.vouchedAt) < vouchEvery {
-		return
-	}
-	t.vouchedAt = time.Now()
-	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !settled(err) {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
-	}
-}
-
-// keep is the housekeeping of the whole cluster, done by the leader.
-func (t *ticker) keep(ctx context.Context) {
-	if time.Since(t.keptAt) < keepEvery {
-		return
-	}
-	t.keptAt = time.Now()
-	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be removed",
-			slog.Any("err", err))
-	}
-}

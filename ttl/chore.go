@@ -1,0 +1,74 @@
+package ttl
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// chore is what a ticker does now and then, beside its jobs. One that fails is done again when it
+// would be anyway.
+type chore struct {
+	every   time.Duration
+	do      func(context.Context)
+	leaders bool // it is for the whole cluster: the node that leads does it
+	did     time.Time
+}
+
+// How often each of them is done.
+const (
+	keepEvery  = 10 * time.Minute
+	sweepEvery = 5 * time.Second // soon after the client of a statement has vanished
+	vouchEvery = 2 * time.Second // somebody may be waiting
+)
+
+// assignChores gives a ticker its chores, in their order.
+func (t *ticker) assignChores() {
+	t.keeping = &chore{every: keepEvery, do: t.keep, leaders: true}
+	t.chores = []*chore{
+		t.keeping,
+		{every: sweepEvery, do: t.sweep},
+		{every: vouchEvery, do: t.vouch},
+	}
+}
+
+// doChores does those whose time has come.
+func (t *ticker) doChores(ctx context.Context) {
+	for _, c := range t.chores {
+		if c.leaders && !t.leads || time.Since(c.did) < c.every {
+			continue
+		}
+		c.did = time.Now()
+		c.do(ctx)
+	}
+}
+
+// keep is the housekeeping of the catalog.
+func (t *ticker) keep(ctx context.Context) {
+	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits.Load().historyDays); err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be removed",
+			slog.Any("err", err))
+	}
+}
+
+// sweep settles what clients left behind in the middle of a DDL: whether a connection is gone only
+// its own member of a cluster can tell.
+func (t *ticker) sweep(ctx context.Context) {
+	n, err := t.store.Sweep(ctx)
+	if err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled",
+			slog.Any("err", err))
+	}
+	if n > 0 {
+		t.log.LogAttrs(ctx, slog.LevelInfo, "policies settled after their client vanished in the middle of a statement",
+			slog.Int("policies", n))
+	}
+}
+
+// vouch tells other members, which see a table for the first time, whether it still is the one its
+// policy was declared on.
+func (t *ticker) vouch(ctx context.Context) {
+	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !settled(err) {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
+	}
+}
