@@ -85,7 +85,7 @@ const (
 // sizeFor keeps what a worker has learnt about a table from one of its tasks to the next.
 func (w *worker) sizeFor(policy uint64) *pace.BatchSize {
 	if w.size == nil || w.sizeOf != policy {
-		w.size, w.sizeOf = pace.NewBatchSize(firstBlock, largestBlock, w.limits.Load().target), policy
+		w.size, w.sizeOf = pace.NewBatchSize(firstBlock, largestBlock, w.limits().target), policy
 	}
 	return w.size
 }
@@ -129,7 +129,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 
 	return &serverTable{
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped,
-		beforePacket: w.cfg.beforePacket, contested: w.contested,
+		beforePacket: w.beforePacket, contested: w.contested,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version:  job.Version,
@@ -159,7 +159,7 @@ func (w *worker) open(p catalog.Policy, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if why := timing.Closed(now, w.limits.Load().window); why != "" {
+	if why := timing.Closed(now, w.limits().window); why != "" {
 		return &closedError{why}
 	}
 	return nil
@@ -195,7 +195,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	}
 	throttle := pace.All{w.rates} // last of all: what it lets go must go at once
 	if wish.rate > 0 {
-		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(wish.rate/int64(w.limits.Load().nodes), 1)), w.rates}
+		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(wish.rate/int64(w.limits().nodes), 1)), w.rates}
 	}
 
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
@@ -257,7 +257,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 			slice = pace.NewSlice(walk.deleted)
 		}
 
-		l := w.limits.Load()
+		l := w.limits()
 		walk.limits(l)
 		done, err = walk.step(ctx)
 		w.gang.Done(walk.took)
@@ -406,7 +406,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	case errors.As(cause, &doubt):
 		return w.held(ctx, a.job, doubt.reason)
 	case classify(cause) == hold:
-		return w.held(ctx, a.job, holdReason(cause, w.cfg.Backend.User, a.job.Table))
+		return w.held(ctx, a.job, holdReason(cause, w.account, a.job.Table))
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, a.job, cause.Error())
 	default:
@@ -440,7 +440,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 
 // holdsNow says for which of the reasons that a batch looks at itself nothing may be deleted now.
 func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error) {
-	if why, err := serverHold(ctx, w.session, *w.limits.Load()); err != nil || why != "" {
+	if why, err := serverHold(ctx, w.session, *w.limits()); err != nil || why != "" {
 		return why, err
 	}
 

@@ -38,20 +38,19 @@ type Config struct {
 // Engine starts jobs when they are due and works on their tasks. Any number of engines share one
 // catalog.
 type Engine struct {
-	cfg        Config
-	store      *catalog.Store
-	log        *slog.Logger
-	rates      *pace.Rates
-	tableRates *pace.TableRates
-	queue      *pace.Queue
-	gang       *pace.Gang
-	sessions   *pool
-	tables     *recognizer
-	look       chan struct{} // wakes the ticker before its time
-	metrics    *Metrics
+	cfg      Config
+	store    *catalog.Store
+	log      *slog.Logger
+	rates    *pace.Rates
+	queue    *pace.Queue
+	gang     *pace.Gang
+	sessions *pool
+	tables   *recognizer
+	look     chan struct{} // wakes the ticker before its time
+	metrics  *Metrics
 
-	contested *contested // tables
-	rush      rush
+	kit  *kit
+	rush rush
 
 	reading sync.Mutex // the settings: those read last are the newest
 	limits  atomic.Pointer[limits]
@@ -79,9 +78,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.wait), tableRates: pace.NewTableRates(metrics.wait), queue: pace.NewQueue(),
-		gang:      pace.NewGang(),
-		contested: newContested(), look: make(chan struct{}, 1),
+		rates: pace.NewRates(metrics.wait), queue: pace.NewQueue(), gang: pace.NewGang(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	e.tables = &recognizer{store: store, layouts: newLayouts(), log: log, actor: e.actor}
@@ -90,6 +87,13 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		holds: func(ctx context.Context, q tables.Querier) (string, error) {
 			return serverHold(ctx, q, *e.limits.Load())
 		},
+	}
+
+	e.kit = &kit{
+		store: store, log: log, metrics: metrics, sessions: e.sessions, tables: e.tables, contested: newContested(),
+		queue: e.queue, gang: e.gang, rates: e.rates, tableRates: pace.NewTableRates(metrics.wait),
+		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.limits.Load, readLimits: e.readLimits,
+		stopped: e.stopped, starting: e.rush.on.Load, look: e.look, beforePacket: cfg.beforePacket,
 	}
 
 	return e, nil

@@ -10,9 +10,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
+// identityStore remembers what tables were.
+type identityStore interface {
+	Recognize(ctx context.Context, actor string, p catalog.Policy) (known tables.Incarnation, why string, err error)
+	IdentitiesOn(ctx context.Context, policy uint64, server string) (tables.Incarnation, error)
+	IdentityCondition(t catalog.Table, created time.Time, i tables.Identity) (condition string, ok bool)
+}
+
 // recognizer tells whether a table still is the one its policy was declared on.
 type recognizer struct {
-	store   *catalog.Store
+	store   identityStore
 	layouts layouts
 	log     *slog.Logger
 	actor   func() string

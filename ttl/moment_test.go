@@ -103,16 +103,16 @@ func (m *moment) pass() {
 func (m *moment) workUntilCalled(ctx context.Context) {
 	ctx, call := context.WithCancel(ctx)
 	defer call()
-	before := m.cfg.beforePacket
-	m.cfg.beforePacket = func() {
+	before := m.kit.beforePacket
+	m.kit.beforePacket = func() {
 		if before(); m.packets == m.most {
 			call()
 		}
 	}
 	if m.most == 0 || m.packets < m.most {
-		m.work(ctx, make(chan struct{}, 1))
+		m.kit.work(ctx, make(chan struct{}, 1))
 	}
-	m.cfg.beforePacket = before
+	m.kit.beforePacket = before
 }
 
 // jobs is how many jobs have started so far.

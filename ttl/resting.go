@@ -20,12 +20,12 @@ type resting struct {
 
 // restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended
 // something, or wants to know: then nothing rests.
-func (e *Engine) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
+func (k *kit) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if job.Trigger == catalog.TriggerManual {
 		return nil, nil
 	}
 
-	texts, err := e.store.RestingRows(ctx, job.PolicyID, job.Partition)
+	texts, err := k.store.RestingRows(ctx, job.PolicyID, job.Partition)
 	if err != nil || len(texts) == 0 {
 		return nil, err
 	}

@@ -18,14 +18,19 @@ var errBound = errors.New("the run has deleted all that it may delete unasked")
 // exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share is any
 // number of rows.
 type share struct {
-	store   *catalog.Store
+	store   allower
 	task    catalog.Task
 	deleted uint64
 	allowed *uint64 // nil for any number
 	scarce  bool    // the run had less left than was asked for
 }
 
-func newShare(store *catalog.Store, task catalog.Task) *share {
+// allower gives a task more of what its run may delete.
+type allower interface {
+	Allow(ctx context.Context, task catalog.Task, want uint64) (allowed *uint64, err error)
+}
+
+func newShare(store allower, task catalog.Task) *share {
 	return &share{store: store, task: task, deleted: task.Counts.Deleted, allowed: task.Allowed}
 }
 

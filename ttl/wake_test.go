@@ -264,7 +264,7 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"),
 			f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
-		m.cfg.beforePacket = func() {
+		m.kit.beforePacket = func() {
 			if m.rush.on.Load() {
 				early.Add(1)
 			}

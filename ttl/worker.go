@@ -1,0 +1,149 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+)
+
+// workerStore is what workers ask of the catalog, and tell it.
+type workerStore interface {
+	Clock(ctx context.Context) (time.Time, error)
+	Server() catalog.Server
+	Name(table string) string
+	Guard(policy, version uint64) string
+
+	ClaimTask(ctx context.Context, c catalog.Claim) (catalog.Task, error)
+	BindTask(ctx context.Context, id, fence, connection uint64, server string) error
+	Task(ctx context.Context, id uint64) (catalog.Task, error)
+	Allow(ctx context.Context, task catalog.Task, want uint64) (*uint64, error)
+	ReleaseTask(ctx context.Context, id, fence uint64, text string) error
+	FinishTask(ctx context.Context, id, fence uint64) error
+
+	Job(ctx context.Context, id uint64) (catalog.Job, error)
+	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
+	FinishJob(ctx context.Context, id, fence uint64, end catalog.JobState, reason string) error
+	Ask(ctx context.Context, actor string, job catalog.Job, reason string) error
+
+	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
+	RequestRun(ctx context.Context, actor string, policy uint64) error
+	RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error)
+	RecordRowError(ctx context.Context, e catalog.RowError) error
+}
+
+// kit is what the workers of a node share.
+type kit struct {
+	store     workerStore
+	log       *slog.Logger
+	metrics   *Metrics
+	sessions  *pool
+	tables    *recognizer
+	contested *contested
+
+	queue      *pace.Queue
+	gang       *pace.Gang
+	rates      *pace.Rates
+	tableRates *pace.TableRates
+
+	node       func() uint64 // its id
+	actor      func() string // how it signs
+	account    string        // on the server
+	limits     func() *limits
+	readLimits func(context.Context) error
+	stopped    func() string // why nothing may be sent now
+	starting   func() bool   // many jobs are being started: no task is taken up
+	look       chan<- struct{}
+
+	beforePacket func() // see Config
+}
+
+// worker claims tasks and carries them through, one after the other, with one session of its own.
+type worker struct {
+	*kit
+	session *session
+	size    *pace.BatchSize // of the table worked on last
+	sizeOf  uint64
+	rests   *resting // of the job worked on last
+	restsOf uint64
+	seats   <-chan struct{} // taken by this node's workers
+}
+
+// spare reports that this node has more workers at work than it wants.
+func (w *worker) spare() bool { return len(w.seats) > w.gang.Wanted() }
+
+// work runs one worker until there is nothing left to claim, or until it is one too many.
+func (k *kit) work(ctx context.Context, seats <-chan struct{}) {
+	w := &worker{kit: k, session: k.sessions.borrow(), seats: seats}
+	defer func() { k.sessions.handBack(w.session) }()
+
+	for ctx.Err() == nil && k.stopped() == "" && !w.spare() && !k.starting() {
+		task, err := w.claim(ctx)
+		if err != nil {
+			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {
+				k.log.LogAttrs(ctx, slog.LevelWarn, "no task could be claimed", slog.Any("err", err))
+			}
+			return
+		}
+
+		k.metrics.working(1)
+		k.metrics.claimed.Inc()
+		err = w.carry(ctx, task)
+		k.metrics.working(-1)
+
+		if errors.Is(err, catalog.ErrFence) {
+			k.metrics.leaseLost(leaseTask)
+		}
+		if err != nil && ctx.Err() == nil && !settled(err) {
+			k.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
+				slog.Uint64("task", task.ID), slog.Any("err", err))
+			wait(ctx, time.Second)
+		}
+	}
+}
+
+func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
+	defer w.metrics.spent(phaseClaim, time.Now())
+
+	l := w.limits()
+	if w.session.settings != l.revision {
+		w.session.close() // so that its server is looked at anew: other settings may find reasons to hold there
+		w.session.settings = l.revision
+	}
+	if err := w.session.ready(ctx); err != nil {
+		return catalog.Task{}, err
+	}
+
+	claim := catalog.Claim{
+		Node: w.node(), Connection: w.session.id, Server: w.session.server,
+		Settings: l.revision,
+	}
+	if l.countsTasks {
+		claim.Limit = l.runningTasks
+	}
+
+	order := w.queue.Order()
+	first := order[:min(len(order), firstAsked)]
+	for _, claim.Jobs = range [][]uint64{first, order[len(first):]} {
+		if len(claim.Jobs) == 0 {
+			break
+		}
+
+		task, err := w.store.ClaimTask(ctx, claim)
+		if err == nil {
+			w.queue.Serve(task.JobID)
+		}
+		if !errors.Is(err, catalog.ErrNoTask) {
+			return task, err
+		}
+	}
+
+	return catalog.Task{}, catalog.ErrNoTask
+}
+
+// firstAsked are the jobs that a worker asks for before all others: the server sorts each list by
+// its order.
+const firstAsked = 32
