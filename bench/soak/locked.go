@@ -124,35 +124,32 @@ func (l *lockedRows) once(ctx context.Context, held [2]int) (time.Duration, erro
 	if err != nil {
 		return 0, err
 	}
-	rows, err := application.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id IN (%d, %d) FOR UPDATE",
+	_, err = application.ExecContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id IN (%d, %d) FOR UPDATE",
 		table, held[0], held[1]))
-	if err == nil {
-		err = rows.Close()
-	}
 
 	began := time.Now()
 	if err == nil {
 		err = l.exec(ctx, "RUN TTL JOB FOR "+table)
 	}
 	if err == nil {
-		err = l.alone(ctx, table, held)
+		err = l.alone(ctx, table)
 	}
 	took := time.Since(began)
 
 	return took, errors.Join(err, l.ended(ctx), application.Rollback())
 }
 
-// alone waits until only the held rows are there.
-func (l *lockedRows) alone(ctx context.Context, table string, held [2]int) error {
+// alone waits until only the two held rows are there.
+func (l *lockedRows) alone(ctx context.Context, table string) error {
 	left := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT 3) some", table)
 	for {
 		n, err := l.number(ctx, left)
 		switch {
 		case err != nil:
 			return err
-		case n < len(held):
+		case n < 2:
 			return errors.New("held rows are gone")
-		case n == len(held):
+		case n == 2:
 			return nil
 		}
 		if err := pause(ctx, lockedLook); err != nil {
