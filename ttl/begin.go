@@ -9,15 +9,39 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // mostStarters bounds how many jobs are started side by side. Each takes a connection to the
 // server, and one of the catalog's, which clients' statements share.
 const mostStarters = 4
 
+// starterStore is what starters ask of the catalog, and tell it.
+type starterStore interface {
+	Reserved(t catalog.Table) error
+	Familiar(ctx context.Context, policies []catalog.Policy) (map[uint64]tables.Incarnation, error)
+	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
+	Disarm(ctx context.Context, actor string, policy, version uint64, reason string) error
+
+	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
+	CreateRun(ctx context.Context, r catalog.NewRun) (created []catalog.Job, err error)
+	FinishJob(ctx context.Context, id, fence uint64, end catalog.JobState, reason string) error
+	ForgetPartitions(ctx context.Context, policy uint64, names []string) error
+	Record(ctx context.Context, e catalog.Event) error
+}
+
 // starter starts jobs, one after the other, with a session of its own.
 type starter struct {
-	*Engine
+	store   starterStore
+	log     *slog.Logger
+	metrics *Metrics
+	tables  *recognizer
+	queue   *pace.Queue
+
+	node   func() uint64 // the id of this one
+	actor  func() string // how it signs
+	limits func() *limits
+
 	session *session
 	server  serverState
 }
@@ -29,13 +53,18 @@ type serverState struct {
 	held       string
 }
 
-func (e *Engine) newStarter() *starter { return &starter{Engine: e, session: e.sessions.session()} }
+func (e *Engine) newStarter() *starter {
+	return &starter{
+		store: e.store, log: e.log, metrics: e.metrics, tables: e.tables, queue: e.queue,
+		node: e.node.Load, actor: e.actor, limits: e.limits.Load, session: e.sessions.session(),
+	}
+}
 
 // begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that
 // are left are due at the next one.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
-	if t.rush.begins(due) {
-		defer t.rush.ends(work)
+	if t.engine.rush.begins(due) {
+		defer t.engine.rush.ends(work)
 	}
 	if len(due) == 0 {
 		return
@@ -76,7 +105,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 	starting.Wait()
 
 	t.known.forget() // they have run now
-	wake(t.look)
+	wake(t.engine.look)
 }
 
 // mostLookedAt bounds how many tables are looked at with the same statements: what was seen is to
@@ -121,7 +150,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 // startersFor are as many starters as so many jobs are worth.
 func (t *ticker) startersFor(jobs int) []*starter {
 	for len(t.more) < min(jobs, mostStarters)-1 {
-		t.more = append(t.more, t.newStarter())
+		t.more = append(t.more, t.engine.newStarter())
 	}
 	return append([]*starter{t.starter}, t.more[:min(jobs, mostStarters)-1]...)
 }

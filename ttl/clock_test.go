@@ -23,7 +23,7 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 		m.clock.Skew = 0 // as in real life
 		m.pass()
 
-		if stop, why := m.heldBy(); f.jobs() != "0" || stop != catalog.StopClock ||
+		if stop, why := m.engine.heldBy(); f.jobs() != "0" || stop != catalog.StopClock ||
 			!strings.Contains(why, "more than a day apart") {
 			t.Errorf("%s jobs have started, and the node is stopped by %q: %q", f.jobs(), stop, why)
 		}
@@ -68,7 +68,8 @@ func TestLeapDeletesNothing(t *testing.T) {
 		expect := func(when, rows, held string) {
 			t.Helper()
 			m.again()
-			if _, got := m.heldBy(); f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
+			_, got := m.engine.heldBy()
+			if f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
 				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q",
 					when, f.rows("t"), got, rows, held)
 			}
@@ -82,7 +83,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 
 		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 11:59:58'")
 
-		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
+		witness, err := catalog.NewWitness(m.engine.store, "", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		check()
 		m.again()
 
-		pause, err := m.store.GlobalPause(t.Context())
+		pause, err := m.engine.store.GlobalPause(t.Context())
 		if err != nil || !pause.Held || !strings.Contains(pause.HeldReason, "jumped by ") ||
 			!strings.Contains(pause.HeldReason, "TRUST TTL SERVER") {
 			t.Errorf("the witness has let it be: %+v, %v", pause, err)
@@ -110,7 +111,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		if f.rows("t") != "1" {
 			t.Error("a node that was started after the leap has deleted by it")
 		}
-		if err := m.store.Trust(t.Context(), "test", m.store.Server().Key()); err != nil {
+		if err := m.engine.store.Trust(t.Context(), "test", m.engine.store.Server().Key()); err != nil {
 			t.Fatal(err)
 		}
 
@@ -133,7 +134,7 @@ func TestSilenceOfOneNode(t *testing.T) {
 			t.Fatalf("%s jobs have started, want 1", f.jobs())
 		}
 
-		witness, err := catalog.NewWitness(m.store, "", slog.New(slog.DiscardHandler))
+		witness, err := catalog.NewWitness(m.engine.store, "", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +147,7 @@ func TestSilenceOfOneNode(t *testing.T) {
 		}
 
 		m.again()
-		if stop, why := m.heldBy(); f.jobs() != "2" || stop != "" || why != "" {
+		if stop, why := m.engine.heldBy(); f.jobs() != "2" || stop != "" || why != "" {
 			t.Errorf("%s jobs have started, and the node is held by %q; want 2 and none", f.jobs(), why)
 		}
 	})

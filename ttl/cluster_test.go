@@ -99,7 +99,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 			"_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', " +
 			"cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', " +
 			"'2020-01-01', '2020-01-01', 0, 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
-		if err := first.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
+		if err := first.engine.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
 		if n := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.job_history WHERE job_id = 999"); n != "1" {
@@ -109,11 +109,11 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 		// The job that the first one owned is looked after by the next one, once its node counts as
 		// gone.
 		if owner := f.text("SELECT MAX(owner) FROM " + f.schema +
-			"_c.job"); owner != strconv.FormatUint(next.node.Load(), 10) {
-			t.Errorf("the job belongs to node %s, want %d", owner, next.node.Load())
+			"_c.job"); owner != strconv.FormatUint(next.engine.node.Load(), 10) {
+			t.Errorf("the job belongs to node %s, want %d", owner, next.engine.node.Load())
 		}
 
-		next.leave(t.Context(), next.node.Load())
+		next.engine.leave(t.Context(), next.engine.node.Load())
 		if !tick(f.at(start.Add(16 * time.Second))) {
 			t.Error("nobody leads right after the leader has left")
 		}

@@ -15,12 +15,12 @@ import (
 // it is too old or not wanted any more, and lets it go on when what held it is over. Only the owner
 // does this; everything it writes names the job's fence.
 func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
-	if job.Owner != t.node.Load() {
+	if job.Owner != t.node() {
 		if !t.leads {
 			return nil
 		}
 
-		led, err := t.store.LeadJob(ctx, job.ID, t.node.Load())
+		led, err := t.engine.store.LeadJob(ctx, job.ID, t.node())
 		if err != nil {
 			return err // ErrFence: its owner lives
 		}
@@ -29,7 +29,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		job = led
 	}
 
-	l := t.limits.Load()
+	l := t.limits()
 	switch {
 	case !l.enabled:
 		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
@@ -62,7 +62,7 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 		}
 	}
 
-	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
+	if err := t.engine.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
 		return err
 	}
 
@@ -82,7 +82,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if !known || s.err != nil || job.State == catalog.JobNeedsApproval {
 		return s.err
 	}
-	if closed := s.timing.Closed(v.now, t.limits.Load().window); closed != "" {
+	if closed := s.timing.Closed(v.now, t.limits().window); closed != "" {
 		return t.turn(ctx, job, catalog.JobWaitingWindow, closed)
 	}
 	if !t.looksAt(job, v.now) {
@@ -136,7 +136,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return why, err
 	}
 
-	known, err := t.store.Identities(ctx, p.ID)
+	known, err := t.engine.store.Identities(ctx, p.ID)
 	if err == nil && known.AtFirstSight() {
 		known, err = t.tables.recognize(ctx, p) // those who could vouch for it may be gone
 	}
@@ -152,7 +152,7 @@ func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobStat
 	if next == job.State && reason == job.Reason {
 		return nil
 	}
-	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
+	if err := t.engine.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
 		return err
 	}
 	job.State, job.Reason = next, reason

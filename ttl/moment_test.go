@@ -73,7 +73,7 @@ func (f *fixture) at(instant time.Time) *moment {
 // declare makes a policy of that moment on table t: a day after made, in the zone.
 func (m *moment) declare(zone, interval string, options map[string]string) catalog.Policy {
 	m.f.t.Helper()
-	p, err := m.store.Declare(m.f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+	p, err := m.engine.store.Declare(m.f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 		Table: catalog.Table{Schema: m.f.schema, Name: "t"},
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
@@ -90,7 +90,7 @@ func (m *moment) declare(zone, interval string, options map[string]string) catal
 func (m *moment) pass() {
 	m.f.t.Helper()
 	ctx, work := m.f.t.Context(), make(chan struct{}, 1)
-	defer m.leave(context.WithoutCancel(ctx), m.node.Load())
+	defer m.engine.leave(context.WithoutCancel(ctx), m.engine.node.Load())
 	for range 4 { // start, work, finish; and nothing more
 		if err := m.tick(ctx, work); err != nil {
 			m.f.t.Fatal(err)
@@ -103,16 +103,16 @@ func (m *moment) pass() {
 func (m *moment) workUntilCalled(ctx context.Context) {
 	ctx, call := context.WithCancel(ctx)
 	defer call()
-	before := m.kit.beforePacket
-	m.kit.beforePacket = func() {
+	before := m.engine.kit.beforePacket
+	m.engine.kit.beforePacket = func() {
 		if before(); m.packets == m.most {
 			call()
 		}
 	}
 	if m.most == 0 || m.packets < m.most {
-		m.kit.work(ctx, make(chan struct{}, 1))
+		m.engine.kit.work(ctx, make(chan struct{}, 1))
 	}
-	m.kit.beforePacket = before
+	m.engine.kit.beforePacket = before
 }
 
 // jobs is how many jobs have started so far.
@@ -403,7 +403,7 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 
 		p := m.declare("UTC", "1h", nil)
-		if err := m.store.Pause(t.Context(), "test", p.ID, "", utc("05-10 13:00:00")); err != nil {
+		if err := m.engine.store.Pause(t.Context(), "test", p.ID, "", utc("05-10 13:00:00")); err != nil {
 			t.Fatal(err)
 		}
 

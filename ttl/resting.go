@@ -76,7 +76,7 @@ func (r *resting) has(key tables.Key) bool { return r != nil && r.known[key.Enco
 // forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due
 // any more.
 func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
-	old, err := t.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
+	old, err := t.engine.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -85,7 +85,7 @@ func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 		return err
 	}
 	mended := slices.DeleteFunc(old, func(key string) bool { return there[key] })
-	return t.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
+	return t.engine.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
 }
 
 // stillDue asks the table which of the rows are there and expired.
@@ -94,7 +94,7 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 		return nil, err
 	}
 
-	p, err := t.store.PolicyByID(ctx, job.PolicyID)
+	p, err := t.engine.store.PolicyByID(ctx, job.PolicyID)
 	if err != nil {
 		return nil, err
 	}

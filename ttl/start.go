@@ -25,7 +25,7 @@ type prospect struct {
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
 // then holds, then the brake; whatever holds the job, the job is there to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- struct{}) error {
-	p, settings := d.policy, t.limits.Load().revision
+	p, settings := d.policy, t.limits().revision
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 
 	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, settings: settings, prospects: prospects}
 	all := together(prospects, facts)
-	switch ruling := braked(now, p, runs, all, *t.limits.Load()); {
+	switch ruling := braked(now, p, runs, all, *t.limits()); {
 	case held != "":
 		r.state, r.reason, r.ruling = catalog.JobPaused, held, ruling.afterwards()
 	case ruling.Why != "":
@@ -209,7 +209,7 @@ func (t *starter) serverHold(ctx context.Context) (string, error) {
 	if s := t.server; s.asked && s.connection == t.session.id {
 		return s.held, nil
 	}
-	why, err := serverHold(ctx, t.session, *t.limits.Load())
+	why, err := serverHold(ctx, t.session, *t.limits())
 	t.server = serverState{asked: err == nil, connection: t.session.id, held: why}
 	return why, err
 }
@@ -235,7 +235,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
 	}
 
-	l := t.limits.Load()
+	l := t.limits()
 	all := make([]prospect, 0, len(partitions))
 	for _, part := range partitions {
 		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor)
@@ -283,7 +283,7 @@ func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
 	facts := factsOf(x, r.cutoff)
 	facts.UsualRows = r.ruling.usual
 	return catalog.NewJob{
-		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node.Load(), RunAt: r.at,
+		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node(), RunAt: r.at,
 		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff,
 		FloorLiteral: x.statements.Expired.Floor,
 		Trigger:      r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
@@ -351,7 +351,7 @@ func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, e
 	}
 
 	ranges, err := x.statements.Split(ctx, t.session, x.estimate,
-		taskCount(x.estimate.Rows, t.limits.Load().runningTasks))
+		taskCount(x.estimate.Rows, t.limits().runningTasks))
 	if err != nil {
 		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
 	}

@@ -191,10 +191,10 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 		}
 
 		window := map[string]string{setting.WindowStart: "20:00 +0000", setting.WindowEnd: "21:00 +0000"}
-		if err := m.store.Set(t.Context(), "test", window); err != nil {
+		if err := m.engine.store.Set(t.Context(), "test", window); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.readLimits(t.Context()); err != nil {
+		if err := m.engine.readLimits(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 

@@ -22,6 +22,7 @@ const (
 // ticker is the state of the loop that looks at the catalog once per tick.
 type ticker struct {
 	*starter
+	engine     *Engine
 	more       []*starter    // that help when many jobs are due
 	news       chan struct{} // this process has recorded a change
 	heard      bool          // such news since the last tick
@@ -46,7 +47,8 @@ type ticker struct {
 
 func newTicker(e *Engine) *ticker {
 	t := &ticker{
-		starter: e.newStarter(), news: make(chan struct{}, 1), clock: catalog.ClockWatch{Skew: e.cfg.mostSkew},
+		starter: e.newStarter(), engine: e, news: make(chan struct{}, 1),
+		clock:      catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
 	}
@@ -100,12 +102,12 @@ const askEvery = 200 * time.Millisecond
 // rest lasts until the next tick is due, or until something has happened that is worth a look.
 func (t *ticker) rest(ctx context.Context) {
 	share := restShare * t.known.took
-	if t.rush.many() {
+	if t.engine.rush.many() {
 		share = 0
 	}
 
-	wait(ctx, min(max(leastRest, share), t.cfg.Tick))
-	timer := time.NewTimer(t.cfg.Tick)
+	wait(ctx, min(max(leastRest, share), t.engine.cfg.Tick))
+	timer := time.NewTimer(t.engine.cfg.Tick)
 	defer timer.Stop()
 
 	ask := time.NewTicker(askEvery)
@@ -115,7 +117,7 @@ func (t *ticker) rest(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.look:
+		case <-t.engine.look:
 			return
 		case <-t.news:
 			t.heard = true
@@ -136,26 +138,26 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	if !t.leads || !t.others {
 		return false
 	}
-	event, err := t.store.LastEvent(ctx)
+	event, err := t.engine.store.LastEvent(ctx)
 	return err == nil && event != t.event
 }
 
 func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	t.tickAt, t.server.asked = time.Now(), false
-	pulse, err := t.store.Pulse(ctx, t.node.Load())
+	pulse, err := t.engine.store.Pulse(ctx, t.node())
 	if err != nil {
 		return err
 	}
 
 	t.others = pulse.Others
 	if pulse.Event != t.event || time.Since(t.limitsAt) > limitsEvery {
-		if err := t.readLimits(ctx); err != nil {
+		if err := t.engine.readLimits(ctx); err != nil {
 			return err
 		}
 		t.event, t.limitsAt = pulse.Event, time.Now()
 	}
 
-	if l := t.limits.Load(); l.revision != t.settings.revision {
+	if l := t.limits(); l.revision != t.settings.revision {
 		clear(t.lookedAt)
 		if l.historyDays != t.settings.historyDays {
 			t.keeping.did = time.Time{}
@@ -163,12 +165,12 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 		t.settings, t.settingsAt = *l, time.Now()
 	}
 
-	t.metrics.measure(time.Now(), t.rates, t.limits.Load().target)
+	t.metrics.measure(time.Now(), t.engine.rates, t.limits().target)
 	if err := t.lead(ctx); err != nil {
 		return err
 	}
 
-	jobs, err := t.store.Jobs(ctx)
+	jobs, err := t.engine.store.Jobs(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 
 	for _, job := range jobs {
 		err := t.manage(ctx, v, job)
-		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node.Load() {
+		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node() {
 			t.metrics.leaseLost(leaseJob)
 		}
 		if err != nil && !settled(err) {
@@ -223,7 +225,7 @@ func (t *ticker) lead(ctx context.Context) error {
 		return nil
 	}
 
-	lease, err := t.store.Acquire(ctx, leaseScheduler, t.node.Load(), leaseFor)
+	lease, err := t.engine.store.Acquire(ctx, leaseScheduler, t.node(), leaseFor)
 	held := errors.Is(err, catalog.ErrLeaseHeld)
 	if t.leads && held {
 		t.metrics.leaseLost(leaseScheduler)
@@ -242,7 +244,7 @@ func (t *ticker) lead(ctx context.Context) error {
 // schedule starts what is due; a node that does not lead only what somebody has asked this process
 // for. It watches the clock all the same: no leap of it may come to light only by a job.
 func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause, work chan<- struct{}) {
-	if t.stopped() != "" {
+	if t.engine.stopped() != "" {
 		return
 	}
 	if pause.Held {
@@ -258,7 +260,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		open[job.PolicyID] = true
 	}
 
-	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits.Load()), func(d turn) bool {
+	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits()), func(d turn) bool {
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
 		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
 	})
@@ -274,13 +276,13 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 	case leapt == 0:
 		t.doubted = 0
 	case t.doubted == 0:
-		t.doubted = t.store.Checks() + checksAfter
-	case t.store.Checks() >= t.doubted:
+		t.doubted = t.engine.store.Checks() + checksAfter
+	case t.engine.store.Checks() >= t.doubted:
 		t.clock.Forget()
 		_, why = t.clock.Look(now)
 	}
 
-	if before := t.doubt.Swap(&why); why != "" && (before == nil || *before == "") {
+	if before := t.engine.doubt.Swap(&why); why != "" && (before == nil || *before == "") {
 		t.log.LogAttrs(ctx, slog.LevelError, "no jobs are started", slog.String("reason", why))
 	}
 

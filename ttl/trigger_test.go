@@ -28,7 +28,7 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-09 11:00:00'), (2, '2027-05-09 18:00:00')")
 
 		for _, table := range []string{"trap", "t"} {
-			_, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+			_, err := m.engine.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 				Table: catalog.Table{Schema: f.schema, Name: table},
 				Rule: catalog.Rule{
 					Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",

@@ -99,7 +99,7 @@ func TestVirtualColumnMadeZoneDependent(t *testing.T) {
 		}
 
 		// Somebody arms it without asking what the proxy asks.
-		if _, err := m.store.Declare(t.Context(), catalog.Client{Account: "test"},
+		if _, err := m.engine.store.Declare(t.Context(), catalog.Client{Account: "test"},
 			catalog.Declaration{Table: p.Table, Rule: p.Rule, Arm: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -221,7 +221,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 
 		var sessions atomic.Int64
 		all := make(chan struct{})
-		m.sessions.admit = func(ctx context.Context, _ *sql.Conn) error {
+		m.engine.sessions.admit = func(ctx context.Context, _ *sql.Conn) error {
 			if sessions.Add(1) == mostStarters {
 				close(all)
 			}
@@ -234,7 +234,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 		}
 
 		m.session.close()
-		m.ticker = newTicker(m.Engine) // whose sessions meet at the gate
+		m.ticker = newTicker(m.engine) // whose sessions meet at the gate
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 
@@ -264,15 +264,15 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"),
 			f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
-		m.kit.beforePacket = func() {
-			if m.rush.on.Load() {
+		m.engine.kit.beforePacket = func() {
+			if m.engine.rush.on.Load() {
 				early.Add(1)
 			}
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
 		work, crew := make(chan struct{}, 1), make(chan error, 1)
-		go func() { crew <- m.crew(ctx, work) }()
+		go func() { crew <- m.engine.crew(ctx, work) }()
 		defer func() {
 			cancel()
 			<-crew
@@ -340,14 +340,14 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 		f.fill("t", 100)
 		m := f.at(utc("05-10 12:00:00"))
 		p := m.declare("UTC", "1h", nil)
-		s := m.newStarter()
+		s := m.engine.newStarter()
 		defer s.session.close()
 
 		if err := s.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 
-		known, err := m.store.Familiar(t.Context(), []catalog.Policy{p})
+		known, err := m.engine.store.Familiar(t.Context(), []catalog.Policy{p})
 		if err != nil || len(known[p.ID]) != 1 {
 			t.Fatalf("got %+v, %v, want the table to be known", known, err)
 		}
@@ -363,7 +363,7 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 			t.Errorf("got %v and %s jobs, want none to start", err, f.jobs())
 		}
 
-		d.policy, _ = m.store.PolicyByID(t.Context(), p.ID)
+		d.policy, _ = m.engine.store.PolicyByID(t.Context(), p.ID)
 		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "1" {
 			t.Errorf("got %v and %s jobs, want one to start", err, f.jobs())
 		}
