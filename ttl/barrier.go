@@ -7,18 +7,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// outcome is how a packet ended when the server answered.
-type outcome int
-
-const (
-	committed outcome = iota
-	// refused: the barrier did not open. The policy changed, was paused, or the task belongs to
-	// somebody else now.
-	refused
-	// changed: the barrier opened, but the table is not the one the policy was declared on.
-	changed
-)
-
 // barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be
 // deleted is inside the packet, judged by the server; nothing that the engine believes about the
 // world is trusted between two packets.
@@ -113,20 +101,4 @@ func (b *barrier) move(n uint64, c checkpoint) string {
 		"failed + %d"+
 		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
 		b.table, tables.Literal(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
-}
-
-// readPacket is the judgement of a whole packet from the rows its statements found: BEGIN, enter,
-// entered, perhaps locks, DELETE, leave, COMMIT.
-func readPacket(found []int64) (outcome, int64, error) {
-	last := len(found) - 1
-	switch {
-	case last != 5 && last != 6:
-		return refused, 0, fmt.Errorf("packet of 6 or 7 statements has %d answers", len(found))
-	case found[1] == 0:
-		return refused, 0, nil
-	case found[last-1] == 0:
-		return changed, found[last-2], nil
-	default:
-		return committed, found[last-2], nil
-	}
 }

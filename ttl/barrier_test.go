@@ -110,11 +110,11 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				found, err := table.session.packet(t.Context(), packet...)
+				found, err := table.session.packet(t.Context(), packet.statements...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !c.inside && found[1] != 0 {
+				if !c.inside && found[packet.enter] != 0 {
 					t.Error("the task was entered")
 				}
 				if after := f.rows("t"); after != before {
@@ -132,16 +132,16 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				}
 
 				without := regexp.MustCompile(strings.ReplaceAll(c.without, " ", `\s+`))
-				for i := range packet {
-					packet[i] = without.ReplaceAllString(packet[i], "")
+				for i, s := range packet.statements {
+					packet.statements[i] = without.ReplaceAllString(s, "")
 				}
 
-				if _, err := table.session.packet(t.Context(), packet...); err != nil {
-					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet, "\n"))
+				if _, err := table.session.packet(t.Context(), packet.statements...); err != nil {
+					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet.statements, "\n"))
 				}
 				if after := f.rows("t"); after == before {
 					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s",
-						c.without, strings.Join(packet, "\n"))
+						c.without, strings.Join(packet.statements, "\n"))
 				}
 			})
 		}

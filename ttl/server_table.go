@@ -92,31 +92,24 @@ func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoin
 }
 
 // packet is the batch that deletes a range.
-func (t *serverTable) packet(r plan.Range, c checkpoint) ([]string, error) {
-	guard := t.barrier.inside(t.batch)
+func (t *serverTable) packet(r plan.Range, c checkpoint) (packet, error) {
+	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
 	if !t.locksFirst() {
 		del, err := t.statements.DeleteRange(r, guard)
-		return t.wrap(c, del), err
+		return t.barrier.close(p, t.batch, del, c), err
 	}
 	lock, err := t.statements.LockRange(r)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	del, err := t.statements.Forcing().DeleteRange(r, guard)
-	return t.wrap(c, del, lock), err
+	return t.barrier.close(p.locking(lock), t.batch, del, c), err
 }
 
 // locksFirst says that a range is locked as a whole before anything of it is deleted: on MySQL,
 // where a DELETE would wait with all that it has deleted locked, and where somebody was met lately.
 func (t *serverTable) locksFirst() bool {
 	return t.barrier.waits() || t.contested.lately(t.policy.ID)
-}
-
-// wrap puts the barrier around a DELETE and what goes before it: BEGIN, enter, entered, first…,
-// DELETE, leave, COMMIT.
-func (t *serverTable) wrap(c checkpoint, del string, first ...string) []string {
-	before := append([]string{"BEGIN", t.barrier.enter(t.batch), entered}, first...)
-	return append(before, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
 }
 
 func (t *serverTable) deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
@@ -128,25 +121,26 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []tables.Key, c check
 }
 
 // packetOfKeys is the batch that deletes what keys name.
-func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) ([]string, error) {
-	guard := t.barrier.inside(t.batch)
+func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) (packet, error) {
+	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
 	if !t.contested.lately(t.policy.ID) {
 		del, err := t.statements.DeleteKeys(keys, guard)
-		return t.wrap(c, del), err
+		return t.barrier.close(p, t.batch, del, c), err
 	}
 	lock, err := t.statements.LockKeys(keys)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	del, err := t.statements.Forcing().DeleteKeys(keys, guard)
-	return t.wrap(c, del, lock), err
+	return t.barrier.close(p.locking(lock), t.batch, del, c), err
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
-	return t.send(ctx, t.wrap(c, t.statements.DeleteSome(rows, t.barrier.inside(t.batch))))
+	del := t.statements.DeleteSome(rows, t.barrier.inside(t.batch))
+	return t.send(ctx, t.barrier.close(t.barrier.open(t.batch), t.batch, del, c))
 }
 
-func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) {
+func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return 0, err
 	}
@@ -157,7 +151,7 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 		return 0, errHalted
 	}
 
-	found, err := t.session.packet(ctx, packet...)
+	found, err := t.session.packet(ctx, p.statements...)
 	if err != nil {
 		t.session.visited = t.policy.ID
 		if classify(err) == locked {
@@ -166,12 +160,12 @@ func (t *serverTable) send(ctx context.Context, packet []string) (int64, error) 
 		return 0, err
 	}
 
-	return t.judge(found)
+	return t.judge(p, found)
 }
 
 // judge reads the answers of a packet and keeps count of the batches.
-func (t *serverTable) judge(found []int64) (int64, error) {
-	how, deleted, err := readPacket(found)
+func (t *serverTable) judge(p packet, found []int64) (int64, error) {
+	how, deleted, err := p.judge(found)
 	if deleted > 0 {
 		t.session.visited = t.policy.ID
 	}
@@ -203,7 +197,8 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 		return 0, nil, errHalted
 	}
 
-	entered, err := t.session.packet(ctx, "BEGIN", t.barrier.enter(t.batch), entered)
+	opened := t.barrier.open(t.batch)
+	found, err := t.session.packet(ctx, opened.statements...)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -225,13 +220,14 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 		t.beforePacket()
 	}
 
-	left, err := t.session.packet(ctx, t.barrier.delete(del), t.barrier.leave(t.batch, c), "COMMIT")
+	whole := t.barrier.close(opened, t.batch, del, c)
+	rest, err := t.session.packet(ctx, whole.after(opened)...)
 	if err != nil {
 		t.session.visited = t.policy.ID
 		return 0, nil, t.behind(err)
 	}
 
-	deleted, err = t.judge(append(entered, left...))
+	deleted, err = t.judge(whole, append(found, rest...))
 	return deleted, held, err
 }
 
