@@ -17,8 +17,8 @@
 //	sample                                what each node did, by the minute, for charts
 //	setting, event, migration             what was set, what was done, how far the schema is
 //
-// All times are the backend's clock in UTC with microseconds. Nothing here is cached: a caller that
-// needs to be sure asks again.
+// All times are the backend's clock in UTC with microseconds. Nothing here is cached but what
+// reports read again and again: the server marks whatever is written, and that is read anew (again.go).
 //
 // # A policy
 //

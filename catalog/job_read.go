@@ -105,7 +105,11 @@ type Schedule struct {
 
 // Schedules returns when every table and partition ran last.
 func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
-	rows, err := s.db.QueryContext(ctx, s.sql(selectSchedules))
+	return s.schedules(ctx, selectSchedules)
+}
+
+func (s *Store) schedules(ctx context.Context, query string) ([]Schedule, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query))
 	if err != nil {
 		return nil, fmt.Errorf("read schedules: %w", err)
 	}

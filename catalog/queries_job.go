@@ -42,6 +42,9 @@ const (
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version,
  last_state,
  last_started_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version FROM {schedule}`
+	selectTheseSchedules = selectSchedules + ` WHERE policy_id IN (%s)`
+	selectScheduleStamps = `SELECT policy_id, CONCAT_WS(' ', touched_at, revision, partition_name) FROM {schedule}
+ ORDER BY policy_id, partition_name`
 	// Formatted with the names.
 	deleteSchedules = `DELETE FROM {schedule} WHERE policy_id = ? AND partition_name <> '' AND partition_name IN (%s)
  AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id

@@ -21,6 +21,8 @@ const (
 	selectPolicyInSchema = `SELECT ` + policyColumns + ` WHERE p.schema_name = ?`
 	selectMentioned      = `SELECT EXISTS (SELECT 1 FROM {policy}
 		WHERE LOCATE(LOWER(table_name), ?) > 0 OR table_name REGEXP '[^0-9A-Za-z$_ -]')`
+	selectThesePolicies  = `SELECT ` + policyColumns + ` WHERE p.id IN (%s)`
+	selectPolicyStamps   = `SELECT id, CONCAT_WS(' ', touched_at, version) FROM {policy}`
 	selectStagedPolicies = `SELECT ` + policyColumns + ` WHERE p.stage_server IS NOT NULL ORDER BY p.id`
 
 	insertPolicy = `INSERT INTO {policy} (schema_name, table_name, column_name, interval_literal, interval_unit,
@@ -152,6 +154,7 @@ const (
 	setHold = `UPDATE {pause} SET held = TRUE, held_reason = ?, held_at = UTC_TIMESTAMP(6)
  WHERE policy_id = 0`
 	endHold           = `UPDATE {pause} SET held = FALSE, held_reason = '', held_at = NULL WHERE policy_id = 0`
+	selectPauses      = `SELECT z.policy_id, ` + pauseColumns + ` FROM {pause} z WHERE z.paused AND z.policy_id <> 0`
 	selectGlobalPause = `SELECT ` + globalPause
 	globalPause       = pauseColumns + `, z.held, z.held_reason, z.held_at FROM {pause} z WHERE z.policy_id = 0`
 )

@@ -37,7 +37,9 @@ type Store struct {
 	// checks counts how often the Witness has found everything in order.
 	checks atomic.Uint64
 	news   news
-	last   lastJobs
+	// What reports have read.
+	policiesRead memory[*Policy]
+	pastRead     memory[*Past]
 }
 
 // Open brings the schema up to date and returns the catalog. The db must come from Connector: its

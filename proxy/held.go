@@ -96,7 +96,7 @@ func (x *Exchange) SendOK(h *Held, change func(*wire.OK)) error {
 
 // renumber sends packets of the server as our answer.
 func (x *Exchange) renumber(packets []byte, change func([]byte) []byte) error {
-	var out []byte
+	out := make([]byte, 0, len(packets))
 	for len(packets) > 0 {
 		payload, rest, err := wire.NextPacket(packets)
 		if err != nil {

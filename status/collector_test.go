@@ -130,7 +130,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 
 	for i := range all {
 		last := now.Add(-time.Minute)
-		w := &report.Work{Now: now, Policy: catalog.Policy{
+		w := &report.Work{Now: now, Policy: &catalog.Policy{
 			Version: 1, Table: catalog.Table{Schema: "s", Name: fmt.Sprint("t", i)}, State: catalog.PolicyArmed,
 			Rule: catalog.Rule{Enabled: true, JobInterval: "1h"},
 		}}

@@ -57,7 +57,7 @@ type lastView struct {
 }
 
 func viewTable(w *report.Work) tableView {
-	p := &w.Policy
+	p := w.Policy
 	v, flow := report.Judge(w), report.FlowOf(w)
 	t := tableView{
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,

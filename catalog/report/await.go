@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,7 +54,7 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 // goesOn reports whether a job of a policy is running that nothing holds: perhaps that of one
 // partition, while others wait.
 func (s *Snapshot) goesOn(policy uint64) bool {
-	return slices.ContainsFunc(s.workOf(policy), func(w *Work) bool {
+	return slices.ContainsFunc(s.workByID(policy), func(w *Work) bool {
 		_, held := w.holding()
 		return w.Job != nil && w.Job.State == catalog.JobRunning && !held
 	})
@@ -63,7 +62,7 @@ func (s *Snapshot) goesOn(policy uint64) bool {
 
 // Holding is the verdict that keeps the jobs of a policy from running now, if there is one.
 func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
-	for _, w := range s.workOf(policy) {
+	for _, w := range s.workByID(policy) {
 		if v, held := w.holding(); held {
 			return v, true
 		}
@@ -81,17 +80,19 @@ func (w *Work) holding() (Verdict, bool) {
 	return Verdict{WindowClosed, closed}, closed != ""
 }
 
-// workOf is the part of Work that is about one policy.
-func (s *Snapshot) workOf(policy uint64) []*Work {
-	return slices.DeleteFunc(s.Work(), func(w *Work) bool { return w.Policy.ID != policy })
+// workByID is the part of Work that is about one policy.
+func (s *Snapshot) workByID(policy uint64) []*Work {
+	i := slices.IndexFunc(s.Policies, func(p *catalog.Policy) bool { return p.ID == policy })
+	if i < 0 {
+		return nil
+	}
+	return s.workOf(s.Policies[i])
 }
 
 // LastJob is the number of the latest job of a policy; 0 when there was none.
 func (s *Snapshot) LastJob(policy uint64) (last uint64) {
-	for i := range s.Schedules {
-		if s.Schedules[i].PolicyID == policy {
-			last = max(last, s.Schedules[i].LastJob)
-		}
+	for _, c := range s.pastOf(policy).Schedules {
+		last = max(last, c.LastJob)
 	}
 	return last
 }
@@ -109,13 +110,12 @@ func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
 		return jobs
 	}
 
-	for i := range s.Last {
-		if j := &s.Last[i]; j.PolicyID == policy && j.ID > after {
-			jobs = append(jobs, *j)
+	for _, j := range s.pastOf(policy).Last {
+		if j.ID > after {
+			jobs = append(jobs, j)
 		}
 	}
 
-	slices.SortFunc(jobs, func(a, b catalog.EndedJob) int { return cmp.Compare(a.Partition, b.Partition) })
 	return jobs
 }
 

@@ -14,9 +14,7 @@ var historyColumns = jobColumns(
 // found nothing are one line.
 func History(ended []catalog.EndedJob) List {
 	l := List{Name: "ttl_history", Columns: historyColumns, Like: "Table_name"}
-	for i := range ended {
-		l.addJob(endedLine(&ended[i]))
-	}
+	l.addJobs(endedLines(ended)...)
 	return l
 }
 
@@ -29,8 +27,14 @@ var runColumns = jobColumns(
 // or ended.
 func Runs(jobs []catalog.EndedJob) List {
 	l := List{Name: "ttl_jobs", Columns: runColumns, Like: "Table_name"}
-	for i := range jobs {
-		l.addJob(endedLine(&jobs[i]))
-	}
+	l.addJobs(endedLines(jobs)...)
 	return l
+}
+
+func endedLines(jobs []catalog.EndedJob) []jobLine {
+	lines := make([]jobLine, len(jobs))
+	for i := range jobs {
+		lines[i] = endedLine(&jobs[i])
+	}
+	return lines
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -100,15 +101,23 @@ func jobColumns(names ...string) []Column {
 	return columns
 }
 
-// addJob appends a line with what the list has columns for.
-func (l *List) addJob(x jobLine) {
-	values := make([]any, len(l.Columns))
+// addJobs appends lines with what the list has columns for.
+func (l *List) addJobs(lines ...jobLine) {
+	fields := make([]jobField, len(l.Columns))
 	for i, c := range l.Columns {
-		if f := jobFields[c.Name]; f.bare || x.job != nil {
-			values[i] = f.value(x)
-		}
+		fields[i] = jobFields[c.Name]
 	}
-	l.add(x.table, values...)
+
+	l.Rows = slices.Grow(l.Rows, len(lines))
+	for _, x := range lines {
+		values := make([]any, len(fields))
+		for i, f := range fields {
+			if f.bare || x.job != nil {
+				values[i] = f.value(x)
+			}
+		}
+		l.add(x.table, values...)
+	}
 }
 
 func stateOf(x jobLine) any {

@@ -12,8 +12,10 @@ var jobsColumns = jobColumns(
 // Jobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one
 // that ended last. A table that has never had a job has a line for its verdict.
 func Jobs(s *Snapshot) List {
-	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}
-	for _, w := range s.Work() {
+	work := s.Work()
+	lines := make([]jobLine, len(work))
+
+	for i, w := range work {
 		x := jobLine{}
 		switch {
 		case w.Job != nil:
@@ -23,8 +25,10 @@ func Jobs(s *Snapshot) List {
 		}
 
 		x.table, x.partition, x.work = w.Policy.Table, w.Partition, w
-		l.addJob(x)
+		lines[i] = x
 	}
 
+	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}
+	l.addJobs(lines...)
 	return l
 }

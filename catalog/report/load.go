@@ -64,7 +64,7 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 		return Status(s, lineage), err
 	}
 
-	s.Policies = slices.DeleteFunc(s.Policies, func(p catalog.Policy) bool { return !concerns(of, p.Table) })
+	s.Policies = slices.DeleteFunc(s.Policies, func(p *catalog.Policy) bool { return !concerns(of, p.Table) })
 	if name == ddl.ListTables {
 		return Tables(s), nil
 	}

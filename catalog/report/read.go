@@ -17,10 +17,9 @@ type Source interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Values(ctx context.Context) (setting.Values, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
-	Policies(ctx context.Context) ([]catalog.Policy, error)
-	Schedules(ctx context.Context) ([]catalog.Schedule, error)
+	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
 	Jobs(ctx context.Context) ([]catalog.Job, error)
-	LastJobs(ctx context.Context, of []catalog.Schedule) ([]catalog.EndedJob, error)
+	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 }
 
@@ -46,7 +45,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
-	g.Go(func() error { return read(ctx, from.Policies, &s.Policies) })
+	g.Go(func() error { return read(ctx, from.PoliciesAgain, &s.Policies) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
 
 	if err := g.Wait(); err != nil {
@@ -65,10 +64,7 @@ func readJobs(ctx context.Context, from Source, s *Snapshot) (err error) {
 	if s.Jobs, err = from.Jobs(ctx); err != nil {
 		return err
 	}
-	if s.Schedules, err = from.Schedules(ctx); err != nil {
-		return err
-	}
-	s.Last, err = from.LastJobs(ctx, s.Schedules)
+	s.Past, err = from.PastAgain(ctx)
 	return err
 }
 

@@ -14,7 +14,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // work is an armed policy with an hourly job, changed as a test wants it.
 func work(change func(*Work)) *Work {
-	w := &Work{Now: noon, Policy: catalog.Policy{
+	w := &Work{Now: noon, Policy: &catalog.Policy{
 		ID: 1, Version: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed,
 		ChangedAt: noon.Add(-time.Hour),
 		Rule:      catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
@@ -252,13 +252,12 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	t.Parallel()
 	w := work(func(w *Work) { w.Job = running(time.Minute, 10, 1); w.Job.ID, w.Job.PolicyID = 7, 1 })
 	s := &Snapshot{
-		Now: noon, Enabled: true, Policies: []catalog.Policy{w.Policy}, Jobs: []catalog.Job{*w.Job},
+		Now: noon, Enabled: true, Policies: []*catalog.Policy{w.Policy}, Jobs: []catalog.Job{*w.Job},
 		Nodes: []catalog.Node{{ID: 3, Name: "a", Live: true, Engine: true}},
 	}
 	tasks := []catalog.Task{{JobID: 7, State: catalog.TaskRunning, Owner: 3}}
 	past := []catalog.EndedJob{*ended(catalog.JobFinished, time.Hour, 5)}
-	done := &Snapshot{Now: noon, Policies: s.Policies, Last: past}
-	done.Last[0].PolicyID = 1
+	done := &Snapshot{Now: noon, Policies: s.Policies, Past: map[uint64]*catalog.Past{1: {Last: past}}}
 
 	for _, l := range []List{
 		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks),
@@ -281,10 +280,10 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 func TestPartitionsHaveLinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := work(func(*Work) {})
-	s := &Snapshot{Now: noon, Policies: []catalog.Policy{w.Policy}, Schedules: []catalog.Schedule{
-		{PolicyID: 1, RequestedAt: noon},
-		{PolicyID: 1, Partition: "p1", LastStartedAt: noon.Add(-time.Minute)},
-		{PolicyID: 1, Partition: "p0"},
+	s := &Snapshot{Now: noon, Policies: []*catalog.Policy{w.Policy}, Past: map[uint64]*catalog.Past{
+		1: {Schedules: []catalog.Schedule{
+			{RequestedAt: noon}, {Partition: "p0"}, {Partition: "p1", LastStartedAt: noon.Add(-time.Minute)},
+		}},
 	}}
 	all := s.Work()
 	if len(all) != 2 || all[0].Partition != "p0" || all[1].Partition != "p1" || !all[1].due().Equal(noon) {
@@ -300,10 +299,10 @@ func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
 	goes.PolicyID, goes.Partition = 1, "p1"
 
 	s := &Snapshot{
-		Now: noon, Enabled: true, Policies: []catalog.Policy{work(func(*Work) {}).Policy},
+		Now: noon, Enabled: true, Policies: []*catalog.Policy{work(func(*Work) {}).Policy},
 		Jobs: []catalog.Job{*held, *goes}, Nodes: []catalog.Node{{Engine: true, Live: true}},
 	}
-	if err := s.MayRun(&s.Policies[0]); err != nil {
+	if err := s.MayRun(s.Policies[0]); err != nil {
 		t.Errorf("one runs: got %v", err)
 	}
 	if v, found := s.Holding(1); !found || v.Detail != "exchanged" {
@@ -311,7 +310,7 @@ func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
 	}
 
 	s.Enabled = false
-	if err := s.MayRun(&s.Policies[0]); err == nil || !strings.Contains(err.Error(), "ttl_job_enable is OFF") {
+	if err := s.MayRun(s.Policies[0]); err == nil || !strings.Contains(err.Error(), "ttl_job_enable is OFF") {
 		t.Errorf("all are held: got %v", err)
 	}
 }

@@ -11,48 +11,58 @@ import (
 
 // Snapshot is what the catalog says at one moment.
 type Snapshot struct {
-	Now       time.Time // of the database
-	Enabled   bool      // ttl_job_enable
-	Window    *ddl.Window
-	Pause     catalog.GlobalPause
-	Policies  []catalog.Policy
-	Schedules []catalog.Schedule
-	Jobs      []catalog.Job      // open
-	Last      []catalog.EndedJob // the one that ended last of each table and partition
-	Nodes     []catalog.Node
+	Now      time.Time // of the database
+	Enabled  bool      // ttl_job_enable
+	Window   *ddl.Window
+	Pause    catalog.GlobalPause
+	Policies []*catalog.Policy
+	Past     map[uint64]*catalog.Past // by policy
+	Jobs     []catalog.Job            // open
+	Nodes    []catalog.Node
 }
 
-// place is a table or partition of a policy.
-type place struct {
-	policy    uint64
-	partition string
+// pastOf is what a policy's jobs have been.
+func (s *Snapshot) pastOf(policy uint64) *catalog.Past {
+	if p := s.Past[policy]; p != nil {
+		return p
+	}
+	return &catalog.Past{}
 }
 
 // Work lists every table and partition that has, had or will have a job, by policy and partition. A
 // policy without any of these has one line of its own.
 func (s *Snapshot) Work() []*Work {
-	halt, ran := s.Halt().Why, s.ran()
-	jobs, last := s.byPlace()
+	return s.workOf(s.Policies...)
+}
+
+// workOf is the part of it that is about some policies.
+func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
+	halt, jobs := s.Halt().Why, s.openJobs()
 	timings := timings{}
 
-	var all []*Work
+	all := make([]*Work, 0, len(policies))
 
-	for i := range s.Policies {
-		p := &s.Policies[i]
-		common := commonOf(p, ran[p.ID], timings.of(p))
-		for _, partition := range partitions(jobs[p.ID], ran[p.ID]) {
-			all = append(all, &Work{
-				Now: s.Now, Policy: *p, Partition: partition, Window: s.Window, Halt: halt,
-				Job: jobs[p.ID][partition], Last: last[place{p.ID, partition}], Ran: ran[p.ID], common: common,
-			})
+	for _, p := range policies {
+		past := s.pastOf(p.ID)
+		common := commonOf(p, past.Schedules, timings.of(p))
+		names := partitions(jobs[p.ID], past.Schedules)
+		lines := make([]Work, len(names))
+
+		for i, partition := range names {
+			lines[i] = Work{
+				Now: s.Now, Policy: p, Partition: partition, Window: s.Window, Halt: halt,
+				Job: jobs[p.ID][partition], Last: past.LastOf(partition), Ran: past.Schedules,
+				common: common, ran: past.Schedule(partition),
+			}
+			all = append(all, &lines[i])
 		}
 	}
 
 	return all
 }
 
-// byPlace finds open jobs by policy and partition, and the last ended ones by place.
-func (s *Snapshot) byPlace() (map[uint64]map[string]*catalog.Job, map[place]*catalog.EndedJob) {
+// openJobs are those of each policy, by partition.
+func (s *Snapshot) openJobs() map[uint64]map[string]*catalog.Job {
 	jobs := make(map[uint64]map[string]*catalog.Job, len(s.Jobs))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -61,23 +71,7 @@ func (s *Snapshot) byPlace() (map[uint64]map[string]*catalog.Job, map[place]*cat
 		}
 		jobs[j.PolicyID][j.Partition] = j
 	}
-
-	last := make(map[place]*catalog.EndedJob, len(s.Last))
-	for i := range s.Last {
-		j := &s.Last[i]
-		last[place{j.PolicyID, j.Partition}] = j
-	}
-
-	return jobs, last
-}
-
-// ran sorts the schedules by policy.
-func (s *Snapshot) ran() map[uint64][]catalog.Schedule {
-	all := make(map[uint64][]catalog.Schedule, len(s.Policies))
-	for _, c := range s.Schedules {
-		all[c.PolicyID] = append(all[c.PolicyID], c)
-	}
-	return all
+	return jobs
 }
 
 // partitions are those that a policy's jobs and schedules speak of; the empty name stands for the

@@ -42,14 +42,17 @@ var tableColumns = []Column{
 // Tables is SHOW TTL TABLES: the policies, and what became of them.
 func Tables(s *Snapshot) List {
 	l := List{Name: "ttl_tables", Columns: tableColumns, Like: "Table_name"}
-	for _, w := range s.Work() {
+	work := s.Work()
+	l.Rows = make([]Row, 0, len(work))
+
+	for _, w := range work {
 		l.add(w.Policy.Table, tableRow(w)...)
 	}
 	return l
 }
 
 func tableRow(w *Work) []any {
-	p := &w.Policy
+	p := w.Policy
 	plan, why := lastPlan(w)
 	last := lastResult(w)
 	option := func(name string) any { return orNull(p.Rule.Options[name]) }

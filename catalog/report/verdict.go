@@ -56,7 +56,7 @@ func (v Verdict) String() string {
 // Judge gives the verdict. What stops a policy for good comes before what stops it temporarily, and
 // both before speed.
 func Judge(w *Work) Verdict {
-	p := &w.Policy
+	p := w.Policy
 	switch p.State {
 	case catalog.PolicyDisarmed, catalog.PolicyDormant:
 		return Verdict{Disarmed, p.Reason}
@@ -101,7 +101,7 @@ func pausedBy(p catalog.Pause) string {
 
 // judgeApproval looks whether a person has to say yes first.
 func judgeApproval(w *Work) (Verdict, bool) {
-	p := &w.Policy
+	p := w.Policy
 	switch {
 	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
 		return Verdict{NeedsApproval, w.Job.Reason}, true

@@ -13,7 +13,7 @@ import (
 // Work is what is known about one policy on one table, or on one partition of it, at one moment.
 type Work struct {
 	Now       time.Time // of the database
-	Policy    catalog.Policy
+	Policy    *catalog.Policy
 	Partition string // empty for a table as a whole
 	// Window is the one of TiDB's variables; nil when there is none.
 	Window *ddl.Window
@@ -52,7 +52,7 @@ func (w *Work) due() time.Time { return w.shared().due }
 // shared makes what the partitions have in common, where a snapshot has not.
 func (w *Work) shared() *common {
 	if w.common == nil {
-		w.common = commonOf(&w.Policy, w.Ran, timingOf(&w.Policy))
+		w.common = commonOf(w.Policy, w.Ran, timingOf(w.Policy))
 	}
 	return w.common
 }

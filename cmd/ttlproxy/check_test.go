@@ -14,8 +14,8 @@ type sickStore struct{ someStore }
 
 func (sickStore) Nodes(context.Context) ([]catalog.Node, error) { return nil, nil }
 
-func (s sickStore) Policies(ctx context.Context) ([]catalog.Policy, error) {
-	all, err := s.someStore.Policies(ctx)
+func (s sickStore) PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error) {
+	all, err := s.someStore.PoliciesAgain(ctx)
 	all[1].Version, all[1].Approval.Required = 2, true
 	return all, err
 }

@@ -15,8 +15,8 @@ type hostileStore struct{ someStore }
 
 const hostile = "\x1b]0;owned\a\x9b2J\u009b1m\u202eevil\nshop.fake  100%\tKEEPING UP"
 
-func (h hostileStore) Policies(ctx context.Context) ([]catalog.Policy, error) {
-	all, err := h.someStore.Policies(ctx)
+func (h hostileStore) PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error) {
+	all, err := h.someStore.PoliciesAgain(ctx)
 	all[1].Table = catalog.Table{Schema: hostile, Name: hostile}
 	all[1].State, all[1].Reason, all[1].Owner, all[1].Rule.Column = catalog.PolicyDisarmed, hostile, hostile, hostile
 	return all, err

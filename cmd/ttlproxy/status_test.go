@@ -19,19 +19,19 @@ var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func (someStore) Clock(context.Context) (time.Time, error)       { return someTime, nil }
 func (someStore) Values(context.Context) (setting.Values, error) { return setting.Defaults(), nil }
 func (someStore) Tasks(context.Context) ([]catalog.Task, error)  { return nil, nil }
-func (someStore) LastJobs(context.Context, []catalog.Schedule) ([]catalog.EndedJob, error) {
+func (someStore) PastAgain(context.Context) (map[uint64]*catalog.Past, error) {
 	return nil, nil
 }
-func (someStore) Schedules(context.Context) ([]catalog.Schedule, error) { return nil, nil }
+
 func (someStore) GlobalPause(context.Context) (catalog.GlobalPause, error) {
 	return catalog.GlobalPause{}, nil
 }
 
 func (someStore) Lineage(context.Context) (catalog.Lineage, error) { return catalog.Lineage{}, nil }
 
-func (someStore) Policies(context.Context) ([]catalog.Policy, error) {
+func (someStore) PoliciesAgain(context.Context) ([]*catalog.Policy, error) {
 	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"}
-	return []catalog.Policy{
+	return []*catalog.Policy{
 		{
 			ID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, Rule: rule,
 			ChangedAt: someTime.Add(-time.Hour),

@@ -233,6 +233,9 @@ func (s spells) rows(l *report.List) (packets []byte, plain bool) {
 			payload = wire.AppendString(payload, value)
 		}
 
+		if packets == nil {
+			packets = make([]byte, 0, len(l.Rows)*(len(payload)+len(payload)/4)) // rows are much alike
+		}
 		packets, _ = wire.AppendPacket(packets, 0, payload)
 	}
 

@@ -41,7 +41,13 @@ func (a *admin) censor(ctx context.Context, l *report.List) error {
 func tablesOf(l *report.List) []catalog.Table {
 	seen := map[catalog.Table]bool{}
 	var tables []catalog.Table
+	var last catalog.Table
 	for _, r := range l.Rows {
+		if r.Table == last {
+			continue
+		}
+
+		last = r.Table
 		if r.Table.Name != "" && !seen[r.Table] {
 			seen[r.Table] = true
 			tables = append(tables, r.Table)

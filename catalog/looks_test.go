@@ -79,6 +79,7 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 
 		looks := map[string]string{
 			"last jobs": fmt.Sprintf(selectLastJobs, strings.Join(ids, ", ")), "schedules": selectSchedules,
+			"stamps of policies": selectPolicyStamps, "stamps of schedules": selectScheduleStamps, "pauses": selectPauses,
 			"policies": selectPolicies,
 			"jobs":     selectJobs, "history": strings.Replace(selectTableHistory, "?", "'"+b.user+"'", 1),
 		}
@@ -105,86 +106,6 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 				t.Errorf("%s: the server reads %d rows for 1,500 lines of the history, and %d for 3",
 					what, after["reads"], before[what]["reads"])
 			}
-		}
-	})
-}
-
-// TestLastJobsAreReadOnce: what has been read is not read again, but what has changed is, whoever
-// has changed it.
-func TestLastJobsAreReadOnce(t *testing.T) {
-	t.Parallel()
-	onServers(t, func(t *testing.T, b *bench) {
-		p, q := b.declare(t, b.table(t, "a")), b.declare(t, b.table(t, "b"))
-		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
-		end := func(p Policy, parts ...string) {
-			t.Helper()
-			at = at.Add(time.Minute)
-			ends := map[string]ended{}
-			for _, part := range parts {
-				ends[part] = ended{JobFinished, 3, TriggerSchedule}
-			}
-			b.run(t, p, at, ends)
-		}
-
-		// told asks, changes the lines behind the store's back, and counts of how many it then
-		// tells as they were.
-		told := func() (all, asBefore int) {
-			t.Helper()
-			if _, err := b.lastJobs(t); err != nil {
-				t.Fatal(err)
-			}
-
-			b.exec(t, "UPDATE {job_history} SET note = 'changed'")
-			jobs, err := b.lastJobs(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			for i := range jobs {
-				if jobs[i].Note == "" {
-					asBefore++
-				}
-			}
-
-			b.exec(t, "UPDATE {job_history} SET note = ''")
-			return len(jobs), asBefore
-		}
-
-		if all, _ := told(); all != 0 {
-			t.Errorf("before the first job: got %d", all)
-		}
-
-		end(p, "p0", "p1")
-		end(q, "")
-		if all, kept := told(); all != 3 || kept != 3 {
-			t.Errorf("at rest: got %d jobs, %d of them from memory; want 3 and 3", all, kept)
-		}
-
-		end(p, "p1")
-		jobs, err := b.lastJobs(t)
-		if err != nil || len(jobs) != 3 ||
-			!jobs[0].Cutoff.Equal(at.Add(-time.Hour)) && !jobs[1].Cutoff.Equal(at.Add(-time.Hour)) &&
-				!jobs[2].Cutoff.Equal(at.Add(-time.Hour)) {
-			t.Errorf("another job has ended: got %+v, %v", jobs, err)
-		}
-
-		open := b.job(t, q, 1)
-		if all, kept := told(); all != 3 || kept != 2 {
-			t.Errorf("while a job is open: got %d jobs, %d of them from memory; want 3 and 2", all, kept)
-		}
-		if err := b.FinishJob(t.Context(), open.ID, open.Fence, JobFailed, "why"); err != nil {
-			t.Fatal(err)
-		}
-
-		b.exec(t, "DELETE FROM {job_history} WHERE state = 'failed'")
-		if all, _ := told(); all != 2 {
-			t.Errorf("a line that is gone: got %d jobs, want 2", all)
-		}
-
-		b.last.known = nil
-		b.exec(t, "DELETE FROM {job_history}")
-		if all, _ := told(); all != 0 {
-			t.Errorf("a history that is gone: got %d", all)
 		}
 	})
 }
