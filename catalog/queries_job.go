@@ -82,24 +82,26 @@ const (
 	liveOwner = `SELECT 1 FROM {node} n WHERE n.left_at IS NULL AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ?
  MICROSECOND AND`
 
+	// The line of the job before, that of a job that is open or ending: of its table or partition.
+	lineBefore = ` FROM {schedule} s JOIN {job_history} h ON h.job_id = s.last_ended_id
+ WHERE s.policy_id = j.policy_id AND s.partition_name = j.partition_name`
 	// What a finished job found due had expired since the cutoff of the job before, if that one had
 	// finished too: all but the rows which that one had to leave. NULL when there was none, or
 	// another rule.
 	foundDue = `CASE WHEN ? = 'finished' THEN GREATEST(0, CAST(COALESCE(SUM(t.deleted + t.failed + t.skipped), 0) AS
  SIGNED) - CAST((
-  SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END
-  FROM {schedule} s JOIN {job_history} h ON h.job_id = s.last_ended_id
-  WHERE s.policy_id = j.policy_id AND s.partition_name = j.partition_name) AS SIGNED)) END`
+  SELECT CASE WHEN h.state = 'finished' AND h.policy_version = j.policy_version THEN h.failed + h.skipped END` +
+		lineBefore + `) AS SIGNED)) END`
 	// The oldest row that was due is still there only if none was deleted, or could have been.
 	oldestLeft = `CASE WHEN COALESCE(SUM(t.deleted), 0) = 0 AND NOT (? = 'finished'
  AND COALESCE(SUM(t.failed + t.skipped), 0) = 0) THEN j.oldest_expiry END`
 	insertHistory = `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name,
- partition_name, state, reason, run_at, cutoff,
+ partition_name, state, reason, run_at, cutoff, since,
  trigger_kind, triggered_by, plan, plan_reason, estimated_rows, inflow, oldest_expiry, null_rows, odd_rows, note,
  created_at, finished_at,
  waited_us, tasks, tasks_finished, examined, deleted, refreshed, failed, skipped)
  SELECT j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, ?, ?, j.run_at, j.cutoff,
- j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows,
+ (SELECT h.created_at` + lineBefore + `), j.trigger_kind, j.triggered_by, j.plan, j.plan_reason, j.estimated_rows,
  COALESCE(j.inflow, ` + foundDue + `), ` + oldestLeft + `, j.null_rows, j.odd_rows, j.note, j.created_at,
  UTC_TIMESTAMP(6), ` + waitedUntilNow + `, ` + taskTotals + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	// A line that found nothing absorbs the line before, if that found nothing either, under the
@@ -107,7 +109,8 @@ const (
 	foldHistory = `UPDATE {job_history} h JOIN {schedule} s ON s.policy_id = h.policy_id
  AND s.partition_name = h.partition_name
  JOIN {job_history} b ON b.job_id = s.last_ended_id
- SET h.runs = b.runs + 1, h.first_id = COALESCE(b.first_id, b.job_id), h.first_at = COALESCE(b.first_at, b.created_at)
+ SET h.since = b.since, h.runs = b.runs + 1, h.first_id = COALESCE(b.first_id, b.job_id),
+ h.first_at = COALESCE(b.first_at, b.created_at)
  WHERE h.job_id = ? AND b.job_id < h.job_id AND b.policy_version = h.policy_version
  AND h.state = 'finished' AND h.trigger_kind = 'schedule' AND h.inflow = 0
  AND h.deleted + h.refreshed + h.failed + h.skipped = 0

@@ -8,11 +8,12 @@ const (
 
 	selectSamples = `SELECT at, node_id, seconds, content FROM {sample} WHERE at >= ? ORDER BY at, node_id`
 
-	selectInflows = `SELECT schema_name, table_name, partition_name, since, cutoff, inflow
- FROM (SELECT schema_name, table_name, partition_name, cutoff, inflow,
-   LAG(cutoff) OVER (PARTITION BY policy_id, partition_name ORDER BY job_id) AS since
-  FROM (SELECT job_id, policy_id, schema_name, table_name, partition_name, cutoff, inflow FROM {job_history}
- WHERE finished_at >= ?
-   UNION ALL SELECT id, policy_id, schema_name, table_name, partition_name, cutoff, inflow FROM {job}) AS jobs) AS pairs
- WHERE inflow IS NOT NULL AND since < cutoff AND cutoff >= ? ORDER BY cutoff`
+	// What is due is known by when a job begins: its cutoff is a date of rows, not of their expiry.
+	selectInflows = `SELECT h.schema_name, h.table_name, h.partition_name, h.since, h.created_at, h.inflow
+ FROM {job_history} h
+ WHERE h.finished_at >= ? AND h.inflow IS NOT NULL AND h.since < h.created_at AND h.created_at >= ?
+ UNION ALL SELECT j.schema_name, j.table_name, j.partition_name, h.created_at, j.created_at, j.inflow FROM {job} j
+ JOIN {schedule} s ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name
+ JOIN {job_history} h ON h.job_id = s.last_ended_id
+ WHERE j.inflow IS NOT NULL AND h.created_at < j.created_at AND j.created_at >= ?`
 )

@@ -88,7 +88,7 @@ func scanSample(r *sql.Rows) (m Sample, err error) {
 	return m, nil
 }
 
-// Inflow is rows of one table whose expiry fell between two cutoffs.
+// Inflow is rows of one table that became due between the beginnings of two jobs.
 type Inflow struct {
 	Table     Table
 	Partition string
@@ -96,10 +96,9 @@ type Inflow struct {
 	Rows      uint64
 }
 
-// Inflows returns what jobs have found to become due since then, in order of time.
+// Inflows returns what jobs have found to become due since then, in no order.
 func (s *Store) Inflows(ctx context.Context, since time.Time) ([]Inflow, error) {
-	// The job before the first one in sight says where its inflow begins.
-	rows, err := s.db.QueryContext(ctx, s.sql(selectInflows), since.Add(-sampleKept).UTC(), since.UTC())
+	rows, err := s.db.QueryContext(ctx, s.sql(selectInflows), since.UTC(), since.UTC(), since.UTC())
 	if err != nil {
 		return nil, fmt.Errorf("read inflows: %w", err)
 	}

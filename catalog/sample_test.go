@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +55,8 @@ func TestOldSamplesAreSwept(t *testing.T) {
 	})
 }
 
-func TestInflowsLieBetweenCutoffs(t *testing.T) {
+// TestInflowsLieBetweenJobs, whatever time the rows were kept for.
+func TestInflowsLieBetweenJobs(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		now, err := b.Clock(t.Context())
@@ -62,32 +64,44 @@ func TestInflowsLieBetweenCutoffs(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		now = now.Truncate(time.Second)
-		ended := func(job int, cutoff time.Time, inflow any) {
+		p := b.declare(t, b.table(t, "a"))
+		var began []time.Time
+		begin := func(inflow uint64) Job {
 			t.Helper()
-			b.exec(t, `INSERT INTO {job_history} (job_id, policy_id, policy_version, schema_name, table_name, state,
- reason,
- cutoff, trigger_kind, plan, plan_reason, tasks, tasks_finished, examined, deleted, refreshed, failed, skipped, inflow,
- note, created_at, finished_at)
- VALUES (?, 1, 1, 'shop', 'session', 'finished', '', ?, 'schedule', 'range', '', 1, 1, 0, 0, 0, 0, 0, ?, '', ?, ?)`,
-				job, cutoff, inflow, cutoff, cutoff.Add(time.Second))
+			job, err := b.CreateJob(t.Context(), NewJob{
+				Policy: p, Partition: "p", RunAt: now, Cutoff: now.AddDate(0, 0, -30), CutoffLiteral: "x",
+				Trigger: TriggerSchedule, Tasks: make([]TaskRange, 1), Facts: JobFacts{Inflow: &inflow},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began = append(began, job.CreatedAt)
+			return job
 		}
 
-		ended(1, now.Add(-3*time.Hour), nil)
-		ended(2, now.Add(-2*time.Hour), 3600)
-		ended(3, now.Add(-1*time.Hour), 7200)
-
-		got, err := b.Inflows(t.Context(), now.Add(-90*time.Minute))
-		if err != nil {
-			t.Fatal(err)
+		for _, inflow := range []uint64{1, 2, 0, 0, 3} {
+			job := begin(inflow)
+			if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobFinished, ""); err != nil {
+				t.Fatal(err)
+			}
 		}
 
-		want := []Inflow{{
-			Table: Table{"shop", "session"}, From: now.Add(-2 * time.Hour), To: now.Add(-time.Hour),
-			Rows: 7200,
-		}}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+		begin(4)
+
+		// The two that found nothing are one line.
+		want := []Inflow{
+			{p.Table, "p", began[0], began[1], 2},
+			{p.Table, "p", began[1], began[3], 0},
+			{p.Table, "p", began[3], began[4], 3},
+			{p.Table, "p", began[4], began[5], 4},
+		}
+
+		for since, want := range map[time.Time][]Inflow{now.Add(-time.Hour): want, began[4]: want[2:]} {
+			got, err := b.Inflows(t.Context(), since)
+			slices.SortFunc(got, func(a, b Inflow) int { return a.To.Compare(b.To) })
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("since %v: %v %s", since, err, diff)
+			}
 		}
 	})
 }
