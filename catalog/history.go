@@ -24,6 +24,7 @@ type EndedJob struct {
 type Filter struct {
 	Table Table
 	Limit int
+	Only  []Condition // all of which jobs of the history must meet
 }
 
 func (f Filter) args() []any {
@@ -35,10 +36,19 @@ func (f Filter) args() []any {
 
 // History returns ended jobs, the latest first.
 func (s *Store) History(ctx context.Context, f Filter) ([]EndedJob, error) {
-	if args := f.args(); f.Table.Schema != "" && f.Table.Name != "" {
-		return s.history(ctx, selectTableHistory, args[0], args[2], args[4])
+	args := f.args()
+	query, of, limit := selectHistory, args[:4], args[4]
+	if f.Table.Schema != "" && f.Table.Name != "" {
+		query, of = selectTableHistory, []any{f.Table.Schema, f.Table.Name}
 	}
-	return s.history(ctx, selectHistory, f.args()...)
+
+	var only strings.Builder
+	for _, c := range f.Only {
+		only.WriteString(" AND " + c.sql)
+		of = append(of, c.value)
+	}
+
+	return s.history(ctx, fmt.Sprintf(query, only.String()), append(of, limit)...)
 }
 
 // EndedJob returns a job of the history, or a later one that stands for it; ErrNoJob when there is

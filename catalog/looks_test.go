@@ -81,7 +81,7 @@ func TestLooksDoNotGrowWithTheHistory(t *testing.T) {
 			"last jobs": fmt.Sprintf(selectLastJobs, strings.Join(ids, ", ")), "schedules": selectSchedules,
 			"stamps of policies": selectPolicyStamps, "stamps of schedules": selectScheduleStamps, "pauses": selectPauses,
 			"policies": selectPolicies,
-			"jobs":     selectJobs, "history": strings.Replace(selectTableHistory, "?", "'"+b.user+"'", 1),
+			"jobs":     selectJobs, "history": strings.Replace(fmt.Sprintf(selectTableHistory, ""), "?", "'"+b.user+"'", 1),
 		}
 		looks["history"] = strings.Replace(strings.Replace(looks["history"], "?", "'a'", 1), "?", "2", 1)
 		before := map[string]map[string]int{}

@@ -200,9 +200,10 @@ const (
  h.null_rows, h.odd_rows, h.note,
  h.created_at, h.finished_at, h.waited_us, h.runs, h.first_at, h.tasks, h.tasks_finished,
  h.examined, h.deleted, h.refreshed, h.failed, h.skipped`
-	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?) AND (? = '' OR h.table_name = ?)
- ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
-	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?
+	// Formatted with more conditions.
+	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?)
+ AND (? = '' OR h.table_name = ?)%s ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
+	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?%s
  ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
 	selectEndedJob = `SELECT ` + historyColumns + ` WHERE h.job_id = ?`
 	// The line that has taken in that of a job.

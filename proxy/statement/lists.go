@@ -32,15 +32,16 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 		of = t
 	}
 
+	only, judged := onlyThose(s)
 	limit := longList
 	switch {
-	case s.Filter.Like != "" || s.Filter.Where != "":
+	case !judged:
 		limit = maxList // the server filters, and LIMIT counts what is left
 	case s.Limit > 0:
 		limit = int(min(s.Limit, maxList))
 	}
 
-	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit})
+	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit, Only: only})
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,19 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	return r, nil
+}
+
+// onlyThose are conditions that leave what the filter of a list does, for the catalog to judge: it
+// reads no more of a long history than is shown. It is false where only the server can tell.
+func onlyThose(s *ddl.ShowTTL) (only []catalog.Condition, judged bool) {
+	if s.Filter == (ddl.Filter{}) {
+		return nil, true
+	}
+	comparisons, whole := s.Filter.Comparisons()
+	if !whole || s.List != ddl.ListHistory {
+		return nil, false
+	}
+	return catalog.ConditionsOnHistory(comparisons)
 }
 
 // grows reports whether a list grows with time, and is bounded for that.

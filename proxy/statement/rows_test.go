@@ -3,6 +3,7 @@ package statement
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,62 @@ func TestLongListsAreNotSentToTheServer(t *testing.T) {
 			if n := sent() - before; n > 60_000 {
 				t.Errorf("%s: the server was sent %d bytes", query, n)
 			}
+		}
+	})
+}
+
+// TestConditionsOnTheHistory: what the catalog judges by itself leaves the rows that the server
+// leaves, which judges everything in brackets.
+func TestConditionsOnTheHistory(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		p := b.declare(t, "a")
+		b.ended(t, p, 12, "", time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+		run(t, b.db, "UPDATE "+b.store.Schema()+`.job_history SET deleted = job_id % 5 * 123456789012345678,
+ failed = job_id % 2, runs = 1 + job_id % 3, state = ELT(1 + job_id % 3, 'finished', 'failed', 'timed out'),
+ partition_name = ELT(1 + job_id % 3, '', 'p1', 'P1'), estimated_rows = NULLIF(job_id % 4, 0),
+ inflow = NULLIF(job_id % 5, 1)`)
+
+		var conditions []string
+		for _, column := range []string{
+			"Job_id", "RUNS", "`rows_due`", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped",
+			"Rows_examined", "Inflow", "Seconds", "Never_expire",
+		} {
+			for _, than := range []string{"= 0", "<>1", "!= 2", "< 3", "<= 2", "> 123456789012345678", ">= 1", "= '1'"} {
+				conditions = append(conditions, column+" "+than)
+			}
+		}
+
+		for _, column := range []string{"State", "plan", "Partition_name", "Reason", "Table_name"} {
+			for _, than := range []string{
+				"= 'failed'", "<> 'FAILED '", "= 'p1'", "> 'finished'", "<= 'p1'", "!= ''", "= 'Timed Out'", "= 0",
+			} {
+				conditions = append(conditions, column+" "+than)
+			}
+		}
+
+		conditions = append(conditions, "Rows_deleted > 0 AND Rows_failed = 0 and State = 'finished'",
+			"Rows_deleted > 5 AND Rows_failed = 1 OR Runs = 1", "Rows_deleted > 5 - 6", "Runs = 1 -- AND Runs = 2",
+			"Rows_failed = 1 AND 'a' = 'b'", "State = 'failed' 'x'", "State = 'it\\'s' OR 'x' = 'x'",
+			"Rows_failed = 1 || Runs = 2", "Rows_failed = 1 XOR Runs = 2", "Runs = 1e0", "Runs = 1.5")
+
+		for _, mode := range []string{"", "ANSI_QUOTES", "PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES"} {
+			run(t, db, "SET sql_mode = '"+mode+"'")
+			for _, condition := range conditions {
+				for _, limit := range []string{"", " LIMIT 2"} {
+					const list = "SHOW TTL HISTORY FOR a WHERE "
+					want := b.told(t, db, list+"("+condition+"\n)"+limit)
+					got := b.told(t, db, list+condition+"\n"+limit)
+					if !slices.Equal(got, want) {
+						t.Errorf("%q, %s%s: got %d lines, want %d", mode, condition, limit, len(got), len(want))
+					}
+				}
+			}
+		}
+
+		refused := b.told(t, db, "SHOW TTL HISTORY WHERE Runs = 1 AND ")
+		if want := []string{"", "refused"}; !slices.Equal(refused, want) {
+			t.Errorf("got %q, want it refused", refused)
 		}
 	})
 }
