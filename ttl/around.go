@@ -12,28 +12,28 @@ import (
 )
 
 var (
-	// errBehind: the rows are free, but something that goes with them is not: an entry of another
-	// index, what a trigger writes to.
+	// errBehind: the rows are free, but something that is deleted or written with them is not: an
+	// entry of another index, what a trigger writes to.
 	errBehind = errors.New("what would be deleted with these rows is locked")
-	// errWaited is errBehind on a server that told only after a wait.
+	// errWaited is errBehind on a server that said so only after a wait.
 	errWaited = fmt.Errorf("after waiting: %w", errBehind)
 )
 
 const (
 	// poisonRound is the longest list that is tried after a poison row was met.
 	poisonRound = 100
-	// behindLimit is how many lists in a row may be left for what is behind their rows. More, and
-	// it is not the rows.
+	// behindLimit is how many successive lists may be left because of what is behind their rows. If
+	// there are more, the cause is not the rows.
 	behindLimit = 3
-	// parkedLimit is the most locked rows that are tried again by the same job.
+	// parkedLimit is the most locked rows that the same job retries.
 	parkedLimit = 10_000
 )
 
-// revisits are the pauses before rows are tried again that were locked when the walk came by: an
-// application that holds a row for the length of a statement has let go of it by then.
+// revisits are the pauses before rows are retried that were locked when the walk came by: an
+// application that locks a row for the length of a statement has released it by then.
 var revisits = []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond}
 
-// roundabout takes a block again after an error that says something about its rows.
+// roundabout repeats a block after an error that says something about its rows.
 func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) error {
 	if c := classify(cause); c != locked && c != poison {
 		return cause
@@ -49,8 +49,8 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 	return w.carefully(ctx, l)
 }
 
-// carefully deletes what nobody holds and nothing objects to of a lot, in lists that get shorter
-// until each culprit stands alone. Rows that are locked need no search: the server passes over
+// carefully deletes the rows of a lot that nobody has locked and nothing objects to, in lists that
+// get shorter until each culprit stands alone. Locked rows need no search: the server passes over
 // them. Nothing is waited for twice.
 func (w *walk) carefully(ctx context.Context, l lot) error {
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
@@ -87,7 +87,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 	return nil
 }
 
-// deleteFree deletes those of the rows that nobody holds and remembers the others.
+// deleteFree deletes those of the rows that are not locked and remembers the others.
 func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 		deleted, held, err := w.table.deleteFree(ctx, keys, c)
@@ -96,7 +96,7 @@ func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) 
 	})
 }
 
-// leave reports a row that cannot be deleted and goes on behind it.
+// leave reports a row that cannot be deleted and continues after it.
 func (w *walk) leave(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
 	if err := w.poison(ctx, key, cause); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (w *walk) leave(ctx context.Context, key tables.Key, c checkpoint, cause er
 	return w.goOn(ctx, c)
 }
 
-// leaveHeld goes on behind rows that are free themselves, and whose deletion would have to wait.
-// One of them is the culprit, nobody can say which: the next lists are shorter.
+// leaveHeld continues after rows that are themselves free, but whose deletion would have to wait.
+// One of them is the culprit, nobody knows which: the next lists are shorter.
 func (w *walk) leaveHeld(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	w.behind++
 	w.round = max(min(len(keys), poisonRound)/10, 1)
@@ -122,8 +122,8 @@ func (w *walk) goOn(ctx context.Context, c checkpoint) error {
 	return nil
 }
 
-// revisit tries the rows again that were locked. They count as skipped: whatever stops it, the
-// numbers are right.
+// revisit retries the rows that were locked. They count as skipped: whatever stops it, the numbers
+// are right.
 func (w *walk) revisit(ctx context.Context, pauses []time.Duration) {
 	for _, pause := range pauses {
 		if len(w.parked) == 0 {

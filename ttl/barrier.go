@@ -8,8 +8,8 @@ import (
 )
 
 // barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be
-// deleted is inside the packet, judged by the server; nothing that the engine believes about the
-// world is trusted between two packets.
+// deleted is inside the packet, judged by the server; nothing that the engine believes is trusted
+// from one packet to the next.
 type barrier struct {
 	table    string // the catalog's task table
 	job      uint64
@@ -19,7 +19,7 @@ type barrier struct {
 	version  uint64
 	guard    string // the policy is in force and not paused: catalog.Store.Guard
 	identity string // the table is the one the policy was declared on
-	atOnce   string // stands before a DELETE that shall not wait for rows; empty where the server has no such thing
+	atOnce   string // precedes a DELETE that must not wait for rows; empty if the server has no such thing
 }
 
 // checkpoint is what a batch leaves behind in its task when it commits.
@@ -27,18 +27,17 @@ type checkpoint struct {
 	cursor  tables.Key
 	scanned int64 // rows examined on the way to the cursor
 	chosen  int64 // keys named for deletion; 0 when the batch was a range
-	skipped int64 // rows left because somebody holds them, or because they rest after an error
-	again   int64 // rows that count as skipped and are tried again
+	skipped int64 // rows left because they are locked, or resting after an error
+	again   int64 // rows that count as skipped and are retried
 	failed  int64 // rows that cannot be deleted
 }
 
-// comment stands in front of every deleting statement: the slow log, the process list and the
-// binlog show it.
+// comment precedes every deleting statement: the slow log, the process list and the binlog show it.
 func (b *barrier) comment() string {
 	return fmt.Sprintf("/* ttlproxy job=%d task=%d policy=%d v=%d */ ", b.job, b.task, b.policy, b.version)
 }
 
-// withoutWaiting is how MariaDB lets one statement fail at once where it would wait for a row. On
+// withoutWaiting is how MariaDB lets one statement fail at once if it would wait for a row. On
 // MySQL a second is the shortest wait.
 const withoutWaiting = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
 
@@ -57,17 +56,17 @@ func (b *barrier) delete(statement string) string { return b.comment() + b.atOnc
 
 // enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n
 // under this fence, the policy is not in force in this version, a pause covers it, or the server
-// was made read-only for all who are not let off, as the account may be. The guard's share locks
-// keep both as they are until the packet ends; the row lock on the task makes whoever wants to
-// change them wait for it, or makes this packet fail.
+// was made read-only for all who are not exempt, as the account may be. The guard's share locks
+// keep all that as it is until the packet ends; the row lock on the task makes whoever wants to
+// change it wait, or makes this packet fail.
 func (b *barrier) enter(n uint64) string {
 	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' "+
 		"AND @@global.read_only = 0 AND %s",
 		b.table, n+1, b.task, b.fence, n, b.guard)
 }
 
-// entered remembers in the session whether enter changed its row. The batch number alone cannot
-// tell: a batch sent before and lost may have left the very number this one would.
+// entered remembers in the session whether enter changed its row. The batch number alone does not
+// show it: a batch that was sent before and lost may have left the same number as this one would.
 const entered = "SET @ttlproxy_entered = ROW_COUNT()"
 
 // inside holds only in a packet whose enter changed the task's row, for the table the policy was
@@ -79,10 +78,11 @@ func (b *barrier) inside(n uint64) string {
 		b.table, b.task, b.fence, n+1, b.identity)
 }
 
-// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Rows that
-// went are proof that it found the right table, whose metadata lock it holds since; where none did,
-// the question that may be dear is asked again. It is -1 when the server could not tell its dead
-// client: that is out of the range of counts, and the error keeps the packet from being committed.
+// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Deleted rows
+// prove that it found the right table, whose metadata lock it has held since; if there are none,
+// the check, which may be expensive, is repeated. It is -1 if the server could not report to its
+// dead client: that is out of the range of counts, and the error keeps the packet from being
+// committed.
 func (b *barrier) leave(n uint64, c checkpoint) string {
 	refreshed := ""
 	if c.chosen > 0 {

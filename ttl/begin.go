@@ -30,7 +30,7 @@ type starterStore interface {
 	Record(ctx context.Context, e catalog.Event) error
 }
 
-// starter starts jobs, one after the other, with a session of its own.
+// starter starts jobs, one after another, with a session of its own.
 type starter struct {
 	store   starterStore
 	log     *slog.Logger
@@ -46,7 +46,7 @@ type starter struct {
 	server  serverState
 }
 
-// serverState is what holds everything on a server, as it was when a tick asked.
+// serverState is what holds everything on a server, as of a tick.
 type serverState struct {
 	asked      bool
 	connection uint64
@@ -60,8 +60,8 @@ func (e *Engine) newStarter() *starter {
 	}
 }
 
-// begin starts jobs, in their order and side by side, as long as a tick has time for it. Those that
-// are left are due at the next one.
+// begin starts jobs, in their order and side by side, as long as a tick has time for it. The rest
+// are due at the next one.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
 	if t.engine.rush.begins(due) {
 		defer t.engine.rush.ends(work)
@@ -108,16 +108,16 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 	wake(t.engine.look)
 }
 
-// mostLookedAt bounds how many tables are looked at with the same statements: what was seen is to
-// be young when the last of them starts.
+// mostLookedAt bounds how many tables are examined with the same statements: what was seen should
+// still be fresh when the last of them starts.
 const mostLookedAt = 16
 
-// lookedAtOnce is how many tables a starter looks at before it starts their jobs: one, unless there
+// lookedAtOnce is how many tables a starter examines before it starts their jobs: one, unless there
 // are many.
 func lookedAtOnce(jobs int) int { return max(min(jobs/manyDue, mostLookedAt), 1) }
 
-// lookAt looks at tables whose jobs are started next. What goes wrong goes wrong again, and is
-// told, when each is started.
+// lookAt examines tables whose jobs are started next. What goes wrong here goes wrong again, and is
+// then reported, when each is started.
 func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 	if err := t.session.ready(ctx); err != nil {
 		return
@@ -127,7 +127,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 	for i := range some {
 		d := &some[i]
 		policies[i], d.connection = d.policy, t.session.id
-		// a table that is as new may be altered in the same second: it is read later
+		// a table that new may be altered in the same second: it is read later
 		if now.Sub(d.policy.ChangedAt) >= layoutAge {
 			d.before, _ = tables.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
 		}
@@ -147,7 +147,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
 	}
 }
 
-// startersFor are as many starters as so many jobs are worth.
+// startersFor are as many starters as that many jobs are worth.
 func (t *ticker) startersFor(jobs int) []*starter {
 	for len(t.more) < min(jobs, mostStarters)-1 {
 		t.more = append(t.more, t.engine.newStarter())
@@ -155,14 +155,14 @@ func (t *ticker) startersFor(jobs int) []*starter {
 	return append([]*starter{t.starter}, t.more[:min(jobs, mostStarters)-1]...)
 }
 
-// startsOver reports that a tick has started jobs for long enough; soon, when this process has
-// news.
+// startsOver reports that a tick has started jobs for long enough, which is sooner if this process
+// has news.
 func (t *ticker) startsOver(ctx context.Context) bool {
 	took := time.Since(t.tickAt)
 	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
 }
 
-// tryStart starts a job, or says why it could not be. It reports whether the table should be left
+// tryStart starts a job, or says why it could not. It reports whether the table should be left
 // alone for a while.
 func (t *starter) tryStart(ctx context.Context, now time.Time, d turn, work chan<- struct{}) (failed bool) {
 	err := t.start(ctx, now, d, work)

@@ -27,7 +27,7 @@ type assignment struct {
 }
 
 // carry works on a claimed task until its range is done, its slice of time is over, or something
-// stops it. However it ends, the task is finished or given back with its cursor where it stands.
+// stops it. However it ends, the task is finished, or given back with its cursor where it is.
 func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	w.session.only = w.session.server
 	defer func() { w.session.only = "" }()
@@ -90,9 +90,9 @@ func (w *worker) sizeFor(policy uint64) *pace.BatchSize {
 	return w.size
 }
 
-// prepare reads what a task is carried out by. On a busy server each question waits its turn, so
-// they are few: whether the table still is the remembered one is left to the barrier, which must
-// ask anyway.
+// prepare reads what is needed to carry out a task. On a busy server each query waits its turn, so
+// there are few: whether the table is still the remembered one is left to the barrier, which has to
+// check anyway.
 func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error) {
 	defer w.metrics.spent(phasePrepare, time.Now())
 	task, job, policy := a.task, a.job, a.policy
@@ -153,7 +153,7 @@ type closedError struct{ why string }
 
 func (e *closedError) Error() string { return e.why }
 
-// open looks at the windows once more: they may have been changed since the job was let go.
+// open checks the windows once more: they may have been changed since the job was allowed to run.
 func (w *worker) open(p catalog.Policy, now time.Time) error {
 	timing, err := catalog.TimingOf(p)
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	poison := func(ctx context.Context, key tables.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
-	throttle := pace.All{w.rates} // last of all: what it lets go must go at once
+	throttle := pace.All{w.rates} // last of all: what it allows must be sent at once
 	if wish.rate > 0 {
 		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(wish.rate/int64(w.limits().nodes), 1)), w.rates}
 	}
@@ -206,7 +206,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	return walk, nil
 }
 
-// restingIn keeps what rests in a table from one of the job's tasks to the next.
+// restingIn keeps a table's resting rows from one of the job's tasks to the next.
 func (w *worker) restingIn(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if w.restsOf == job.ID {
 		return w.rests, nil
@@ -232,7 +232,7 @@ func rangeOf(task catalog.Task) (plan.Range, error) {
 	return plan.Range{From: from, To: to}, err
 }
 
-// poisoned writes a row that cannot be deleted down, with the reason.
+// poisoned records a row that cannot be deleted, with the reason.
 func (w *worker) poisoned(ctx context.Context, job catalog.Job, key tables.Key, cause error) error {
 	number, reason := 0, cause.Error()
 	if my, ok := errors.AsType[*mysql.MySQLError](cause); ok {
@@ -244,8 +244,8 @@ func (w *worker) poisoned(ctx context.Context, job catalog.Job, key tables.Key, 
 	})
 }
 
-// steps walks block by block. Errors that say nothing happened are tried again, with growing
-// pauses; an answer that never came is looked up in the task.
+// steps walks block by block. After errors that say that nothing happened it retries, with growing
+// pauses; if an answer never came, it looks it up in the task.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
 	slice, tries := pace.NewSlice(walk.deleted), 0
 	for ctx.Err() == nil && w.stopped() == "" {
@@ -286,7 +286,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 
 const maxTries = 10
 
-// recover decides whether a step that failed can be taken again.
+// recover decides whether a failed step can be repeated.
 func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cause error, tries int) error {
 	if errors.Is(cause, errRefused) || errors.Is(cause, errChanged) || errors.Is(cause, errStuck) ||
 		errors.Is(cause, errBound) || tries > maxTries {
@@ -329,7 +329,7 @@ func (w *worker) bind(ctx context.Context, task catalog.Task) error {
 	return w.store.BindTask(ctx, task.ID, task.Fence, w.session.id, w.session.server)
 }
 
-// reload goes on from the last checkpoint the server has.
+// reload continues from the last checkpoint that the server has.
 func (w *worker) reload(ctx context.Context, task catalog.Task, walk *walk) error {
 	now, err := w.store.Task(ctx, task.ID)
 	if err != nil {
@@ -375,7 +375,7 @@ func reasonOf(cause error) string {
 	return cause.Error()
 }
 
-// giveBack returns a task that is not done, and deals with what stopped it.
+// giveBack returns an unfinished task, and deals with what stopped it.
 func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
 	defer cancel()
@@ -414,8 +414,8 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	}
 }
 
-// refused pauses the job when it was the server's state, or its zone, that kept the barrier closed.
-// Otherwise whoever bumped the fence knows why: perhaps a setting was changed.
+// refused pauses the job if the server's state, or its zone, kept the barrier closed. Otherwise
+// whoever raised the fence knows why: perhaps a setting was changed.
 func (w *worker) refused(ctx context.Context, a assignment) error {
 	if err := w.readLimits(ctx); err != nil {
 		return err
@@ -438,7 +438,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 	return err
 }
 
-// holdsNow says for which of the reasons that a batch looks at itself nothing may be deleted now.
+// holdsNow says for which of the reasons that a batch itself checks nothing may be deleted now.
 func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error) {
 	if why, err := serverHold(ctx, w.session, *w.limits()); err != nil || why != "" {
 		return why, err
@@ -459,7 +459,7 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 }
 
 // changed finds out what became of a table whose identity was not the expected one. If it is
-// followed, its jobs have ended with that.
+// followed, that has ended its jobs.
 func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	p, err := w.store.PolicyByID(ctx, task.PolicyID)
 	if err != nil {
@@ -473,7 +473,7 @@ func (w *worker) changed(ctx context.Context, task catalog.Task) error {
 	return nil
 }
 
-// replan ends a job whose index was dropped and asks for another one. When that does not fit either
+// replan ends a job whose index was dropped and requests another one. If that does not fit either,
 // the table is left to people.
 func (w *worker) replan(ctx context.Context, job catalog.Job, cause error) error {
 	w.tables.layouts.forget()
@@ -496,8 +496,8 @@ func (w *worker) failed(ctx context.Context, job catalog.Job, reason string) err
 	return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
 }
 
-// held pauses a job because the server does not take deletes; its owner resumes it when the reason
-// is gone.
+// held pauses a job because the server does not accept deletes; its owner resumes it when the
+// reason is gone.
 func (w *worker) held(ctx context.Context, job catalog.Job, reason string) error {
 	return w.turned(ctx, job, catalog.JobPaused, reason)
 }

@@ -22,7 +22,7 @@ type consequence int
 const (
 	// notExecuted: rolled back; the same batch can be tried again.
 	notExecuted consequence = iota
-	// locked: rolled back because somebody holds rows; go round them.
+	// locked: rolled back because rows are locked; skip them.
 	locked
 	// maybeExecuted: the answer never came; read the checkpoint to know.
 	maybeExecuted
@@ -30,10 +30,10 @@ const (
 	poison
 	// replan: the table has another index, column or partition than planned for.
 	replan
-	// hold: the server does not take deletes now: read-only, disk full, STATEMENT binlog, missing
+	// hold: the server does not accept deletes now: read-only, disk full, STATEMENT binlog, missing
 	// right.
 	hold
-	// never: a mistake of ours or a server we do not understand; stop the job.
+	// never: a bug of ours or a server that we do not understand; stop the job.
 	never
 )
 
@@ -139,7 +139,7 @@ func lost(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// holdReason says why the server does not take deletes from a table of an account now.
+// holdReason says why the server does not accept an account's deletes from a table now.
 func holdReason(err error, account string, table catalog.Table) string {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {

@@ -99,8 +99,8 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	return e, nil
 }
 
-// Run works until ctx ends, then gives its tasks back and returns nil. It outlives a catalog that
-// is away: nothing is deleted meanwhile.
+// Run works until ctx ends, then gives its tasks back and returns nil. It survives an unreachable
+// catalog: nothing is deleted meanwhile.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.sessions.close()
 	for ctx.Err() == nil {
@@ -150,7 +150,7 @@ func (e *Engine) session(ctx context.Context) error {
 	return g.Wait()
 }
 
-// leave tells the others at once, so that nobody waits for missed beats.
+// leave tells the other nodes at once, so that none waits for missed beats.
 func (e *Engine) leave(ctx context.Context, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -160,10 +160,10 @@ func (e *Engine) leave(ctx context.Context, id uint64) {
 	}
 }
 
-// stopEvery is how soon it is seen, and said, that this node is stopped.
+// stopEvery is how soon it is noticed, and shown, that this node is stopped.
 const stopEvery = time.Second
 
-// beats keeps the node alive in the catalog, and tells there what stops it: as soon as that
+// beats keeps the node alive in the catalog, and records there what stops it, as soon as that
 // changes.
 func (e *Engine) beats(ctx context.Context) error {
 	said, at := catalog.Stop(""), time.Now()
@@ -191,7 +191,7 @@ func (e *Engine) beats(ctx context.Context) error {
 	return nil
 }
 
-// logStop tells the log when this node begins to be stopped, and when that is over.
+// logStop logs when this node stops deleting, and when it resumes.
 func (e *Engine) logStop(ctx context.Context, before, now catalog.Stop, why string) {
 	switch {
 	case now != "" && before == "":
@@ -224,7 +224,7 @@ func (e *Engine) stop() (catalog.Stop, string) {
 		return catalog.StopSwitch, "ttl_job_enable is OFF"
 	}
 	if since := time.Since(*e.beat.Load()); since > 2*catalog.BeatInterval {
-		// Others may have taken the tasks over; the barrier would refuse us, but why try.
+		// Others may have taken over the tasks; the barrier would refuse us, so why try.
 		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
 	}
 

@@ -36,7 +36,7 @@ func serverHold(ctx context.Context, q tables.Querier, l limits) (string, error)
 }
 
 // applierHold looks for replication that is applied here: rows then belong to another server's
-// engine. Where it cannot be seen nobody knows, and nothing is deleted.
+// engine. If that cannot be seen, nothing is deleted.
 func applierHold(ctx context.Context, q tables.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
@@ -120,8 +120,8 @@ func byServerZone(r catalog.Rule, column tables.Kind) bool {
 	return column != tables.Timestamp && r.ZoneSource == catalog.ZoneFromServer
 }
 
-// zoneHold says why dates cannot be judged in the zone of a rule: the server's is another one, or
-// its clocks are not where they are here.
+// zoneHold says why dates cannot be judged in the zone of a rule: the server's is a different one,
+// or its clocks differ from those here.
 func zoneHold(ctx context.Context, q tables.Querier, r catalog.Rule, column tables.Kind) (string, error) {
 	if column == tables.Timestamp {
 		return "", nil
@@ -149,5 +149,5 @@ func zoneHold(ctx context.Context, q tables.Querier, r catalog.Rule, column tabl
 	return why, err
 }
 
-// errColumn means that the TTL column is gone or is no date any more.
+// errColumn means that the TTL column is gone or no longer a date.
 var errColumn = errors.New("not there, or not a DATE, DATETIME or TIMESTAMP any more")

@@ -25,8 +25,8 @@ type recognizer struct {
 	actor   func() string
 }
 
-// recognize makes sure that a policy's table still is the one it was declared on; nil when it is
-// not, and then the policy is disarmed.
+// recognize makes sure that a policy's table is still the one on which it was declared; nil if it
+// is not, and then the policy is disarmed.
 func (r *recognizer) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
 	known, why, err := r.store.Recognize(ctx, r.actor(), p)
 	about := []slog.Attr{
@@ -66,18 +66,18 @@ func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Po
 	return known, err
 }
 
-// doubtError is a reason to wait: nothing is wrong with the policy, but what would be deleted from
-// is not certain.
+// doubtError is a reason to wait: nothing is wrong with the policy, but it is not certain from
+// which table rows would be deleted.
 type doubtError struct{ reason string }
 
 func (e *doubtError) Error() string { return e.reason }
 
-// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: what is
-// altered within the same second would look the same.
+// settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: an
+// alteration within the same second would not show.
 const settleTime = 1100 * time.Millisecond
 
-// identityOf is the condition that goes into every DELETE: the table, and the partition in
-// question, still are the ones remembered.
+// identityOf is the condition in every DELETE: the table, and the partition in question, are still
+// the remembered ones.
 func (r *recognizer) identityOf(
 	ctx context.Context, now time.Time, t tables.Target, all tables.Incarnation,
 ) (string, error) {

@@ -10,11 +10,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// layouts remembers the columns and indexes of tables, so that a task which is taken up again, a
+// layouts remembers the columns and indexes of tables, so that a task that is claimed again, a
 // second later, need not ask for them. A layout is kept under the incarnation of the table it was
 // read from, and every ALTER makes another one: what is found cannot be stale. Only statements are
-// written from it. What is estimated, what holds a job, and whether the table still is that
-// incarnation, is asked anew each time.
+// written from it. Estimates, reasons to hold a job, and whether the table is still that
+// incarnation are asked for every time.
 type layouts struct {
 	known *lru.Cache[incarnation, *tables.Layout]
 }
@@ -28,7 +28,7 @@ type incarnation struct {
 }
 
 const (
-	// layoutsKept bounds the memory: a layout takes some kilobytes.
+	// layoutsKept bounds the memory: a layout takes a few kilobytes.
 	layoutsKept = 1000
 	// layoutAge is how old a table must be. CREATE_TIME has whole seconds: a younger one may yet be
 	// altered without getting another.
@@ -37,7 +37,7 @@ const (
 
 func newLayouts() layouts { return layouts{newCache[incarnation, *tables.Layout](layoutsKept)} }
 
-// newCache is lru.New for sizes that are constants: it refuses only those below one.
+// newCache is lru.New for constant sizes: it refuses only those below one.
 func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 	c, err := lru.New[K, V](size)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l layouts) layout(
 // add remembers a layout that is known to be of an incarnation.
 func (l layouts) add(key incarnation, known *tables.Layout) { l.known.Add(key, known) }
 
-// forget forgets all of them: nothing that was remembered may have a part in what is planned anew.
+// forget forgets all of them: nothing that was remembered may influence the new plan.
 func (l layouts) forget() { l.known.Purge() }
 
 // keep remembers a layout that was read just now, if its table was not altered meanwhile.
@@ -77,8 +77,8 @@ func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, re
 	return err
 }
 
-// incarnationOf is what a layout may be kept under; not ok when it cannot be told for certain: the
-// table is too young, is partitioned, or its id cannot be seen.
+// incarnationOf is what a layout may be kept under; not ok if that is uncertain: the table is too
+// young, is partitioned, or its id cannot be seen.
 func incarnationOf(server string, now time.Time, t catalog.Table, known tables.Incarnation) (incarnation, bool) {
 	if known.Partitioned() || known.Table().TableID == 0 || known.Table().CreateTime.IsZero() ||
 		now.Sub(known.Table().CreateTime) < layoutAge {

@@ -9,7 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// limits are the settings the engine works by, read again every few seconds, and as soon as
+// limits are the settings by which the engine works, read again every few seconds, and as soon as
 // something was refused that had been decided by older ones.
 type limits struct {
 	revision     uint64        // of the settings
@@ -21,7 +21,7 @@ type limits struct {
 	clusterRows  int64         // ttl_cluster_rows_limit
 	workers      int           // tasks worked on at once by this node
 	runningTasks int           // ttl_running_tasks, -1 resolved
-	countsTasks  bool          // more workers than that may live: whoever claims a task has to count
+	countsTasks  bool          // there may be more workers than that: whoever claims a task has to count
 	indexScan    bool          // ttl_enable_index_scan
 	target       time.Duration // ttl_batch_target_ms
 	brake        plan.Brake    // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
@@ -33,7 +33,7 @@ type limits struct {
 	window       *ddl.Window   // ttl_job_schedule_window_start_time and _end_time, in UTC
 }
 
-// readLimits takes the settings over, so that a change is felt within seconds by every node.
+// readLimits adopts the settings, so that a change takes effect on every node within seconds.
 func (e *Engine) readLimits(ctx context.Context) error {
 	e.reading.Lock()
 	defer e.reading.Unlock()
@@ -58,7 +58,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	}
 
 	e.rates.Set(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
-	e.limits.Store(&l) // when all the rest goes by them: a task that is claimed by this revision does, too
+	e.limits.Store(&l) // when everything else follows them: a task that is claimed under this revision does, too
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// manage moves a job on: takes it over when its node is gone, ends it when its tasks are done, when
-// it is too old or not wanted any more, and lets it go on when what held it is over. Only the owner
+// manage moves a job on: it takes over a job whose node is gone, ends one whose tasks are done,
+// that is too old or no longer wanted, and resumes one when what held it is over. Only the owner
 // does this; everything it writes names the job's fence.
 func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 	if job.Owner != t.node() {
@@ -75,8 +75,8 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 	return nil
 }
 
-// reconsider lets a job wait for its window, pauses it for a reason that has come up, and resumes
-// it when nothing is left in its way.
+// reconsider lets a job wait for its window, pauses it if there is a reason to, and resumes it when
+// nothing is in its way any more.
 func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
 	s, known := v.schedule[job.PolicyID]
 	if !known || s.err != nil || job.State == catalog.JobNeedsApproval {
@@ -100,15 +100,15 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	}
 }
 
-// reconsiderEvery is how often a job's table is asked for reasons to hold it, reconsiderFor how
-// long that may keep a tick: of many jobs some wait for the next one.
+// reconsiderEvery is how often a job's table is checked for reasons to hold it, reconsiderFor how
+// long that may take in a tick: if there are many jobs, some wait for the next tick.
 const (
 	reconsiderEvery = 5 * time.Second
 	reconsiderFor   = time.Second
 )
 
-// looksAt says whether it is time to ask a job's table. That of a new job was looked at a moment
-// ago, by the same settings.
+// looksAt says whether it is time to check a job's table. That of a new job was checked a moment
+// ago, under the same settings.
 func (t *ticker) looksAt(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow // which is open now
 	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery

@@ -7,8 +7,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
-// meter measures what the fixed limits are about, so that people can see a limit and what it limits
-// side by side.
+// meter measures what the fixed limits limit, so that people can see both side by side.
 type meter struct {
 	statements, deleted, examined atomic.Int64
 	busy                          atomic.Int64 // nanoseconds of delete statements
@@ -21,7 +20,7 @@ type meter struct {
 // reading is what was counted until one moment.
 type reading struct{ statements, deleted, examined, busy int64 }
 
-// measureEvery is over how long speeds are averaged.
+// measureEvery is the time over which speeds are averaged.
 const measureEvery = 10 * time.Second
 
 // batch counts a delete statement.

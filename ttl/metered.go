@@ -11,7 +11,7 @@ import (
 // What a worker spends its time on.
 const (
 	phaseClaim      = "claim"      // looking for a task
-	phasePrepare    = "prepare"    // reading policy and table anew
+	phasePrepare    = "prepare"    // reading policy and table again
 	phaseScan       = "scan"       // finding blocks and keys
 	phaseDelete     = "delete"     // deleting, with barrier, checkpoint and commit
 	phaseCheckpoint = "checkpoint" // moving the cursor where nothing is due

@@ -13,7 +13,7 @@ import (
 // the name "other".
 const tablesWithMetrics = 200
 
-// Metrics counts what this node's engine does. What is true of the whole cluster is read from the
+// Metrics counts what this node's engine does. What concerns the whole cluster is read from the
 // catalog instead.
 type Metrics struct {
 	rows       *prometheus.CounterVec
@@ -144,7 +144,7 @@ func (m *Metrics) wait(signal string, d time.Duration) {
 	m.phases.WithLabelValues(phaseThrottle).Add(d.Seconds())
 }
 
-// signal shows what a throttle measures, and from where on it holds back.
+// signal shows what a throttle measures, and the value from which it holds back.
 func (m *Metrics) signal(name string, value, threshold float64) {
 	m.signals.WithLabelValues(name).Set(value)
 	m.thresholds.WithLabelValues(name).Set(threshold)

@@ -8,8 +8,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// budget is how fast a table wishes to be deleted from: the options of its policy. Zero means no
-// wish.
+// budget is how fast rows of a table should be deleted, by the options of its policy. Zero means
+// that they do not say.
 type budget struct {
 	rate  int64 // TTL_DELETE_RATE: rows per second
 	batch int   // TTL_DELETE_BATCH_SIZE

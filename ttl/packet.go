@@ -41,7 +41,7 @@ const (
 	// refused: the barrier did not open. The policy changed, was paused, or the task belongs to
 	// somebody else now.
 	refused
-	// changed: the barrier opened, but the table is not the one the policy was declared on.
+	// changed: the barrier opened, but the table is not the one on which the policy was declared.
 	changed
 )
 

@@ -10,16 +10,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// resting are rows that could not be deleted and whose next try has not come. A walk goes round
-// them: trying them again and again would cost a block halved to its last row in every job. nil is
-// none.
+// resting are rows that could not be deleted and whose next try has not come. A walk skips them:
+// retrying them would cost a block halved to its last row in every job. nil means none.
 type resting struct {
 	keys  []tables.Key
 	known map[string]bool // the keys as text
 }
 
-// restingOf reads what rests in a job's table or partition. Who runs a job by hand has mended
-// something, or wants to know: then nothing rests.
+// restingOf reads the resting rows of a job's table or partition. Whoever runs a job by hand has
+// fixed something, or wants to know: then no row rests.
 func (k *kit) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if job.Trigger == catalog.TriggerManual {
 		return nil, nil
@@ -43,8 +42,8 @@ func (k *kit) restingOf(ctx context.Context, job catalog.Job, key tables.Columns
 	return r, nil
 }
 
-// decodeKeys reads keys of error rows, leaving out those that no row can have since the primary key
-// is another one.
+// decodeKeys reads keys of error rows, leaving out those that no row can have because the primary
+// key has changed.
 func decodeKeys(texts []string, key tables.Columns) ([]tables.Key, error) {
 	var keys []tables.Key
 	for _, text := range texts {
@@ -73,8 +72,8 @@ func (r *resting) in(ctx context.Context, t table, block plan.Range) (bool, erro
 
 func (r *resting) has(key tables.Key) bool { return r != nil && r.known[key.Encode()] }
 
-// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or not due
-// any more.
+// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or no longer
+// due.
 func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 	old, err := t.engine.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
 	if err != nil || len(old) == 0 {
@@ -88,7 +87,7 @@ func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 	return t.engine.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
 }
 
-// stillDue asks the table which of the rows are there and expired.
+// stillDue asks the table which of the rows still exist and have expired.
 func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) (map[string]bool, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return nil, err

@@ -8,14 +8,14 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// ruling is what the brake says of a run, and the figure it went by.
+// ruling is what the brake says of a run, and the figure behind it.
 type ruling struct {
 	plan.Ruling
 	usual *uint64 // rows; nil when no run has told
 }
 
-// afterwards is the ruling on a run that begins paused, and asks when it goes on: then it may
-// delete nothing before.
+// afterwards is the ruling on a run that begins paused and asks when it resumes: until then it may
+// delete nothing.
 func (r ruling) afterwards() ruling {
 	if r.Why != "" {
 		r.Bound = new(uint64)
@@ -23,8 +23,8 @@ func (r ruling) afterwards() ruling {
 	return r
 }
 
-// braked judges a run before it starts. What somebody has agreed to goes, as long as no run has
-// used it up.
+// braked judges a run before it starts. What a person has agreed to is allowed, as long as no run
+// has used it up.
 func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate, l limits) ruling {
 	timing, _ := catalog.TimingOf(p) // without an error, or the policy would not be due
 	r := plan.Run{Estimate: e, Usual: plan.UsualOf(runs, now, timing.Interval), Known: p.Approved()}

@@ -7,23 +7,23 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// rush is when many jobs are due at once: then they are started before this node takes up tasks. A
-// start costs a fraction of what a job does, and workers that go on meanwhile take from it the time
-// of server and proxy; the work itself is the same in any order.
+// rush is when many jobs are due at once: then they are started before this node claims tasks. A
+// start costs a fraction of a job, and workers that go on meanwhile take server and proxy time from
+// it; the work itself is the same in any order.
 type rush struct {
-	on    atomic.Bool // the crew takes up nothing
+	on    atomic.Bool // the crew claims nothing
 	since time.Time   // of the ticker: when many jobs were due for the first time; zero when few are
 }
 
 const (
 	// manyDue is from how many jobs on the crew waits.
 	manyDue = 4 * mostStarters
-	// rushFor is how long it waits at most: beyond that jobs start beside the work.
+	// rushFor is how long it waits at most: after that, jobs start beside the work.
 	rushFor = 10 * time.Second
 )
 
-// begins reports whether the crew is to wait for these jobs. What somebody has asked for, which
-// comes first among them, is not kept waiting by others.
+// begins reports whether the crew has to wait for these jobs. Others do not keep a requested job,
+// which comes first among them, waiting.
 func (r *rush) begins(due []turn) bool {
 	if len(due) < manyDue {
 		r.since = time.Time{}

@@ -23,8 +23,8 @@ type turn struct {
 // glance is what was seen of a table together with others.
 type glance struct {
 	connection uint64             // by which facts were read
-	before     *tables.Facts      // read before the table was recognized; nil when they would serve for nothing
-	known      tables.Incarnation // of a table that was recognized; nil for one that is still to be
+	before     *tables.Facts      // read before the table was recognized; nil if they would be of no use
+	known      tables.Incarnation // of a table that has been recognized; nil for one that has not been yet
 }
 
 // dueNow lists the policies whose next job should start at now, the most overdue first; those a

@@ -17,10 +17,10 @@ type serverTable struct {
 	session    *session
 	statements *plan.Statements
 	barrier    *barrier
-	batch      uint64 // the task's batch number as we last knew it
+	batch      uint64 // the task's batch number as last known
 
 	contested *contested
-	halted    func() string // asked before each packet: a switch that needs no catalog
+	halted    func() string // called before each packet: a switch that needs no catalog
 
 	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
 	beforePacket func()
@@ -107,7 +107,8 @@ func (t *serverTable) packet(r plan.Range, c checkpoint) (packet, error) {
 }
 
 // locksFirst says that a range is locked as a whole before anything of it is deleted: on MySQL,
-// where a DELETE would wait with all that it has deleted locked, and where somebody was met lately.
+// where a DELETE would wait with everything that it has deleted locked, and where batches have
+// lately met locks.
 func (t *serverTable) locksFirst() bool {
 	return t.barrier.waits() || t.contested.lately(t.policy.ID)
 }
@@ -184,9 +185,9 @@ func (t *serverTable) judge(p packet, found []int64) (int64, error) {
 	}
 }
 
-// deleteFree goes round rows that somebody holds: it locks those of the keys that are free and
-// deletes them, in one transaction of two packets. wait_timeout ends the transaction should we
-// never send the second. It returns the keys that are held.
+// deleteFree skips locked rows: it locks those of the keys that are free and deletes them, in one
+// transaction of two packets. wait_timeout ends the transaction should we never send the second. It
+// returns the locked keys.
 func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
 ) (deleted int64, held []tables.Key, err error) {
@@ -231,7 +232,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	return deleted, held, err
 }
 
-// behind tells apart what is locked when all rows are ours.
+// behind finds out what is locked when all rows are ours.
 func (t *serverTable) behind(err error) error {
 	switch {
 	case classify(err) != locked:
@@ -243,8 +244,8 @@ func (t *serverTable) behind(err error) error {
 	}
 }
 
-// lockFree locks those of the rows that nobody else holds, and tells which of the others are due
-// still.
+// lockFree locks those of the rows that nobody else has locked, and says which of the others are
+// still due.
 func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, held []tables.Key, err error) {
 	lock, err := t.statements.UnlockedKeys(keys)
 	if err != nil {

@@ -47,7 +47,7 @@ var flavourVariables = []string{
 	"SET SESSION in_predicate_conversion_threshold = 0", // MariaDB: an IN list stays a range, not a derived table
 	"SET SESSION range_optimizer_max_mem_size = 0",      // MySQL: however long the list
 	"SET SESSION eq_range_index_dive_limit = 2",         // no dive per key of a list, one for a single value
-	"SET SESSION information_schema_stats_expiry = 0",   // MySQL: sizes as they are, not as they were yesterday
+	"SET SESSION information_schema_stats_expiry = 0",   // MySQL: present sizes, not yesterday's
 	"SET SESSION innodb_snapshot_isolation = OFF",       // MariaDB: no error 1020 on rows that changed
 	"SET SESSION idle_transaction_timeout = 5",          // MariaDB: like wait_timeout, inside transactions
 	// MariaDB: a virtual column that drops fractions rounds up, as on MySQL: then it is not early,
@@ -55,10 +55,10 @@ var flavourVariables = []string{
 	"SET SESSION sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')",
 }
 
-// restored takes back what a trigger may leave behind that fires for a row of ours: it runs in our
-// session, and what it sets stays set. The servers themselves take back modes, character sets and
-// checks. Who reads the key of a row, who waits for it, and until when a pause lasts must not
-// depend on a trigger; which row is expired does not at all (plan.Predicate).
+// restored undoes what a trigger that fires for our rows may leave behind: it runs in our session,
+// and what it sets stays set. The servers themselves restore modes, character sets and checks. How
+// the key of a row is read, how long we wait for it, and until when a pause lasts must not depend
+// on a trigger; which row has expired does not anyway (plan.Predicate).
 const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_select_limit = 18446744073709551615," +
 	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, " + frozenLimit
 
@@ -73,12 +73,12 @@ type session struct {
 	server, only string
 	// visited is the policy from whose table rows were deleted, 0 for none. Triggers may have run,
 	// which are somebody else's programs: what they set in the session stays there, and temporary
-	// tables that they make hide others.
+	// tables that they create hide others.
 	visited uint64
 	// settings is the revision of those by which the server was looked at.
 	settings uint64
-	// broken: the connection went away under a question, as when the server was so slow elsewhere
-	// that wait_timeout was over.
+	// broken: the connection was lost during a query, for example because the server was so slow
+	// elsewhere that wait_timeout was over.
 	broken bool
 
 	admit func(context.Context, *sql.Conn) error                // may refuse the server at the other end
@@ -91,8 +91,8 @@ type session struct {
 	flavour *atomic.Pointer[string]
 }
 
-// openDB makes the pool the engine's sessions come from. No prepared statements: every text is
-// complete.
+// openDB makes the pool from which the engine's sessions come. No prepared statements: every text
+// is complete.
 func openDB(cfg *mysql.Config) (*sql.DB, error) {
 	cfg = cfg.Clone()
 	cfg.MultiStatements = true // a batch is one packet
@@ -117,7 +117,7 @@ func openDB(cfg *mysql.Config) (*sql.DB, error) {
 	return db, nil
 }
 
-// ready opens the session if it is not open, or has been idle for so long that the server may have
+// ready opens the session if it is not open, or has been idle so long that the server may have
 // closed it.
 func (s *session) ready(ctx context.Context) error {
 	if s.conn != nil && !s.broken && time.Since(s.used) < idleLimit {
@@ -164,7 +164,7 @@ func (s *session) prepare(ctx context.Context) error {
 	return nil
 }
 
-// meet looks at the server at the other end, which after a fail-over is another one than before.
+// meet examines the server at the other end, which after a fail-over is a different one.
 func (s *session) meet(ctx context.Context) error {
 	if s.admit != nil {
 		if err := s.admit(ctx, s.conn); errors.Is(err, catalog.ErrUnknownServer) {
@@ -234,9 +234,8 @@ func (s *session) reopened(ctx context.Context, announce func() error) error {
 	return announce()
 }
 
-// packet sends statements as one packet and returns the rows each of them found. It is not
-// interrupted by a cancelled ctx: a batch is short, and knowing how it ended is worth more than the
-// moment.
+// packet sends statements as one packet and returns the rows each of them found. A cancelled ctx
+// does not interrupt it: a batch is short, and knowing how it ended is worth more than the moment.
 func (s *session) packet(ctx context.Context, statements ...string) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packetLimit)
 	defer cancel()
@@ -269,7 +268,7 @@ func (s *session) packet(ctx context.Context, statements ...string) ([]int64, er
 	return nil, err
 }
 
-// rollback ends a transaction that was left open; where that fails the server does it.
+// rollback ends a transaction that was left open; if that fails, the server does it.
 func (s *session) rollback(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -282,10 +281,10 @@ func (s *session) rollback(ctx context.Context) {
 	}
 }
 
-// restore are the statements that take back what triggers have set.
+// restore are the statements that undo what triggers have set.
 func (s *session) restore() []string { return slices.Concat([]string{restored}, s.setup) }
 
-// QueryContext lets the session be asked questions; see tables.Querier.
+// QueryContext makes the session a tables.Querier.
 func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := s.conn.QueryContext(ctx, query, args...)
 	s.asked(err)

@@ -15,8 +15,8 @@ import (
 var errBound = errors.New("the run has deleted all that it may delete unasked")
 
 // share is a task's part of what its run may delete. The catalog refuses the batch that would
-// exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share is any
-// number of rows.
+// exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share means
+// any number of rows.
 type share struct {
 	store   allower
 	task    catalog.Task
@@ -34,8 +34,8 @@ func newShare(store allower, task catalog.Task) *share {
 	return &share{store: store, task: task, deleted: task.Counts.Deleted, allowed: task.Allowed}
 }
 
-// room is how many of so many rows may be deleted now. When they are too few the run is asked for
-// more; when it has too few left, not again before they are used up.
+// room is how many of n rows may be deleted now. If they are too few, the run is asked for more; if
+// it has too few left, it is not asked again before they are used up.
 func (s *share) room(ctx context.Context, rows int) (int, error) {
 	if s == nil || s.allowed == nil {
 		return rows, nil
@@ -58,7 +58,7 @@ func (s *share) room(ctx context.Context, rows int) (int, error) {
 	return int(min(left, uint64(rows))), nil
 }
 
-// tight reports whether so many rows may be too many, without asking anybody twice.
+// tight reports whether that many rows may be too many, without asking twice.
 func (s *share) tight(ctx context.Context, rows int) (bool, error) {
 	if s != nil && s.allowed != nil && s.scarce {
 		return s.left() < uint64(rows), nil
@@ -80,15 +80,15 @@ func (s *share) spent(rows int64) {
 	}
 }
 
-// resume takes over what the catalog says of the task.
+// resume adopts what the catalog says about the task.
 func (s *share) resume(task catalog.Task) {
 	if s != nil {
 		s.deleted, s.allowed, s.scarce = task.Counts.Deleted, task.Allowed, false
 	}
 }
 
-// overBound makes a job ask again that has deleted what it may, with what is left as far as that
-// can be told.
+// overBound makes a job that has deleted what it may ask again, and say what is left as far as that
+// is known.
 func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 	job, err := w.store.Job(ctx, task.JobID)
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 	return nil
 }
 
-// leftOf estimates what of a job's table or partition is due still.
+// leftOf estimates how much of a job's table or partition is still due.
 func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, error) {
 	policy, err := w.store.PolicyByID(ctx, job.PolicyID)
 	if err != nil {

@@ -23,7 +23,7 @@ type prospect struct {
 }
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
-// then holds, then the brake; whatever holds the job, the job is there to say so.
+// then holds, then the brake; whatever holds the job, the job exists to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- struct{}) error {
 	p, settings := d.policy, t.limits().revision
 	if err := t.session.ready(ctx); err != nil {
@@ -40,11 +40,11 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	if err != nil || identities == nil {
 		return err
 	}
-	if p, err = t.store.PolicyByID(ctx, p.ID); err != nil { // whose approval may have been taken back just now
+	if p, err = t.store.PolicyByID(ctx, p.ID); err != nil { // whose approval may just have been withdrawn
 		return err
 	}
 	if d.known != nil && p.Version != d.policy.Version {
-		return nil // it was changed since the glance at its table: the next tick looks at both
+		return nil // it has changed since the glance at its table: the next tick examines both
 	}
 
 	d.policy = p
@@ -103,7 +103,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
 
-// run is what is to become the jobs of a table: one, or one per partition.
+// run is what will become the jobs of a table: one, or one per partition.
 type run struct {
 	turn
 	at        time.Time
@@ -111,7 +111,7 @@ type run struct {
 	state     catalog.JobState
 	reason    string
 	ruling    ruling
-	passed    bool   // the brake sees this version of the policy for the first time, and lets it go
+	passed    bool   // the brake sees this version of the policy for the first time, and passes it
 	settings  uint64 // the revision of those it was planned by
 	prospects []prospect
 }
@@ -175,7 +175,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 }
 
 // facts are those of the table that was recognized, or of a later state of it. What was read before
-// is that if the table certainly was not altered meanwhile; then workers need not ask for the
+// will do if the table certainly was not altered meanwhile; then workers need not ask for the
 // layout again.
 func (t *starter) facts(
 	ctx context.Context, now time.Time, table catalog.Table, known tables.Incarnation, before *tables.Facts,
@@ -204,7 +204,7 @@ func (t *starter) holds(ctx context.Context, p catalog.Policy, f *tables.Facts) 
 	return tableHold(ctx, t.session, p, f)
 }
 
-// serverHold asks a server once for all tables that a tick looks at.
+// serverHold asks a server once for all tables that a tick examines.
 func (t *starter) serverHold(ctx context.Context) (string, error) {
 	if s := t.server; s.asked && s.connection == t.session.id {
 		return s.held, nil
@@ -226,7 +226,7 @@ func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, er
 	return plan.CutoffOf(p.Rule, c.Kind, now)
 }
 
-// prospects plans for the table, or for each of its partitions that may hold rows which are due.
+// prospects plans for the table, or for each of its partitions that may hold due rows.
 func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts,
 	cutoff plan.Cutoff,
 ) ([]prospect, error) {
@@ -259,8 +259,8 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 	return all, nil
 }
 
-// together sums the estimates of all partitions: the brake judges tables. Of those in which nothing
-// can be due their size counts.
+// together sums the estimates of all partitions: the brake judges tables. Partitions in which
+// nothing can be due count with their size.
 func together(all []prospect, f *tables.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
@@ -334,14 +334,14 @@ func rowsText(n int64, exact bool) string {
 	return text
 }
 
-// taskRows is how many rows make a task of their own worth while.
+// taskRows is how many rows justify a task of their own.
 const (
 	taskRows = 100_000
 	maxTasks = 64
 )
 
-// tasks splits the work: the index on time and tables without a key are one stretch, keys are cut
-// evenly. Where nothing is due there are none, and the job ends as it began.
+// tasks splits the work: the index on time and tables without a key are one range, keys are cut
+// evenly. If nothing is due there are none, and the job ends as soon as it begins.
 func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
 	switch {
 	case x.choice.Way == plan.Refuse, x.estimate.Nothing:
@@ -364,9 +364,9 @@ func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, e
 	return tasks, nil
 }
 
-// taskCount is one task per taskRows. Several are a multiple of those that run at a time, so that
-// no worker is left without one while the others still have theirs; they are not cut below half for
-// that.
+// taskCount is one task per taskRows. If there are several, their number is a multiple of those
+// that run at a time, so that no worker is without one while the others still have theirs; they are
+// not cut below half for that.
 func taskCount(rows int64, running int) int {
 	n := int(min(rows/taskRows, maxTasks))
 	running = min(max(running, 1), 2*n)

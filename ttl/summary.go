@@ -10,16 +10,16 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
-// A job is big when it has deleted bigRows and a bigShare of its table: then the server has
-// something to do that it does late, or never, by itself.
+// A job is big if it has deleted bigRows and a bigShare of its table: then there is something to do
+// that the server does late by itself, or never.
 const (
 	bigRows  = 10_000
 	bigShare = 0.1
-	// longHistory is from where on unpurged undo is worth a line.
+	// longHistory is from how much on unpurged undo is worth a line.
 	longHistory = 10_000
 )
 
-// aftermath is what a big job leaves to the server and to a person.
+// aftermath is what a big job leaves to the server and to people.
 type aftermath struct {
 	table   string // quoted
 	deleted uint64

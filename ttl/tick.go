@@ -79,7 +79,7 @@ func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
 	return nil
 }
 
-// closeIdle closes the sessions that were not used for some time.
+// closeIdle closes the sessions that have not been used for some time.
 func (t *ticker) closeIdle(idle time.Duration) {
 	t.session.closeIdle(idle)
 	for _, s := range t.more {
@@ -88,18 +88,17 @@ func (t *ticker) closeIdle(idle time.Duration) {
 }
 
 // leastRest keeps a ticker that is woken again and again from asking without a pause; one that had
-// to read all policies rests for restShare times as long as that has taken, unless many jobs are
-// due still.
+// to read all policies rests restShare times as long as that took, unless many jobs are still due.
 const (
 	leastRest = 20 * time.Millisecond
 	restShare = 3
 )
 
-// askEvery is how often the node that leads asks whether another process has recorded something, as
-// one without an engine does.
+// askEvery is how often the leader asks whether another process, such as one without an engine, has
+// recorded something.
 const askEvery = 200 * time.Millisecond
 
-// rest lasts until the next tick is due, or until something has happened that is worth a look.
+// rest waits until the next tick is due, or until something has happened that is worth a look.
 func (t *ticker) rest(ctx context.Context) {
 	share := restShare * t.known.took
 	if t.engine.rush.many() {
@@ -203,7 +202,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	return nil
 }
 
-// settled are errors that say somebody else has dealt with the thing.
+// settled are errors that say that somebody else has dealt with the matter.
 func settled(err error) bool {
 	return errors.Is(err, catalog.ErrFence) || errors.Is(err, catalog.ErrNoJob) || errors.Is(err, catalog.ErrMove) ||
 		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) ||
@@ -241,14 +240,14 @@ func (t *ticker) lead(ctx context.Context) error {
 	return nil
 }
 
-// schedule starts what is due; a node that does not lead only what somebody has asked this process
-// for. It watches the clock all the same: no leap of it may come to light only by a job.
+// schedule starts what is due; a node that does not lead starts only what this process was asked
+// for. It watches the clock all the same: no leap of it must come to light only through a job.
 func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause, work chan<- struct{}) {
 	if t.engine.stopped() != "" {
 		return
 	}
 	if pause.Held {
-		t.clock.Forget() // TRUST TTL SERVER goes for its time, too
+		t.clock.Forget() // TRUST TTL SERVER covers its time, too
 		return
 	}
 	if t.clockDoubted(ctx, v.now) || pause.Holds(v.now) {
@@ -289,5 +288,5 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 	return why != ""
 }
 
-// checksAfter is how many checks make sure that a whole one has followed.
+// checksAfter is how many checks ensure that a complete one has followed.
 const checksAfter = 2

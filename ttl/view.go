@@ -24,9 +24,9 @@ type scheduled struct {
 	ran    []catalog.Schedule
 }
 
-// known keeps the schedule from tick to tick, so that tables which are not due cost nothing: one
-// question tells that nobody has changed anything. What is not told by events (a job that another
-// node has ended) is read after readAgain.
+// known keeps the schedule from tick to tick, so that tables that are not due cost nothing: one
+// query shows that nobody has changed anything. What events do not report (a job that another node
+// has ended) is read after readAgain.
 type known struct {
 	schedule
 	event uint64 // the last one when it was read
@@ -40,7 +40,7 @@ const readAgain = 10 * time.Second
 func (k *known) forget() { k.schedule = nil }
 
 // view reads what is needed. A node that neither leads nor has jobs to work on, and was not asked
-// for any, needs no more than the jobs.
+// for any, needs only the jobs.
 func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.Job) (v view, err error) {
 	v.now, v.jobs = pulse.Now, jobs
 	k := &t.known

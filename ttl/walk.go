@@ -18,11 +18,11 @@ var (
 	errRefused = errors.New("the policy or the task changed")
 	// errChanged: the table is not the one the policy was declared on.
 	errChanged = errors.New("the table changed")
-	// errHalted: the stop file is there, or this node is on its own.
+	// errHalted: the stop file exists, or this node is on its own.
 	errHalted = errors.New("this node must not delete now")
-	// errStuck: the cursor did not move, which would walk the same rows for ever.
+	// errStuck: the cursor did not move, and would walk the same rows for ever.
 	errStuck = errors.New("the cursor does not advance")
-	// errKeyless: a row refuses to go, and nothing names it.
+	// errKeyless: a row cannot be deleted, and nothing names it.
 	errKeyless = errors.New("a row cannot be deleted, and the table has no key by which to skip it")
 )
 
@@ -44,8 +44,8 @@ type table interface {
 }
 
 const (
-	// listed is the longest list of keys in one DELETE, whatever is set: beyond it both servers
-	// prefer other plans.
+	// listed is the longest list of keys in one DELETE, whatever the settings: beyond it both
+	// servers prefer other plans.
 	listed = 1000
 	// sparseShare is the due share of a block below which its rows are deleted by key: a range
 	// DELETE locks, and waits for, every row it looks at.
@@ -66,7 +66,7 @@ const (
 //	         │ and from then on go round them    │
 //	         └───────────────────────────────────┘
 //
-// Rows that were locked are tried again when the range is done.
+// Rows that were locked are retried when the range is done.
 type walk struct {
 	table    table
 	way      plan.Way
@@ -75,7 +75,7 @@ type walk struct {
 	throttle pace.Throttle
 	share    *share // of what the run may delete; nil for any number
 	poison   func(ctx context.Context, key tables.Key, err error) error
-	resting  *resting // rows that were poison before and are not tried yet
+	resting  *resting // rows that were poison before and are not retried yet
 
 	pageRows, listRows int // keys read, and named, by one statement
 	most               int // rows that one DELETE may delete, once somebody has said so; 0 for any number
@@ -89,13 +89,13 @@ type walk struct {
 	sparse  bool
 	round   int          // length of lists among locked or poison rows
 	behind  int          // lists in a row that were left for what is behind their rows
-	parked  []tables.Key // rows that somebody held when the walk came by
+	parked  []tables.Key // rows that were locked when the walk came by
 	scanned int64        // since the last checkpoint
 	passed  int64        // resting rows, since the last checkpoint
 	moved   time.Time
 }
 
-// lot is what of a block is deleted by key.
+// lot is the part of a block that is deleted by key.
 type lot struct {
 	keys    []tables.Key
 	cursors []tables.Key // the positions of the keys
@@ -157,9 +157,9 @@ func (w *walk) turn(ctx context.Context) error {
 // worked is how long the step has lasted, without its waits for a turn.
 func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
 
-// enough says that a step has waited so long that others should have their turn, and settings be
-// looked at again. What is left of its block, after n of all its keys, belongs to the next one,
-// which begins at the last checkpoint and is smaller.
+// enough says that a step has waited so long that others should have their turn, and settings
+// should be read again. What is left of its block, after n of all its keys, belongs to the next
+// one, which begins at the last checkpoint and is smaller.
 func (w *walk) enough(n, all int) bool {
 	if n == 0 || n == all || w.idle <= pace.SliceTime {
 		return false
@@ -169,7 +169,7 @@ func (w *walk) enough(n, all int) bool {
 	return true
 }
 
-// allowed is how many rows the next DELETE may delete, whoever limits it.
+// allowed is how many rows the next DELETE may delete, whatever limits it.
 func (w *walk) allowed() int {
 	_, rows := w.throttle.Rows()
 	if w.most > 0 {
@@ -189,7 +189,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	}
 
 	done = end == nil || end.Equal(w.to)
-	if end == nil { // the last block is shorter, by how much must be asked
+	if end == nil { // the last block is shorter; by how much has to be asked
 		end = w.to
 		if rows, err = w.table.blockRows(ctx, plan.Range{From: w.at, To: end}); err != nil {
 			return false, err
@@ -236,8 +236,8 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 	return nil
 }
 
-// deleteSparse reads the keys that are due in a block and deletes them by key; by range when they
-// are many and none has to be left out.
+// deleteSparse reads the due keys of a block and deletes them by key, or by range if they are many
+// and none has to be left out.
 func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, choosy, last bool) error {
 	began := w.worked()
 	l, err := w.due(ctx, block)
@@ -263,13 +263,13 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 	return nil
 }
 
-// due reads what is to be deleted of a block.
+// due reads what has to be deleted from a block.
 func (w *walk) due(ctx context.Context, block plan.Range) (lot, error) {
 	keys, err := w.table.dueKeys(ctx, block)
 	return w.lotOf(keys, itself, block.To), err
 }
 
-// pass moves over a block in which nothing is to be deleted, with a checkpoint now and then.
+// pass moves past a block in which nothing has to be deleted, with a checkpoint now and then.
 func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	w.at = l.end
 	w.passed += l.resting[0]
@@ -283,8 +283,7 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	return nil
 }
 
-// deleteListed deletes the keys of a lot in lists of bounded length, and returns what is left of
-// it.
+// deleteListed deletes the keys of a lot in lists of bounded length, and returns the rest.
 func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
 		size, err := w.room(ctx, min(len(l.keys), w.list()))
@@ -317,7 +316,7 @@ func (w *walk) part(l lot, size int) ([]tables.Key, checkpoint) {
 	return l.keys[:size], c
 }
 
-// room is how many of so many rows may be deleted, one at least.
+// room is how many of n rows may be deleted, at least one.
 func (w *walk) room(ctx context.Context, rows int) (int, error) {
 	room, err := w.share.room(ctx, rows)
 	if err == nil && room == 0 {
@@ -392,7 +391,7 @@ func (w *walk) deleteEntries(ctx context.Context, entries []tables.Key) error {
 	return nil
 }
 
-// stepSome deletes due rows of a table without a key, as many as fit a batch.
+// stepSome deletes due rows of a table without a key, as many as fit in a batch.
 func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	rows, err := w.room(ctx, min(w.rows(), w.allowed()))
 	if err != nil {
@@ -443,13 +442,13 @@ func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle
 	}
 }
 
-// resume goes on from a checkpoint the server has, after an answer that never came.
+// resume continues from a checkpoint that the server has, after an answer that never came.
 func (w *walk) resume(at tables.Key, batch uint64) {
 	w.at, w.scanned, w.passed = at, 0, 0
 	w.table.resume(batch)
 }
 
-// limits takes changed settings over.
+// limits adopts changed settings.
 func (w *walk) limits(l *limits) {
 	block := largestBlock
 	if l.scanMost > 0 {
