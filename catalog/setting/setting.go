@@ -225,7 +225,7 @@ func All() []Setting {
 		},
 		{
 			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Holds: HoldsAtOnce,
-			Text: "A job that runs longer at a stretch ends as timed out; waiting for a window or an approval " +
+			Text: "A job that runs for longer than this ends as timed out; waiting for a window or an approval " +
 				"does not count.",
 		},
 		{

@@ -54,13 +54,13 @@ func serverOptions() []option {
 		{
 			name: "backend-check-timeout", arg: "DURATION", group: "Servers", on: onServe,
 			bind: func(o *options) value { return span{&o.Backends.CheckTimeout} },
-			text: "How long one check may take. A server that fails two in a row is down, and nobody waits for it any " +
-				"more. Trouble of the proxy's own machine counts for nothing.",
+			text: "How long one check may take. A server that fails two in a row counts as down, and nobody waits " +
+				"for it any more. Trouble on the proxy's own machine does not count.",
 		},
 		{
 			name: "dial-timeout", arg: "DURATION", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return span{&o.Backends.DialTimeout} },
-			text: "How long a new session waits for a server to greet that is not known to be down.",
+			text: "How long a new session waits for the greeting of a server that is not known to be down.",
 		},
 	}
 }
