@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,30 +31,55 @@ type BackendsConfig struct {
 	// Without it a backend is healthy if it greets, and counts as writable.
 	CheckUser     string
 	CheckPassword func() (string, error) // asked at each login; nil: none
+	// FailBack is how long a backend that is preferred must have been as good as the one that takes
+	// the new sessions before it takes them again; 0 means never by itself.
+	FailBack time.Duration
+	// Switch is what becomes of the sessions of a backend that new ones have left, or that is no
+	// longer in the list; empty means SwitchDrain.
+	Switch Switch
+
+	// damping is how long after one move the next may come; tests shorten it.
+	damping time.Duration
 }
 
+// Switch is what becomes of sessions that are not where new ones go any more.
+type Switch string
+
+// What can become of them.
+const (
+	SwitchDrain Switch = "drain" // they end: idle ones at once, others when they are idle, the rest after DrainTimeout
+	SwitchKeep  Switch = "keep"  // they stay where they are
+)
+
 // Backends knows the servers, which of them are healthy, and which one takes new sessions: the
-// first one that is healthy and writable, else the first healthy one, else whichever answers.
+// first one that is healthy and writable, else the first healthy one, else whichever answers. It
+// goes on taking them until another is better.
 //
 // Sessions stay where they are: a connection to a server cannot be moved to another. Connections of
 // our own, which Configure made, follow the writer: they are cut when it changes, and their pool
 // makes new ones.
 type Backends struct {
-	log  *slog.Logger
-	dial dialFunc
+	log   *slog.Logger
+	dial  dialFunc
+	moves atomic.Int64  // how often new sessions went to another backend
+	leave chan struct{} // says that sessions have to follow
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the list is another
 	config  BackendsConfig
 	tls     *tls.Config
 	list    []*backend
-	current *backend // the one that was chosen last
+	current *backend  // the one that takes the new sessions
+	moved   time.Time // when that was another last
 }
 
 // backend is one server. All but its address is guarded by the lock of Backends.
 type backend struct {
 	address
 	health   Health
+	proven   bool                  // it was found writable, or a session has reached it
+	since    time.Time             // its rank is what it is
+	left     atomic.Int64          // the move by which new sessions went elsewhere, and its own have to
 	failures int                   // successive checks that found it down
 	examined chan struct{}         // closed when sessions know what became of a suspicion
 	owned    map[net.Conn]struct{} // connections that follow the writer
@@ -62,7 +88,10 @@ type backend struct {
 // NewBackends reads the addresses and the files.
 func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
 	d := net.Dialer{KeepAliveConfig: keepAlive}
-	b := &Backends{log: log, dial: d.DialContext, changed: make(chan struct{})}
+	b := &Backends{
+		log: log, dial: d.DialContext, changed: make(chan struct{}),
+		leave: make(chan struct{}, 1),
+	}
 	return b, b.Reload(c)
 }
 
@@ -72,6 +101,7 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.CheckInterval = cmp.Or(c.CheckInterval, 2*time.Second)
 	c.CheckTimeout = cmp.Or(c.CheckTimeout, time.Second)
+	c.damping = cmp.Or(c.damping, time.Minute)
 	if len(c.Addresses) == 0 {
 		return errors.New("no backend: name one, HOST:PORT or unix:PATH")
 	}
@@ -100,7 +130,13 @@ func (b *Backends) Reload(c BackendsConfig) error {
 		list = append(list, b.keep(a))
 	}
 
+	gone := b.list
 	b.config, b.tls, b.list = c, config, list
+	for _, k := range gone {
+		if !slices.ContainsFunc(list, func(o *backend) bool { return o.String() == k.String() }) {
+			b.abandon(k)
+		}
+	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 	b.followWriter()
@@ -111,7 +147,7 @@ func (b *Backends) Reload(c BackendsConfig) error {
 // without the lock, so it never changes: one that is to be reached in another way is another
 // backend, in the same state.
 func (b *Backends) keep(a address) *backend {
-	k := &backend{address: a, owned: make(map[net.Conn]struct{})}
+	k := &backend{address: a, since: time.Now(), owned: make(map[net.Conn]struct{})}
 	for _, old := range b.list {
 		if old.address == a {
 			return old
@@ -123,31 +159,6 @@ func (b *Backends) keep(a address) *backend {
 	return k
 }
 
-// order is the list in the order in which sessions should try it: writable ones first, then healthy
-// ones, then the rest. What is not known yet counts as good.
-func (b *Backends) order() []*backend {
-	list := slices.Clone(b.list)
-	slices.SortStableFunc(list,
-		func(x, y *backend) int { return cmp.Compare(x.health.State.rank(), y.health.State.rank()) })
-	return list
-}
-
-// followWriter notices when another backend takes the new sessions. It is called with the lock held.
-func (b *Backends) followWriter() {
-	chosen := b.order()[0]
-	if b.current == chosen {
-		return
-	}
-	if old := b.current; old != nil {
-		b.log.Warn("new sessions go to another backend", slog.String("from", old.String()),
-			slog.String("to", chosen.String()), slog.String("reason", old.health.Reason))
-		for c := range old.owned {
-			c.Close() // its pool makes another one, to the new writer
-		}
-	}
-	b.current = chosen
-}
-
 // set records what was found out about a backend.
 func (b *Backends) set(k *backend, h Health) {
 	b.mu.Lock()
@@ -156,7 +167,11 @@ func (b *Backends) set(k *backend, h Health) {
 		b.log.Info("backend", slog.String("backend", k.String()), slog.String("state", h.State.String()),
 			slog.String("reason", h.Reason))
 	}
+	if k.health.State.rank() != h.State.rank() {
+		k.since = time.Now()
+	}
 	k.health = h
+	k.proven = k.proven || h.State == Writable
 	b.followWriter()
 }
 
@@ -164,6 +179,7 @@ func (b *Backends) set(k *backend, h Health) {
 func (b *Backends) answered(k *backend) {
 	b.mu.Lock()
 	down := k.health.State == Down
+	k.proven = true
 	b.mu.Unlock()
 	if down {
 		b.set(k, Health{State: Unknown})
@@ -174,7 +190,7 @@ func (b *Backends) answered(k *backend) {
 func (b *Backends) ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.order()[0].health; h.State == Down {
+	if h := b.ranked()[0].health; h.State == Down {
 		return fmt.Errorf("no backend answers: %s", h.Reason)
 	}
 	return nil

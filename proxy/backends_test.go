@@ -98,7 +98,10 @@ func TestBackendComesBack(t *testing.T) {
 	greets := wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()}
 	first, second := wiretest.Serve(t, greets), wiretest.Serve(t, greets)
 	for _, addresses := range [][]string{{first, second}, {first}} {
-		p := startEdge(t, BackendsConfig{Addresses: addresses, CheckInterval: 10 * time.Millisecond}, Config{})
+		p := startEdge(t, BackendsConfig{
+			Addresses: addresses, CheckInterval: 10 * time.Millisecond, FailBack: time.Millisecond,
+			damping: time.Millisecond,
+		}, Config{})
 		p.backends.set(p.backends.list[0], Health{State: Down, Reason: "a test"})
 		await(t, func() bool {
 			return p.backends.Health()[0].Current && p.backends.Health()[0].State != Down && p.backends.ready() == nil
@@ -134,6 +137,7 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 	p := startEdge(t, BackendsConfig{
 		Addresses: []string{one.Addr(), two.Addr()}, CheckInterval: 20 * time.Millisecond, CheckUser: "edge",
 		CheckPassword: func() (string, error) { return "edge", nil },
+		FailBack:      time.Millisecond, damping: time.Millisecond, Switch: SwitchKeep,
 	}, Config{})
 	config := one.Config("")
 	config.User, config.Passwd = "edge", "edge"

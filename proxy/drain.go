@@ -45,7 +45,7 @@ func (s *Server) drain(ctx context.Context, cut func(), accepting, sessions *syn
 	s.closing.Store(true)
 	s.closeListeners()
 	accepting.Wait()
-	s.each((*session).closeIfIdle)
+	s.each((*session).leave)
 	ended := make(chan struct{})
 	go func() {
 		sessions.Wait()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"syscall"
 
@@ -93,8 +94,13 @@ func (b *Backends) dialOwned(ctx context.Context) (net.Conn, error) {
 	}
 
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.backend != b.current {
+		l.conn.Close()
+		return nil, fmt.Errorf("%s is not where new sessions go", l.backend)
+	}
+
 	l.backend.owned[l.conn] = struct{}{}
-	b.mu.Unlock()
 	return &owned{Conn: l.conn, forget: func() {
 		b.mu.Lock()
 		delete(l.backend.owned, l.conn)

@@ -39,6 +39,7 @@ func (s *session) handshake(ctx context.Context) error {
 		return err
 	}
 
+	moves := s.server.backends.moves.Load()
 	l, err := s.server.backends.toGreet(ctx, s.peer, s.client.LocalAddr())
 	if err != nil {
 		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
@@ -46,6 +47,7 @@ func (s *session) handshake(ctx context.Context) error {
 	}
 
 	s.setBackend(l.conn)
+	s.place.Store(&place{l.backend, moves})
 	h := handshake{s: s, link: l}
 	h.bridge = bridge{client: legOf(s.client), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
 	if err := h.greet(); err != nil {

@@ -96,6 +96,7 @@ func (b *Backends) watch(ctx context.Context, k *backend) {
 		b.mu.Lock()
 		config := b.config
 		due := config.CheckUser != "" || k.health.State == Down
+		b.followWriter() // it may be time, though nothing has changed
 		b.mu.Unlock()
 		if due {
 			b.check(ctx, k)

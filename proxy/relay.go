@@ -168,7 +168,7 @@ func (s *session) delivered() {
 		s.changed.Broadcast()
 	}
 	s.mu.Unlock()
-	if s.server.closing.Load() {
+	if s.leaving.Load() {
 		s.closeIfIdle()
 	}
 }

@@ -81,6 +81,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 	watching.Go(func() { s.watch(sessionsCtx) })
 	watching.Go(func() { s.findVanished(sessionsCtx) })
+	watching.Go(func() { s.endLeft(sessionsCtx) })
 	<-ctx.Done()
 	s.drain(sessionsCtx, cut, &accepting, &sessions)
 	cut()

@@ -43,7 +43,9 @@ type session struct {
 	slow        *slowLog // nil if it is off
 	silentSince int64    // when the last command ended, or began
 
-	between atomic.Bool // the client is not in the middle of a packet
+	between atomic.Bool           // the client is not in the middle of a packet
+	leaving atomic.Bool           // it ends as soon as it is idle
+	place   atomic.Pointer[place] // where it is, once a server was reached
 
 	counted   bool   // in the server's users, under the server's lock
 	countedAs string // the same
@@ -102,7 +104,10 @@ func (s *session) run(ctx context.Context) error {
 	s.mu.Unlock()
 
 	if s.server.closing.Load() {
-		s.closeIfIdle() // nobody else does before a command comes
+		s.leave() // nobody else does before a command comes
+	}
+	if s.left() {
+		s.leave()
 	}
 
 	downEnded := make(chan error, 1)

@@ -48,8 +48,8 @@ func defaults() *options {
 		},
 		Backends: proxy.BackendsConfig{
 			DialTimeout: 10 * time.Second, CheckInterval: 2 * time.Second,
-			CheckTimeout: time.Second,
-			TLS:          proxy.BackendTLS{Mode: proxy.TLSAsClient, Verify: proxy.VerifyNone},
+			CheckTimeout: time.Second, Switch: proxy.SwitchDrain,
+			TLS: proxy.BackendTLS{Mode: proxy.TLSAsClient, Verify: proxy.VerifyNone},
 		},
 		BackendCheck: "account",
 		level:        new(slog.LevelVar),

@@ -58,6 +58,19 @@ func serverOptions() []option {
 				"for it any more. Trouble on the proxy's own machine does not count.",
 		},
 		{
+			name: "fail-back", arg: "DURATION", group: "Servers", on: onServe,
+			bind: func(o *options) value { return span{&o.Backends.FailBack} },
+			text: "How long a server that comes earlier in the list must have been as good as the one with the new " +
+				"sessions before it gets them again. 0s: never by itself.",
+		},
+		{
+			name: "backend-switch", arg: "HOW", group: "Servers", on: onServe,
+			bind: func(o *options) value { return choice{(*string)(&o.Backends.Switch), []string{"drain", "keep"}} },
+			text: "What becomes of the sessions of a server that new ones have left, or that is no longer in the " +
+				"list: drain ends idle ones at once, the others when they are idle, and the rest after " +
+				"--drain-timeout; keep leaves them where they are.",
+		},
+		{
 			name: "dial-timeout", arg: "DURATION", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return span{&o.Backends.DialTimeout} },
 			text: "How long a new session waits for the greeting of a server that is not known to be down.",

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,7 +124,7 @@ func SendUntilReset(b []byte) Step {
 				return errors.New("the connection is still open")
 			}
 			if err != nil {
-				return nil
+				return nil //nolint:nilerr // that is what was waited for
 			}
 		}
 	})
@@ -154,41 +155,50 @@ func ExpectClose() Step {
 // not end before all scripts have.
 func Serve(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
-	return serve(tb, "tcp", "127.0.0.1:0", scripts)
+	return serve(tb, "tcp", "127.0.0.1:0", scripts, oneByOne)
+}
+
+// ServeAll is Serve for clients that are there at the same time.
+func ServeAll(tb testing.TB, scripts ...Script) string {
+	tb.Helper()
+	return serve(tb, "tcp", "127.0.0.1:0", scripts, (*sync.WaitGroup).Go)
 }
 
 // ServeUnix is Serve on a socket, whose path it returns.
 func ServeUnix(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
-	return serve(tb, "unix", filepath.Join(tb.TempDir(), "s"), scripts)
+	return serve(tb, "unix", filepath.Join(tb.TempDir(), "s"), scripts, oneByOne)
 }
 
-func serve(tb testing.TB, network, address string, scripts []Script) string {
+// oneByOne plays a script to its end before the next client is let in.
+func oneByOne(_ *sync.WaitGroup, play func()) { play() }
+
+func serve(tb testing.TB, network, address string, scripts []Script, run func(*sync.WaitGroup, func())) string {
 	tb.Helper()
 	l, err := net.Listen(network, address)
 	if err != nil {
 		tb.Fatal(err)
 	}
 
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var playing sync.WaitGroup
+	playing.Go(func() {
 		for i := 0; ; i++ {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			if err := scripts[min(i, len(scripts)-1)].Play(c); err != nil {
-				tb.Errorf("scripted server: %v", err)
-			}
-
-			c.Close()
+			run(&playing, func() {
+				if err := scripts[min(i, len(scripts)-1)].Play(c); err != nil {
+					tb.Errorf("scripted server: %v", err)
+				}
+				c.Close()
+			})
 		}
-	}()
+	})
 
 	tb.Cleanup(func() {
 		l.Close()
-		<-done
+		playing.Wait()
 	})
 	return l.Addr().String()
 }
