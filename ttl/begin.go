@@ -62,7 +62,7 @@ func (e *Engine) newStarter() *starter {
 
 // begin starts jobs, in their order and side by side, as long as a tick has time for it. The rest
 // are due at the next one.
-func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan<- struct{}) {
+func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy, work chan<- struct{}) {
 	if t.engine.rush.begins(due) {
 		defer t.engine.rush.ends(work)
 	}
@@ -70,7 +70,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []turn, work chan
 		return
 	}
 
-	queue := make(chan []turn, len(due))
+	queue := make(chan []duePolicy, len(due))
 	for some := range slices.Chunk(due, lookedAtOnce(len(due))) {
 		queue <- some
 	}
@@ -118,7 +118,7 @@ func lookedAtOnce(jobs int) int { return max(min(jobs/manyDue, mostLookedAt), 1)
 
 // lookAt examines tables whose jobs are started next. What goes wrong here goes wrong again, and is
 // then reported, when each is started.
-func (t *starter) lookAt(ctx context.Context, now time.Time, some []turn) {
+func (t *starter) lookAt(ctx context.Context, now time.Time, some []duePolicy) {
 	if err := t.session.ready(ctx); err != nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (t *ticker) startsOver(ctx context.Context) bool {
 
 // tryStart starts a job, or says why it could not. It reports whether the table should be left
 // alone for a while.
-func (t *starter) tryStart(ctx context.Context, now time.Time, d turn, work chan<- struct{}) (failed bool) {
+func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy, work chan<- struct{}) (failed bool) {
 	err := t.start(ctx, now, d, work)
 	if err == nil || settled(err) || ctx.Err() != nil {
 		return false

@@ -398,15 +398,15 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	case errors.Is(cause, errRefused):
 		return errors.Join(released, w.refused(ctx, a))
 	case errors.As(cause, &closed):
-		return w.turned(ctx, a.job, catalog.JobWaitingWindow, closed.why)
+		return w.setState(ctx, a.job, catalog.JobWaitingWindow, closed.why)
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, a.task)
 	case errors.Is(cause, errReplan):
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
-		return w.held(ctx, a.job, doubt.reason)
+		return w.pause(ctx, a.job, doubt.reason)
 	case classify(cause) == hold:
-		return w.held(ctx, a.job, holdReason(cause, w.account, a.job.Table))
+		return w.pause(ctx, a.job, holdReason(cause, w.account, a.job.Table))
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, a.job, cause.Error())
 	default:
@@ -429,7 +429,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 	}
 
 	if err == nil && why != "" {
-		err = w.held(ctx, a.job, why)
+		err = w.pause(ctx, a.job, why)
 	}
 	if settled(err) {
 		return nil
@@ -496,14 +496,14 @@ func (w *worker) failed(ctx context.Context, job catalog.Job, reason string) err
 	return w.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
 }
 
-// held pauses a job because the server does not accept deletes; its owner resumes it when the
+// pause pauses a job because the server does not accept deletes; its owner resumes it when the
 // reason is gone.
-func (w *worker) held(ctx context.Context, job catalog.Job, reason string) error {
-	return w.turned(ctx, job, catalog.JobPaused, reason)
+func (w *worker) pause(ctx context.Context, job catalog.Job, reason string) error {
+	return w.setState(ctx, job, catalog.JobPaused, reason)
 }
 
-// turned makes a job wait.
-func (w *worker) turned(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
+// setState makes a job wait.
+func (w *worker) setState(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
 	if err := w.store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
 		return fmt.Errorf("hold job: %w", err)
 	}

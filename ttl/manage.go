@@ -83,7 +83,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 		return s.err
 	}
 	if closed := s.timing.Closed(v.now, t.limits().window); closed != "" {
-		return t.turn(ctx, job, catalog.JobWaitingWindow, closed)
+		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
 	}
 	if !t.looksAt(job, v.now) {
 		return nil
@@ -94,9 +94,9 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	case err != nil:
 		return err
 	case why != "":
-		return t.turn(ctx, job, catalog.JobPaused, why)
+		return t.setState(ctx, job, catalog.JobPaused, why)
 	default:
-		return t.turn(ctx, job, catalog.JobRunning, "")
+		return t.setState(ctx, job, catalog.JobRunning, "")
 	}
 }
 
@@ -147,8 +147,8 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 	return partitionHold(known, job.Partition, ""), nil
 }
 
-// turn moves a job to another state, or gives its state another reason.
-func (t *ticker) turn(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
+// setState moves a job to another state, or gives its state another reason.
+func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
 	if next == job.State && reason == job.Reason {
 		return nil
 	}

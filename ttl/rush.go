@@ -24,7 +24,7 @@ const (
 
 // begins reports whether the crew has to wait for these jobs. Others do not keep a requested job,
 // which comes first among them, waiting.
-func (r *rush) begins(due []turn) bool {
+func (r *rush) begins(due []duePolicy) bool {
 	if len(due) < manyDue {
 		r.since = time.Time{}
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// turn is a policy whose next job should start.
-type turn struct {
+// duePolicy is a policy whose next job should start.
+type duePolicy struct {
 	policy  catalog.Policy
 	trigger catalog.Trigger
 	by      string
@@ -30,15 +30,15 @@ type glance struct {
 // dueNow lists the policies whose next job should start at now, the most overdue first; those a
 // person asked for before all others. The database's clock decides; intervals run from start to
 // start.
-func dueNow(now time.Time, all schedule, l limits) []turn {
-	var turns []turn
+func dueNow(now time.Time, all schedule, l limits) []duePolicy {
+	var found []duePolicy
 	for _, s := range all {
 		if t, ok := due(now, s, l); ok {
-			turns = append(turns, t)
+			found = append(found, t)
 		}
 	}
 
-	slices.SortFunc(turns, func(a, b turn) int {
+	slices.SortFunc(found, func(a, b duePolicy) int {
 		if a.trigger != b.trigger {
 			if a.trigger == catalog.TriggerManual {
 				return -1
@@ -48,17 +48,17 @@ func dueNow(now time.Time, all schedule, l limits) []turn {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.policy.ID, b.policy.ID))
 	})
 
-	return turns
+	return found
 }
 
-func due(now time.Time, s scheduled, l limits) (turn, bool) {
+func due(now time.Time, s scheduled, l limits) (duePolicy, bool) {
 	if s.err != nil || !s.Armed() || s.Paused.Holds(now) {
-		return turn{}, false
+		return duePolicy{}, false
 	}
 	next := s.timing.Next(s.Policy, s.ran)
 	if next.At.IsZero() || now.Before(next.At) {
-		return turn{}, false
+		return duePolicy{}, false
 	}
-	t := turn{policy: s.Policy, trigger: next.Trigger, by: next.By, since: next.At, ran: s.ran}
+	t := duePolicy{policy: s.Policy, trigger: next.Trigger, by: next.By, since: next.At, ran: s.ran}
 	return t, s.timing.Closed(now, l.window) == ""
 }

@@ -24,7 +24,7 @@ type prospect struct {
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
 // then holds, then the brake; whatever holds the job, the job exists to say so.
-func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- struct{}) error {
+func (t *starter) start(ctx context.Context, now time.Time, d duePolicy, work chan<- struct{}) error {
 	p, settings := d.policy, t.limits().revision
 	if err := t.session.ready(ctx); err != nil {
 		return err
@@ -76,7 +76,10 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 		return err
 	}
 
-	r := &run{turn: d, at: now, cutoff: cutoff, state: catalog.JobRunning, settings: settings, prospects: prospects}
+	r := &run{
+		duePolicy: d, at: now, cutoff: cutoff,
+		state: catalog.JobRunning, settings: settings, prospects: prospects,
+	}
 	all := together(prospects, facts)
 	switch ruling := braked(now, p, runs, all, *t.limits()); {
 	case held != "":
@@ -105,7 +108,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d turn, work chan<- 
 
 // run is what will become the jobs of a table: one, or one per partition.
 type run struct {
-	turn
+	duePolicy
 	at        time.Time
 	cutoff    plan.Cutoff
 	state     catalog.JobState
@@ -129,7 +132,7 @@ func (r *run) left() (names []string) {
 }
 
 // last is the latest job of the policy.
-func (t turn) last() *uint64 {
+func (t duePolicy) last() *uint64 {
 	var last uint64
 	for _, s := range t.ran {
 		last = max(last, s.LastJob)

@@ -259,7 +259,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		open[job.PolicyID] = true
 	}
 
-	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits()), func(d turn) bool {
+	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits()), func(d duePolicy) bool {
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
 		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
 	})

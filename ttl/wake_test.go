@@ -304,14 +304,14 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 // TestRushes: the crew waits when many jobs are due, not for long, and not where somebody has asked
 // for one of them.
 func TestRushes(t *testing.T) {
-	many, few := make([]turn, manyDue), make([]turn, manyDue-1)
+	many, few := make([]duePolicy, manyDue), make([]duePolicy, manyDue-1)
 	asked := slices.Clone(many)
 	asked[0].trigger = catalog.TriggerManual
 	synctest.Test(t, func(t *testing.T) {
 		r := rush{}
 		for _, step := range []struct {
 			what string
-			due  []turn
+			due  []duePolicy
 			want bool
 		}{
 			{"few", few, false},
@@ -352,7 +352,7 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 			t.Fatalf("got %+v, %v, want the table to be known", known, err)
 		}
 
-		d := turn{
+		d := duePolicy{
 			policy: p, trigger: catalog.TriggerSchedule,
 			glance: glance{connection: s.session.id, known: known[p.ID]},
 		}

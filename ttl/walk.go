@@ -146,8 +146,8 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 	return done && !w.cut, err
 }
 
-// turn waits until a DELETE may be sent.
-func (w *walk) turn(ctx context.Context) error {
+// awaitTurn waits until a DELETE may be sent.
+func (w *walk) awaitTurn(ctx context.Context) error {
 	asked := time.Now()
 	err := w.throttle.MaySend(ctx)
 	w.idle += time.Since(asked)
@@ -222,7 +222,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 
 // deleteDense deletes a block by its range.
 func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) error {
-	if err := w.turn(ctx); err != nil {
+	if err := w.awaitTurn(ctx); err != nil {
 		return err
 	}
 	began := w.worked()
@@ -328,7 +328,7 @@ func (w *walk) room(ctx context.Context, rows int) (int, error) {
 type deleteFunc func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
 
 func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, remove deleteFunc) error {
-	if err := w.turn(ctx); err != nil {
+	if err := w.awaitTurn(ctx); err != nil {
 		return err
 	}
 	c.chosen = int64(len(keys))
@@ -397,7 +397,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.turn(ctx); err != nil {
+	if err := w.awaitTurn(ctx); err != nil {
 		return false, err
 	}
 
