@@ -16,14 +16,14 @@ import (
 // it shows what one that remembers nothing would show.
 
 const (
-	// againKept is for how long something is told of without being read again, whatever its stamp
-	// says: lines of the history, which have none, are removed some day.
+	// againKept is how long something is used without being read again, whatever its stamp says:
+	// lines of the history, which have none, are removed some day.
 	againKept = 10 * time.Minute
 	// mostKept bounds the rows that are remembered: of more than that, none is.
 	mostKept = 50_000
 )
 
-// stamp is what the rows of a policy bear.
+// stamp is the mark on the rows of a policy.
 type stamp struct {
 	policy uint64
 	text   string
@@ -104,7 +104,7 @@ func (m *memory[T]) keep(known map[uint64]*remembered[T], stamps []stamp) {
 	m.known.Store(&known)
 }
 
-// bears reports whether a value is still what is to be told under a stamp.
+// bears reports whether a value is still valid under a stamp.
 func (k *remembered[T]) bears(s stamp, now time.Time) bool {
 	return k != nil && k.stamp == s.text && now.Sub(k.at) < againKept
 }

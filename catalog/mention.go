@@ -28,7 +28,7 @@ func mentioned(m []string) Table {
 	return Table{Schema: strings.ReplaceAll(m[1], "``", "`"), Name: strings.ReplaceAll(m[2], "``", "`")}
 }
 
-// Veil takes the names of tables out of a sentence for a reader who may not see them.
+// Veil removes the names of tables from a sentence for a reader who may not see them.
 func Veil(sentence string, visible func(Table) bool) string {
 	if !mayMention(sentence) {
 		return sentence

@@ -112,7 +112,7 @@ func (s *Store) PastAgain(ctx context.Context) (map[uint64]*Past, error) {
 	return byPolicy, err
 }
 
-// past reads those of some policies. The schedules come first: when the jobs that they tell of are
+// past reads those of some policies. The schedules come first: when the jobs that they name are
 // read, they are there, or later ones.
 func (s *Store) past(ctx context.Context, policies string) (map[uint64]*Past, error) {
 	schedules, err := s.schedules(ctx, fmt.Sprintf(selectTheseSchedules, policies))

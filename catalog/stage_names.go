@@ -293,7 +293,7 @@ func keepName(out, in *ending, after looks) {
 
 	in.bound = append(in.bound, out.policy)
 	if !in.seen.Exists {
-		in.state, in.kind, in.text = "", EventDropped, "the table that it was to sleep on is gone"
+		in.state, in.kind, in.text = "", EventDropped, "the table of the dormant policy is gone"
 	}
 }
 

@@ -154,7 +154,7 @@ func (s *Store) SweepMember(ctx context.Context, member *sql.DB) (settled int, e
 	})
 }
 
-// sweep settles the stages whose client is gone, as it is told.
+// sweep settles the stages whose client is gone, as gone reports.
 func (s *Store) sweep(ctx context.Context,
 	gone func(context.Context, Client, uint64) (bool, error),
 ) (settled int, err error) {

@@ -219,9 +219,9 @@ const (
 	whileBroken = 10 * time.Second
 )
 
-// atOnce reports whether a table that was made anew is what the DDL has made although nobody has
-// seen the server's OK, and much may have happened since: TRUNCATE keeps CREATE_TIME, everything
-// else begins at once or leaves it unclear.
+// atOnce reports whether a recreated table is what the DDL has made, although nobody has seen the
+// server's OK, and much may have happened since: TRUNCATE keeps CREATE_TIME, everything else begins
+// at once or leaves it unclear.
 func (g *StageInfo) atOnce(seen tables.Seen) bool {
 	if g.Kind == IntentTruncate && len(g.Identity) > 0 {
 		return seen.Incarnation.Table().CreateTime.Equal(g.Identity.Table().CreateTime)

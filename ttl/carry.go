@@ -364,7 +364,7 @@ func (w *worker) giveUp(ctx context.Context, task catalog.Task, cause error) err
 	return cause
 }
 
-// giveBackFor bounds how long it takes to return a task, also when all is to end.
+// giveBackFor bounds how long it takes to return a task, even when everything is to end.
 const giveBackFor = 10 * time.Second
 
 // reasonOf is what a returned task says of why.

@@ -63,7 +63,7 @@ const (
 //	         │ little is:   keys, DELETE by key  │
 //	         │ locked rows: keys SKIP LOCKED     │
 //	         │ poison rows: halve until alone,   │
-//	         │ and from then on go round them    │
+//	         │ and from then on skip them        │
 //	         └───────────────────────────────────┘
 //
 // Rows that were locked are retried when the range is done.

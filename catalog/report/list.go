@@ -48,7 +48,7 @@ type Column struct {
 // Row is one line of a list. Values stand in the order of the columns: nil, string, int64, uint64,
 // float64 or time.Time.
 type Row struct {
-	Table  catalog.Table // it tells about; zero for none in particular
+	Table  catalog.Table // it is about; zero for none in particular
 	Values []any
 }
 

@@ -97,8 +97,8 @@ func (a Incarnation) AlteredTo(b Incarnation) bool {
 	return len(a) > 0 && len(b) > 0 && !a.Table().CreateTime.Equal(b.Table().CreateTime)
 }
 
-// SpreadHolds returns now, with each partition held that may have got rows of one that was held:
-// where that is gone, or was made anew, nobody knows which of the new ones have them.
+// SpreadHolds returns now, with each partition held that may have got rows of one that was held: if
+// that is gone, or was recreated, nobody knows which of the new ones have them.
 func (a Incarnation) SpreadHolds(now Incarnation) Incarnation {
 	reason := a.Scattered(now)
 	if reason == "" {

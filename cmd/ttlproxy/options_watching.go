@@ -1,6 +1,6 @@
 package main
 
-// watchingOptions are the part of the table about what the proxy tells of itself.
+// watchingOptions are the part of the table about what the proxy shows of itself.
 func watchingOptions() []option {
 	return []option{
 		{

@@ -54,7 +54,7 @@ func (a *admin) maySet() error {
 		return asked
 	}
 	if what != baseTable {
-		return err // somebody's own table may bear the name
+		return err // somebody's own table may have that name
 	}
 
 	name, asked := a.q.spelledName(setting)

@@ -243,8 +243,7 @@ func (q *request) rightsFor(s ddl.Spec, name ddl.Name, table string) ([]right, e
 	return q.rightsOnBoth(s.Change, name, *s.Other)
 }
 
-// rightsOnBoth are those of a change that has to do with another table, or with another name of the
-// same.
+// rightsOnBoth are those of a change that involves another table, or another name of the same.
 func (q *request) rightsOnBoth(change ddl.Change, name, other ddl.Name) ([]right, error) {
 	there, err := q.toRename(name, other)
 	if err != nil {

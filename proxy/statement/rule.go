@@ -321,8 +321,7 @@ func (q *request) checkParents(ctx context.Context, parents []ddl.Name, self cat
 		if err != nil {
 			return err
 		}
-		// of a table that the client may not see the server says so, and we do not tell of its
-		// policy
+		// if the client may not see the table, the server says so, and we do not reveal its policy
 		if what != unseen {
 			return refusal(ddl.ReferencedTable())
 		}
