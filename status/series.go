@@ -59,32 +59,28 @@ func stepsFor(hours int, now time.Time) steps {
 }
 
 // width is the length of a step in seconds; the last one may be shorter.
-func (s steps) width(i int) float64 {
-	begin := s.from.Add(time.Duration(i) * s.step)
-	return min(s.step, s.to.Sub(begin)).Seconds()
+func (s steps) width(i int) float64 { return s.length(i).Seconds() }
+
+// length is how long a step is; the last one may be shorter.
+func (s steps) length(i int) time.Duration {
+	return min(s.step, s.to.Sub(s.from)-time.Duration(i)*s.step)
 }
 
 // spread divides an amount that belongs to a period among the steps that it covers.
 func (s steps) spread(from, to time.Time, add func(i int, share float64)) {
-	length := to.Sub(from)
-	if length <= 0 {
+	whole := to.Sub(from)
+	if whole <= 0 {
 		return
 	}
 
-	for i := max(0, int(from.Sub(s.from)/s.step)); i < s.n; i++ {
-		begin := s.from.Add(time.Duration(i) * s.step)
-		end := begin.Add(min(s.step, s.to.Sub(begin)))
-		if !begin.Before(to) {
+	first, last := from.Sub(s.from), to.Sub(s.from)
+	for i := max(0, int(first/s.step)); i < s.n; i++ {
+		begin := time.Duration(i) * s.step
+		if begin >= last {
 			return
 		}
-		if begin.Before(from) {
-			begin = from
-		}
-		if end.After(to) {
-			end = to
-		}
-		if end.After(begin) {
-			add(i, float64(end.Sub(begin))/float64(length))
+		if covered := min(begin+s.length(i), last) - max(begin, first); covered > 0 {
+			add(i, float64(covered)/float64(whole))
 		}
 	}
 }
