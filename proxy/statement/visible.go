@@ -69,8 +69,13 @@ func secretsOf(l *report.List) []catalog.Table {
 
 // veilList removes the names of tables that the client may not see from what is said about others.
 func (q *request) veilList(l *report.List, known map[catalog.Table]bool) error {
+	named := l.Mentions()
+	if len(named) == 0 {
+		return nil
+	}
+
 	var unknown []catalog.Table
-	for _, table := range l.Mentions() {
+	for _, table := range named {
 		if _, asked := known[table]; !asked {
 			unknown = append(unknown, table)
 		}
