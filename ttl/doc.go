@@ -26,7 +26,8 @@
 //
 // # Safety rules
 //
-//  1. A row is deleted only if it has expired: the DELETE repeats the predicate, with the job's cutoff as a literal. NULL, zero dates and dates before the floor never expire.
+//  1. A row is deleted only if it has expired: the DELETE repeats the predicate, with the job's
+//     cutoff as a literal. NULL, zero dates and dates before the floor never expire.
 //  2. A batch is judged by the server inside its own transaction: task, fence, batch number, policy
 //     version, pause. What was stopped, changed or taken over in the meantime deletes nothing,
 //     however late the packet arrives.
@@ -34,7 +35,8 @@
 //     lock is held already.
 //  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone,
 //     catalog away. The reason is in SHOW TTL JOBS or SHOW TTL NODES.
-//  5. Nobody waits for the engine: it waits one second for metadata locks and skips locked rows, and wait_timeout frees what a frozen engine holds.
+//  5. Nobody waits for the engine: it waits one second for metadata locks and skips locked rows,
+//     and wait_timeout frees what a frozen engine holds.
 //  6. A surprising number of rows waits for APPROVE.
 //  7. The binlog is never switched off; each DELETE carries a comment that names job, task and
 //     policy.

@@ -28,7 +28,8 @@ func startTTLProxy(ctx context.Context, binary, server string) (*target, error) 
 		return nil, err
 	}
 
-	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", address.String(), "--backend", server, "--engine-user", service,
+	cmd := exec.CommandContext(ctx, binary, "serve",
+		"--listen", address.String(), "--backend", server, "--engine-user", service,
 		"--engine=off", "--log-level=error")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
 	return start(ctx, "ttlproxy", address.String(), cmd)

@@ -161,7 +161,7 @@ func (s *server) resetVariables(ctx context.Context) error {
 			if strings.Trim(was, "-0123456789.") != "" || was == "" {
 				value = "'" + strings.ReplaceAll(was, "'", "''") + "'"
 			}
-			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set; no test has changed those
+			_, _ = s.db.ExecContext(ctx, "SET GLOBAL "+name+" = "+value) // some cannot be set, not even by a test
 		}
 	}
 
