@@ -96,6 +96,9 @@ func position(t *testing.T, s *mysqltest.Server) (file string, at uint32) {
 			t.Fatal(err)
 		}
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 
 	return file, at
 }
