@@ -95,10 +95,11 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 			t.Errorf("the fence is %d, and was %d before", next.lease.Fence, old.Fence)
 		}
 
-		f.exec("INSERT INTO " + f.schema +
-			"_c.job_history SELECT 999, policy_id, policy_version, schema_name, table_name, '', 'finished', '', " +
-			"cutoff, NULL, 'schedule', '', 'range', '', 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '', " +
-			"'2020-01-01', '2020-01-01', 0, 1, NULL, NULL FROM " + f.schema + "_c.job LIMIT 1")
+		f.exec("INSERT INTO " + f.schema + "_c.job_history (job_id, policy_id, policy_version, schema_name, table_name," +
+			" state, reason, cutoff, trigger_kind, plan, plan_reason, tasks, tasks_finished, examined, deleted," +
+			" refreshed, failed, skipped, note, created_at, finished_at)" +
+			" SELECT 999, policy_id, policy_version, schema_name, table_name, 'finished', '', cutoff, 'schedule'," +
+			" 'range', '', 0, 0, 0, 0, 0, 0, 0, '', '2020-01-01', '2020-01-01' FROM " + f.schema + "_c.job LIMIT 1")
 		if err := first.engine.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
