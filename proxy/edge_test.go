@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
 
 // edge is a proxy under test, with what its tests need to look into.
@@ -44,7 +46,7 @@ func newEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 		c.Listen = []string{"127.0.0.1:0"}
 	}
 
-	w, logged := &logWriter{t: t}, &lines{}
+	w, logged := wiretest.NewLog(t), &lines{}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(w, logged), nil))
 	backends, err := NewBackends(b, log)
 	if err != nil {
@@ -78,7 +80,7 @@ func newEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 
 	t.Cleanup(func() {
 		e.stop()
-		w.end()
+		w.End()
 	})
 	return e
 }

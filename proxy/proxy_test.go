@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +44,7 @@ func proxyCounting(t testing.TB, backend string, c Config, h Handler, m *Metrics
 	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	c.Handler = h
-	log := &logWriter{t: t}
+	log := wiretest.NewLog(t)
 	logger := slog.New(slog.NewTextHandler(log, nil))
 
 	backends, err := NewBackends(BackendsConfig{Addresses: []string{backend}, DialTimeout: c.LoginTimeout}, logger)
@@ -71,32 +70,11 @@ func proxyCounting(t testing.TB, backend string, c Config, h Handler, m *Metrics
 		case <-time.After(20 * time.Second):
 			t.Error("the server did not end")
 		}
-		log.end()
+		log.End()
 	}
 
 	t.Cleanup(stop)
 	return s.Addr().String(), stop
-}
-
-// logWriter writes to the test's log as long as there is one.
-type logWriter struct {
-	mu sync.Mutex
-	t  testing.TB
-}
-
-func (w *logWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.t != nil {
-		return w.t.Output().Write(b)
-	}
-	return len(b), nil
-}
-
-func (w *logWriter) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.t = nil
 }
 
 // play is a client that follows a script and must come to its end.

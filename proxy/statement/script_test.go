@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ func (handlerFunc) Asleep(context.Context, uint32) bool { return false }
 // proxyWith runs a proxy in front of a backend until the test ends, and returns its address.
 func proxyWith(t *testing.T, backend string, h proxy.Handler) string {
 	t.Helper()
-	log := &logWriter{t: t}
+	log := wiretest.NewLog(t)
 	logger := slog.New(slog.NewTextHandler(log, nil))
 
 	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{backend}}, logger)
@@ -37,7 +36,8 @@ func proxyWith(t *testing.T, backend string, h proxy.Handler) string {
 		t.Fatal(err)
 	}
 
-	s, err := proxy.New(t.Context(), proxy.Config{Listen: []string{"127.0.0.1:0"}, Handler: h}, backends, logger, proxy.NewMetrics(nil))
+	config := proxy.Config{Listen: []string{"127.0.0.1:0"}, Handler: h}
+	s, err := proxy.New(t.Context(), config, backends, logger, proxy.NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,31 +56,10 @@ func proxyWith(t *testing.T, backend string, h proxy.Handler) string {
 		case <-time.After(20 * time.Second):
 			t.Error("the proxy did not end")
 		}
-		log.end()
+		log.End()
 	})
 
 	return s.Addr().String()
-}
-
-// logWriter writes to the test's log as long as there is one.
-type logWriter struct {
-	mu sync.Mutex
-	t  *testing.T
-}
-
-func (w *logWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.t != nil {
-		return w.t.Output().Write(b)
-	}
-	return len(b), nil
-}
-
-func (w *logWriter) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.t = nil
 }
 
 // relay lets a client that sends the word "ours" talk to a backend, both logged in.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
 
 // theatre is a proxy in front of a real server, with a catalog and a schema of its own.
@@ -53,7 +54,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
 	h := &Handler{
 		config: Config{Catalog: func() *catalog.Store { return store }, DB: service},
-		log:    slog.New(slog.NewTextHandler(&logWriter{t: t}, nil)),
+		log:    slog.New(slog.NewTextHandler(wiretest.NewLog(t), nil)),
 		after: func(s step) error {
 			if f := th.after.Load(); f != nil {
 				return (*f)(s)

@@ -83,7 +83,11 @@ func TestCutoffLiteral(t *testing.T) {
 		},
 		{"DATE inside the day", "2026-03-10T15:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-08'"},
 		{"DATE at midnight", "2026-03-10T00:00:00Z", "UTC", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-07'"},
-		{"DATE in a zone ahead", "2026-03-10T23:30:00Z", "Asia/Tokyo", ddl.Span{Micros: 3 * day}, tables.Date, "'2026-03-09'"},
+		{
+			"DATE in a zone ahead", "2026-03-10T23:30:00Z", "Asia/Tokyo",
+			ddl.Span{Micros: 3 * day},
+			tables.Date, "'2026-03-09'",
+		},
 		{
 			"clocks back: the repeated hour waits", "2024-11-03T09:10:00Z", "America/Los_Angeles",
 			ddl.Span{Micros: 30 * minute},
