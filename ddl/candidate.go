@@ -17,9 +17,14 @@ func Candidate(text []byte) bool {
 		return true
 	}
 
-	for {
+	for comments := 0; ; {
 		if opens(text, setting) {
 			return true
+		}
+		if startsComment(bytes.TrimLeft(text, blanks)) {
+			if comments++; comments > manyComments {
+				return true
+			}
 		}
 
 		i := bytes.IndexByte(text, ';')
@@ -31,8 +36,22 @@ func Candidate(text []byte) bool {
 	}
 }
 
+const (
+	// manyComments is how many comments at the beginnings of statements are looked behind: each may
+	// reach to the end of the text.
+	manyComments = 500
+	// blanks may stand in front of a statement.
+	blanks = "\x00\t\n\v\f\r ("
+)
+
+// startsComment reports whether a comment may begin here.
+func startsComment(text []byte) bool {
+	return len(text) > 0 && (text[0] == '#' || text[0] == '-' || text[0] == '/')
+}
+
 // opens reports whether text begins with a keyword of ours, or with an executable comment, which
-// may hold one. A SET is ours if it may name a setting.
+// may hold one. A SET is ours if it may name a setting. Of what begins with a keyword that servers
+// have for much else, enough is read to leave that out.
 func opens(text []byte, setting bool) bool {
 	i := skipBlanks(text)
 	if executable(text[i:]) {
@@ -62,15 +81,57 @@ func opens(text []byte, setting bool) bool {
 func opening(first string, rest []byte, setting bool) bool {
 	switch first {
 	case "ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "OPTIMIZE", "REPAIR",
-		"SHOW", "EXPLAIN", "DESC", "DESCRIBE", "PREPARE", "EXECUTE", "DEALLOCATE",
+		"PREPARE", "EXECUTE", "DEALLOCATE",
 		"RUN", "CANCEL", "PAUSE", "RESUME", "APPROVE", "TRUST":
 		return true
+	case "SHOW":
+		return mentions(rest, "TTL") || mentions(rest, "CREATE") || mentions(rest, "VARIABLES") ||
+			mentions(rest, "WARNINGS")
+	case "EXPLAIN", "DESC", "DESCRIBE":
+		return mentions(rest, "TTL")
 	case "SET":
-		const statement = "STATEMENT"
-		rest = rest[skipBlanks(rest):]
-		return setting || len(rest) >= len(statement) && bytes.EqualFold(rest[:len(statement)], []byte(statement))
+		return setting || opensBehindFor(rest[skipBlanks(rest):], setting)
 	}
 	return false
+}
+
+// opensBehindFor reports whether what follows SET is a STATEMENT, on MariaDB, that may lead to one
+// of ours: behind a FOR. Comments play too many games to be looked behind.
+func opensBehindFor(text []byte, setting bool) bool {
+	const statement = "STATEMENT"
+	if !executable(text) && (len(text) < len(statement) || !bytes.EqualFold(text[:len(statement)], []byte(statement))) {
+		return false
+	}
+	if bytes.Contains(text, []byte("/*!")) || bytes.Contains(text, []byte("/*M!")) ||
+		bytes.Contains(text, []byte("/*T!")) {
+		return true
+	}
+
+	for {
+		i := find(text, "FOR")
+		if i < 0 {
+			return false
+		}
+
+		text = bytes.TrimLeft(text[i+len("FOR"):], blanks)
+		if startsComment(text) || opens(text, setting) {
+			return true
+		}
+	}
+}
+
+// mentions reports whether a word, in capitals, stands anywhere in the text.
+func mentions(text []byte, word string) bool { return find(text, word) >= 0 }
+
+// find returns the place of a word, in capitals, or of its letters within another one; -1 if there
+// is none.
+func find(text []byte, word string) int {
+	for i := 0; i+len(word) <= len(text); i++ {
+		if text[i]&^0x20 == word[0]&^0x20 && bytes.EqualFold(text[i:i+len(word)], []byte(word)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // skipBlanks returns the place of the first byte that is neither blank nor in a plain comment.

@@ -3,6 +3,7 @@ package ddl
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCandidate(t *testing.T) {
@@ -42,7 +43,25 @@ func TestCandidate(t *testing.T) {
 		"PREPARE s FROM 'ALTER TABLE t'":      true,
 		"RUN TTL JOB FOR t":                   true,
 		"altering":                            false,
-		"DESC t":                              true,
+		"DESC t":                              false,
+		"DESCRIBE ttl_of":                     true,
+		"EXPLAIN SELECT * FROM t":             false,
+		"EXPLAIN /* x */ TTL t":               true,
+		"SHOW TABLES":                         false,
+		"SHOW /* x */ ttl jobs":               true,
+		"SHOW/*!TTL*/JOBS":                    true,
+		"show create table t":                 true,
+		"SHOW GLOBAL VARIABLES":               true,
+		"SHOW WARNINGS":                       true,
+		"SHOW STATUS LIKE 'x'":                false,
+		"SET STATEMENT a=1 FOR SELECT b DESC": false,
+		"SET STATEMENT a=1 FOR (SELECT 1)":    false,
+		"SET STATEMENT a=1 for\t(drop t)":     true,
+		"SET STATEMENT a=1 FOR/**/DROP t":     true,
+		"SET STATEMENT a=1 /*!FOR*/ DROP t":   true,
+		"SET /*!STATEMENT a=1 FOR*/ DROP t":   true,
+		"SET STATEMENT a='FOR' FOR SHOW TTL":  true,
+		"SET STATEMENT a=1 FOR SHOW TABLES":   false,
 		"TRUST TTL SERVER":                    true,
 		"/* unfinished":                       false,
 		"SELECT 'a' FROM t /*T![ttl] x */":    false,
@@ -74,10 +93,27 @@ func TestCandidateAllocates(t *testing.T) {
 	}
 }
 
+// A text full of beginnings of comments that never end is not read once for each of them.
+func TestCandidateIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{";/*", ";--", ";#", "FOR/*", "FOR "} {
+		for _, head := range []string{"SELECT 1", "SET STATEMENT a=1 "} {
+			text := []byte(head + strings.Repeat(piece, 1<<20/len(piece)))
+			began := time.Now()
+			Candidate(text)
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("%s and 1 MiB of %q: took %s", head, piece, took)
+			}
+		}
+	}
+}
+
 func BenchmarkCandidate(b *testing.B) {
 	point := []byte("SELECT c FROM sbtest1 WHERE id=50193")
 	bulk := []byte("INSERT INTO t VALUES " + strings.Repeat("(12345,'some title; and text'),", 10_000))
-	for name, text := range map[string][]byte{"point": point, "bulk": bulk} {
+	show := []byte("SHOW GLOBAL STATUS LIKE 'Threads%'")
+	set := []byte("SET STATEMENT max_statement_time=5 FOR SELECT page_id, page_title FROM page WHERE page_id = 12345")
+	for name, text := range map[string][]byte{"point": point, "bulk": bulk, "show": show, "set": set} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))

@@ -146,10 +146,15 @@ func fuzzMode(settings byte) Mode {
 func FuzzCandidate(f *testing.F) {
 	f.Add("SELECT 1; /*!50000 ALTER TABLE t FORCE */")
 	f.Add("/*T![ttl] x */ -- y\nDROP TABLE t")
+	f.Add("SHOW/**/ttl jobs; EXPLAIN/*!99999 */TTL t")
+	f.Add("SET STATEMENT a=(SELECT 'FOR') FOR(SHOW WARNINGS)")
+	f.Add("SET/*M! STATEMENT a=1 FOR*/ DROP TABLE t")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, st := range Parse(text, Mode{}) {
-			if st.Action != nil && !Candidate([]byte(text)) {
-				t.Fatalf("%q is no candidate but means %T", text, st.Action)
+		for _, mode := range []Mode{{}, {MariaDB: true}} {
+			for _, st := range Parse(text, mode) {
+				if st.Action != nil && !Candidate([]byte(text)) {
+					t.Fatalf("%q is no candidate but means %T", text, st.Action)
+				}
 			}
 		}
 	})

@@ -11,43 +11,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
 
-// echo is a server that answers each query with the same result.
-func echo(t testing.TB, request int, answer []byte) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ended := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-ended })
-	go func() {
-		defer close(ended)
-
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-
-		if wiretest.ServeLogin(wiretest.Capabilities).Play(c) != nil {
-			return
-		}
-
-		buf := make([]byte, request)
-		for {
-			if _, err := io.ReadFull(c, buf); err != nil {
-				return
-			}
-			if _, err := c.Write(answer); err != nil {
-				return
-			}
-		}
-	}()
-
-	return l.Addr().String()
-}
-
 // A statement that is not ours costs no allocation in any of the goroutines that carry it.
 func TestRelayAllocatesNothing(t *testing.T) {
 	if raceDetector() {
@@ -56,7 +19,7 @@ func TestRelayAllocatesNothing(t *testing.T) {
 
 	request, _ := wire.AppendPacket(nil, 0, command(wire.Query, "SELECT c FROM sbtest1 WHERE id = 50031"))
 	answer := rowsOf(t, 1, wire.TextRows, auto, "a value of some length")
-	address, _ := proxyFor(t, echo(t, len(request), answer), Config{}, pass)
+	address, _ := proxyFor(t, wiretest.Echo(t, len(request), answer), Config{}, pass)
 	c := loggedIn(t, address)
 	buf := make([]byte, len(answer))
 	query := func() {
@@ -83,7 +46,7 @@ func BenchmarkRelayQuery(b *testing.B) {
 	request, _ := wire.AppendPacket(nil, 0, command(wire.Query, "SELECT c FROM sbtest1 WHERE id = 50031"))
 	answer := okPacket(auto)
 	answer, _ = wire.AppendPacket(nil, 1, answer)
-	address, _ := proxyFor(b, echo(b, len(request), answer), Config{}, pass)
+	address, _ := proxyFor(b, wiretest.Echo(b, len(request), answer), Config{}, pass)
 
 	c, err := net.Dial("tcp", address)
 	if err != nil {

@@ -41,7 +41,8 @@ func (s *session) holdBack(c wire.Start, at int) (bool, error) {
 		return false, err
 	}
 
-	return ours || s.ours(s.payload(c, at)), nil
+	payload := s.payload(c, at)
+	return (ours || s.ours(payload)) && s.concerns(payload), nil
 }
 
 // payload is what is pending of the command that starts at offset at.
@@ -108,10 +109,24 @@ func (s *session) ours(payload []byte) bool {
 	}
 }
 
+// concerns decides about a complete command that may be one of ours. What turns out not to be goes
+// on at once, whatever the server is still busy with.
+func (s *session) concerns(payload []byte) bool {
+	switch c := wire.Command(payload[0]); c {
+	case wire.Query, wire.Prepare:
+		return s.server.handler.Concerns(&Exchange{s: s, Command: c, payload: payload, remarks: s.memory.remarks})
+	default:
+		return true
+	}
+}
+
 // Handler knows which statements are ours and what to do with them.
 type Handler interface {
 	// Candidate reports whether a statement may be ours, from a glance at its text.
 	Candidate(text []byte) bool
+	// Concerns reports whether a statement that may be ours is to be held back for Handle: by its
+	// text and by what the session has prepared, for nothing can be asked yet.
+	Concerns(x *Exchange) bool
 	// Handle decides about a statement that was held back. It must answer the client through the
 	// exchange, or return an error, which then becomes the answer.
 	Handle(ctx context.Context, x *Exchange) error
@@ -124,6 +139,8 @@ type Handler interface {
 type passing struct{}
 
 func (passing) Candidate([]byte) bool { return false }
+
+func (passing) Concerns(*Exchange) bool { return false }
 
 func (passing) Handle(_ context.Context, x *Exchange) error {
 	_, err := x.Pass()
@@ -144,10 +161,8 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	s.scanner.Scan(packet[startSize(c):])
 
 	if err := s.settle(ctx); err != nil {
-		if errors.Is(err, errOpaque) && c.Command != wire.ChangeUser {
-			s.log.WarnContext(ctx,
-				"a statement that may be about TTL passes as it is, because this session is not understood any more",
-				slog.String("command", c.Command.String()))
+		if unseen := errors.Is(err, errOpaque) || errors.Is(err, errFileFirst); unseen && c.Command != wire.ChangeUser {
+			s.passUnseen(ctx, err)
 			s.begin(c.Command, packet[wire.HeaderSize:])
 			return s.write(s.backend, packet)
 		}
@@ -179,6 +194,14 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 
 	x.count()
 	return nil
+}
+
+// passUnseen says, once in the life of a session, that a statement about TTL passes as it is.
+func (s *session) passUnseen(ctx context.Context, why error) {
+	if !s.missed {
+		s.log.WarnContext(ctx, "a statement that may be about TTL passes as it is", slog.Any("err", why))
+	}
+	s.missed = true
 }
 
 // decide lets the handler answer, unless the command executes a statement that we refused to

@@ -18,6 +18,7 @@ type Metrics struct {
 	idle     prometheus.Counter
 	draining prometheus.Gauge
 	refused  *prometheus.CounterVec
+	opaque   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 	seconds  prometheus.Histogram
 	added    prometheus.Histogram
@@ -42,6 +43,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_refused_total", Help: "Clients that the proxy itself has turned away.",
+		}, []string{"reason"}),
+		opaque: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_sessions_opaque_total",
+			Help: "Sessions that pass unseen from some point on, by the reason: stream (a replica or the like reads " +
+				"the binlog), or that the proxy does not understand them: command, unasked, answer, silence.",
 		}, []string{"reason"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_logins_total",
@@ -76,8 +82,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 	}
 
+	for _, reason := range wire.Losses() {
+		m.opaque.WithLabelValues(reason)
+	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.logins, m.seconds, m.added, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.seconds, m.added, commands)
 	}
 
 	return m
@@ -95,6 +104,9 @@ func (m *Metrics) command(r wire.Report, took int64) {
 
 // heldBack counts a statement that was held back, and how much longer it took for that.
 func (m *Metrics) heldBack(added int64) { m.added.Observe(time.Duration(added).Seconds()) }
+
+// lost counts a session that is not followed any more.
+func (m *Metrics) lost(why wire.Loss) { m.opaque.WithLabelValues(why.String()).Inc() }
 
 // login counts a finished login.
 func (m *Metrics) login(err error) {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,6 +67,76 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// A session that is not understood is counted once, by the reason; the farewell of a server is
+// understood.
+func TestLostSessionsAreCounted(t *testing.T) {
+	t.Parallel()
+	whatever := wiretest.Receive(func([]byte, byte) error { return nil })
+	for reason, server := range map[string]wiretest.Script{
+		"command": {wiretest.Send(1, []byte("what?"))},
+		"answer":  {wiretest.Send(1, nil)},
+		"unasked": {wiretest.Send(1, okPacket(auto)), wiretest.Send(1, okPacket(auto))},
+		"":        {wiretest.Send(1, okPacket(auto)), wiretest.Send(1, errPacket(4031, "idle too long"))},
+	} {
+		asked := []byte{byte(wire.Ping)}
+		switch reason {
+		case "command":
+			asked = []byte{0x42}
+		case "answer":
+			asked = command(wire.Query, "SELECT 1")
+		}
+
+		ask := wiretest.Script{wiretest.Expect(0, asked)}
+		ask = append(append(ask, server...), wiretest.Expect(0, command(wire.Query, "ours")),
+			wiretest.Send(1, okPacket(auto)), wiretest.ExpectClose())
+		m := NewMetrics(nil)
+		backend := wiretest.Serve(t, wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities), ask})
+		address, stop := proxyCounting(t, backend, Config{}, handlerFunc(pass), m)
+
+		answers := wiretest.Script{wiretest.Send(0, asked)}
+		for range server {
+			answers = append(answers, whatever)
+		}
+		play(t, address, wiretest.LogIn(wiretest.Capabilities), answers, query("ours"), whatever)
+
+		stop()
+		for _, r := range wire.Losses() {
+			want := 0.0
+			if r == reason {
+				want = 1
+			}
+			if got := countOf(t, m.opaque, r); got != want {
+				t.Errorf("%q: got %v sessions lost by %s, want %v", reason, got, r, want)
+			}
+		}
+	}
+}
+
+// countOf is what a counter with these labels says.
+func countOf(t *testing.T, c prometheus.Collector, labels ...string) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if slices.Equal(values, labels) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+
+	return 0
 }
 
 // counted is how many queries went well or failed, how many commands were timed, and how many of

@@ -17,6 +17,8 @@ type handlerFunc func(ctx context.Context, x *Exchange) error
 
 func (f handlerFunc) Candidate(text []byte) bool { return bytes.HasPrefix(text, []byte("ours")) }
 
+func (handlerFunc) Concerns(*Exchange) bool { return true }
+
 func (f handlerFunc) Handle(ctx context.Context, x *Exchange) error { return f(ctx, x) }
 
 func (handlerFunc) Asleep(context.Context, uint32) bool { return false }

@@ -96,6 +96,9 @@ func (s *session) expect(c wire.Command, payload []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tracker.Begin(c, now)
+	if s.tracker.Opaque() {
+		s.lostTrack()
+	}
 	s.silentSince = now
 	if s.slow != nil {
 		s.slow.begin(now, c, payload, s.login.capabilities)
@@ -144,6 +147,9 @@ func (s *session) track(b []byte) {
 		if b = b[n:]; ended {
 			s.report(r)
 		}
+	}
+	if s.tracker.Opaque() {
+		s.lostTrack()
 	}
 }
 

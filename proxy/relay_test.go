@@ -90,6 +90,27 @@ func TestPipelinedCommands(t *testing.T) {
 	})
 }
 
+// unconcerned holds back nothing, once it has seen a whole statement.
+type unconcerned struct{ handlerFunc }
+
+func (unconcerned) Concerns(*Exchange) bool { return false }
+
+// What turns out not to be ours goes to the server at once, while that is still busy with what came
+// before.
+func TestUnconcernedDoesNotWait(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT 1"), expectQuery("ours"),
+		wiretest.Send(1, okPacket(auto)), wiretest.Send(1, errPacket(1064, "no")), wiretest.ExpectClose(),
+	})
+	address, _ := proxyWith(t, backend, Config{}, unconcerned{func(context.Context, *Exchange) error {
+		t.Error("a statement that is not ours was held back")
+		return nil
+	}})
+	play(t, address, wiretest.LogIn(wiretest.Capabilities), query("SELECT 1"), query("ours"),
+		wiretest.Expect(1, okPacket(auto)), wiretest.Expect(1, errPacket(1064, "no")))
+}
+
 // A client that sends its file and goes on without waiting for the answer has what is ours held
 // back all the same.
 func TestPipelinedBehindAFile(t *testing.T) {

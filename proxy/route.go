@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -30,6 +31,9 @@ func (t *toClient) receive(s *session, b []byte) []byte {
 		return b
 	}
 	t.out = t.splice.Append(t.out[:0], b, s.report)
+	if s.tracker.Opaque() {
+		s.lostTrack()
+	}
 	return t.out
 }
 
@@ -77,6 +81,7 @@ func (t *toBuffer) ended(r wire.Report) { t.report = r }
 
 var (
 	errOpaque      = errors.New("the session is not understood any more")
+	errFileFirst   = errors.New("the server waits for a file")
 	errBackendGone = errors.New("the server has closed the connection")
 )
 
@@ -106,7 +111,7 @@ func (s *session) settle(ctx context.Context) error {
 	}
 	// the client pipelined a command behind one that wants a file: only the client knows what it
 	// means by that
-	return errOpaque
+	return errFileFirst
 }
 
 // doubtAfter is how long a statement waits for those before it until the server is asked whether it
@@ -131,12 +136,28 @@ func (s *session) loseTrack(ctx context.Context) bool {
 		return false
 	}
 	if ctx.Err() == nil {
-		s.log.WarnContext(ctx,
-			"the server has answered more than we have understood: this session passes everything from now on")
 		s.tracker.GiveUp()
+		s.lostTrack()
 		s.changed.Broadcast()
 	}
 	return true
+}
+
+// lostTrack says, once in the life of a session, that it is not understood any more: statements
+// about TTL pass as they are, and nobody knows when it is idle. It is called with the lock held.
+func (s *session) lostTrack() {
+	if s.opaque {
+		return
+	}
+	s.opaque = true
+	why := s.tracker.Loss()
+	s.server.metrics.lost(why)
+	level := slog.LevelWarn
+	if why == wire.LostInStream {
+		level = slog.LevelInfo
+	}
+	s.log.Log(context.Background(), level, "this session passes unseen from now on",
+		slog.String("reason", why.String()), slog.String("at", s.tracker.Place()))
 }
 
 // await waits until the server has answered everything and the answer is delivered,

@@ -16,7 +16,7 @@ func (sleepy) Asleep(context.Context, uint32) bool { return true }
 // everything, unless the client reads slowly.
 func TestLostTrackerIsGivenUp(t *testing.T) {
 	t.Parallel()
-	s := &session{server: &Server{handler: sleepy{}}, log: testLog()}
+	s := &session{server: &Server{handler: sleepy{}, metrics: NewMetrics(nil)}, log: testLog()}
 	s.changed.L = &s.mu
 	s.tracker.Begin(wire.Query, 0)
 

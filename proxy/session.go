@@ -28,6 +28,7 @@ type session struct {
 	fromClient  *inlet // used by up only
 	fromBackend *inlet // used by down only
 	scanner     wire.Scanner
+	missed      bool // it was said that a statement of ours passed as it is; used by up only
 	memory      memory
 
 	mu         sync.Mutex
@@ -38,6 +39,7 @@ type session struct {
 	waiting    bool  // somebody waits for changed
 	gone       bool  // nothing more will be delivered
 	exchanging bool  // an exchange is going on
+	opaque     bool  // it was said that the tracker is lost
 	apologised bool  // the client was told that its session ends
 
 	slow        *slowLog // nil if it is off

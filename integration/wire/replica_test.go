@@ -25,7 +25,8 @@ func TestReplicaReadsThroughTheProxy(t *testing.T) {
 			replica := mysqltest.Start(t, flavour, append(gtid, "--server-id=12")...)
 			user(t, source, "replica")
 			// MySQL's replicas ask for TLS
-			host, port := split(t, through(t, source.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true }))
+			proxies := throughBoth(t, source.Addr(), func(c *proxy.Config) { c.TLS.SelfSigned = true })
+			stop := "STOP REPLICA"
 			follow := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = 'replica', " +
 				"SOURCE_AUTO_POSITION = 1"
 			start, failure := "START REPLICA",
@@ -33,31 +34,31 @@ func TestReplicaReadsThroughTheProxy(t *testing.T) {
 					"performance_schema.replication_connection_status"
 
 			if source.MariaDB() {
+				stop = "STOP SLAVE"
 				follow = "CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %d, MASTER_USER = 'replica', " +
 					"MASTER_USE_GTID = slave_pos"
 				failure = "SELECT CONCAT(variable_name, ' ', variable_value) FROM information_schema.global_status " +
 					"WHERE variable_name = 'Slave_running'"
 			}
 
-			on := replica.Open(t, "")
-			for _, q := range []string{fmt.Sprintf(follow, host, port), start} {
-				if _, err := on.ExecContext(t.Context(), q); err != nil {
-					t.Fatalf("%s: %v", q, err)
+			run := func(s *mysqltest.Server, statements ...string) {
+				db := s.Open(t, "")
+				for _, q := range statements {
+					if _, err := db.ExecContext(t.Context(), q); err != nil {
+						t.Fatalf("%s: %v", q, err)
+					}
 				}
 			}
 
-			at := source.Open(t, "")
-			for _, q := range []string{
-				"CREATE DATABASE followed", "CREATE TABLE followed.t (id INT PRIMARY KEY, b LONGBLOB)",
-				"INSERT INTO followed.t VALUES (1, REPEAT('x', 20000000)), (2, NULL)",
-				"DELETE FROM followed.t WHERE id = 2",
-			} {
-				if _, err := at.ExecContext(t.Context(), q); err != nil {
-					t.Fatalf("%s: %v", q, err)
-				}
+			for way, proxied := range proxies {
+				host, port := split(t, proxied)
+				run(replica, fmt.Sprintf(follow, host, port), start)
+				run(source, "CREATE DATABASE "+way, "CREATE TABLE "+way+".t (id INT PRIMARY KEY, b LONGBLOB)",
+					"INSERT INTO "+way+".t VALUES (1, REPEAT('x', 20000000)), (2, NULL)",
+					"DELETE FROM "+way+".t WHERE id = 2")
+				awaitRow(t, replica, "SELECT COUNT(*) = 1 AND SUM(LENGTH(b)) = 20000000 FROM "+way+".t", failure)
+				run(replica, stop)
 			}
-
-			awaitRow(t, replica, "SELECT COUNT(*) = 1 AND SUM(LENGTH(b)) = 20000000 FROM followed.t", failure)
 		})
 	}
 }

@@ -28,36 +28,42 @@ func user(t *testing.T, s *mysqltest.Server, name string) {
 func TestKillWithTheIDTheClientSees(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "killer")
-		proxied := through(t, s.Addr())
-		killer := logIn(t, proxied, "killer", "", 0)
-		for name, kill := range map[string]func(id uint32) []byte{
-			"statement": func(id uint32) []byte { return sql(fmt.Sprintf("KILL %d", id)) },
-			"query":     func(id uint32) []byte { return sql(fmt.Sprintf("KILL QUERY %d", id)) },
-			"command": func(id uint32) []byte {
-				return cmd(wire.ProcessKill, binary.LittleEndian.AppendUint32(nil, id)...)
-			},
-		} {
-			if name == "command" && !s.MariaDB() {
-				continue // MySQL 9 has it no more
-			}
-
-			victim := logIn(t, proxied, "killer", "", 0)
-			answered := make(chan string, 1)
-			go func() {
-				answer, err := victim.ask(nil, sql("SELECT SLEEP(60)"))
-				answered <- fmt.Sprintf("%.60q %v", answer, err)
-			}()
-			waitFor(t, s,
-				fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE id = %d AND info LIKE 'SELECT "+
-					"SLEEP%%'", victim.greeting.ConnectionID))
-
-			if answer, err := killer.ask(nil, kill(victim.greeting.ConnectionID)); err != nil || answer[4] != 0 {
-				t.Errorf("%s: got %q, %v, want OK", name, answer, err)
-			}
-
-			t.Logf("%s: the victim got %s", name, <-answered)
+		for way, proxied := range throughBoth(t, s.Addr()) {
+			t.Run(way, func(t *testing.T) { killsByNumber(t, s, proxied) })
 		}
 	})
+}
+
+func killsByNumber(t *testing.T, s *mysqltest.Server, proxied string) {
+	t.Helper()
+	killer := logIn(t, proxied, "killer", "", 0)
+	for name, kill := range map[string]func(id uint32) []byte{
+		"statement": func(id uint32) []byte { return sql(fmt.Sprintf("KILL %d", id)) },
+		"query":     func(id uint32) []byte { return sql(fmt.Sprintf("KILL QUERY %d", id)) },
+		"command": func(id uint32) []byte {
+			return cmd(wire.ProcessKill, binary.LittleEndian.AppendUint32(nil, id)...)
+		},
+	} {
+		if name == "command" && !s.MariaDB() {
+			continue // MySQL 9 has it no more
+		}
+
+		victim := logIn(t, proxied, "killer", "", 0)
+		answered := make(chan string, 1)
+		go func() {
+			answer, err := victim.ask(nil, sql("SELECT SLEEP(60)"))
+			answered <- fmt.Sprintf("%.60q %v", answer, err)
+		}()
+		waitFor(t, s,
+			fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE id = %d AND info LIKE 'SELECT "+
+				"SLEEP%%'", victim.greeting.ConnectionID))
+
+		if answer, err := killer.ask(nil, kill(victim.greeting.ConnectionID)); err != nil || answer[4] != 0 {
+			t.Errorf("%s: got %q, %v, want OK", name, answer, err)
+		}
+
+		t.Logf("%s: the victim got %s", name, <-answered)
+	}
 }
 
 // waitFor waits until a query returns a number other than 0.
@@ -77,26 +83,32 @@ func TestChangeUser(t *testing.T) {
 	mysqltest.Each(t, func(t *testing.T, s *mysqltest.Server) {
 		user(t, s, "earlier")
 		user(t, s, "later")
-		c := logIn(t, through(t, s.Addr()), "earlier", "", 0)
-		for _, name := range []string{"later", "earlier"} {
-			change := append(cmd(wire.ChangeUser), name...)
-			change = append(change, 0, 0, 0, 45, 0) // no password, no schema, utf8mb4
-			change = append(append(change, c.greeting.AuthPlugin...), 0)
-			c.send(0, change)
-
-			if err := c.authenticate(""); err != nil {
-				t.Fatal(err)
-			}
-
-			answer, err := c.ask(nil, sql("SELECT USER()"))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			r, err := wire.DecodeResult(answer, wire.TextRows, c.caps)
-			if err != nil || string(r.Rows[0][0][:len(name)]) != name {
-				t.Errorf("got %q, %v, want %s", answer, err, name)
-			}
+		for way, proxied := range throughBoth(t, s.Addr()) {
+			t.Run(way, func(t *testing.T) { changesUser(t, logIn(t, proxied, "earlier", "", 0)) })
 		}
 	})
+}
+
+func changesUser(t *testing.T, c *conn) {
+	t.Helper()
+	for _, name := range []string{"later", "earlier"} {
+		change := append(cmd(wire.ChangeUser), name...)
+		change = append(change, 0, 0, 0, 45, 0) // no password, no schema, utf8mb4
+		change = append(append(change, c.greeting.AuthPlugin...), 0)
+		c.send(0, change)
+
+		if err := c.authenticate(""); err != nil {
+			t.Fatal(err)
+		}
+
+		answer, err := c.ask(nil, sql("SELECT USER()"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		r, err := wire.DecodeResult(answer, wire.TextRows, c.caps)
+		if err != nil || string(r.Rows[0][0][:len(name)]) != name {
+			t.Errorf("got %q, %v, want %s", answer, err, name)
+		}
+	}
 }

@@ -35,6 +35,15 @@ func New(c Config, log *slog.Logger) *Handler { return &Handler{config: c, log: 
 // Candidate reports whether a statement may be about TTL, by a glance at its text.
 func (h *Handler) Candidate(text []byte) bool { return h.config.Catalog != nil && ddl.Candidate(text) }
 
+// Concerns reports whether a statement is about TTL, or about tables that may have a policy.
+func (h *Handler) Concerns(x *proxy.Exchange) bool {
+	text := string(x.Text())
+	if concernOf(text, x) == noConcern {
+		return false
+	}
+	return x.Command == wire.Prepare || len(x.Notes()) > 0 || x.NotesAlone() || !asksForWarnings(text)
+}
+
 // Handle decides about a statement that was held back.
 func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
@@ -46,14 +55,8 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 		return warnings(x, text)
 	}
 
-	c := concernOf(text, x)
-	if c == noConcern {
-		_, err := x.Pass()
-		return err
-	}
-
 	store := h.config.Catalog()
-	if c == follows && x.Command != wire.Prepare {
+	if concernOf(text, x) == follows && x.Command != wire.Prepare {
 		found, err := mentioned(ctx, store, text)
 		if err != nil {
 			return h.withoutCatalog(ctx, x, text, err)

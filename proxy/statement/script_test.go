@@ -21,12 +21,14 @@ type handlerFunc func(ctx context.Context, x *proxy.Exchange) error
 
 func (f handlerFunc) Candidate(text []byte) bool { return bytes.HasPrefix(text, []byte("ours")) }
 
+func (handlerFunc) Concerns(*proxy.Exchange) bool { return true }
+
 func (f handlerFunc) Handle(ctx context.Context, x *proxy.Exchange) error { return f(ctx, x) }
 
 func (handlerFunc) Asleep(context.Context, uint32) bool { return false }
 
 // proxyWith runs a proxy in front of a backend until the test ends, and returns its address.
-func proxyWith(t *testing.T, backend string, h proxy.Handler) string {
+func proxyWith(t testing.TB, backend string, h proxy.Handler) string {
 	t.Helper()
 	log := wiretest.NewLog(t)
 	logger := slog.New(slog.NewTextHandler(log, nil))

@@ -53,7 +53,7 @@ func StatementID(payload []byte) (id uint32, ok bool) {
 // leaves them out for a client that does not want them, but not the EOFs after them.
 func (t *Tracker) decidePrepared() {
 	if t.head[0] != headerOK || t.nhead < preparedSize {
-		t.opaque = true
+		t.loss = LostInAnswer
 		return
 	}
 

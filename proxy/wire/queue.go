@@ -27,6 +27,11 @@ func (q *queue) len() int { return q.n }
 
 func (q *queue) front() outstanding { return q.ring()[q.head] }
 
+func (q *queue) back() outstanding {
+	ring := q.ring()
+	return ring[(q.head+q.n-1)%len(ring)]
+}
+
 func (q *queue) push(o outstanding) {
 	ring := q.ring()
 	if q.n == len(ring) {

@@ -62,14 +62,19 @@ var firstPhase = [...]phase{
 
 // looksAt is how much of the packet's beginning a phase needs at first.
 var looksAt = [phases]int{
+	idle:  1,
 	first: headSize, definitions: 1, definitionsEnd: eofSize, rows: 1, single: headSize, prepared: preparedSize + 1,
 	parameters: 1, parametersEnd: eofSize, preparedColumns: 1, preparedColumnsEnd: eofSize, login: headSize,
 }
 
 // decide reads the head of a packet: it sets the phase of the packet that follows, or ended.
 func (t *Tracker) decide() {
-	if t.phase == idle || (t.nhead == 0 && t.phase != single && t.phase != login) {
-		t.opaque = true // an answer to nothing that was asked, or an empty packet where none can be
+	if t.phase == idle {
+		t.decideUnasked()
+		return
+	}
+	if t.nhead == 0 && t.phase != single && t.phase != login {
+		t.loss = LostInAnswer // an empty packet where none can be
 		return
 	}
 	if t.nhead > 0 && t.head[0] == headerErr && !t.plainText() {
@@ -107,6 +112,15 @@ func (t *Tracker) decide() {
 	}
 }
 
+// decideUnasked takes a packet that answers no command. Only a farewell may come so: the error with
+// which a server ends a session, because of its silence or of somebody's KILL.
+func (t *Tracker) decideUnasked() {
+	t.decided = true
+	if t.nhead == 0 || t.head[0] != headerErr {
+		t.loss = LostUnasked
+	}
+}
+
 // decideError takes an ERR, which ends a response wherever it comes, or a progress report of
 // MariaDB, which looks like one and ends nothing. To a client that has not asked for reports the
 // number is an error's: SIGNAL can set it.
@@ -117,7 +131,7 @@ func (t *Tracker) decideError() {
 
 	t.decided = true
 	if t.nhead < 3 {
-		t.opaque = true
+		t.loss = LostInAnswer
 		return
 	}
 
@@ -151,7 +165,7 @@ func (t *Tracker) decideHeader() {
 	count, follow, ok := columnCount(t.head[:t.nhead], t.Capabilities)
 	switch {
 	case !ok:
-		t.opaque = true
+		t.loss = LostInAnswer
 	case follow:
 		t.definitions, t.phase = count, definitions
 	default:
@@ -185,7 +199,7 @@ func (t *Tracker) definition(eof phase) {
 // programs.
 func (t *Tracker) decideDefinitionsEnd() {
 	if t.head[0] != headerEOF || t.nhead < eofSize {
-		t.opaque = true
+		t.loss = LostInAnswer
 		return
 	}
 	t.phase = rows
@@ -235,7 +249,7 @@ func (t *Tracker) decideSingle() {
 // here. The flag that promises more is only believed where there can be more.
 func (t *Tracker) endResult(at int) {
 	if at < 0 {
-		t.opaque = true
+		t.loss = LostInAnswer
 		return
 	}
 	t.statusAt = at

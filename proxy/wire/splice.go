@@ -62,7 +62,7 @@ func (s *Splice) release(dst []byte, ended func(Report)) []byte {
 	s.last = seq + s.Shift
 
 	s.held[HeaderSize-1] = s.last
-	if at := s.Tracker.statusAt; s.More && !continuation && at >= 0 && !s.Tracker.opaque {
+	if at := s.Tracker.statusAt; s.More && !continuation && at >= 0 && !s.Tracker.Opaque() {
 		s.held[HeaderSize+at] |= byte(MoreResults)
 	}
 

@@ -26,7 +26,7 @@ type Tracker struct {
 
 	queue  queue
 	phase  phase
-	opaque bool
+	loss   Loss
 	file   bool
 	status Status
 	code   uint16
@@ -52,28 +52,32 @@ type Tracker struct {
 
 // Begin says that a command is about to be sent. started comes back in the report.
 func (t *Tracker) Begin(c Command, started int64) {
-	switch answerOf(c) {
-	case answerNone:
-	case answerEndless, answerUnknown:
-		t.opaque = true
-	default:
-		t.queue.push(outstanding{command: c, started: started})
-		if t.phase == idle {
-			t.next()
-		}
+	kind := answerOf(c)
+	if kind == answerNone || t.Opaque() {
+		return
+	}
+
+	t.queue.push(outstanding{command: c, started: started})
+	switch {
+	case kind == answerEndless:
+		t.loss = LostInStream
+	case kind == answerUnknown:
+		t.loss = LostByCommand
+	case t.phase == idle:
+		t.next()
 	}
 }
 
 // Idle reports whether every response has ended, so that a packet of ours would not land inside
 // one.
-func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && !t.opaque }
+func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && t.loss == NotLost }
 
 // GiveUp makes the tracker opaque.
-func (t *Tracker) GiveUp() { t.opaque = true }
+func (t *Tracker) GiveUp() { t.loss = LostSilently }
 
 // Opaque reports whether the tracker has lost its way, or the session has become a stream of
 // another kind.
-func (t *Tracker) Opaque() bool { return t.opaque }
+func (t *Tracker) Opaque() bool { return t.loss != NotLost }
 
 // FileWanted reports whether the server waits for the client to send a file.
 func (t *Tracker) FileWanted() bool { return t.file }
@@ -90,7 +94,7 @@ func (t *Tracker) Status() Status { return t.status }
 // Scan reads from b to the end of the first response in it. It returns how many bytes it read; if
 // no response ended, that is all of b.
 func (t *Tracker) Scan(b []byte) (n int, r Report, ended bool) {
-	for !t.opaque {
+	for t.loss == NotLost {
 		switch {
 		case t.nheader < HeaderSize:
 			if n == len(b) {

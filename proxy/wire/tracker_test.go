@@ -223,7 +223,9 @@ var conversations = []struct {
 	},
 	{name: "binlog", commands: []Command{BinlogDump}, server: new(stream).at(1).packet(0, 1, 2, 3), opaque: true},
 	{name: "unknown command", commands: []Command{0x40}, server: new(stream).at(1).ok(2), opaque: true},
-	{name: "unasked", server: new(stream).err(1053), opaque: true},
+	{name: "unasked", server: new(stream).ok(2), opaque: true},
+	{name: "farewell", server: new(stream).err(1053)},
+	{name: "farewell and more", server: new(stream).err(1053).ok(2), opaque: true},
 	{name: "no columns", commands: []Command{Query}, server: new(stream).at(1).packet(0, 0), opaque: true},
 	{
 		name: "absurd count", commands: []Command{Query},
