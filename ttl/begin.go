@@ -38,9 +38,10 @@ type starter struct {
 	tables  *recognizer
 	queue   *pace.Queue
 
-	node   func() uint64 // the id of this one
-	actor  func() string // how it signs
-	limits func() *limits
+	node     func() uint64 // the id of this one
+	actor    func() string // how it signs
+	limits   func() *limits
+	wakeCrew func()
 
 	session *session
 	server  serverState
@@ -56,15 +57,15 @@ type serverState struct {
 func (e *Engine) newStarter() *starter {
 	return &starter{
 		store: e.store, log: e.log, metrics: e.metrics, tables: e.tables, queue: e.queue,
-		node: e.node.Load, actor: e.actor, limits: e.limits.Load, session: e.sessions.session(),
+		node: e.node.Load, actor: e.actor, limits: e.limits.Load, wakeCrew: e.crew.wake, session: e.sessions.session(),
 	}
 }
 
 // begin starts jobs, in their order and side by side, as long as a tick has time for it. The rest
 // are due at the next one.
-func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy, work chan<- struct{}) {
+func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	if t.engine.rush.begins(due) {
-		defer t.engine.rush.ends(work)
+		defer t.engine.rush.ends(t.wakeCrew)
 	}
 	if len(due) == 0 {
 		return
@@ -92,7 +93,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy, work
 					if t.startsOver(ctx) {
 						return
 					}
-					if failed := s.tryStart(ctx, now, d, work); failed {
+					if failed := s.tryStart(ctx, now, d); failed {
 						mu.Lock()
 						t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
 						mu.Unlock()
@@ -164,8 +165,8 @@ func (t *ticker) startsOver(ctx context.Context) bool {
 
 // tryStart starts a job, or says why it could not. It reports whether the table should be left
 // alone for a while.
-func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy, work chan<- struct{}) (failed bool) {
-	err := t.start(ctx, now, d, work)
+func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy) (failed bool) {
+	err := t.start(ctx, now, d)
 	if err == nil || settled(err) || ctx.Err() != nil {
 		return false
 	}

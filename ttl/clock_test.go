@@ -47,7 +47,7 @@ func (m *moment) leap(by time.Duration) {
 func (m *moment) again() {
 	m.f.t.Helper()
 	for range 3 {
-		if err := m.tick(m.f.t.Context(), make(chan struct{}, 1)); err != nil {
+		if err := m.tick(m.f.t.Context()); err != nil {
 			m.f.t.Fatal(err)
 		}
 		m.workUntilCalled(m.f.t.Context())

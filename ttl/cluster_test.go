@@ -71,7 +71,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 
 		tick := func(m *moment) bool {
 			t.Helper()
-			if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+			if err := m.tick(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return m.leads

@@ -2,25 +2,73 @@ package ttl
 
 import (
 	"context"
+	"log/slog"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
-// crew keeps as many workers as the settings say, and wakes them when there is work.
-func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
+// crewConfig is what the workers of a node share.
+type crewConfig struct {
+	store    workerStore
+	log      *slog.Logger
+	metrics  *Metrics
+	sessions *pool
+	tables   *recognizer
+
+	queue *pace.Queue
+	gang  *pace.Gang
+	rates *pace.Rates
+
+	node       func() uint64 // its id
+	actor      func() string // how it signs
+	account    string        // on the server
+	limits     func() *limits
+	readLimits func(context.Context) error
+	stopped    func() string // why nothing may be sent now
+	starting   func() bool   // many jobs are being started: no task is taken up
+	look       chan<- struct{}
+
+	beforePacket func() // see Config
+}
+
+// crew are the workers of a node.
+type crew struct {
+	crewConfig
+	contested  *contested
+	tableRates *pace.TableRates
+	news       chan struct{} // there may be work
+	seats      chan struct{} // taken by workers at work
+}
+
+func newCrew(cfg crewConfig) *crew {
+	return &crew{
+		crewConfig: cfg, contested: newContested(), tableRates: pace.NewTableRates(cfg.metrics.wait),
+		news: make(chan struct{}, 1), seats: make(chan struct{}, maxWorkers),
+	}
+}
+
+// maxWorkers is the most that ttl_scan_worker_count allows.
+const maxWorkers = 256
+
+// wake tells the crew that there may be work.
+func (c *crew) wake() { wake(c.news) }
+
+// run keeps as many workers at work as the settings say, while there is work.
+func (c *crew) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	seats := make(chan struct{}, maxWorkers) // taken by workers at work
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			continue
-		case <-work:
+		case <-c.news:
 		}
-		for len(seats) < e.gang.Wanted() && !e.rush.on.Load() {
-			seats <- struct{}{}
+		for len(c.seats) < c.gang.Wanted() && !c.starting() {
+			c.seats <- struct{}{}
 			g.Go(func() error {
-				defer func() { <-seats }()
-				e.kit.work(ctx, seats)
+				defer func() { <-c.seats }()
+				c.work(ctx)
 				return nil
 			})
 		}
@@ -29,5 +77,5 @@ func (e *Engine) crew(ctx context.Context, work <-chan struct{}) error {
 	return g.Wait()
 }
 
-// maxWorkers is the most that ttl_scan_worker_count allows.
-const maxWorkers = 256
+// spare reports that more workers are at work than this node wants.
+func (c *crew) spare() bool { return len(c.seats) > c.gang.Wanted() }

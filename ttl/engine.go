@@ -49,7 +49,7 @@ type Engine struct {
 	look     chan struct{} // wakes the ticker before its time
 	metrics  *Metrics
 
-	kit  *kit
+	crew *crew
 	rush rush
 
 	reading sync.Mutex // the settings: those read last are the newest
@@ -89,12 +89,12 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		},
 	}
 
-	e.kit = &kit{
-		store: store, log: log, metrics: metrics, sessions: e.sessions, tables: e.tables, contested: newContested(),
-		queue: e.queue, gang: e.gang, rates: e.rates, tableRates: pace.NewTableRates(metrics.wait),
+	e.crew = newCrew(crewConfig{
+		store: store, log: log, metrics: metrics, sessions: e.sessions, tables: e.tables,
+		queue: e.queue, gang: e.gang, rates: e.rates,
 		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.limits.Load, readLimits: e.readLimits,
 		stopped: e.stopped, starting: e.rush.on.Load, look: e.look, beforePacket: cfg.beforePacket,
-	}
+	})
 
 	return e, nil
 }
@@ -141,10 +141,9 @@ func (e *Engine) session(ctx context.Context) error {
 	e.log.LogAttrs(ctx, slog.LevelInfo, "engine runs", slog.Uint64("node", id))
 
 	g, ctx := errgroup.WithContext(ctx)
-	work := make(chan struct{}, 1)
 	g.Go(func() error { return e.beats(ctx) })
-	g.Go(func() error { return e.ticks(ctx, work) })
-	g.Go(func() error { return e.crew(ctx, work) })
+	g.Go(func() error { return e.ticks(ctx) })
+	g.Go(func() error { return e.crew.run(ctx) })
 	defer e.sessions.trim(0)
 
 	return g.Wait()

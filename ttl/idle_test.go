@@ -52,7 +52,7 @@ func (m *moment) cost() (statements, rows int) {
 	statements, rows = 1<<30, 1<<30
 	for range 12 {
 		beforeStatements, beforeRows := counters()
-		if err := m.tick(m.f.t.Context(), make(chan struct{}, 1)); err != nil {
+		if err := m.tick(m.f.t.Context()); err != nil {
 			m.f.t.Fatal(err)
 		}
 		afterStatements, afterRows := counters()

@@ -26,7 +26,7 @@ func TestLayoutsAreRemembered(t *testing.T) {
 		}
 		defer e.sessions.close()
 
-		w := &worker{kit: e.kit, session: e.sessions.session()}
+		w := &worker{crew: e.crew, session: e.sessions.session()}
 		defer w.session.close()
 
 		look := func(wantRemembered bool) {

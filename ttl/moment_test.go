@@ -89,10 +89,10 @@ func (m *moment) declare(zone, interval string, options map[string]string) catal
 // pass is what an engine does until nothing is left to do at that moment; then it leaves.
 func (m *moment) pass() {
 	m.f.t.Helper()
-	ctx, work := m.f.t.Context(), make(chan struct{}, 1)
+	ctx := m.f.t.Context()
 	defer m.engine.leave(context.WithoutCancel(ctx), m.engine.node.Load())
 	for range 4 { // start, work, finish; and nothing more
-		if err := m.tick(ctx, work); err != nil {
+		if err := m.tick(ctx); err != nil {
 			m.f.t.Fatal(err)
 		}
 		m.workUntilCalled(ctx)
@@ -103,16 +103,16 @@ func (m *moment) pass() {
 func (m *moment) workUntilCalled(ctx context.Context) {
 	ctx, call := context.WithCancel(ctx)
 	defer call()
-	before := m.engine.kit.beforePacket
-	m.engine.kit.beforePacket = func() {
+	before := m.engine.crew.beforePacket
+	m.engine.crew.beforePacket = func() {
 		if before(); m.packets == m.most {
 			call()
 		}
 	}
 	if m.most == 0 || m.packets < m.most {
-		m.engine.kit.work(ctx, make(chan struct{}, 1))
+		m.engine.crew.work(ctx)
 	}
-	m.engine.kit.beforePacket = before
+	m.engine.crew.beforePacket = before
 }
 
 // jobs is how many jobs have started so far.
@@ -491,7 +491,7 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 				m.declare("UTC", "1h", nil)
 				tick := func() {
 					t.Helper()
-					if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+					if err := m.tick(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -101,7 +101,7 @@ func (m *moment) starting() (statements int) {
 	}
 
 	before := asked()
-	if err := m.tick(ctx, make(chan struct{}, 1)); err != nil {
+	if err := m.tick(ctx); err != nil {
 		m.f.t.Fatal(err)
 	}
 	if jobs := m.f.text("SELECT COUNT(*) FROM " + m.f.schema + "_c.job"); jobs != "2" {

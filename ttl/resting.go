@@ -19,12 +19,12 @@ type resting struct {
 
 // restingOf reads the resting rows of a job's table or partition. Whoever runs a job by hand has
 // fixed something, or wants to know: then no row rests.
-func (k *kit) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
+func (c *crew) restingOf(ctx context.Context, job catalog.Job, key tables.Columns) (*resting, error) {
 	if job.Trigger == catalog.TriggerManual {
 		return nil, nil
 	}
 
-	texts, err := k.store.RestingRows(ctx, job.PolicyID, job.Partition)
+	texts, err := c.store.RestingRows(ctx, job.PolicyID, job.Partition)
 	if err != nil || len(texts) == 0 {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (r *rush) begins(due []duePolicy) bool {
 func (r *rush) many() bool { return !r.since.IsZero() }
 
 // ends lets the crew go on.
-func (r *rush) ends(work chan<- struct{}) {
+func (r *rush) ends(wakeCrew func()) {
 	r.on.Store(false)
-	wake(work)
+	wakeCrew()
 }

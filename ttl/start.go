@@ -24,7 +24,7 @@ type prospect struct {
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
 // then holds, then the brake; whatever holds the job, the job exists to say so.
-func (t *starter) start(ctx context.Context, now time.Time, d duePolicy, work chan<- struct{}) error {
+func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 	p, settings := d.policy, t.limits().revision
 	if err := t.session.ready(ctx); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy, work ch
 	if err != nil {
 		return err
 	}
-	if err := t.create(ctx, r, identities, work); err != nil {
+	if err := t.create(ctx, r, identities); err != nil {
 		return err // refused, perhaps, because the brake was changed meanwhile
 	}
 
@@ -141,7 +141,7 @@ func (t duePolicy) last() *uint64 {
 }
 
 // create creates the jobs of a run, and sends workers to them.
-func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnation, work chan<- struct{}) error {
+func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnation) error {
 	n := catalog.NewRun{After: r.last()}
 	if r.passed {
 		n.PassedBy = t.actor()
@@ -162,7 +162,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 	}
 
 	t.queue.Add(jobs)
-	wake(work)
+	t.wakeCrew()
 
 	for i, job := range jobs {
 		t.metrics.jobStarted(job)

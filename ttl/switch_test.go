@@ -186,7 +186,7 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 
-		if err := m.tick(t.Context(), make(chan struct{}, 1)); err != nil {
+		if err := m.tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 

@@ -58,14 +58,14 @@ func newTicker(e *Engine) *ticker {
 
 // ticks looks after jobs: the leader of the cluster starts those that are due, every node those
 // that somebody has asked it for, leads those it owns, and wakes its crew when there is work.
-func (e *Engine) ticks(ctx context.Context, work chan<- struct{}) error {
+func (e *Engine) ticks(ctx context.Context) error {
 	t := newTicker(e)
 	defer t.closeIdle(0)
 	defer e.store.Listen(t.news)()
 
 	failing := false
 	for ctx.Err() == nil {
-		err := t.tick(ctx, work)
+		err := t.tick(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot manage jobs", slog.Any("err", err))
 		}
@@ -141,7 +141,7 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	return err == nil && event != t.event
 }
 
-func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
+func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
 	pulse, err := t.engine.store.Pulse(ctx, t.node())
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 	}
 
 	t.queue.Set(jobs, v.late())
-	t.schedule(ctx, v, pulse.Pause, work)
+	t.schedule(ctx, v, pulse.Pause)
 	t.heard = false
 	t.doChores(ctx)
 	t.forget(jobs)
@@ -195,7 +195,7 @@ func (t *ticker) tick(ctx context.Context, work chan<- struct{}) error {
 				slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
 		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
-			wake(work)
+			t.wakeCrew()
 		}
 	}
 
@@ -210,10 +210,10 @@ func settled(err error) bool {
 		errors.Is(err, catalog.ErrNoPolicy) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
-// wake tells the crew that there may be work; once is enough.
-func wake(work chan<- struct{}) {
+// wake says on a channel that something has happened; once is enough.
+func wake(waiting chan<- struct{}) {
 	select {
-	case work <- struct{}{}:
+	case waiting <- struct{}{}:
 	default:
 	}
 }
@@ -242,7 +242,7 @@ func (t *ticker) lead(ctx context.Context) error {
 
 // schedule starts what is due; a node that does not lead starts only what this process was asked
 // for. It watches the clock all the same: no leap of it must come to light only through a job.
-func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause, work chan<- struct{}) {
+func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause) {
 	if t.engine.stopped() != "" {
 		return
 	}
@@ -263,7 +263,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
 		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
 	})
-	t.begin(ctx, v.now, due, work)
+	t.begin(ctx, v.now, due)
 }
 
 // clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The

@@ -238,7 +238,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 
-		if err := m.tick(ctx, make(chan struct{}, 1)); err != nil {
+		if err := m.tick(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if jobs := f.jobs(); jobs != "6" {
@@ -264,22 +264,22 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"),
 			f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
-		m.engine.kit.beforePacket = func() {
+		m.engine.crew.beforePacket = func() {
 			if m.engine.rush.on.Load() {
 				early.Add(1)
 			}
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
-		work, crew := make(chan struct{}, 1), make(chan error, 1)
-		go func() { crew <- m.engine.crew(ctx, work) }()
+		crew := make(chan error, 1)
+		go func() { crew <- m.engine.crew.run(ctx) }()
 		defer func() {
 			cancel()
 			<-crew
 		}()
 
 		f.wait("all jobs", func() bool {
-			if err := m.tick(ctx, work); err != nil {
+			if err := m.tick(ctx); err != nil {
 				t.Fatal(err)
 			}
 			return f.number("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == tables-1
@@ -326,7 +326,7 @@ func TestRushes(t *testing.T) {
 				r.many() != (len(step.due) >= manyDue) {
 				t.Errorf("%s: got %v, want %v", step.what, got, step.want)
 			}
-			r.ends(make(chan struct{}, 1))
+			r.ends(func() {})
 			time.Sleep(rushFor/2 - time.Second)
 		}
 	})
@@ -359,12 +359,12 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 
 		now := utc("05-10 12:00:00")
 		m.declare("UTC", "2h", nil)
-		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "0" {
+		if err := s.start(t.Context(), now, d); err != nil || f.jobs() != "0" {
 			t.Errorf("got %v and %s jobs, want none to start", err, f.jobs())
 		}
 
 		d.policy, _ = m.engine.store.PolicyByID(t.Context(), p.ID)
-		if err := s.start(t.Context(), now, d, make(chan struct{}, 1)); err != nil || f.jobs() != "1" {
+		if err := s.start(t.Context(), now, d); err != nil || f.jobs() != "1" {
 			t.Errorf("got %v and %s jobs, want one to start", err, f.jobs())
 		}
 	})

@@ -35,70 +35,40 @@ type workerStore interface {
 	RecordRowError(ctx context.Context, e catalog.RowError) error
 }
 
-// kit is what the workers of a node share.
-type kit struct {
-	store     workerStore
-	log       *slog.Logger
-	metrics   *Metrics
-	sessions  *pool
-	tables    *recognizer
-	contested *contested
-
-	queue      *pace.Queue
-	gang       *pace.Gang
-	rates      *pace.Rates
-	tableRates *pace.TableRates
-
-	node       func() uint64 // its id
-	actor      func() string // how it signs
-	account    string        // on the server
-	limits     func() *limits
-	readLimits func(context.Context) error
-	stopped    func() string // why nothing may be sent now
-	starting   func() bool   // many jobs are being started: no task is taken up
-	look       chan<- struct{}
-
-	beforePacket func() // see Config
-}
-
 // worker claims tasks and carries them through, one after the other, with one session of its own.
 type worker struct {
-	*kit
+	*crew
 	session *session
 	size    *pace.BatchSize // of the table worked on last
 	sizeOf  uint64
 	rests   *resting // of the job worked on last
 	restsOf uint64
-	seats   <-chan struct{} // taken by this node's workers
 }
 
-// spare reports that this node has more workers at work than it wants.
-func (w *worker) spare() bool { return len(w.seats) > w.gang.Wanted() }
-
 // work runs one worker until there is nothing left to claim, or until it is one too many.
-func (k *kit) work(ctx context.Context, seats <-chan struct{}) {
-	w := &worker{kit: k, session: k.sessions.borrow(), seats: seats}
-	defer func() { k.sessions.handBack(w.session) }()
+func (c *crew) work(ctx context.Context) {
+	w := &worker{crew: c, session: c.sessions.borrow()}
+	defer func() { c.sessions.handBack(w.session) }()
 
-	for ctx.Err() == nil && k.stopped() == "" && !w.spare() && !k.starting() {
+	for ctx.Err() == nil && c.stopped() == "" && !w.spare() && !c.starting() {
 		task, err := w.claim(ctx)
 		if err != nil {
 			if !errors.Is(err, catalog.ErrNoTask) && ctx.Err() == nil {
-				k.log.LogAttrs(ctx, slog.LevelWarn, "no task could be claimed", slog.Any("err", err))
+				c.log.LogAttrs(ctx, slog.LevelWarn, "no task could be claimed", slog.Any("err", err))
 			}
 			return
 		}
 
-		k.metrics.working(1)
-		k.metrics.claimed.Inc()
+		c.metrics.working(1)
+		c.metrics.claimed.Inc()
 		err = w.carry(ctx, task)
-		k.metrics.working(-1)
+		c.metrics.working(-1)
 
 		if errors.Is(err, catalog.ErrFence) {
-			k.metrics.leaseLost(leaseTask)
+			c.metrics.leaseLost(leaseTask)
 		}
 		if err != nil && ctx.Err() == nil && !settled(err) {
-			k.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
+			c.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
 				slog.Uint64("task", task.ID), slog.Any("err", err))
 			wait(ctx, time.Second)
 		}
