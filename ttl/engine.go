@@ -81,7 +81,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		rates: pace.NewRates(metrics.wait), queue: pace.NewQueue(), gang: pace.NewGang(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
-	e.tables = &recognizer{store: store, layouts: newLayouts(), log: log, actor: e.actor}
+	e.tables = newRecognizer(store, log, e.actor)
 	e.sessions = &pool{
 		db: db, key: store.ServerKey(), admit: cfg.Admit, setup: cfg.afterOpen,
 		holds: func(ctx context.Context, q tables.Querier) (string, error) {

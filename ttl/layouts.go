@@ -16,11 +16,11 @@ import (
 // written from it. Estimates, reasons to hold a job, and whether the table is still that
 // incarnation are asked for every time.
 type layouts struct {
-	known *lru.Cache[incarnation, *tables.Layout]
+	known *lru.Cache[layoutKey, *tables.Layout]
 }
 
-// incarnation is one state of one table on one server.
-type incarnation struct {
+// layoutKey is one state of one table on one server.
+type layoutKey struct {
 	server  string
 	table   catalog.Table
 	id      uint64 // InnoDB's
@@ -35,7 +35,7 @@ const (
 	layoutAge = 3 * time.Second
 )
 
-func newLayouts() layouts { return layouts{newCache[incarnation, *tables.Layout](layoutsKept)} }
+func newLayouts() layouts { return layouts{newCache[layoutKey, *tables.Layout](layoutsKept)} }
 
 // newCache is lru.New for constant sizes: it refuses only those below one.
 func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
@@ -51,7 +51,7 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 func (l layouts) layout(
 	ctx context.Context, s *session, now time.Time, t catalog.Table, known tables.Incarnation,
 ) (*tables.Layout, error) {
-	key, ok := incarnationOf(s.server, now, t, known)
+	key, ok := layoutKeyOf(s.server, now, t, known)
 	if known, found := l.known.Get(key); ok && found {
 		return known, nil
 	}
@@ -63,13 +63,13 @@ func (l layouts) layout(
 }
 
 // add remembers a layout that is known to be of an incarnation.
-func (l layouts) add(key incarnation, known *tables.Layout) { l.known.Add(key, known) }
+func (l layouts) add(key layoutKey, known *tables.Layout) { l.known.Add(key, known) }
 
 // forget forgets all of them: nothing that was remembered may influence the new plan.
 func (l layouts) forget() { l.known.Purge() }
 
 // keep remembers a layout that was read just now, if its table was not altered meanwhile.
-func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, read *tables.Layout) error {
+func (l layouts) keep(ctx context.Context, q tables.Querier, key layoutKey, read *tables.Layout) error {
 	created, err := tables.Created(ctx, q, key.table.Schema, key.table.Name)
 	if err == nil && created.Unix() == key.created {
 		l.add(key, read)
@@ -77,12 +77,12 @@ func (l layouts) keep(ctx context.Context, q tables.Querier, key incarnation, re
 	return err
 }
 
-// incarnationOf is what a layout may be kept under; not ok if that is uncertain: the table is too
+// layoutKeyOf is what a layout may be kept under; not ok if that is uncertain: the table is too
 // young, is partitioned, or its id cannot be seen.
-func incarnationOf(server string, now time.Time, t catalog.Table, known tables.Incarnation) (incarnation, bool) {
+func layoutKeyOf(server string, now time.Time, t catalog.Table, known tables.Incarnation) (layoutKey, bool) {
 	if known.Partitioned() || known.Table().TableID == 0 || known.Table().CreateTime.IsZero() ||
 		now.Sub(known.Table().CreateTime) < layoutAge {
-		return incarnation{}, false
+		return layoutKey{}, false
 	}
-	return incarnation{server, t, known.Table().TableID, known.Table().CreateTime.Unix()}, true
+	return layoutKey{server, t, known.Table().TableID, known.Table().CreateTime.Unix()}, true
 }

@@ -116,8 +116,8 @@ func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 	})
 }
 
-// TestIncarnations: what a layout may be kept under.
-func TestIncarnations(t *testing.T) {
+// TestLayoutKeys: what a layout may be kept under.
+func TestLayoutKeys(t *testing.T) {
 	t.Parallel()
 	created := noon.Add(-time.Hour)
 	table := catalog.Table{Schema: "s", Name: "t"}
@@ -136,7 +136,7 @@ func TestIncarnations(t *testing.T) {
 		}, false},
 		"that nobody knows": {nil, false},
 	} {
-		if _, ok := incarnationOf("server", noon, table, c.known); ok != c.want {
+		if _, ok := layoutKeyOf("server", noon, table, c.known); ok != c.want {
 			t.Errorf("%s: got %v, want %v", name, ok, c.want)
 		}
 	}

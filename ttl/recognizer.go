@@ -25,6 +25,10 @@ type recognizer struct {
 	actor   func() string
 }
 
+func newRecognizer(store identityStore, log *slog.Logger, actor func() string) *recognizer {
+	return &recognizer{store: store, layouts: newLayouts(), log: log, actor: actor}
+}
+
 // recognize makes sure that a policy's table is still the one on which it was declared; nil if it
 // is not, and then the policy is disarmed.
 func (r *recognizer) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
@@ -64,6 +68,19 @@ func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Po
 	}
 
 	return known, err
+}
+
+// unaltered reports whether facts that were read before their table was recognized certainly still
+// hold. Then the layout is remembered with them.
+func (r *recognizer) unaltered(
+	server string, now time.Time, t catalog.Table, known tables.Incarnation, before *tables.Facts,
+) bool {
+	key, ok := layoutKeyOf(server, now, t, known)
+	if !ok || before == nil || before.CreatedAt().Unix() != key.created {
+		return false
+	}
+	r.layouts.add(key, &before.Layout)
+	return true
 }
 
 // doubtError is a reason to wait: nothing is wrong with the policy, but it is not certain from

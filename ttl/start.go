@@ -183,9 +183,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 func (t *starter) facts(
 	ctx context.Context, now time.Time, table catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) (*tables.Facts, error) {
-	key, ok := incarnationOf(t.session.server, now, table, known)
-	if ok && before != nil && before.CreatedAt().Unix() == key.created {
-		t.tables.layouts.add(key, &before.Layout)
+	if t.tables.unaltered(t.session.server, now, table, known, before) {
 		return before, nil
 	}
 	return tables.ReadFacts(ctx, t.session, table.Schema, table.Name)
