@@ -18,6 +18,13 @@ var (
 	ErrMove    = errors.New("the job cannot go from its state to that one")
 )
 
+// Overtaken reports that an error says that somebody else was faster: the matter is dealt with.
+func Overtaken(err error) bool {
+	return errors.Is(err, ErrFence) || errors.Is(err, ErrNoJob) || errors.Is(err, ErrMove) ||
+		errors.Is(err, ErrStopped) || errors.Is(err, ErrJobOpen) || errors.Is(err, ErrStarted) ||
+		errors.Is(err, ErrNoPolicy) || errors.Is(err, ErrPolicyChanged)
+}
+
 // ForgetPartitions removes when partitions ran last that have no jobs any more.
 func (s *Store) ForgetPartitions(ctx context.Context, policy uint64, names []string) error {
 	for some := range slices.Chunk(names, 500) {

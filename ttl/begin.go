@@ -167,7 +167,7 @@ func (t *ticker) startsOver(ctx context.Context) bool {
 // alone for a while.
 func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy) (failed bool) {
 	err := t.start(ctx, now, d)
-	if err == nil || settled(err) || ctx.Err() != nil {
+	if err == nil || catalog.Overtaken(err) || ctx.Err() != nil {
 		return false
 	}
 	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",

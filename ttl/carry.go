@@ -358,7 +358,7 @@ func (w *worker) giveUp(ctx context.Context, task catalog.Task, cause error) err
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
 	defer cancel()
 	released := w.store.ReleaseTask(ctx, task.ID, task.Fence, reasonOf(cause))
-	if errors.Is(cause, context.Canceled) || settled(cause) {
+	if errors.Is(cause, context.Canceled) || catalog.Overtaken(cause) {
 		return released
 	}
 	return cause
@@ -383,7 +383,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	why := reasonOf(cause)
 	if errors.Is(cause, errBound) {
 		err := w.overBound(ctx, a.task)
-		if err == nil || settled(err) {
+		if err == nil || catalog.Overtaken(err) {
 			return err
 		}
 		cause = err
@@ -393,7 +393,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	var closed *closedError
 	released := w.store.ReleaseTask(ctx, a.task.ID, a.task.Fence, why)
 	switch {
-	case cause == nil || errors.Is(cause, context.Canceled) || settled(cause):
+	case cause == nil || errors.Is(cause, context.Canceled) || catalog.Overtaken(cause):
 		return released
 	case errors.Is(cause, errRefused):
 		return errors.Join(released, w.refused(ctx, a))
@@ -431,7 +431,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 	if err == nil && why != "" {
 		err = w.pause(ctx, a.job, why)
 	}
-	if settled(err) {
+	if catalog.Overtaken(err) {
 		return nil
 	}
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // chore is what a ticker does now and then, beside its jobs. One that fails is done again when it
@@ -68,7 +70,7 @@ func (t *ticker) sweep(ctx context.Context) {
 // vouch tells other members, which see a table for the first time, whether it still is the one its
 // policy was declared on.
 func (t *ticker) vouch(ctx context.Context) {
-	if err := t.engine.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !settled(err) {
+	if err := t.engine.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
 	}
 }

@@ -139,7 +139,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		}
 
 		n := catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}, Settings: before.Revision}
-		if _, err := f.store.CreateJob(t.Context(), n); !settled(err) {
+		if _, err := f.store.CreateJob(t.Context(), n); !catalog.Overtaken(err) {
 			t.Errorf("a job planned by the settings before: got %v, want ErrStopped", err)
 		}
 
@@ -214,7 +214,7 @@ func TestDisabledStartsNothing(t *testing.T) {
 		p := f.declare("t")
 		f.set(setting.JobEnable, "OFF")
 		if _, err := f.store.CreateJob(t.Context(),
-			catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !settled(err) {
+			catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !catalog.Overtaken(err) {
 			t.Errorf("got %v, want ErrStopped", err)
 		}
 		f.set(setting.JobEnable, "ON")

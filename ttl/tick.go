@@ -190,7 +190,7 @@ func (t *ticker) tick(ctx context.Context) error {
 		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node() {
 			t.metrics.leaseLost(leaseJob)
 		}
-		if err != nil && !settled(err) {
+		if err != nil && !catalog.Overtaken(err) {
 			t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed",
 				slog.Uint64("job", job.ID), slog.Any("err", err))
 		}
@@ -200,14 +200,6 @@ func (t *ticker) tick(ctx context.Context) error {
 	}
 
 	return nil
-}
-
-// settled are errors that say that somebody else has dealt with the matter.
-func settled(err error) bool {
-	return errors.Is(err, catalog.ErrFence) || errors.Is(err, catalog.ErrNoJob) || errors.Is(err, catalog.ErrMove) ||
-		errors.Is(err, catalog.ErrStopped) || errors.Is(err, catalog.ErrJobOpen) ||
-		errors.Is(err, catalog.ErrStarted) ||
-		errors.Is(err, catalog.ErrNoPolicy) || errors.Is(err, catalog.ErrPolicyChanged)
 }
 
 // wake says on a channel that something has happened; once is enough.

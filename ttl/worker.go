@@ -67,7 +67,7 @@ func (c *crew) work(ctx context.Context) {
 		if errors.Is(err, catalog.ErrFence) {
 			c.metrics.leaseLost(leaseTask)
 		}
-		if err != nil && ctx.Err() == nil && !settled(err) {
+		if err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
 				slog.Uint64("task", task.ID), slog.Any("err", err))
 			wait(ctx, time.Second)
