@@ -72,47 +72,14 @@ func (r *resting) in(ctx context.Context, t table, block plan.Range) (bool, erro
 
 func (r *resting) has(key tables.Key) bool { return r != nil && r.known[key.Encode()] }
 
-// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or no longer
-// due.
-func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
-	old, err := t.engine.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
-	if err != nil || len(old) == 0 {
-		return err
-	}
-	there, err := t.stillDue(ctx, job, old)
-	if err != nil {
-		return err
-	}
-	mended := slices.DeleteFunc(old, func(key string) bool { return there[key] })
-	return t.engine.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
-}
-
-// stillDue asks the table which of the rows still exist and have expired.
-func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) (map[string]bool, error) {
-	if err := t.session.ready(ctx); err != nil {
-		return nil, err
-	}
-
-	p, err := t.engine.store.PolicyByID(ctx, job.PolicyID)
+// stillDue says which of the rows with these keys still exist and have expired.
+func stillDue(ctx context.Context, s *session, statements *plan.Statements, texts []string) (map[string]bool, error) {
+	keys, err := decodeKeys(texts, statements.Key)
 	if err != nil {
 		return nil, err
 	}
 
-	layout, err := tables.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
-	if err != nil {
-		return nil, err
-	}
-
-	table := &serverTable{
-		session:    t.session,
-		statements: plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral),
-	}
-	keys, err := decodeKeys(texts, table.statements.Key)
-	if err != nil {
-		return nil, err
-	}
-
-	there := map[string]bool{}
+	table, there := &serverTable{session: s, statements: statements}, map[string]bool{}
 	for some := range slices.Chunk(keys, listed) {
 		due, err := table.dueAmong(ctx, plan.Range{}, some)
 		if err != nil {

@@ -1,0 +1,45 @@
+package ttl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or no longer
+// due.
+func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
+	old, err := t.engine.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	there, err := t.stillDue(ctx, job, old)
+	if err != nil {
+		return err
+	}
+	mended := slices.DeleteFunc(old, func(key string) bool { return there[key] })
+	return t.engine.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
+}
+
+// stillDue asks the table which of the rows still exist and have expired.
+func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) (map[string]bool, error) {
+	if err := t.session.ready(ctx); err != nil {
+		return nil, err
+	}
+
+	p, err := t.engine.store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return nil, err
+	}
+
+	layout, err := tables.ReadLayout(ctx, t.session, job.Table.Schema, job.Table.Name)
+	if err != nil {
+		return nil, err
+	}
+
+	statements := plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	return stillDue(ctx, t.session, statements, texts)
+}
