@@ -139,15 +139,6 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	}, nil
 }
 
-// zoneGuard is the condition that dates are still written in the zone in which the cutoff was
-// computed.
-func zoneGuard(r catalog.Rule, column tables.Kind) string {
-	if !byServerZone(r, column) {
-		return ""
-	}
-	return " AND " + tables.InServerZone(r.TimeZone)
-}
-
 // closedError says that no job of the table may run now, and until when.
 type closedError struct{ why string }
 
@@ -440,7 +431,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 
 // holdsNow says for which of the reasons that a batch itself checks nothing may be deleted now.
 func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error) {
-	if why, err := serverHold(ctx, w.session, *w.limits()); err != nil || why != "" {
+	if why, err := w.sessions.holds(ctx, w.session); err != nil || why != "" {
 		return why, err
 	}
 

@@ -114,40 +114,5 @@ func tableHold(ctx context.Context, q tables.Querier, p catalog.Policy, f *table
 	return zoneHold(ctx, q, p.Rule, c.Kind)
 }
 
-// byServerZone reports whether the dates of a policy are read in the server's zone, whatever that
-// is now.
-func byServerZone(r catalog.Rule, column tables.Kind) bool {
-	return column != tables.Timestamp && r.ZoneSource == catalog.ZoneFromServer
-}
-
-// zoneHold says why dates cannot be judged in the zone of a rule: the server's is a different one,
-// or its clocks differ from those here.
-func zoneHold(ctx context.Context, q tables.Querier, r catalog.Rule, column tables.Kind) (string, error) {
-	if column == tables.Timestamp {
-		return "", nil
-	}
-
-	if byServerZone(r, column) {
-		zone, err := tables.ServerZone(ctx, q)
-		if errors.Is(err, ddl.ErrZone) {
-			return err.Error(), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if zone != r.TimeZone {
-			return fmt.Sprintf("the server's time zone is %s and was %s when the policy was declared; declare it "+
-				"again or set TTL_TIME_ZONE", zone, r.TimeZone), nil
-		}
-	}
-
-	why, err := tables.ZoneAhead(ctx, q, r.TimeZone)
-	if errors.Is(err, ddl.ErrZone) {
-		return err.Error(), nil
-	}
-
-	return why, err
-}
-
 // errColumn means that the TTL column is gone or no longer a date.
 var errColumn = errors.New("not there, or not a DATE, DATETIME or TIMESTAMP any more")
