@@ -24,7 +24,7 @@ type crewConfig struct {
 	node       func() uint64 // its id
 	actor      func() string // how it signs
 	account    string        // on the server
-	limits     func() *limits
+	limits     func() *workLimits
 	readLimits func(context.Context) error
 	stopped    func() string // why nothing may be sent now
 	starting   func() bool   // many jobs are being started: no task is taken up

@@ -92,7 +92,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	e.crew = newCrew(crewConfig{
 		store: store, log: log, metrics: metrics, sessions: e.sessions, tables: e.tables,
 		queue: e.queue, gang: e.gang, rates: e.rates,
-		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.limits.Load, readLimits: e.readLimits,
+		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.workLimits, readLimits: e.readLimits,
 		stopped: e.stopped, starting: e.rush.on.Load, look: e.look, beforePacket: cfg.beforePacket,
 	})
 

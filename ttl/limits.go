@@ -5,32 +5,23 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // limits are the settings by which the engine works, read again every few seconds, and as soon as
 // something was refused that had been decided by older ones.
 type limits struct {
-	revision     uint64        // of the settings
+	workLimits
+
 	enabled      bool          // ttl_job_enable
-	scanBatch    int           // ttl_scan_batch_size: keys a statement reads
-	scanMost     int           // the same once it is set: rows a statement looks through; 0 for any number
-	deleteBatch  int           // ttl_delete_batch_size: keys a statement names
-	deleteMost   int           // the same once it is set: rows a statement deletes; 0 for any number
 	clusterRows  int64         // ttl_cluster_rows_limit
 	workers      int           // tasks worked on at once by this node
-	runningTasks int           // ttl_running_tasks, -1 resolved
-	countsTasks  bool          // there may be more workers than that: whoever claims a task has to count
 	indexScan    bool          // ttl_enable_index_scan
-	target       time.Duration // ttl_batch_target_ms
 	brake        plan.Brake    // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
 	allowReplica bool          // ttl_allow_replica
 	jobTimeout   time.Duration // ttl_job_timeout
 	floor        string        // ttl_date_floor
 	historyDays  int64         // ttl_history_days
-	nodes        int           // live engines
-	window       *ddl.Window   // ttl_job_schedule_window_start_time and _end_time, in UTC
 }
 
 // readLimits adopts the settings, so that a change takes effect on every node within seconds.
@@ -62,27 +53,33 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	return nil
 }
 
+// workLimits are those of the limits in force by which workers work.
+func (e *Engine) workLimits() *workLimits { return &e.limits.Load().workLimits }
+
 func limitsOf(v setting.Reading, nodes int) limits {
 	l := limits{
-		revision:     v.Revision,
-		nodes:        nodes,
+		workLimits: workLimits{
+			revision:     v.Revision,
+			scanBatch:    int(v.Int(setting.ScanBatchSize)),
+			scanMost:     v.Bound(setting.ScanBatchSize),
+			deleteBatch:  int(v.Int(setting.DeleteBatchSize)),
+			deleteMost:   v.Bound(setting.DeleteBatchSize),
+			runningTasks: int(v.Int(setting.RunningTasks)),
+			target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
+			nodes:        nodes,
+			window:       v.Window(),
+		},
 		enabled:      v.Bool(setting.JobEnable),
-		scanBatch:    int(v.Int(setting.ScanBatchSize)),
-		scanMost:     v.Bound(setting.ScanBatchSize),
-		deleteBatch:  int(v.Int(setting.DeleteBatchSize)),
-		deleteMost:   v.Bound(setting.DeleteBatchSize),
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
 		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),
-		runningTasks: int(v.Int(setting.RunningTasks)),
 		indexScan:    v.Bool(setting.EnableIndexScan),
-		target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
 		brake:        plan.NewBrake(v.Values),
 		allowReplica: v.Bool(setting.AllowReplica),
 		jobTimeout:   v.Duration(setting.JobTimeout),
 		floor:        v.Values[setting.DateFloor],
 		historyDays:  v.Int(setting.HistoryDays),
-		window:       v.Window(),
 	}
+
 	if l.countsTasks = true; l.runningTasks < 0 {
 		all := nodes * int(v.Int(setting.ScanWorkerCount))
 		l.runningTasks = min(all, mostTasks)

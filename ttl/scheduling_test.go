@@ -32,7 +32,8 @@ func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{Las
 
 // windowOf are limits with a global window.
 func windowOf(start, end string) limits {
-	return limits{window: setting.Values{setting.WindowStart: start, setting.WindowEnd: end}.Window()}
+	values := setting.Values{setting.WindowStart: start, setting.WindowEnd: end}
+	return limits{workLimits: workLimits{window: values.Window()}}
 }
 
 func TestDue(t *testing.T) {

@@ -449,7 +449,7 @@ func (w *walk) resume(at tables.Key, batch uint64) {
 }
 
 // limits adopts changed settings.
-func (w *walk) limits(l *limits) {
+func (w *walk) limits(l *workLimits) {
 	block := largestBlock
 	if l.scanMost > 0 {
 		block = min(block, l.scanMost)

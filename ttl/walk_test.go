@@ -317,12 +317,12 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 // TestLimitsHoldOnEveryWay: whatever the plan, and whatever is locked, poison or fails, each DELETE
 // is within its bound of rows and waits for its turn, also when it is sent again.
 func TestLimitsHoldOnEveryWay(t *testing.T) {
-	untouched := limits{deleteBatch: 100, scanBatch: 500, target: time.Second}
+	untouched := workLimits{deleteBatch: 100, scanBatch: 500, target: time.Second}
 	set := untouched
 	set.deleteBatch, set.deleteMost = 30, 30
 	for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex, plan.DeleteSome} {
 		for name, c := range map[string]struct {
-			limits limits
+			limits workLimits
 			own    int // TTL_DELETE_BATCH_SIZE
 			most   int64
 		}{
@@ -340,7 +340,7 @@ func TestLimitsHoldOnEveryWay(t *testing.T) {
 }
 
 // walkWithin walks a table at five DELETEs a second.
-func walkWithin(t *testing.T, way plan.Way, l *limits, ownBatch int, most int64) {
+func walkWithin(t *testing.T, way plan.Way, l *workLimits, ownBatch int, most int64) {
 	m := newMemTable(t, 11, 2000)
 	if way == plan.DeleteSome {
 		clear(m.poison)
