@@ -218,7 +218,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 		}
 
 		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, pace.NewBatchSize(1000, 1000, time.Second),
-			pace.NewRates(NewMetrics(nil).wait), nil)
+			pace.NewRates(newWorkMetrics(nil).wait), nil)
 		if done, err := w.step(t.Context()); err != nil || !done {
 			t.Fatalf("got %v, %v; want the walk done", done, err)
 		}

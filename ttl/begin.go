@@ -106,7 +106,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	starting.Wait()
 
 	t.known.forget() // they have run now
-	wake(t.engine.look)
+	t.engine.wakeTicker()
 }
 
 // mostLookedAt bounds how many tables are examined with the same statements: what was seen should

@@ -58,7 +58,7 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 		}
 		return w.giveBack(ctx, a, err)
 	case done:
-		defer wake(w.look) // it may have been the job's last
+		defer w.finished()
 		return w.store.FinishTask(ctx, task.ID, task.Fence)
 	default:
 		return w.giveBack(ctx, a, nil)

@@ -13,7 +13,7 @@ import (
 type crewConfig struct {
 	store    workerStore
 	log      *slog.Logger
-	metrics  *Metrics
+	metrics  *workMetrics
 	sessions *pool
 	tables   *recognizer
 
@@ -28,7 +28,8 @@ type crewConfig struct {
 	readLimits func(context.Context) error
 	stopped    func() string // why nothing may be sent now
 	starting   func() bool   // many jobs are being started: no task is taken up
-	look       chan<- struct{}
+	finished   func()        // called when a task is done: it may have been its job's last
+	lost       func()        // called when a task turns out to be somebody else's
 
 	beforePacket func() // see Config
 }
@@ -52,8 +53,13 @@ func newCrew(cfg crewConfig) *crew {
 // maxWorkers is the most that ttl_scan_worker_count allows.
 const maxWorkers = 256
 
-// wake tells the crew that there may be work.
-func (c *crew) wake() { wake(c.news) }
+// wake tells the crew that there may be work; once is enough.
+func (c *crew) wake() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
 
 // run keeps as many workers at work as the settings say, while there is work.
 func (c *crew) run(ctx context.Context) error {

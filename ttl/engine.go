@@ -78,7 +78,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.wait), queue: pace.NewQueue(), gang: pace.NewGang(), look: make(chan struct{}, 1),
+		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(), gang: pace.NewGang(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	e.tables = newRecognizer(store, log, e.actor)
@@ -90,10 +90,11 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 
 	e.crew = newCrew(crewConfig{
-		store: store, log: log, metrics: metrics, sessions: e.sessions, tables: e.tables,
+		store: store, log: log, metrics: metrics.work, sessions: e.sessions, tables: e.tables,
 		queue: e.queue, gang: e.gang, rates: e.rates,
 		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.workLimits, readLimits: e.readLimits,
-		stopped: e.stopped, starting: e.rush.on.Load, look: e.look, beforePacket: cfg.beforePacket,
+		stopped: e.stopped, starting: e.rush.on.Load, finished: e.wakeTicker, lost: func() { metrics.leaseLost(leaseTask) },
+		beforePacket: cfg.beforePacket,
 	})
 
 	return e, nil
@@ -239,6 +240,14 @@ func (e *Engine) heldBy() (catalog.Stop, string) {
 		return catalog.StopClock, *why
 	}
 	return "", e.rates.Reason()
+}
+
+// wakeTicker makes the ticker look again before its time; once is enough.
+func (e *Engine) wakeTicker() {
+	select {
+	case e.look <- struct{}{}:
+	default:
+	}
 }
 
 // wait pauses for d, or until ctx ends.

@@ -172,7 +172,7 @@ func (f *fixture) holdsNobodyUp(c locking) {
 	table := f.serverTable()
 	table.contested = newContested()
 	w := newWalk(table, c.way, plan.Range{}, pace.NewBatchSize(firstBlock, largestBlock, 50*time.Millisecond),
-		pace.NewRates(NewMetrics(nil).wait), nil)
+		pace.NewRates(newWorkMetrics(nil).wait), nil)
 	f.toEnd(w)
 	w.revisit(f.t.Context(), revisits)
 
@@ -220,7 +220,7 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		table.contested = newContested()
 		before := f.lockWaits()
 		w := newWalk(table, plan.WalkRange, plan.Range{To: tables.Key{"20000"}}, pace.NewBatchSize(1000, 1000, time.Second),
-			pace.NewRates(NewMetrics(nil).wait), nil)
+			pace.NewRates(newWorkMetrics(nil).wait), nil)
 		f.toEnd(w)
 
 		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"
@@ -265,7 +265,7 @@ func TestLockedBehindARow(t *testing.T) {
 		table := f.serverTable()
 		table.contested = newContested()
 		w := newWalk(table, plan.WalkRange, plan.Range{}, pace.NewBatchSize(1000, 1000, time.Second),
-			pace.NewRates(NewMetrics(nil).wait), nil)
+			pace.NewRates(newWorkMetrics(nil).wait), nil)
 		f.toEnd(w)
 		f.wantWaits(before, 2)
 

@@ -33,7 +33,7 @@ func (m *meter) batch(deleted, examined int64, took time.Duration) {
 
 // measure shows the speeds since the last reading beside their limits. One goroutine calls it,
 // every tick.
-func (m *Metrics) measure(now time.Time, r *pace.Rates, target time.Duration) {
+func (m *workMetrics) measure(now time.Time, r *pace.Rates, target time.Duration) {
 	took := now.Sub(m.meter.at)
 	if took < measureEvery {
 		return

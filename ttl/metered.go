@@ -22,7 +22,7 @@ const (
 // metered is a table whose statements are timed and whose rows are counted.
 type metered struct {
 	table
-	metrics *Metrics
+	metrics *workMetrics
 	rows    *tableMetrics
 }
 

@@ -12,7 +12,7 @@ import (
 func TestTablesWithMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	m := NewMetrics(registry)
+	m := newWorkMetrics(registry)
 	for i := range 2 * tablesWithMetrics {
 		m.of(catalog.Table{Schema: "s", Name: fmt.Sprintf("t%d", i)}).deleted.Inc()
 	}

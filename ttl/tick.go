@@ -164,7 +164,7 @@ func (t *ticker) tick(ctx context.Context) error {
 		t.settings, t.settingsAt = *l, time.Now()
 	}
 
-	t.metrics.measure(time.Now(), t.engine.rates, t.limits().target)
+	t.metrics.work.measure(time.Now(), t.engine.rates, t.limits().target)
 	if err := t.lead(ctx); err != nil {
 		return err
 	}
@@ -200,14 +200,6 @@ func (t *ticker) tick(ctx context.Context) error {
 	}
 
 	return nil
-}
-
-// wake says on a channel that something has happened; once is enough.
-func wake(waiting chan<- struct{}) {
-	select {
-	case waiting <- struct{}{}:
-	default:
-	}
 }
 
 // lead takes or keeps the right to start jobs.

@@ -65,7 +65,7 @@ func (c *crew) work(ctx context.Context) {
 		c.metrics.working(-1)
 
 		if errors.Is(err, catalog.ErrFence) {
-			c.metrics.leaseLost(leaseTask)
+			c.lost()
 		}
 		if err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
