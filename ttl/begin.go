@@ -127,7 +127,7 @@ func (t *starter) lookAt(ctx context.Context, now time.Time, some []duePolicy) {
 	policies := make([]catalog.Policy, len(some))
 	for i := range some {
 		d := &some[i]
-		policies[i], d.connection = d.policy, t.session.id
+		policies[i], d.connection = d.policy, t.session.ID()
 		// a table that new may be altered in the same second: it is read later
 		if now.Sub(d.policy.ChangedAt) >= layoutAge {
 			d.before, _ = tables.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)

@@ -29,14 +29,14 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 			return wire, err
 		}
 
-		engine, err := openDB(cfg)
+		engine, err := newPool(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer engine.Close()
+		defer engine.close()
 
 		table := f.serverTable()
-		table.session.db = engine
+		table.session.db = engine.db
 		if err := table.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		cfg.Tick = time.Second
 	}
 
-	db, err := openDB(cfg.Backend)
+	sessions, err := newPool(cfg.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +82,10 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	e.limits.Store(&limits{})
 	e.tables = newRecognizer(store, log, e.actor)
-	e.sessions = &pool{
-		db: db, key: store.ServerKey(), admit: cfg.Admit, setup: cfg.afterOpen,
-		holds: func(ctx context.Context, q tables.Querier) (string, error) {
-			return serverHold(ctx, q, *e.limits.Load())
-		},
+	e.sessions = sessions
+	sessions.admit, sessions.key, sessions.setup = cfg.Admit, store.ServerKey(), cfg.afterOpen
+	sessions.holds = func(ctx context.Context, q tables.Querier) (string, error) {
+		return serverHold(ctx, q, *e.limits.Load())
 	}
 
 	e.crew = newCrew(crewConfig{

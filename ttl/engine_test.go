@@ -705,14 +705,14 @@ func (f *fixture) rowsRead() int {
 func TestBrokenSessionIsReplaced(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		s := &session{db: f.engine}
+		s := f.engine.session()
 		defer s.close()
 
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 
-		f.exec("KILL " + strconv.FormatUint(s.id, 10))
+		f.exec("KILL " + strconv.FormatUint(s.ID(), 10))
 		var one int
 		f.wait("the connection to be gone",
 			func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })

@@ -30,7 +30,7 @@ type fixture struct {
 	t      *testing.T
 	cfg    *mysql.Config
 	admin  *sql.DB
-	engine *sql.DB
+	engine *pool
 	store  *catalog.Store
 	schema string
 	policy uint64
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, cfg *mysql.Config, rows int) *fixture {
 		t.Fatal(err)
 	}
 
-	f.engine, err = openDB(cfg)
+	f.engine, err = newPool(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func newFixture(t *testing.T, cfg *mysql.Config, rows int) *fixture {
 
 func (f *fixture) close() {
 	ctx := context.WithoutCancel(f.t.Context())
-	_ = f.engine.Close()
+	f.engine.close()
 	for _, schema := range []string{f.schema, f.schema + "_c"} {
 		if _, err := f.admin.ExecContext(ctx, "DROP DATABASE IF EXISTS "+schema); err != nil {
 			f.t.Error(err)
@@ -202,7 +202,7 @@ func (f *fixture) barrier() *barrier {
 
 // serverTable is the table as the engine would hold it, at batch 3.
 func (f *fixture) serverTable() *serverTable {
-	table := &serverTable{session: &session{db: f.engine}, statements: f.statements(), barrier: f.barrier(), batch: 3}
+	table := &serverTable{session: f.engine.session(), statements: f.statements(), barrier: f.barrier(), batch: 3}
 	f.t.Cleanup(table.session.close)
 	return table
 }

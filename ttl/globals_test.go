@@ -110,15 +110,15 @@ func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]tables.Querier {
 	}
 
 	db := sql.OpenDB(connector)
-	engine, err := openDB(cfg)
+	engine, err := newPool(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	session := &session{db: engine}
+	session := engine.session()
 	t.Cleanup(func() {
 		session.close()
-		_ = engine.Close()
+		engine.close()
 		_ = db.Close()
 	})
 

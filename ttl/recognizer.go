@@ -73,9 +73,9 @@ func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Po
 // unaltered reports whether facts that were read before their table was recognized certainly still
 // hold. Then the layout is remembered with them.
 func (r *recognizer) unaltered(
-	server string, now time.Time, t catalog.Table, known tables.Incarnation, before *tables.Facts,
+	s *session, now time.Time, t catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) bool {
-	key, ok := layoutKeyOf(server, now, t, known)
+	key, ok := layoutKeyOf(s.server, now, t, known)
 	if !ok || before == nil || before.CreatedAt().Unix() != key.created {
 		return false
 	}

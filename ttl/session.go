@@ -66,7 +66,7 @@ const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_sel
 type session struct {
 	db   *sql.DB
 	conn *sql.Conn
-	id   uint64 // CONNECTION_ID()
+	id   uint64
 	used time.Time
 	// server is the one at the other end, by its key. A task stays on the server it was prepared
 	// on: tables have other ids and times on another.
@@ -91,31 +91,8 @@ type session struct {
 	flavour *atomic.Pointer[string]
 }
 
-// openDB makes the pool from which the engine's sessions come. No prepared statements: every text
-// is complete.
-func openDB(cfg *mysql.Config) (*sql.DB, error) {
-	cfg = cfg.Clone()
-	cfg.MultiStatements = true // a batch is one packet
-	cfg.InterpolateParams = true
-	cfg.ClientFoundRows = true      // an UPDATE that changes nothing has still found its row
-	cfg.Logger = &mysql.NopLogger{} // errors are returned, and told once
-	cfg.ParseTime = false           // values travel as the server's text
-
-	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+
-		",program_name:ttlproxy,ttlproxy_role:engine", ",")
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Second
-	}
-
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("engine connection: %w", err)
-	}
-
-	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(0) // sessions are held, or closed; never pooled
-	return db, nil
-}
+// ID is CONNECTION_ID().
+func (s *session) ID() uint64 { return s.id }
 
 // ready opens the session if it is not open, or has been idle so long that the server may have
 // closed it.

@@ -3,9 +3,13 @@ package ttl
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
@@ -13,16 +17,41 @@ import (
 // pool makes the engine's sessions, and keeps those of workers that are between two tasks: opening
 // one takes as long as a small job.
 type pool struct {
-	db    *sql.DB
-	key   string                                                // see session
-	admit func(context.Context, *sql.Conn) error                // the same
-	holds func(context.Context, tables.Querier) (string, error) // of those that delete
-	setup []string
+	admit func(context.Context, *sql.Conn) error                // may refuse the server at the other end
+	holds func(context.Context, tables.Querier) (string, error) // may have reasons not to delete there
+	key   string                                                // the expression that tells servers apart
+	setup []string                                              // further statements for each connection
 
+	db      *sql.DB
 	flavour atomic.Pointer[string]
 
 	mu   sync.Mutex
 	idle []*session
+}
+
+// newPool makes a pool of sessions of an account. No prepared statements: every text is complete.
+func newPool(cfg *mysql.Config) (*pool, error) {
+	cfg = cfg.Clone()
+	cfg.MultiStatements = true // a batch is one packet
+	cfg.InterpolateParams = true
+	cfg.ClientFoundRows = true      // an UPDATE that changes nothing has still found its row
+	cfg.Logger = &mysql.NopLogger{} // errors are returned, and told once
+	cfg.ParseTime = false           // values travel as the server's text
+
+	cfg.ConnectionAttributes = strings.TrimPrefix(cfg.ConnectionAttributes+
+		",program_name:ttlproxy,ttlproxy_role:engine", ",")
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("engine connection: %w", err)
+	}
+
+	db := sql.OpenDB(connector)
+	db.SetMaxIdleConns(0) // sessions are held, or closed; never pooled
+	return &pool{db: db}, nil
 }
 
 // session is one that is not open yet.

@@ -29,7 +29,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 	if err := t.session.ready(ctx); err != nil {
 		return err
 	}
-	if d.connection != t.session.id { // which may lead to another server
+	if d.connection != t.session.ID() { // which may lead to another server
 		d.glance = glance{}
 	}
 
@@ -183,7 +183,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 func (t *starter) facts(
 	ctx context.Context, now time.Time, table catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) (*tables.Facts, error) {
-	if t.tables.unaltered(t.session.server, now, table, known, before) {
+	if t.tables.unaltered(t.session, now, table, known, before) {
 		return before, nil
 	}
 	return tables.ReadFacts(ctx, t.session, table.Schema, table.Name)
@@ -207,11 +207,11 @@ func (t *starter) holds(ctx context.Context, p catalog.Policy, f *tables.Facts) 
 
 // serverHold asks a server once for all tables that a tick examines.
 func (t *starter) serverHold(ctx context.Context) (string, error) {
-	if s := t.server; s.asked && s.connection == t.session.id {
+	if s := t.server; s.asked && s.connection == t.session.ID() {
 		return s.held, nil
 	}
 	why, err := serverHold(ctx, t.session, *t.limits())
-	t.server = serverState{asked: err == nil, connection: t.session.id, held: why}
+	t.server = serverState{asked: err == nil, connection: t.session.ID(), held: why}
 	return why, err
 }
 

@@ -354,7 +354,7 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 
 		d := duePolicy{
 			policy: p, trigger: catalog.TriggerSchedule,
-			glance: glance{connection: s.session.id, known: known[p.ID]},
+			glance: glance{connection: s.session.ID(), known: known[p.ID]},
 		}
 
 		now := utc("05-10 12:00:00")
