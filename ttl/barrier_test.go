@@ -148,16 +148,6 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 	})
 }
 
-// nextSecond waits until CREATE_TIME, which has whole seconds, must differ. MariaDB takes it from a
-// file, whose time the kernel reads from a clock that is up to a tick, ten milliseconds, behind the
-// one that the server reads.
-func (f *fixture) nextSecond() func() bool {
-	now := f.text("SELECT UTC_TIMESTAMP(0)")
-	return func() bool {
-		return f.text("SELECT UTC_TIMESTAMP(6) > '"+now+"' + INTERVAL 1050 * 1000 MICROSECOND") == "1"
-	}
-}
-
 func TestPacketDeletesCountsAndMoves(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 1000)

@@ -17,12 +17,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
-// declare makes a policy on a table as the proxy would, with a job every second.
-func (f *fixture) declare(table string) catalog.Policy {
-	f.t.Helper()
-	return f.declareEvery(table, "1s")
-}
-
 // asks reports whether the policy waits for approval because its table is not the one that it was,
 // and a job says so.
 func (f *fixture) asks() bool {
@@ -30,21 +24,6 @@ func (f *fixture) asks() bool {
 	return f.text("SELECT COALESCE(MAX(approval_reason), '') FROM "+f.schema+
 		"_c.policy WHERE approval_required") != "" &&
 		f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
-}
-
-func (f *fixture) declareEvery(table, interval string) catalog.Policy {
-	f.t.Helper()
-	p, err := f.store.Declare(f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
-		Table: catalog.Table{Schema: f.schema, Name: table},
-		Rule: catalog.Rule{
-			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
-			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
-		},
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return p
 }
 
 // run starts an engine and returns how to stop it.
@@ -698,31 +677,6 @@ func (f *fixture) rowsRead() int {
 		f.t.Fatal(err)
 	}
 	return n
-}
-
-// TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions
-// does not stay in use.
-func TestBrokenSessionIsReplaced(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
-		s := f.engine.session()
-		defer s.close()
-
-		if err := s.ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
-		f.exec("KILL " + strconv.FormatUint(s.ID(), 10))
-		var one int
-		f.wait("the connection to be gone",
-			func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
-		if err := s.ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
-			t.Errorf("after it was made ready again: %v", err)
-		}
-	})
 }
 
 // TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and

@@ -1,7 +1,6 @@
 package ttl
 
 import (
-	"context"
 	"database/sql"
 	"slices"
 	"strings"
@@ -57,16 +56,6 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 				})
 			}
 		})
-	}
-}
-
-// readsTheServersClock: a clock that somebody has stopped for a session is not ours.
-func readsTheServersClock(t *testing.T, name string, session tables.Querier) {
-	t.Helper()
-	var off int
-	err := session.QueryRowContext(t.Context(), "SELECT ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE()))").Scan(&off)
-	if err != nil || off > 60 {
-		t.Errorf("the clock that a session of the %s reads is off by %d s, %v", name, off, err)
 	}
 }
 
@@ -290,32 +279,4 @@ func because(reasons map[string]string) map[string]string {
 		}
 	}
 	return names
-}
-
-func variables(t *testing.T, q interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, scope string,
-) map[string]string {
-	t.Helper()
-	rows, err := q.QueryContext(t.Context(), "SHOW "+scope+" VARIABLES")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-
-	all := map[string]string{}
-	for rows.Next() {
-		var name string
-		var value sql.NullString
-		if err := rows.Scan(&name, &value); err != nil {
-			t.Fatal(err)
-		}
-		all[name] = value.String
-	}
-
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-
-	return all
 }

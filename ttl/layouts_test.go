@@ -20,18 +20,14 @@ func TestLayoutsAreRemembered(t *testing.T) {
 		f.fill("t", 10)
 		f.declare("t")
 
-		e, err := New(Config{Backend: cfg}, f.store, slog.New(slog.DiscardHandler), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.sessions.close()
-
-		w := &worker{crew: e.crew, session: e.sessions.session()}
-		defer w.session.close()
+		f.engine.key = f.store.ServerKey()
+		r := newRecognizer(f.store, slog.New(slog.DiscardHandler), func() string { return "test" })
+		s := f.engine.session()
+		defer s.close()
 
 		look := func(wantRemembered bool) {
 			t.Helper()
-			first, second := f.layoutBy(w), f.layoutBy(w)
+			first, second := f.layoutBy(r, s), f.layoutBy(r, s)
 			if remembered := first == second; remembered != wantRemembered {
 				t.Errorf("remembered: %v, want %v", remembered, wantRemembered)
 			}
@@ -55,11 +51,11 @@ func TestLayoutsAreRemembered(t *testing.T) {
 	})
 }
 
-// layoutBy asks a worker as prepare does.
-func (f *fixture) layoutBy(w *worker) *tables.Layout {
+// layoutBy asks as a worker does.
+func (f *fixture) layoutBy(r *recognizer, s *session) *tables.Layout {
 	f.t.Helper()
 	ctx := f.t.Context()
-	if err := w.session.ready(ctx); err != nil {
+	if err := s.ready(ctx); err != nil {
 		f.t.Fatal(err)
 	}
 
@@ -73,12 +69,12 @@ func (f *fixture) layoutBy(w *worker) *tables.Layout {
 		f.t.Fatal(err)
 	}
 
-	known, err := w.tables.recognize(ctx, policies[0])
+	known, err := r.recognize(ctx, policies[0])
 	if err != nil || known == nil {
 		f.t.Fatal(known, err)
 	}
 
-	l, err := w.tables.layouts.layout(ctx, w.session, now, policies[0].Table, known)
+	l, err := r.layouts.layout(ctx, s, now, policies[0].Table, known)
 	if err != nil {
 		f.t.Fatal(err)
 	}

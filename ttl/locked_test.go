@@ -1,7 +1,6 @@
 package ttl
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,27 +14,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
-
-// hold lets an application hold locks, in REPEATABLE READ as most have it, until it is let go of.
-func (f *fixture) hold(statements ...string) (letGo func()) {
-	f.t.Helper()
-	tx, err := f.admin.BeginTx(f.t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-
-	for _, s := range statements {
-		if _, err := tx.ExecContext(f.t.Context(), strings.ReplaceAll(s, "{t}", f.schema+".t")); err != nil {
-			f.t.Fatalf("%s: %v", s, err)
-		}
-	}
-
-	return func() {
-		if err := tx.Rollback(); err != nil {
-			f.t.Error(err)
-		}
-	}
-}
 
 // lockWaits is how often anybody on the server has waited for a row so far.
 func (f *fixture) lockWaits() int {

@@ -2,34 +2,14 @@ package ttl
 
 import (
 	"database/sql"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
-
-// TestSettle: a table is left alone until its second is over, and one from the future until a
-// person has looked.
-func TestSettle(t *testing.T) {
-	t.Parallel()
-	began := time.Now()
-	if err := settle(t.Context(), noon.Add(900*time.Millisecond), noon); err != nil ||
-		time.Since(began) < 200*time.Millisecond {
-		t.Errorf("got %v after %v for a table of this second", err, time.Since(began))
-	}
-	if err := settle(t.Context(), noon.Add(settleTime), noon); err != nil {
-		t.Error("a table of the second before:", err)
-	}
-	var doubt *doubtError
-	if err := settle(t.Context(), noon.Add(-time.Hour), noon); !errors.As(err, &doubt) {
-		t.Errorf("got %v for a table that was created an hour from now, want a doubt", err)
-	}
-}
 
 // TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and
 // says what it needs. What it sees with that may be any table, so that a person has to look.

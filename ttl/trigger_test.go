@@ -7,9 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // TestTriggersReachNoOtherTable: whoever may create triggers on a table with a TTL has a program of
@@ -58,11 +56,6 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 	})
 }
 
-// stray is a trigger that leaves much behind in the session that it runs in.
-const stray = "CREATE TRIGGER {t}.stray AFTER DELETE ON {t}.t FOR EACH ROW SET SESSION time_zone = '-12:00', " +
-	"timestamp = 2000000000," +
-	" sql_select_limit = 1, innodb_lock_wait_timeout = 90, lock_wait_timeout = 90, wait_timeout = 900"
-
 // TestTriggerSetsTheZone: a TIMESTAMP is expired or not whatever zone the session is in, and a
 // trigger that fires for each row of a batch can put it into one that is twelve hours behind. Half
 // of the rows are due, and the others sixteen hours old.
@@ -98,53 +91,4 @@ func TestTriggerSetsTheZone(t *testing.T) {
 			})
 		}
 	})
-}
-
-// TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables
-// are as they were.
-func TestTriggersLeaveNothingBehind(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
-		f.exec(f.in(stray))
-		table := f.serverTable()
-		if err := table.session.ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
-		before := variables(t, table.session, "SESSION")
-		expect := func(after string) {
-			t.Helper()
-			readsTheServersClock(t, "engine after "+after, table.session)
-			for name, now := range variables(t, table.session, "SESSION") {
-				if now != before[name] && !moving(name) {
-					t.Errorf("after %s: %s is %s, and was %s", after, name, now, before[name])
-				}
-			}
-		}
-
-		if n, err := table.deleteRange(t.Context(), plan.Range{To: tables.Key{"50"}},
-			checkpoint{cursor: tables.Key{"50"}}); n != 25 || err != nil {
-			t.Fatalf("got %d rows, %v; want 25", n, err)
-		}
-
-		expect("a batch")
-
-		f.exec(f.in("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
-			"'45000'"))
-		if _, err := table.deleteRange(t.Context(), plan.Range{From: tables.Key{"50"}},
-			checkpoint{cursor: tables.Key{"100"}}); err == nil {
-			t.Fatal("the trigger did not object")
-		}
-
-		expect("one that was rolled back")
-	})
-}
-
-// moving reports whether a variable is another one at each look.
-func moving(name string) bool {
-	switch name {
-	case "timestamp", "statement_id", "error_count", "warning_count", "rand_seed1", "rand_seed2":
-		return true
-	}
-	return strings.Contains(name, "gtid")
 }

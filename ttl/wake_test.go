@@ -132,7 +132,7 @@ func TestOtherProcessesWakeTheLeader(t *testing.T) {
 // otherProcess is a fixture with a catalog of its own, on the same schema.
 func (f *fixture) otherProcess() *fixture {
 	f.t.Helper()
-	other := *f
+	other := *f.bed
 	connector, err := catalog.Connector(f.cfg)
 	if err != nil {
 		f.t.Fatal(err)
@@ -142,7 +142,7 @@ func (f *fixture) otherProcess() *fixture {
 	if other.store, err = catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
 		f.t.Fatal(err)
 	}
-	return &other
+	return &fixture{bed: &other, engine: f.engine}
 }
 
 // TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks
