@@ -84,7 +84,7 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 		for _, c := range clauses {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, cfg, 100)
+				f := newWorkFixture(t, cfg, 100)
 				f.admin.SetMaxOpenConns(1)
 				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01', ALGORITHM=COPY",
 					"CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
@@ -150,7 +150,7 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 
 func TestPacketDeletesCountsAndMoves(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 1000)
+		f := newWorkFixture(t, cfg, 1000)
 		table := f.serverTable()
 		end := tables.Key{"500"}
 
@@ -184,7 +184,7 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 // TestLockedRowsAreGoneRound: rows the application holds do not hold up their neighbours.
 func TestLockedRowsAreGoneRound(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 20000)
+		f := newWorkFixture(t, cfg, 20000)
 		tx, err := f.admin.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 // long, and what it then sends is refused.
 func TestFrozenEngineLetsGo(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
+		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		table.beforePacket = func() { // inside the transaction: the task row is locked
 			f.exec("SET SESSION innodb_lock_wait_timeout = 20")
@@ -260,7 +260,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 // remembers that it entered; the task's row does not.
 func TestRolledBackEntryDeletesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
+		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		due, err := table.dueKeys(t.Context(), plan.Range{})
 		if err != nil {
@@ -284,7 +284,7 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 // and belongs to the owner alone.
 func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 10)
+		f := newWorkFixture(t, cfg, 10)
 		for _, lost := range []string{"fence = 8", "batch = 4", "state = 'waiting', owner = NULL"} {
 			f.exec("UPDATE " + f.schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")
 			table := f.serverTable()

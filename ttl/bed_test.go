@@ -34,6 +34,12 @@ type bed struct {
 	seen   tables.Incarnation // of the table, when it was last looked at
 }
 
+// What expired rows are judged by, as literals.
+const (
+	bedCutoff = "'2026-01-01 00:00:00'"
+	bedFloor  = "'1970-01-02 00:00:00'"
+)
+
 // newBed makes one with a table t of so many rows, or without a table.
 func newBed(t *testing.T, cfg *mysql.Config, rows int) *bed {
 	t.Helper()
@@ -219,3 +225,6 @@ func (b *bed) declareEvery(table, interval string) catalog.Policy {
 	}
 	return p
 }
+
+// noon of a day on which nothing happens.
+var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 // have been given it since.
 func TestBatchBeyondItsShareIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
+		f := newWorkFixture(t, cfg, 100)
 		f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10")
 		table, end := f.serverTable(), tables.Key{"100"}
 		if _, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); err == nil ||

@@ -14,7 +14,7 @@ import (
 // behind it.
 func TestDeletesAreInTheBinaryLog(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
+		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		status := "SHOW BINARY LOG STATUS"
 		if f.store.Server().MariaDB {
@@ -41,7 +41,7 @@ func TestDeletesAreInTheBinaryLog(t *testing.T) {
 }
 
 // lines returns the rows of a statement, their columns separated by tabs.
-func (f *fixture) lines(statement string) (all []string) {
+func (f *workFixture) lines(statement string) (all []string) {
 	f.t.Helper()
 	rows, err := f.admin.QueryContext(f.t.Context(), statement)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // must count what it deleted, or not be committed.
 func TestClientDiesInsideItsPacket(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		f.fill("t", 100)
 		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.01)")
 		f.open()

@@ -16,7 +16,7 @@ import (
 // one that was just altered, each time.
 func TestLayoutsAreRemembered(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		f.fill("t", 10)
 		f.declare("t")
 
@@ -52,7 +52,7 @@ func TestLayoutsAreRemembered(t *testing.T) {
 }
 
 // layoutBy asks as a worker does.
-func (f *fixture) layoutBy(r *recognizer, s *session) *tables.Layout {
+func (f *workFixture) layoutBy(r *recognizer, s *session) *tables.Layout {
 	f.t.Helper()
 	ctx := f.t.Context()
 	if err := s.ready(ctx); err != nil {
@@ -85,7 +85,7 @@ func (f *fixture) layoutBy(r *recognizer, s *session) *tables.Layout {
 // TestEveryAlterMovesTheCreateTime is what remembering layouts, and the barrier, rely on.
 func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		f.fill("t", 10)
 		hide := "ALTER INDEX b INVISIBLE"
 		if f.store.Server().MariaDB {

@@ -16,7 +16,7 @@ import (
 )
 
 // lockWaits is how often anybody on the server has waited for a row so far.
-func (f *fixture) lockWaits() int {
+func (f *workFixture) lockWaits() int {
 	f.t.Helper()
 	var name, n string
 	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name,
@@ -32,7 +32,7 @@ func (f *fixture) lockWaits() int {
 
 // wantWaits demands that nobody has waited for a row more than so many times on MySQL since, and
 // never on MariaDB.
-func (f *fixture) wantWaits(before, most int) {
+func (f *workFixture) wantWaits(before, most int) {
 	f.t.Helper()
 	if f.store.Server().MariaDB {
 		most = 0
@@ -47,7 +47,7 @@ func (f *fixture) wantWaits(before, most int) {
 // the index on time once.
 func TestLockedRowsHoldNobodyUp(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		for _, c := range lockings {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 				f.t = t
@@ -135,7 +135,7 @@ func everyTenth() string {
 }
 
 // holdsNobodyUp makes the table anew and walks it.
-func (f *fixture) holdsNobodyUp(c locking) {
+func (f *workFixture) holdsNobodyUp(c locking) {
 	f.t.Helper()
 	f.exec("DROP TABLE IF EXISTS " + f.schema + ".t")
 	f.fill("t", 10_000)
@@ -169,7 +169,7 @@ func (f *fixture) holdsNobodyUp(c locking) {
 }
 
 // reopen is open for another table, or another walk.
-func (f *fixture) reopen() {
+func (f *workFixture) reopen() {
 	f.t.Helper()
 	c := f.schema + "_c."
 	f.exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1",
@@ -178,7 +178,7 @@ func (f *fixture) reopen() {
 }
 
 // toEnd walks to the end. Nothing may fail on the way.
-func (f *fixture) toEnd(w *walk) {
+func (f *workFixture) toEnd(w *walk) {
 	f.t.Helper()
 	for done := false; !done; {
 		var err error
@@ -192,7 +192,7 @@ func (f *fixture) toEnd(w *walk) {
 // wait for it.
 func TestLockedRowsGoOnceFreed(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 20_000)
+		f := newWorkFixture(t, cfg, 20_000)
 		letGo := f.hold("SELECT * FROM {t} WHERE id IN (4001, 4003, 9999) FOR UPDATE")
 		table := f.serverTable()
 		table.contested = newContested()
@@ -228,7 +228,7 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 // what was waited for is left with its neighbours.
 func TestLockedBehindARow(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		f.fill("t", 10_000)
 		f.exec("ALTER TABLE "+f.schema+".t ADD n INT NOT NULL, ADD INDEX (n)", "UPDATE "+f.schema+".t SET n = id")
 		f.open()

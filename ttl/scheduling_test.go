@@ -11,8 +11,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
-var noon = time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
-
 func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
 	return catalog.Policy{
 		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: noon.Add(-48 * time.Hour),

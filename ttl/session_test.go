@@ -15,7 +15,7 @@ import (
 // does not stay in use.
 func TestBrokenSessionIsReplaced(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newWorkFixture(t, cfg, 0)
 		s := f.engine.session()
 		defer s.close()
 
@@ -40,7 +40,7 @@ func TestBrokenSessionIsReplaced(t *testing.T) {
 // are as they were.
 func TestTriggersLeaveNothingBehind(t *testing.T) {
 	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 100)
+		f := newWorkFixture(t, cfg, 100)
 		f.exec(f.in(stray))
 		table := f.serverTable()
 		if err := table.session.ready(t.Context()); err != nil {

@@ -144,7 +144,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		}
 
 		n.Settings, n.State, n.Reason = before.Revision+1, catalog.JobNeedsApproval, "test"
-		n.CutoffLiteral, n.FloorLiteral = fixtureCutoff, fixtureFloor
+		n.CutoffLiteral, n.FloorLiteral = bedCutoff, bedFloor
 		due := uint64(2500)
 
 		n.Facts = catalog.JobFacts{Plan: "range", EstimatedRows: &due}

@@ -142,7 +142,7 @@ func (f *fixture) otherProcess() *fixture {
 	if other.store, err = catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
 		f.t.Fatal(err)
 	}
-	return &fixture{bed: &other, engine: f.engine}
+	return &fixture{&other}
 }
 
 // TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks
