@@ -14,19 +14,20 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestStatementsAroundTheProxy runs every line of the page that says what becomes of a policy
 // after a statement around the proxy.
 func TestStatementsAroundTheProxy(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		var cases []*aroundCase
 		for n, line := range linesOfPage(t) {
-			cases = append(cases, newAroundCase(f, n, line, f.store.Server().MariaDB))
+			cases = append(cases, newAroundCase(f, n, line, f.Store.Server().MariaDB))
 		}
 
-		f.wait("a second in which none of the tables was made", f.nextSecond())
+		f.Wait("a second in which none of the tables was made", f.NextSecond())
 		for _, c := range cases {
 			c.change()
 		}
@@ -77,24 +78,24 @@ func linesOfPage(t *testing.T) (all []aroundLine) {
 type aroundCase struct {
 	*fixture
 	aroundLine
-	schema   string
-	policy   catalog.Policy
-	ids      string // what became of them
-	want     string // outcome
-	refilled bool   // a row has been put in after the table was emptied
+	caseSchema string
+	policy     catalog.Policy
+	ids        string // what became of them
+	want       string // outcome
+	refilled   bool   // a row has been put in after the table was emptied
 }
 
 func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase {
-	f.t.Helper()
-	c := &aroundCase{fixture: f, aroundLine: line, schema: fmt.Sprintf("%s_%d", f.schema, n), want: line.mysql}
+	f.T.Helper()
+	c := &aroundCase{fixture: f, aroundLine: line, caseSchema: fmt.Sprintf("%s_%d", f.Schema, n), want: line.mysql}
 	if mariadb {
 		c.want = line.mariadb
 	}
 
 	c.ids, c.want, _ = strings.Cut(c.want, ": ")
-	f.t.Cleanup(func() {
-		if _, err := f.admin.ExecContext(context.WithoutCancel(f.t.Context()), "DROP DATABASE "+c.schema); err != nil {
-			f.t.Error(err)
+	f.T.Cleanup(func() {
+		if _, err := f.Admin.ExecContext(context.WithoutCancel(f.T.Context()), "DROP DATABASE "+c.caseSchema); err != nil {
+			f.T.Error(err)
 		}
 	})
 
@@ -108,18 +109,18 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 		"INSERT INTO t (id, made, n) VALUES (1, '2020-01-01', 1), (2, '2037-01-01', 1)",
 		"INSERT INTO t (id, made, n) VALUES (11, '2020-01-01', 1), (12, '2037-01-01', 1)")
 	var err error
-	c.policy, err = f.store.Declare(f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
-		Table: catalog.Table{Schema: c.schema, Name: "t"},
+	c.policy, err = f.Store.Declare(f.T.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+		Table: catalog.Table{Schema: c.caseSchema, Name: "t"},
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
 			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
 		},
 	})
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	if err := f.store.Approve(f.t.Context(), "test", c.policy.ID, c.policy.Version); err != nil {
-		f.t.Fatal(err)
+	if err := f.Store.Approve(f.T.Context(), "test", c.policy.ID, c.policy.Version); err != nil {
+		f.T.Fatal(err)
 	}
 
 	return c
@@ -127,34 +128,34 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 
 // direct runs statements in the schema of the case.
 func (c *aroundCase) direct(statements ...string) {
-	c.t.Helper()
-	conn, err := c.admin.Conn(c.t.Context())
+	c.T.Helper()
+	conn, err := c.Admin.Conn(c.T.Context())
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	defer conn.Close()
-	for _, s := range append([]string{"CREATE DATABASE IF NOT EXISTS " + c.schema, "USE " + c.schema}, statements...) {
-		if _, err := conn.ExecContext(c.t.Context(), s); err != nil {
-			c.t.Fatalf("%s: %v", s, err)
+	for _, s := range append([]string{"CREATE DATABASE IF NOT EXISTS " + c.caseSchema, "USE " + c.caseSchema}, statements...) {
+		if _, err := conn.ExecContext(c.T.Context(), s); err != nil {
+			c.T.Fatalf("%s: %v", s, err)
 		}
 	}
 }
 
 // change runs the statement, and looks at the ids.
 func (c *aroundCase) change() {
-	c.t.Helper()
+	c.T.Helper()
 	was := c.look()
 	c.direct(strings.Split(c.statement, "; ")...)
 	if got := idsAfter(was, c.look()); got != c.ids {
-		c.t.Errorf("%s: got %s, want %s", c.statement, got, c.ids)
+		c.T.Errorf("%s: got %s, want %s", c.statement, got, c.ids)
 	}
 }
 
 func (c *aroundCase) look() tables.Seen {
-	c.t.Helper()
-	seen, err := c.store.Look(c.t.Context(), c.policy.Table)
+	c.T.Helper()
+	seen, err := c.Store.Look(c.T.Context(), c.policy.Table)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	return seen
 }
@@ -204,15 +205,15 @@ func idsAfter(was, is tables.Seen) string {
 
 // outcome is what became of the policy, in the words of the page.
 func (c *aroundCase) outcome() string {
-	c.t.Helper()
-	p, err := c.store.PolicyByID(c.t.Context(), c.policy.ID)
+	c.T.Helper()
+	p, err := c.Store.PolicyByID(c.T.Context(), c.policy.ID)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 
-	known, err := c.store.Identities(c.t.Context(), p.ID)
+	known, err := c.Store.Identities(c.T.Context(), p.ID)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 
 	var held []string
@@ -242,10 +243,10 @@ func (c *aroundCase) outcome() string {
 
 // told says whether the event is missing.
 func (c *aroundCase) told(kind catalog.EventKind) string {
-	c.t.Helper()
-	events, err := c.store.Events(c.t.Context(), catalog.Filter{Table: c.policy.Table, Limit: 100})
+	c.T.Helper()
+	events, err := c.Store.Events(c.T.Context(), catalog.Filter{Table: c.policy.Table, Limit: 100})
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	if slices.ContainsFunc(events, func(e catalog.Event) bool { return e.Kind == kind }) {
 		return ""
@@ -256,17 +257,17 @@ func (c *aroundCase) told(kind catalog.EventKind) string {
 // state is that of the open job.
 func (c *aroundCase) state() string {
 	open := fmt.Sprintf("SELECT COALESCE(MAX(state), '') FROM %s_c.job WHERE policy_id = %d",
-		c.fixture.schema, c.policy.ID)
-	return c.text(open)
+		c.Schema, c.policy.ID)
+	return c.Text(open)
 }
 
 // await waits until the policy has come to what the page says. All are on their way at the same
 // time, and the first has to wait for most of them.
 func (c *aroundCase) await() {
-	c.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); wait(c.t.Context(), 100*time.Millisecond) {
+	c.T.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); wait(c.T.Context(), 100*time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("%s: got %s, want %s", c.statement, c.outcome(), c.want)
+			c.T.Fatalf("%s: got %s, want %s", c.statement, c.outcome(), c.want)
 		}
 	}
 }
@@ -274,7 +275,7 @@ func (c *aroundCase) await() {
 // settled reports whether the policy has come to what the page says. Where the table was emptied, a
 // row that comes later has to go.
 func (c *aroundCase) settled() bool {
-	c.t.Helper()
+	c.T.Helper()
 	switch got := c.outcome(); {
 	case got != c.want:
 		return false
@@ -282,10 +283,10 @@ func (c *aroundCase) settled() bool {
 		return c.state() == "needs approval"
 	case c.want != "goes on" && c.want != "nothing":
 		return true
-	case !c.refilled && c.ran() && c.text("SELECT COUNT(*) FROM "+c.schema+".t") == "0":
+	case !c.refilled && c.ran() && c.Text("SELECT COUNT(*) FROM "+c.caseSchema+".t") == "0":
 		c.direct("INSERT INTO t (id, made) VALUES (13, '2020-01-01')")
-		if err := c.store.RequestRun(c.t.Context(), "test", c.policy.ID); err != nil {
-			c.t.Fatal(err)
+		if err := c.Store.RequestRun(c.T.Context(), "test", c.policy.ID); err != nil {
+			c.T.Fatal(err)
 		}
 		c.refilled = true
 	}
@@ -295,31 +296,31 @@ func (c *aroundCase) settled() bool {
 
 // ran reports whether a job has ended: one that starts now may have looked at the table already.
 func (c *aroundCase) ran() bool {
-	return c.text(fmt.Sprintf("SELECT COUNT(*) FROM %s_c.job_history WHERE policy_id = %d", c.fixture.schema,
+	return c.Text(fmt.Sprintf("SELECT COUNT(*) FROM %s_c.job_history WHERE policy_id = %d", c.Schema,
 		c.policy.ID)) != "0"
 }
 
 func (c *aroundCase) expired() string {
-	return c.text("SELECT COUNT(*) FROM " + c.schema + ".t WHERE made < '2026-01-01'")
+	return c.Text("SELECT COUNT(*) FROM " + c.caseSchema + ".t WHERE made < '2026-01-01'")
 }
 
 // judge looks at the rows, when all tables have come to rest and jobs have run.
 func (c *aroundCase) judge() {
-	c.t.Helper()
+	c.T.Helper()
 	held, partitions := strings.CutSuffix(strings.TrimSuffix(c.want, "s"), " wait")
 	switch {
 	case c.want == "goes on", c.want == "nothing", c.ids == "no table":
 	case partitions:
-		in := "SELECT COUNT(*) FROM " + c.schema + ".t PARTITION (" + held + ") WHERE made < '2026-01-01'"
-		c.wait("the rows of the other partitions to go", func() bool { return c.expired() == c.text(in) })
+		in := "SELECT COUNT(*) FROM " + c.caseSchema + ".t PARTITION (" + held + ") WHERE made < '2026-01-01'"
+		c.Wait("the rows of the other partitions to go", func() bool { return c.expired() == c.Text(in) })
 	default:
-		if left := c.text("SELECT COUNT(*) FROM " + c.schema + ".t"); left != "4" {
-			c.t.Errorf("%s: %s rows are left, want all 4", c.statement, left)
+		if left := c.Text("SELECT COUNT(*) FROM " + c.caseSchema + ".t"); left != "4" {
+			c.T.Errorf("%s: %s rows are left, want all 4", c.statement, left)
 		}
 	}
 
-	p, err := c.store.PolicyByID(c.t.Context(), c.policy.ID)
+	p, err := c.Store.PolicyByID(c.T.Context(), c.policy.ID)
 	if err != nil || c.want == "goes on" && p.Approved() && p.Approval.By == "test" {
-		c.t.Errorf("%s: got %v, approval %+v, want that it has ended", c.statement, err, p.Approval)
+		c.T.Errorf("%s: got %v, approval %+v, want that it has ended", c.statement, err, p.Approval)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // clauses are the parts of the packet that keep rows safe. Each test disturbs the world between the
@@ -80,19 +81,19 @@ var clauses = []struct {
 }
 
 func TestEveryClauseOfTheBarrier(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range clauses {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 				t.Parallel()
 				f := newWorkFixture(t, cfg, 100)
-				f.admin.SetMaxOpenConns(1)
-				f.exec("ALTER TABLE "+f.schema+".t ADD other DATETIME DEFAULT '2020-01-01', ALGORITHM=COPY",
-					"CREATE TABLE "+f.schema+".fresh LIKE "+f.schema+".t",
-					"INSERT INTO "+f.schema+".fresh SELECT id, '2020-01-01', pad, made FROM "+f.schema+".t")
-				f.wait("the clock's next second", f.nextSecond())
-				f.exec("ALTER TABLE " + f.schema + ".t COMMENT 'armed'")
-				f.look()
-				f.wait("the clock's next second", f.nextSecond())
+				f.Admin.SetMaxOpenConns(1)
+				f.Exec("ALTER TABLE "+f.Schema+".t ADD other DATETIME DEFAULT '2020-01-01', ALGORITHM=COPY",
+					"CREATE TABLE "+f.Schema+".fresh LIKE "+f.Schema+".t",
+					"INSERT INTO "+f.Schema+".fresh SELECT id, '2020-01-01', pad, made FROM "+f.Schema+".t")
+				f.Wait("the clock's next second", f.NextSecond())
+				f.Exec("ALTER TABLE " + f.Schema + ".t COMMENT 'armed'")
+				f.Look()
+				f.Wait("the clock's next second", f.NextSecond())
 
 				table := f.serverTable()
 				if err := table.session.ready(t.Context()); err != nil {
@@ -100,10 +101,10 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				}
 
 				for _, s := range c.disturb {
-					f.exec(strings.NewReplacer("{t}", f.schema, "{c}", f.schema+"_c").Replace(s))
+					f.Exec(strings.NewReplacer("{t}", f.Schema, "{c}", f.Schema+"_c").Replace(s))
 				}
 
-				before := f.rows("t")
+				before := f.Rows("t")
 				packet, err := table.packet(plan.Range{To: tables.Key{"100"}},
 					checkpoint{cursor: tables.Key{"100"}, scanned: 100})
 				if err != nil {
@@ -117,18 +118,18 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				if !c.inside && found[packet.enter] != 0 {
 					t.Error("the task was entered")
 				}
-				if after := f.rows("t"); after != before {
+				if after := f.Rows("t"); after != before {
 					t.Fatalf("the barrier let rows go: %s of %s are left", after, before)
 				}
 
 				if c.name != "refreshed" && c.name != "null" && c.name != "zero date" {
-					if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {
+					if cursor := f.Text("SELECT cursor_key FROM " + f.Schema + "_c.task"); cursor != "" {
 						t.Errorf("the cursor moved to %s although nothing was done", cursor)
 					}
 				}
 
 				if c.name != "batch" && c.name != "entered" { // the first packet may have entered
-					f.exec("UPDATE " + f.schema + "_c.task SET batch = 3")
+					f.Exec("UPDATE " + f.Schema + "_c.task SET batch = 3")
 				}
 
 				without := regexp.MustCompile(strings.ReplaceAll(c.without, " ", `\s+`))
@@ -139,7 +140,7 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 				if _, err := table.session.packet(t.Context(), packet.statements...); err != nil {
 					t.Fatalf("without the clause: %v\n%s", err, strings.Join(packet.statements, "\n"))
 				}
-				if after := f.rows("t"); after == before {
+				if after := f.Rows("t"); after == before {
 					t.Errorf("without %q nothing happens either: the clause is not what is tested\n%s",
 						c.without, strings.Join(packet.statements, "\n"))
 				}
@@ -149,7 +150,7 @@ func TestEveryClauseOfTheBarrier(t *testing.T) {
 }
 
 func TestPacketDeletesCountsAndMoves(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 1000)
 		table := f.serverTable()
 		end := tables.Key{"500"}
@@ -164,18 +165,18 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 			t.Fatalf("got %d keys, %v; want 250", len(due), err)
 		}
 
-		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 501") // refreshed meanwhile
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2030-01-01' WHERE id = 501") // refreshed meanwhile
 		deleted, err = table.deleteKeys(t.Context(), due, checkpoint{cursor: due[249], chosen: 250, scanned: 500})
 		if err != nil || deleted != 249 {
 			t.Fatalf("got %d rows, %v; want 249", deleted, err)
 		}
 
-		got := f.text("SELECT CONCAT_WS(' ', batch, cursor_key, examined, deleted, refreshed) FROM " + f.schema +
+		got := f.Text("SELECT CONCAT_WS(' ', batch, cursor_key, examined, deleted, refreshed) FROM " + f.Schema +
 			"_c.task")
 		if want := `5 ["999"] 1000 499 1`; got != want {
 			t.Errorf("task is %s, want %s", got, want)
 		}
-		if left := f.rows("t"); left != "501" {
+		if left := f.Rows("t"); left != "501" {
 			t.Errorf("%s rows are left, want 501", left)
 		}
 	})
@@ -183,9 +184,9 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 
 // TestLockedRowsAreGoneRound: rows the application holds do not hold up their neighbours.
 func TestLockedRowsAreGoneRound(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 20000)
-		tx, err := f.admin.BeginTx(t.Context(), nil)
+		tx, err := f.Admin.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 
 		for _, id := range []string{"2", "3"} { // one that stays and one that is due
 			if _, err := tx.ExecContext(t.Context(),
-				"SELECT * FROM "+f.schema+".t WHERE id = "+id+" FOR UPDATE"); err != nil {
+				"SELECT * FROM "+f.Schema+".t WHERE id = "+id+" FOR UPDATE"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,7 +213,7 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 		if done, err := w.step(t.Context()); err != nil || !done {
 			t.Fatalf("got %v, %v; want the walk done", done, err)
 		}
-		if got := f.text("SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema +
+		if got := f.Text("SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.Schema +
 			"_c.task"); got != `["1000"] 499 0 1` {
 			t.Errorf(`task is %s, want ["1000"] 499 0 1`, got)
 		}
@@ -222,19 +223,19 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 // TestFrozenEngineLetsGo: an engine that stops in the middle of a transaction holds nobody up for
 // long, and what it then sends is refused.
 func TestFrozenEngineLetsGo(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		table.beforePacket = func() { // inside the transaction: the task row is locked
-			f.exec("SET SESSION innodb_lock_wait_timeout = 20")
+			f.Exec("SET SESSION innodb_lock_wait_timeout = 20")
 			began := time.Now()
-			f.exec("UPDATE " + f.schema + "_c.task SET fence = fence + 1")
+			f.Exec("UPDATE " + f.Schema + "_c.task SET fence = fence + 1")
 			if took := time.Since(began); took > 8*time.Second {
 				t.Errorf("the change waited %v", took)
 			}
 		}
 
-		f.admin.SetMaxOpenConns(1)
+		f.Admin.SetMaxOpenConns(1)
 		due, err := table.dueKeys(t.Context(), plan.Range{})
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +245,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 		if err == nil {
 			t.Error("the frozen batch was carried out")
 		}
-		if left := f.rows("t"); left != "100" {
+		if left := f.Rows("t"); left != "100" {
 			t.Errorf("%s rows are left, want all 100", left)
 		}
 
@@ -259,7 +260,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 // rolled the first one back in between, as a cluster does whose other member won, the session still
 // remembers that it entered; the task's row does not.
 func TestRolledBackEntryDeletesNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		due, err := table.dueKeys(t.Context(), plan.Range{})
@@ -271,10 +272,10 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 		if _, _, err := table.deleteFree(t.Context(), due, checkpoint{cursor: due[0]}); err == nil {
 			t.Error("the batch was carried out outside its transaction")
 		}
-		if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != "" {
+		if cursor := f.Text("SELECT cursor_key FROM " + f.Schema + "_c.task"); cursor != "" {
 			t.Errorf("the cursor moved to %s although nothing was done", cursor)
 		}
-		if left := f.rows("t"); left != "100" {
+		if left := f.Rows("t"); left != "100" {
 			t.Errorf("%s rows are left, want all 100", left)
 		}
 	})
@@ -283,20 +284,20 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 // TestCheckpointOfALostTaskIsRefused: progress through rows that stay is written without a batch,
 // and belongs to the owner alone.
 func TestCheckpointOfALostTaskIsRefused(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 10)
 		for _, lost := range []string{"fence = 8", "batch = 4", "state = 'waiting', owner = NULL"} {
-			f.exec("UPDATE " + f.schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")
+			f.Exec("UPDATE " + f.Schema + "_c.task SET fence = 7, batch = 3, state = 'running', owner = 1")
 			table := f.serverTable()
 			if err := table.move(t.Context(), checkpoint{cursor: tables.Key{"1"}}); err != nil {
 				t.Fatal(err)
 			}
 
-			f.exec("UPDATE " + f.schema + "_c.task SET " + lost)
+			f.Exec("UPDATE " + f.Schema + "_c.task SET " + lost)
 			if err := table.move(t.Context(), checkpoint{cursor: tables.Key{"9"}}); !errors.Is(err, errRefused) {
 				t.Errorf("%s: got %v, want refused", lost, err)
 			}
-			if cursor := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); cursor != `["1"]` {
+			if cursor := f.Text("SELECT cursor_key FROM " + f.Schema + "_c.task"); cursor != `["1"]` {
 				t.Errorf("%s: the cursor is %s", lost, cursor)
 			}
 		}

@@ -27,22 +27,22 @@ func eachCountingServer(t *testing.T, run func(t *testing.T, cfg *mysql.Config))
 
 // fetched is how many rows of table t the server has read so far.
 func (f *fixture) fetched() int {
-	f.t.Helper()
-	return f.number("SELECT COALESCE(SUM(COUNT_FETCH), 0) FROM performance_schema.table_io_waits_summary_by_table" +
-		" WHERE OBJECT_SCHEMA = '" + f.schema + "' AND OBJECT_NAME = 't'")
+	f.T.Helper()
+	return f.Number("SELECT COALESCE(SUM(COUNT_FETCH), 0) FROM performance_schema.table_io_waits_summary_by_table" +
+		" WHERE OBJECT_SCHEMA = '" + f.Schema + "' AND OBJECT_NAME = 't'")
 }
 
 // fillIndexed makes a table with an index on time in which one row in a thousand is due, and every
 // 500th has no date.
 func (f *fixture) fillIndexed(rows int) (due int) {
-	f.t.Helper()
-	f.fill("t", rows)
+	f.T.Helper()
+	f.Fill("t", rows)
 	// The index comes last: entries that an UPDATE has left behind would still be counted by the
 	// optimizer.
-	f.exec("UPDATE "+f.schema+
+	f.Exec("UPDATE "+f.Schema+
 		".t SET made = CASE WHEN id % 1000 = 1 THEN '2020-01-01' + INTERVAL id SECOND WHEN id % 500 = 2 THEN NULL "+
 		"ELSE '2037-01-01' END",
-		"ALTER TABLE "+f.schema+".t ADD INDEX (made)", "ANALYZE TABLE "+f.schema+".t")
+		"ALTER TABLE "+f.Schema+".t ADD INDEX (made)", "ANALYZE TABLE "+f.Schema+".t")
 	return rows / 1000
 }
 
@@ -53,22 +53,22 @@ func TestFewDueRowsAreReadTwice(t *testing.T) {
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		due := f.fillIndexed(200_000)
-		f.declare("t")
-		f.exec("SET GLOBAL general_log = ON")
+		f.Declare("t")
+		f.Exec("SET GLOBAL general_log = ON")
 		before := f.fetched()
 		stop := f.run(nil)
-		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, plan, deleted, examined)), '') FROM "+f.schema+
+		f.Wait("the job to end", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, plan, deleted, examined)), '') FROM "+f.Schema+
 				"_c.job_history WHERE deleted > 0") ==
 				fmt.Sprintf("finished index %d %d", due, due)
 		})
 		stop()
-		read, dateless := f.fetched()-before, f.number("SELECT COUNT(*) FROM "+f.schema+".t WHERE made IS NULL")
+		read, dateless := f.fetched()-before, f.Number("SELECT COUNT(*) FROM "+f.Schema+".t WHERE made IS NULL")
 
 		// One more row tells, before each job, whether anything is due.
 		if read > 2*due+dateless+5 {
 			t.Errorf("the server read %d rows to delete %d, by\n%.2000s", read, due,
-				strings.Join(f.statementsNaming("`"+f.schema+"`.`t`"), "\n"))
+				strings.Join(f.statementsNaming("`"+f.Schema+"`.`t`"), "\n"))
 		}
 	})
 }
@@ -79,19 +79,19 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fillIndexed(20_000)
-		f.exec("DELETE FROM " + f.schema + ".t WHERE made < NOW()")
-		f.declare("t")
-		f.exec("SET GLOBAL general_log = ON")
+		f.Exec("DELETE FROM " + f.Schema + ".t WHERE made < NOW()")
+		f.Declare("t")
+		f.Exec("SET GLOBAL general_log = ON")
 		stop := f.run(nil)
-		f.wait("three jobs to end", func() bool {
-			return f.text("SELECT COALESCE(SUM(runs), 0) >= 3 FROM "+f.schema+
+		f.Wait("three jobs to end", func() bool {
+			return f.Text("SELECT COALESCE(SUM(runs), 0) >= 3 FROM "+f.Schema+
 				"_c.job_history WHERE state = 'finished'") == "1"
 		})
 		stop()
-		f.exec("SET GLOBAL general_log = OFF")
-		jobs := f.number("SELECT SUM(runs) FROM " + f.schema + "_c.job_history")
+		f.Exec("SET GLOBAL general_log = OFF")
+		jobs := f.Number("SELECT SUM(runs) FROM " + f.Schema + "_c.job_history")
 
-		named := f.statementsNaming("`" + f.schema + "`.`t`")
+		named := f.statementsNaming("`" + f.Schema + "`.`t`")
 		if len(named) == 0 || len(named) > 5*jobs {
 			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s",
 				jobs, len(named), strings.Join(named, "\n"))
@@ -101,25 +101,25 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 
 // statementsNaming lists the statements of the general log that name a table.
 func (f *fixture) statementsNaming(table string) (all []string) {
-	f.t.Helper()
-	rows, err := f.admin.QueryContext(f.t.Context(),
+	f.T.Helper()
+	rows, err := f.Admin.QueryContext(f.T.Context(),
 		"SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') "+
 			"AND LOCATE(?, argument) > 0 AND LOCATE('general_log', argument) = 0", table)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	defer rows.Close()
 
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 		all = append(all, s)
 	}
 
 	if err := rows.Err(); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	return all

@@ -7,20 +7,21 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestBatchBeyondItsShareIsRefused: what a node was once allowed is of no use to it when others
 // have been given it since.
 func TestBatchBeyondItsShareIsRefused(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 100)
-		f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10")
+		f.Exec("UPDATE " + f.Schema + "_c.task SET allowed = 10")
 		table, end := f.serverTable(), tables.Key{"100"}
 		if _, err := table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end}); err == nil ||
 			classify(err) != notExecuted {
 			t.Errorf("got %v, want the batch refused", err)
 		}
-		if got := f.rows("t"); got != "100" {
+		if got := f.Rows("t"); got != "100" {
 			t.Errorf("%s rows are left, want all", got)
 		}
 

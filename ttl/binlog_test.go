@@ -8,16 +8,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestDeletesAreInTheBinaryLog: replicas and backups hear of every batch, and people of the policy
 // behind it.
 func TestDeletesAreInTheBinaryLog(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 100)
 		table := f.serverTable()
 		status := "SHOW BINARY LOG STATUS"
-		if f.store.Server().MariaDB {
+		if f.Store.Server().MariaDB {
 			status = "SHOW MASTER STATUS"
 		}
 
@@ -30,7 +31,7 @@ func TestDeletesAreInTheBinaryLog(t *testing.T) {
 
 		events := f.lines("SHOW BINLOG EVENTS IN '" + file + "' FROM " + position)
 		said := slices.IndexFunc(events, func(e string) bool {
-			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.store.Server())+
+			return strings.Contains(e, "/* ttlproxy job=1 task=1 policy=1 v=1 */ "+withoutWaitingOn(f.Store.Server())+
 				"DELETE ")
 		})
 		if said < 0 || !slices.ContainsFunc(events[said:],
@@ -42,16 +43,16 @@ func TestDeletesAreInTheBinaryLog(t *testing.T) {
 
 // lines returns the rows of a statement, their columns separated by tabs.
 func (f *workFixture) lines(statement string) (all []string) {
-	f.t.Helper()
-	rows, err := f.admin.QueryContext(f.t.Context(), statement)
+	f.T.Helper()
+	rows, err := f.Admin.QueryContext(f.T.Context(), statement)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	defer rows.Close()
 
 	columns, err := rows.Columns()
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	values, into := make([]string, len(columns)), make([]any, len(columns))
@@ -61,13 +62,13 @@ func (f *workFixture) lines(statement string) (all []string) {
 
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 		all = append(all, strings.Join(values, "\t"))
 	}
 
 	if err := rows.Err(); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	return all

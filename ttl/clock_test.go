@@ -10,14 +10,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed
 // by it.
 func TestDoubtedClockStartsNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20)
+		f.Fill("t", 20)
 		f.at(utc("05-10 12:00:00")).declare("UTC", "1h", nil)
 		m := f.at(utc("05-10 12:00:00"))
 		m.clock.Skew = 0 // as in real life
@@ -35,22 +36,22 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 
 // leap sets the clock of the engine's database on while it runs.
 func (m *moment) leap(by time.Duration) {
-	m.f.t.Helper()
+	m.f.T.Helper()
 	m.db.SetMaxOpenConns(1)
-	if _, err := m.db.ExecContext(m.f.t.Context(),
+	if _, err := m.db.ExecContext(m.f.T.Context(),
 		fmt.Sprintf("SET timestamp = UNIX_TIMESTAMP() + %d", int(by.Seconds()))); err != nil {
-		m.f.t.Fatal(err)
+		m.f.T.Fatal(err)
 	}
 }
 
 // again is what an engine that stays does at each tick.
 func (m *moment) again() {
-	m.f.t.Helper()
+	m.f.T.Helper()
 	for range 3 {
-		if err := m.tick(m.f.t.Context()); err != nil {
-			m.f.t.Fatal(err)
+		if err := m.tick(m.f.T.Context()); err != nil {
+			m.f.T.Fatal(err)
 		}
-		m.workUntilCalled(m.f.t.Context())
+		m.workUntilCalled(m.f.T.Context())
 	}
 }
 
@@ -58,20 +59,20 @@ func (m *moment) again() {
 // by it until it is back, or until a person says that it is right; a witness holds all nodes for
 // that.
 func TestLeapDeletesNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME)",
+		f.Exec("CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, made DATETIME)",
 			// the second is due at 16:00
-			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-09 16:00:00')")
+			"INSERT INTO "+f.Schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-09 16:00:00')")
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 		expect := func(when, rows, held string) {
 			t.Helper()
 			m.again()
 			_, got := m.engine.heldBy()
-			if f.rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
+			if f.Rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
 				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q",
-					when, f.rows("t"), got, rows, held)
+					when, f.Rows("t"), got, rows, held)
 			}
 		}
 
@@ -81,7 +82,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		m.leap(-8 * time.Hour)
 		expect("back again", "1", "")
 
-		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 11:59:58'")
+		f.Exec("UPDATE " + f.Schema + "_c.generation SET advanced_at = '2027-05-10 11:59:58'")
 
 		witness, err := catalog.NewWitness(m.engine.store, "", slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -108,7 +109,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		}
 
 		f.at(utc("05-10 20:00:00")).pass()
-		if f.rows("t") != "1" {
+		if f.Rows("t") != "1" {
 			t.Error("a node that was started after the leap has deleted by it")
 		}
 		if err := m.engine.store.Trust(t.Context(), "test", m.engine.store.Server().Key()); err != nil {
@@ -122,9 +123,9 @@ func TestLeapDeletesNothing(t *testing.T) {
 
 // TestSilenceOfOneNode: where only this machine stood still, others know, and work goes on.
 func TestSilenceOfOneNode(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20)
+		f.Fill("t", 20)
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 		m.again()
@@ -139,7 +140,7 @@ func TestSilenceOfOneNode(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		f.exec("UPDATE " + f.schema + "_c.generation SET advanced_at = '2027-05-10 19:59:58'") // by another node
+		f.Exec("UPDATE " + f.Schema + "_c.generation SET advanced_at = '2027-05-10 19:59:58'") // by another node
 		for range 2 {
 			if err := witness.Check(t.Context()); err != nil {
 				t.Fatal(err)

@@ -8,21 +8,22 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestClusterLimitIsShared: two nodes delete no more together than ttl_cluster_rows_limit says,
 // feel a change within seconds, and one inherits the share of the other.
 func TestClusterLimitIsShared(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20_000)
-		f.fill("u", 20_000)
+		f.Fill("t", 20_000)
+		f.Fill("u", 20_000)
 		f.set(setting.ClusterRowsLimit, "600")
-		f.declareEvery("t", "1h")
-		f.declareEvery("u", "1h")
+		f.DeclareEvery("t", "1h")
+		f.DeclareEvery("u", "1h")
 		left := func() int {
-			n, err := strconv.Atoi(f.text("SELECT (SELECT COUNT(*) FROM " + f.schema + ".t) + (SELECT COUNT(*) FROM " +
-				f.schema + ".u)"))
+			n, err := strconv.Atoi(f.Text("SELECT (SELECT COUNT(*) FROM " + f.Schema + ".t) + (SELECT COUNT(*) FROM " +
+				f.Schema + ".u)"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,9 +38,9 @@ func TestClusterLimitIsShared(t *testing.T) {
 		two, stopTwo := f.engineOf(nil)
 		defer stopTwo()
 
-		f.wait("both to have their share", func() bool { return share(one, 300)() && share(two, 300)() })
+		f.Wait("both to have their share", func() bool { return share(one, 300)() && share(two, 300)() })
 		even, before := time.Now(), left()
-		f.wait("a while", elapsed(2*time.Second))
+		f.Wait("a while", elapsed(2*time.Second))
 
 		// A second's worth of each node may be spent ahead, a batch that was on its way before
 		// comes on top.
@@ -51,20 +52,20 @@ func TestClusterLimitIsShared(t *testing.T) {
 		}
 
 		f.set(setting.ClusterRowsLimit, "1000")
-		f.wait("the change to be felt", func() bool { return share(one, 500)() && share(two, 500)() })
+		f.Wait("the change to be felt", func() bool { return share(one, 500)() && share(two, 500)() })
 		stopOne()
-		f.wait("the share of the node that left", share(two, 1000))
+		f.Wait("the share of the node that left", share(two, 1000))
 		f.set(setting.ClusterRowsLimit, "0")
-		f.wait("the expired rows to go", func() bool { return left() == 20_000 })
+		f.Wait("the expired rows to go", func() bool { return left() == 20_000 })
 	})
 }
 
 // TestLeadershipIsHandedOver: the node that leads starts jobs and cleans up; the next one does when
 // it leaves, or when nothing is heard of it, and what the first one still tries then is refused.
 func TestLeadershipIsHandedOver(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20)
+		f.Fill("t", 20)
 		start := utc("05-10 12:00:00")
 		first := f.at(start)
 		first.declare("UTC", "10s", nil)
@@ -95,21 +96,21 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 			t.Errorf("the fence is %d, and was %d before", next.lease.Fence, old.Fence)
 		}
 
-		f.exec("INSERT INTO " + f.schema + "_c.job_history (job_id, policy_id, policy_version, schema_name, table_name," +
+		f.Exec("INSERT INTO " + f.Schema + "_c.job_history (job_id, policy_id, policy_version, schema_name, table_name," +
 			" state, reason, cutoff, trigger_kind, plan, plan_reason, tasks, tasks_finished, examined, deleted," +
 			" refreshed, failed, skipped, note, created_at, finished_at)" +
 			" SELECT 999, policy_id, policy_version, schema_name, table_name, 'finished', '', cutoff, 'schedule'," +
-			" 'range', '', 0, 0, 0, 0, 0, 0, 0, '', '2020-01-01', '2020-01-01' FROM " + f.schema + "_c.job LIMIT 1")
+			" 'range', '', 0, 0, 0, 0, 0, 0, 0, '', '2020-01-01', '2020-01-01' FROM " + f.Schema + "_c.job LIMIT 1")
 		if err := first.engine.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
-		if n := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.job_history WHERE job_id = 999"); n != "1" {
+		if n := f.Text("SELECT COUNT(*) FROM " + f.Schema + "_c.job_history WHERE job_id = 999"); n != "1" {
 			t.Error("the node that led before has cleaned up")
 		}
 
 		// The job that the first one owned is looked after by the next one, once its node counts as
 		// gone.
-		if owner := f.text("SELECT MAX(owner) FROM " + f.schema +
+		if owner := f.Text("SELECT MAX(owner) FROM " + f.Schema +
 			"_c.job"); owner != strconv.FormatUint(next.engine.node.Load(), 10) {
 			t.Errorf("the job belongs to node %s, want %d", owner, next.engine.node.Load())
 		}

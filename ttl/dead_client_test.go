@@ -10,18 +10,19 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestClientDiesInsideItsPacket: a server goes on with a packet whose sender is dead. It finds that
 // out when it has deleted and wants to say so, and from then on ROW_COUNT() is -1. Such a batch
 // must count what it deleted, or not be committed.
 func TestClientDiesInsideItsPacket(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
-		f.fill("t", 100)
-		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.01)")
-		f.open()
-		f.exec("UPDATE " + f.schema + "_c.task SET deleted = 7") // by batches before
+		f.Fill("t", 100)
+		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema + ".t FOR EACH ROW DO SLEEP(0.01)")
+		f.Open()
+		f.Exec("UPDATE " + f.Schema + "_c.task SET deleted = 7") // by batches before
 		var wire net.Conn
 		cfg = cfg.Clone()
 		cfg.DialFunc = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
@@ -49,7 +50,7 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 		}()
 		there := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info LIKE '%ttlproxy job%SLEEP%' OR info " +
 			"LIKE '%SLEEP(0.01)%' AND id <> CONNECTION_ID()"
-		f.wait("the DELETE to be under way", func() bool { return f.number(there) > 0 })
+		f.Wait("the DELETE to be under way", func() bool { return f.Number(there) > 0 })
 		_ = wire.(*net.TCPConn).SetLinger(0) // as when the process is killed: the server's next answer is refused
 		_ = wire.Close()
 
@@ -58,11 +59,11 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 		}
 
 		id := table.session.id
-		f.wait("the server to end the session", func() bool {
-			return f.text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = "+
+		f.Wait("the server to end the session", func() bool {
+			return f.Text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = "+
 				strconv.FormatUint(id, 10)) == "0"
 		})
-		left, deleted := f.number("SELECT COUNT(*) FROM "+f.schema+".t"), f.number("SELECT deleted FROM "+f.schema+
+		left, deleted := f.Number("SELECT COUNT(*) FROM "+f.Schema+".t"), f.Number("SELECT deleted FROM "+f.Schema+
 			"_c.task")
 		if 100-left != deleted-7 {
 			t.Errorf("%d rows are gone, and %d are counted", 100-left, deleted-7)

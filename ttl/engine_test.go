@@ -15,37 +15,38 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // asks reports whether the policy waits for approval because its table is not the one that it was,
 // and a job says so.
 func (f *fixture) asks() bool {
-	f.t.Helper()
-	return f.text("SELECT COALESCE(MAX(approval_reason), '') FROM "+f.schema+
+	f.T.Helper()
+	return f.Text("SELECT COALESCE(MAX(approval_reason), '') FROM "+f.Schema+
 		"_c.policy WHERE approval_required") != "" &&
-		f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
+		f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 }
 
 // run starts an engine and returns how to stop it.
 func (f *fixture) run(change func(*Config)) (stop func()) {
-	f.t.Helper()
+	f.T.Helper()
 	_, stop = f.engineOf(change)
 	return stop
 }
 
 func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
-	f.t.Helper()
-	cfg := Config{Backend: f.cfg, Node: catalog.Node{Name: "test"}, Tick: 100 * time.Millisecond}
+	f.T.Helper()
+	cfg := Config{Backend: f.Config, Node: catalog.Node{Name: "test"}, Tick: 100 * time.Millisecond}
 	if change != nil {
 		change(&cfg)
 	}
 
-	e, err := New(cfg, f.store, slog.New(slog.NewTextHandler(f.t.Output(), nil)), nil)
+	e, err := New(cfg, f.Store, slog.New(slog.NewTextHandler(f.T.Output(), nil)), nil)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(f.t.Context())
+	ctx, cancel := context.WithCancel(f.T.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
 	stop = func() {
@@ -53,10 +54,10 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 		select {
 		case err := <-done:
 			if err != nil {
-				f.t.Error(err)
+				f.T.Error(err)
 			}
 		case <-time.After(20 * time.Second):
-			f.t.Error("the engine does not stop")
+			f.T.Error("the engine does not stop")
 		}
 	}
 
@@ -64,18 +65,18 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 }
 
 func TestEngineDeletesWhatIsDue(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 3000)
-		f.declare("t")
+		f.Fill("t", 3000)
+		f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "1500" })
-		f.wait("the job to end", func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "1500" })
+		f.Wait("the job to end", func() bool {
+			return f.Text("SELECT COUNT(*) FROM "+f.Schema+
 				"_c.job_history WHERE state = 'finished' AND deleted = 1500 AND examined = 3000") == "1"
 		})
-		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE made < NOW()"); left != "0" {
+		if left := f.Text("SELECT COUNT(*) FROM " + f.Schema + ".t WHERE made < NOW()"); left != "0" {
 			t.Errorf("%s expired rows are left", left)
 		}
 	})
@@ -85,7 +86,7 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 // between choosing a batch and sending it must not reach the other one, whatever it is called and
 // whoever may see it.
 func TestSwapInTheSameSecond(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, c := range map[string]struct {
 			other string // behind the schema's name
 			least bool   // the engine has rights on its own schemas only
@@ -95,32 +96,32 @@ func TestSwapInTheSameSecond(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				f := newFixture(t, cfg, 0)
-				f.swapInTheSameSecond(f.schema+c.other, c.least)
+				f.swapInTheSameSecond(f.Schema+c.other, c.least)
 			})
 		}
 	})
 }
 
 func (f *fixture) swapInTheSameSecond(other string, least bool) {
-	f.t.Helper()
-	table, unseen := f.schema+".t", f.schema+"_u"
-	f.exec("DROP DATABASE IF EXISTS "+unseen, "CREATE DATABASE "+unseen)
-	defer f.exec("DROP DATABASE " + unseen)
+	f.T.Helper()
+	table, unseen := f.Schema+".t", f.Schema+"_u"
+	f.Exec("DROP DATABASE IF EXISTS "+unseen, "CREATE DATABASE "+unseen)
+	defer f.Exec("DROP DATABASE " + unseen)
 
 	for same := false; !same; {
-		f.exec("DROP TABLE IF EXISTS "+table+", "+other,
+		f.Exec("DROP TABLE IF EXISTS "+table+", "+other,
 			"CREATE TABLE "+table+" (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))",
 			"CREATE TABLE "+other+" LIKE "+table)
-		same = f.text("SELECT COUNT(*) = 2 AND COUNT(DISTINCT CREATE_TIME) = 1 FROM information_schema.TABLES"+
-			" WHERE TABLE_SCHEMA IN ('"+f.schema+"', '"+unseen+"')") == "1"
+		same = f.Text("SELECT COUNT(*) = 2 AND COUNT(DISTINCT CREATE_TIME) = 1 FROM information_schema.TABLES"+
+			" WHERE TABLE_SCHEMA IN ('"+f.Schema+"', '"+unseen+"')") == "1"
 	}
 
 	for _, name := range []string{table, other} {
-		f.exec("INSERT INTO " + name + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
+		f.Exec("INSERT INTO " + name + " VALUES (1, '2020-01-01', ''), (2, '2020-01-01', ''), (3, '2020-01-01', '')")
 	}
 
-	f.declare("t")
-	engine := f.cfg
+	f.Declare("t")
+	engine := f.Config
 	if least {
 		engine = f.serviceAccount()
 	}
@@ -130,32 +131,32 @@ func (f *fixture) swapInTheSameSecond(other string, least bool) {
 		c.Backend = engine
 		c.beforePacket = func() {
 			once.Do(func() {
-				f.exec("RENAME TABLE " + table + " TO " + f.schema + ".x, " + other + " TO " + table + ", " + f.schema +
+				f.Exec("RENAME TABLE " + table + " TO " + f.Schema + ".x, " + other + " TO " + table + ", " + f.Schema +
 					".x TO " + other)
 			})
 		}
 	})()
 
-	f.wait("a person to be asked", f.asks)
+	f.Wait("a person to be asked", f.asks)
 	for _, name := range []string{table, other} {
-		if left := f.text("SELECT COUNT(*) FROM " + name); left != "3" {
-			f.t.Errorf("%s has %s rows left, want all 3", name, left)
+		if left := f.Text("SELECT COUNT(*) FROM " + name); left != "3" {
+			f.T.Errorf("%s has %s rows left, want all 3", name, left)
 		}
 	}
 }
 
 // serviceAccount makes the account that `ttlproxy init` does for the fixture's schema.
 func (f *fixture) serviceAccount() *mysql.Config {
-	f.t.Helper()
+	f.T.Helper()
 	account := catalog.ServiceAccount{
-		User: "engine", Password: "s3cret", Catalog: f.schema + "_c",
-		Schemas: []string{f.schema},
+		User: "engine", Password: "s3cret", Catalog: f.Schema + "_c",
+		Schemas: []string{f.Schema},
 	}
-	f.exec("DROP USER IF EXISTS engine")
-	for _, g := range account.Grants(f.store.Server().MariaDB) {
-		f.exec(g.SQL)
+	f.Exec("DROP USER IF EXISTS engine")
+	for _, g := range account.Grants(f.Store.Server().MariaDB) {
+		f.Exec(g.SQL)
 	}
-	cfg := f.cfg.Clone()
+	cfg := f.Config.Clone()
 	cfg.User, cfg.Passwd = account.User, account.Password
 	return cfg
 }
@@ -163,33 +164,33 @@ func (f *fixture) serviceAccount() *mysql.Config {
 // TestTwinTakesOverMidJob: a table of the same second takes the place of another in the middle of
 // its job, and the original is dropped. An engine that comes later must not carry the job on there.
 func TestTwinTakesOverMidJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("seed", 20_000)
+		f.Fill("seed", 20_000)
 		for same := false; !same; {
-			f.exec("DROP TABLE IF EXISTS "+f.schema+".t, "+f.schema+".other",
-				"CREATE TABLE "+f.schema+".t LIKE "+f.schema+".seed",
-				"CREATE TABLE "+f.schema+".other LIKE "+f.schema+".t")
-			same = f.text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_NAME <> "+
-				"'seed' AND TABLE_SCHEMA = '"+f.schema+"'") == "1"
+			f.Exec("DROP TABLE IF EXISTS "+f.Schema+".t, "+f.Schema+".other",
+				"CREATE TABLE "+f.Schema+".t LIKE "+f.Schema+".seed",
+				"CREATE TABLE "+f.Schema+".other LIKE "+f.Schema+".t")
+			same = f.Text("SELECT COUNT(DISTINCT CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_NAME <> "+
+				"'seed' AND TABLE_SCHEMA = '"+f.Schema+"'") == "1"
 		}
 
 		for _, table := range []string{"t", "other"} {
-			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT * FROM " + f.schema + ".seed")
+			f.Exec("INSERT INTO " + f.Schema + "." + table + " SELECT * FROM " + f.Schema + ".seed")
 		}
 
 		f.set(setting.DeleteRowsLimit, "1000")
-		f.declare("t")
+		f.Declare("t")
 		stop := f.run(nil)
-		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+		f.Wait("the first rows to go", func() bool { return f.Rows("t") != "20000" })
 		stop()
-		f.exec("RENAME TABLE "+f.schema+".t TO "+f.schema+".x, "+f.schema+".other TO "+f.schema+".t",
-			"DROP TABLE "+f.schema+".x")
+		f.Exec("RENAME TABLE "+f.Schema+".t TO "+f.Schema+".x, "+f.Schema+".other TO "+f.Schema+".t",
+			"DROP TABLE "+f.Schema+".x")
 		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
 
-		f.wait("a person to be asked", f.asks)
-		if left := f.rows("t"); left != "20000" {
+		f.Wait("a person to be asked", f.asks)
+		if left := f.Rows("t"); left != "20000" {
 			t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
 		}
 	})
@@ -198,7 +199,7 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 // TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows,
 // also where the second of its creation is the one that was remembered.
 func TestTakenOverMidJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		const oneEach, parts = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN MAXVALUE)",
 			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10000), PARTITION p1 VALUES LESS THAN MAXVALUE)"
 		for name, c := range map[string]struct {
@@ -217,35 +218,35 @@ func TestTakenOverMidJob(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.fill("seed", 20_000)
+				f.Fill("seed", 20_000)
 				const columns = " (id INT PRIMARY KEY, made DATETIME NULL, pad VARCHAR(200))"
-				f.exec("CREATE TABLE "+f.schema+".t"+columns+c.partitions,
-					"INSERT INTO "+f.schema+".t SELECT * FROM "+f.schema+".seed")
+				f.Exec("CREATE TABLE "+f.Schema+".t"+columns+c.partitions,
+					"INSERT INTO "+f.Schema+".t SELECT * FROM "+f.Schema+".seed")
 
-				p := f.declareEvery("t", "1h")
-				if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+				p := f.DeclareEvery("t", "1h")
+				if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 					t.Fatal(err)
 				}
 
 				f.set(setting.DeleteRowsLimit, "1000")
 				defer f.run(nil)()
 
-				f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
+				f.Wait("the first rows to go", func() bool { return f.Rows("t") != "20000" })
 
-				f.admin.SetMaxOpenConns(1)
-				f.exec("SET timestamp = "+
-					f.text("SELECT UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+
-						f.schema+"' AND TABLE_NAME = 't'"),
-					"CREATE TABLE "+f.schema+".other"+columns+c.others, "SET timestamp = DEFAULT",
-					"INSERT INTO "+f.schema+".other SELECT id, '2020-01-01', pad FROM "+f.schema+".seed")
-				f.admin.SetMaxOpenConns(0)
+				f.Admin.SetMaxOpenConns(1)
+				f.Exec("SET timestamp = "+
+					f.Text("SELECT UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+
+						f.Schema+"' AND TABLE_NAME = 't'"),
+					"CREATE TABLE "+f.Schema+".other"+columns+c.others, "SET timestamp = DEFAULT",
+					"INSERT INTO "+f.Schema+".other SELECT id, '2020-01-01', pad FROM "+f.Schema+".seed")
+				f.Admin.SetMaxOpenConns(0)
 
 				for _, s := range c.take {
-					f.exec(strings.ReplaceAll(s, "{t}", f.schema))
+					f.Exec(strings.ReplaceAll(s, "{t}", f.Schema))
 				}
 
-				f.wait("a person to be asked", f.asks)
-				if left := f.rows("t"); left != "20000" {
+				f.Wait("a person to be asked", f.asks)
+				if left := f.Rows("t"); left != "20000" {
 					t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
 				}
 			})
@@ -256,41 +257,41 @@ func TestTakenOverMidJob(t *testing.T) {
 // TestPauseHoldsAtOnce: when Pause has answered no further row goes, and Resume goes on at the
 // cursor.
 func TestPauseHoldsAtOnce(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20_000)
+		f.Fill("t", 20_000)
 		f.set(setting.DeleteRowsLimit, "2000")
-		p := f.declare("t")
+		p := f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
-		if err := f.store.Pause(t.Context(), "test", p.ID, "a look", time.Time{}); err != nil {
+		f.Wait("the first rows to go", func() bool { return f.Rows("t") != "20000" })
+		if err := f.Store.Pause(t.Context(), "test", p.ID, "a look", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 
-		left := f.rows("t")
-		f.wait("a while", elapsed(aWhile))
-		if now := f.rows("t"); now != left {
+		left := f.Rows("t")
+		f.Wait("a while", elapsed(aWhile))
+		if now := f.Rows("t"); now != left {
 			t.Errorf("%s rows when Pause had answered, %s later", left, now)
 		}
 
 		f.set(setting.DeleteRowsLimit, "0")
-		if err := f.store.Resume(t.Context(), "test", p.ID); err != nil {
+		if err := f.Store.Resume(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
-		f.wait("the rest to go", func() bool { return f.rows("t") == "10000" })
-		f.wait("one job with true counts", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
-				f.schema+"_c.job_history WHERE deleted > 0") == "finished 10000 0 0 0"
+		f.Wait("the rest to go", func() bool { return f.Rows("t") == "10000" })
+		f.Wait("one job with true counts", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
+				f.Schema+"_c.job_history WHERE deleted > 0") == "finished 10000 0 0 0"
 		})
 	})
 }
 
 func (f *fixture) set(name, value string) {
-	f.t.Helper()
-	if err := f.store.Set(f.t.Context(), "test", map[string]string{name: value}); err != nil {
-		f.t.Fatal(err)
+	f.T.Helper()
+	if err := f.Store.Set(f.T.Context(), "test", map[string]string{name: value}); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
@@ -305,55 +306,55 @@ func elapsed(d time.Duration) func() bool {
 // TestLostConnection: a connection that dies with its packet leaves neither a gap nor a double
 // count.
 func TestLostConnection(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 10_000)
-		f.declare("t")
+		f.Fill("t", 10_000)
+		f.Declare("t")
 		var packets atomic.Int64
 		defer f.run(func(c *Config) {
 			c.beforePacket = func() {
 				if packets.Add(1)%3 != 0 {
 					return
 				}
-				if id := f.text("SELECT COALESCE(MAX(connection), 0) FROM " + f.schema + "_c.task"); id != "0" {
-					_, _ = f.admin.ExecContext(t.Context(), "KILL "+id) // it may have gone already
+				if id := f.Text("SELECT COALESCE(MAX(connection), 0) FROM " + f.Schema + "_c.task"); id != "0" {
+					_, _ = f.Admin.ExecContext(t.Context(), "KILL "+id) // it may have gone already
 				}
 			}
 		})()
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "5000" })
-		f.wait("true counts", func() bool {
-			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "5000"
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "5000" })
+		f.Wait("true counts", func() bool {
+			return f.Text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.Schema+"_c.job_history") == "5000"
 		})
 	})
 }
 
 // TestTakeOver: a second engine goes on where the first one vanished without a word.
 func TestTakeOver(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 4000)
-		f.declare("t")
+		f.Fill("t", 4000)
+		f.Declare("t")
 		f.set(setting.DeleteRowsLimit, "500")
 		stop := f.run(nil)
-		f.wait("the first rows to go", func() bool { return f.rows("t") < "4000" })
+		f.Wait("the first rows to go", func() bool { return f.Rows("t") < "4000" })
 
 		// As after kill -9: the node stays registered and its tasks stay claimed, but nothing beats
 		// any more.
-		f.exec("CREATE TABLE "+f.schema+".saved_node AS SELECT * FROM "+f.schema+"_c.node",
-			"CREATE TABLE "+f.schema+".saved_task AS SELECT * FROM "+f.schema+"_c.task")
+		f.Exec("CREATE TABLE "+f.Schema+".saved_node AS SELECT * FROM "+f.Schema+"_c.node",
+			"CREATE TABLE "+f.Schema+".saved_task AS SELECT * FROM "+f.Schema+"_c.task")
 		stop()
-		f.exec("UPDATE "+f.schema+"_c.node n JOIN "+f.schema+
+		f.Exec("UPDATE "+f.Schema+"_c.node n JOIN "+f.Schema+
 			".saved_node s ON s.id = n.id SET n.left_at = NULL, n.heartbeat_at = UTC_TIMESTAMP(6)",
-			"UPDATE "+f.schema+"_c.task t JOIN "+f.schema+
+			"UPDATE "+f.Schema+"_c.task t JOIN "+f.Schema+
 				".saved_task s ON s.id = t.id SET t.state = 'running', t.owner = 1 WHERE t.state <> 'finished'")
-		cursor := f.text("SELECT COALESCE(MAX(cursor_key), '') FROM " + f.schema + "_c.task")
+		cursor := f.Text("SELECT COALESCE(MAX(cursor_key), '') FROM " + f.Schema + "_c.task")
 		f.set(setting.DeleteRowsLimit, "0")
 		defer f.run(nil)()
 
-		f.wait("the rest to go", func() bool { return f.rows("t") == "2000" })
-		f.wait("true counts", func() bool {
-			return f.text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+"_c.job_history") == "2000"
+		f.Wait("the rest to go", func() bool { return f.Rows("t") == "2000" })
+		f.Wait("true counts", func() bool {
+			return f.Text("SELECT COALESCE(SUM(deleted), 0) FROM "+f.Schema+"_c.job_history") == "2000"
 		})
 		if cursor == "" {
 			t.Error("nothing was committed before the take-over")
@@ -364,76 +365,76 @@ func TestTakeOver(t *testing.T) {
 // TestBrakeWaitsForApproval: a surprising job is there, says how many rows are due, and starts when
 // approved.
 func TestBrakeWaitsForApproval(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 3000)
-		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01' WHERE id > 100")
-		p := f.declare("t")
+		f.Fill("t", 3000)
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01' WHERE id > 100")
+		p := f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the job to need approval", func() bool {
-			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
+		f.Wait("the job to need approval", func() bool {
+			return f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 		})
-		reason := f.text("SELECT reason FROM " + f.schema + "_c.job")
+		reason := f.Text("SELECT reason FROM " + f.Schema + "_c.job")
 		if !strings.Contains(reason, "2950 of 3000 rows") {
 			t.Errorf("the reason is %q, want the numbers in it", reason)
 		}
 
-		f.wait("a while", elapsed(aWhile))
-		if left := f.rows("t"); left != "3000" {
+		f.Wait("a while", elapsed(aWhile))
+		if left := f.Rows("t"); left != "3000" {
 			t.Fatalf("%s rows are left before approval", left)
 		}
-		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "50" })
 	})
 }
 
 // TestHoldsAndLetsGo: a foreign key that points at the table holds its job until it is gone.
 func TestHoldsAndLetsGo(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20_000)
+		f.Fill("t", 20_000)
 		f.set(setting.DeleteRowsLimit, "500")
-		child := "CREATE TABLE " + f.schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.schema +
+		child := "CREATE TABLE " + f.Schema + ".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES " + f.Schema +
 			".t (id) ON DELETE CASCADE)"
-		f.exec(child)
-		f.declareEvery("t", "1h")
+		f.Exec(child)
+		f.DeclareEvery("t", "1h")
 		defer f.run(nil)()
 
 		held := func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+"_c.job"),
+			return strings.Contains(f.Text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.Schema+"_c.job"),
 				"foreign key")
 		}
-		f.wait("the job to be held", held)
-		if first := f.text("SELECT COUNT(*) FROM " + f.schema +
-			"_c.task WHERE batch > 0 OR examined > 0"); f.rows("t") != "20000" || first != "0" {
-			t.Errorf("%s rows are left when the job is held, want all 20000", f.rows("t"))
+		f.Wait("the job to be held", held)
+		if first := f.Text("SELECT COUNT(*) FROM " + f.Schema +
+			"_c.task WHERE batch > 0 OR examined > 0"); f.Rows("t") != "20000" || first != "0" {
+			t.Errorf("%s rows are left when the job is held, want all 20000", f.Rows("t"))
 		}
 
-		f.exec("DROP TABLE " + f.schema + ".child")
-		f.wait("the first rows to go", func() bool { return f.rows("t") != "20000" })
-		f.exec(child) // again, in the middle of the job
-		f.wait("the job to be held again", held)
-		left := f.rows("t")
-		f.wait("a while", elapsed(aWhile))
+		f.Exec("DROP TABLE " + f.Schema + ".child")
+		f.Wait("the first rows to go", func() bool { return f.Rows("t") != "20000" })
+		f.Exec(child) // again, in the middle of the job
+		f.Wait("the job to be held again", held)
+		left := f.Rows("t")
+		f.Wait("a while", elapsed(aWhile))
 
-		if now := f.rows("t"); now != left || left == "10000" {
+		if now := f.Rows("t"); now != left || left == "10000" {
 			t.Errorf("%s rows when the job was held again, %s later", left, now)
 		}
 
 		f.set(setting.DeleteRowsLimit, "0")
-		f.exec("DROP TABLE " + f.schema + ".child")
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "10000" })
+		f.Exec("DROP TABLE " + f.Schema + ".child")
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "10000" })
 	})
 }
 
 // TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go. The jobs
 // after that leave it alone until its next try, or until somebody runs one by hand.
 func TestPoisonRowStandsAlone(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		t.Run("range", func(t *testing.T) { poisonRow(t, cfg, "range", 1000) })
 		t.Run("index", func(t *testing.T) { poisonRow(t, cfg, "index", 40, "ADD INDEX (made)") })
 	})
@@ -441,73 +442,73 @@ func TestPoisonRowStandsAlone(t *testing.T) {
 
 func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...string) {
 	f := newFixture(t, cfg, 0)
-	f.fill("t", 2000)
+	f.Fill("t", 2000)
 	for _, change := range alter {
-		f.exec("ALTER TABLE " + f.schema + ".t " + change)
+		f.Exec("ALTER TABLE " + f.Schema + ".t " + change)
 	}
 
-	f.exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')",
-		f.schema, 2000/due),
-		"ANALYZE TABLE "+f.schema+".t", "CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+
+	f.Exec(fmt.Sprintf("UPDATE %s.t SET made = IF((id - 777) %% %d = 0, '2020-01-01', '2037-01-01')",
+		f.Schema, 2000/due),
+		"ANALYZE TABLE "+f.Schema+".t", "CREATE TRIGGER "+f.Schema+".keep BEFORE DELETE ON "+f.Schema+
 			".t FOR EACH ROW IF OLD.id = 777 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
-	p := f.declare("t")
+	p := f.Declare("t")
 	defer f.run(nil)()
 
-	f.wait("the expired rows to go", func() bool { return f.rows("t") == strconv.Itoa(2001-due) })
+	f.Wait("the expired rows to go", func() bool { return f.Rows("t") == strconv.Itoa(2001-due) })
 	listed := func() string {
-		return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason, attempts)), '') FROM " +
-			f.schema + "_c.row_error")
+		return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', row_key, error_number, reason, attempts)), '') FROM " +
+			f.Schema + "_c.row_error")
 	}
-	f.wait("the row to be reported", func() bool { return listed() == `["777"] 1644 not this one 1` })
+	f.Wait("the row to be reported", func() bool { return listed() == `["777"] 1644 not this one 1` })
 	ended := func(counts string) func() bool {
 		return func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+
+			return f.Text("SELECT COUNT(*) FROM "+f.Schema+
 				"_c.job_history WHERE CONCAT_WS(' ', state, deleted, failed, skipped) = '"+counts+"'") != "0"
 		}
 	}
 
-	f.wait("true counts", ended(fmt.Sprintf("finished %d 1 0", due-1)))
-	if plan := f.text("SELECT plan FROM " + f.schema + "_c.job_history ORDER BY job_id LIMIT 1"); plan != way {
+	f.Wait("true counts", ended(fmt.Sprintf("finished %d 1 0", due-1)))
+	if plan := f.Text("SELECT plan FROM " + f.Schema + "_c.job_history ORDER BY job_id LIMIT 1"); plan != way {
 		t.Errorf("the plan was %s, want %s", plan, way)
 	}
 
-	f.wait("a job that leaves the row alone", ended("finished 0 0 1"))
+	f.Wait("a job that leaves the row alone", ended("finished 0 0 1"))
 	if got := listed(); got != `["777"] 1644 not this one 1` {
 		t.Errorf("got %s, want one attempt", got)
 	}
 
-	f.exec("UPDATE " + f.schema + "_c.row_error SET next_try_at = last_at")
-	f.wait("another try", func() bool { return listed() == `["777"] 1644 not this one 2` })
-	if pause := f.text("SELECT TIMESTAMPDIFF(MINUTE, last_at, next_try_at) FROM " + f.schema +
+	f.Exec("UPDATE " + f.Schema + "_c.row_error SET next_try_at = last_at")
+	f.Wait("another try", func() bool { return listed() == `["777"] 1644 not this one 2` })
+	if pause := f.Text("SELECT TIMESTAMPDIFF(MINUTE, last_at, next_try_at) FROM " + f.Schema +
 		"_c.row_error"); pause != "120" {
 		t.Errorf("the third try comes after %s minutes, want 120", pause)
 	}
 
-	f.exec("DROP TRIGGER " + f.schema + ".keep")
-	if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+	f.Exec("DROP TRIGGER " + f.Schema + ".keep")
+	if err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 		t.Fatal(err)
 	}
 
-	f.wait("the row to go too", func() bool { return f.rows("t") == strconv.Itoa(2000-due) })
-	f.wait("its error to be forgotten", func() bool { return listed() == "" })
+	f.Wait("the row to go too", func() bool { return f.Rows("t") == strconv.Itoa(2000-due) })
+	f.Wait("its error to be forgotten", func() bool { return listed() == "" })
 }
 
 // TestMendedRowIsForgotten: an error leaves SHOW TTL ERRORS when its row is gone, or has got a new
 // date, although it was not tried.
 func TestMendedRowIsForgotten(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 200)
-		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema +
+		f.Fill("t", 200)
+		f.Exec("CREATE TRIGGER " + f.Schema + ".keep BEFORE DELETE ON " + f.Schema +
 			".t FOR EACH ROW IF OLD.id IN (11, 33, 55) AND @ttlproxy_entered IS NOT NULL THEN SIGNAL SQLSTATE " +
 			"'45000' SET MESSAGE_TEXT = 'no'; END IF")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
-		f.wait("three errors", func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+"_c.row_error") == "3" })
-		f.exec("DELETE FROM "+f.schema+".t WHERE id = 11",
-			"UPDATE "+f.schema+".t SET made = '2037-01-01' WHERE id = 33")
-		f.wait("two to be forgotten", func() bool {
-			return f.text("SELECT COALESCE(GROUP_CONCAT(row_key), '') FROM "+f.schema+"_c.row_error") == `["55"]`
+		f.Wait("three errors", func() bool { return f.Text("SELECT COUNT(*) FROM "+f.Schema+"_c.row_error") == "3" })
+		f.Exec("DELETE FROM "+f.Schema+".t WHERE id = 11",
+			"UPDATE "+f.Schema+".t SET made = '2037-01-01' WHERE id = 33")
+		f.Wait("two to be forgotten", func() bool {
+			return f.Text("SELECT COALESCE(GROUP_CONCAT(row_key), '') FROM "+f.Schema+"_c.row_error") == `["55"]`
 		})
 	})
 }
@@ -515,20 +516,20 @@ func TestMendedRowIsForgotten(t *testing.T) {
 // TestBigJobIsSummedUp: what a big job leaves to the server and to people is in its note; a small
 // one says nothing.
 func TestBigJobIsSummedUp(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 30_000)
+		f.Fill("t", 30_000)
 		f.set(setting.BrakePercent, "100")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("two jobs", func() bool {
-			return f.text("SELECT COUNT(DISTINCT deleted) FROM "+f.schema+
+		f.Wait("two jobs", func() bool {
+			return f.Text("SELECT COUNT(DISTINCT deleted) FROM "+f.Schema+
 				"_c.job_history WHERE state = 'finished'") == "2"
 		})
-		note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 15000")
+		note := f.Text("SELECT note FROM " + f.Schema + "_c.job_history WHERE deleted = 15000")
 		for _, want := range []string{
-			" % of the rows are gone: ANALYZE TABLE `" + f.schema + "`.`t`", "OPTIMIZE TABLE",
+			" % of the rows are gone: ANALYZE TABLE `" + f.Schema + "`.`t`", "OPTIMIZE TABLE",
 			"MiB of pages",
 		} {
 			if !strings.Contains(note, want) {
@@ -536,7 +537,7 @@ func TestBigJobIsSummedUp(t *testing.T) {
 			}
 		}
 
-		if note := f.text("SELECT note FROM " + f.schema + "_c.job_history WHERE deleted = 0 LIMIT 1"); note != "" {
+		if note := f.Text("SELECT note FROM " + f.Schema + "_c.job_history WHERE deleted = 0 LIMIT 1"); note != "" {
 			t.Errorf("a job that found nothing notes %q", note)
 		}
 	})
@@ -545,16 +546,16 @@ func TestBigJobIsSummedUp(t *testing.T) {
 // TestKeylessTableSaysWhy: without a key nothing can be gone round, so the job fails with the
 // reason.
 func TestKeylessTableSaysWhy(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+".t (id INT, made DATETIME NULL)",
-			"INSERT INTO "+f.schema+".t VALUES (1, '2020-01-01'), (2, '2020-01-01')",
-			"CREATE TRIGGER "+f.schema+".keep BEFORE DELETE ON "+f.schema+
+		f.Exec("CREATE TABLE "+f.Schema+".t (id INT, made DATETIME NULL)",
+			"INSERT INTO "+f.Schema+".t VALUES (1, '2020-01-01'), (2, '2020-01-01')",
+			"CREATE TRIGGER "+f.Schema+".keep BEFORE DELETE ON "+f.Schema+
 				".t FOR EACH ROW IF OLD.id = 2 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
-		f.wait("the job to fail", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, reason)), '') FROM "+f.schema+
+		f.Wait("the job to fail", func() bool {
+			return strings.Contains(f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, reason)), '') FROM "+f.Schema+
 				"_c.job_history"), "not this one")
 		})
 	})
@@ -563,75 +564,75 @@ func TestKeylessTableSaysWhy(t *testing.T) {
 // TestLockedRowIsLeftForTheNextJob: rows that the application holds neither stop their neighbours
 // nor count as failed. In a table so small that the servers would rather read all of it.
 func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 900)
-		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
+		f.Fill("t", 900)
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01'")
 		f.set(setting.BrakePercent, "100")
-		letGo := f.hold("SELECT * FROM {t} WHERE id IN (400, 401) FOR UPDATE")
-		f.declare("t")
+		letGo := f.Hold("SELECT * FROM {t} WHERE id IN (400, 401) FOR UPDATE")
+		f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the others to go",
-			func() bool { return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id NOT IN (400, 401)") == "0" })
-		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
-				f.schema+"_c.job_history WHERE deleted > 0") == "finished 898 0 0 2"
+		f.Wait("the others to go",
+			func() bool { return f.Text("SELECT COUNT(*) FROM "+f.Schema+".t WHERE id NOT IN (400, 401)") == "0" })
+		f.Wait("the job to end", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), '') FROM "+
+				f.Schema+"_c.job_history WHERE deleted > 0") == "finished 898 0 0 2"
 		})
 		letGo()
-		f.wait("the next job to take them", func() bool { return f.rows("t") == "0" })
+		f.Wait("the next job to take them", func() bool { return f.Rows("t") == "0" })
 	})
 }
 
 // TestAlterIsNotHeldUp: the application's DDL waits for one batch at most. The trigger makes
 // batches so slow that those which were let in front of a waiting ALTER could be counted.
 func TestAlterIsNotHeldUp(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20_000)
-		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema + ".t FOR EACH ROW DO SLEEP(0.002)")
+		f.Fill("t", 20_000)
+		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema + ".t FOR EACH ROW DO SLEEP(0.002)")
 		f.set(setting.BrakePercent, "100")
 		f.set(setting.BatchTargetMS, "100")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
 
-		committed := func() string { return f.text("SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task") }
-		f.wait("the first rows to go", func() bool { return committed() != "0" })
-		batch := f.number("SELECT MAX(deleted) FROM " + f.schema + "_c.task") // the first, which is the largest
+		committed := func() string { return f.Text("SELECT COALESCE(SUM(deleted), 0) FROM " + f.Schema + "_c.task") }
+		f.Wait("the first rows to go", func() bool { return committed() != "0" })
+		batch := f.Number("SELECT MAX(deleted) FROM " + f.Schema + "_c.task") // the first, which is the largest
 		for range 5 {
-			before := f.number("SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.task")
-			f.exec("ALTER TABLE " + f.schema + ".t COMMENT '" + time.Now().String() + "'")
+			before := f.Number("SELECT COALESCE(SUM(deleted), 0) FROM " + f.Schema + "_c.task")
+			f.Exec("ALTER TABLE " + f.Schema + ".t COMMENT '" + time.Now().String() + "'")
 			// One batch was running; another may have begun and ended while we asked.
-			if during := f.number("SELECT COALESCE(SUM(deleted), 0) FROM "+f.schema+
+			if during := f.Number("SELECT COALESCE(SUM(deleted), 0) FROM "+f.Schema+
 				"_c.task") - before; during > 2*batch {
 				t.Errorf("%d rows went while an ALTER waited, batches have %d at most", during, batch)
 			}
 		}
 
-		f.exec("DROP TRIGGER " + f.schema + ".slow")
-		f.wait("the engine to go on with the same table", func() bool { return f.rows("t") == "10000" })
+		f.Exec("DROP TRIGGER " + f.Schema + ".slow")
+		f.Wait("the engine to go on with the same table", func() bool { return f.Rows("t") == "10000" })
 	})
 }
 
 // TestPartitionsHaveJobsOfTheirOwn, and NULLs and zero dates stay.
 func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE "+f.schema+
+		f.Exec("CREATE TABLE "+f.Schema+
 			".t (id INT NOT NULL, made DATE NULL, PRIMARY KEY (id)) PARTITION BY RANGE (id) (PARTITION p0 VALUES "+
 			"LESS THAN (100), PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN MAXVALUE)",
-			"INSERT INTO "+f.schema+
+			"INSERT INTO "+f.Schema+
 				".t VALUES (1, '2020-01-01'), (2, '2037-01-01'), (101, '2020-01-01'), (102, NULL), (103, '1969-12-31'), "+
 				"(201, '2020-01-01'), (202, CURRENT_DATE)")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "4" })
-		f.wait("three jobs to end", func() bool {
-			return f.text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY "+
-				"partition_name), '') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "4" })
+		f.Wait("three jobs to end", func() bool {
+			return f.Text("SELECT COALESCE(GROUP_CONCAT(DISTINCT CONCAT(partition_name, deleted) ORDER BY "+
+				"partition_name), '') FROM "+f.Schema+"_c.job_history WHERE deleted > 0") == "p01,p11,p21"
 		})
-		if note := f.text("SELECT note FROM " + f.schema +
+		if note := f.Text("SELECT note FROM " + f.Schema +
 			"_c.job_history WHERE partition_name = 'p1' LIMIT 1"); !strings.Contains(note, "1 row without a date") ||
 			!strings.Contains(note, "1 row with a zero date") {
 			t.Errorf("the note is %q, want NULL and implausible rows counted", note)
@@ -642,17 +643,17 @@ func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
 // TestIndexTellsThatNothingIsDue: with an index on time and nothing due, a job costs a handful of
 // statements.
 func TestIndexTellsThatNothingIsDue(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 60_000)
-		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)",
-			"UPDATE "+f.schema+".t SET made = IF(id % 1000 = 1, '2020-01-01', '2037-01-01')",
-			"ANALYZE TABLE "+f.schema+".t")
-		f.declare("t")
+		f.Fill("t", 60_000)
+		f.Exec("ALTER TABLE "+f.Schema+".t ADD INDEX (made)",
+			"UPDATE "+f.Schema+".t SET made = IF(id % 1000 = 1, '2020-01-01', '2037-01-01')",
+			"ANALYZE TABLE "+f.Schema+".t")
+		f.Declare("t")
 		before := f.rowsRead()
 		stop := f.run(nil)
-		f.wait("the expired rows to go", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', plan, deleted)), '') FROM "+f.schema+
+		f.Wait("the expired rows to go", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', plan, deleted)), '') FROM "+f.Schema+
 				"_c.job_history WHERE deleted > 0") == "index 60"
 		})
 		stop()
@@ -665,16 +666,16 @@ func TestIndexTellsThatNothingIsDue(t *testing.T) {
 
 // rowsRead is how many rows anybody has read on the server so far.
 func (f *fixture) rowsRead() int {
-	f.t.Helper()
+	f.T.Helper()
 	counter := "Innodb_rows_read"
-	if f.store.Server().MariaDB {
+	if f.Store.Server().MariaDB {
 		counter = "Rows_read"
 	}
 	var name string
 	var n int
-	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name,
+	if err := f.Admin.QueryRowContext(f.T.Context(), "SHOW GLOBAL STATUS LIKE '"+counter+"'").Scan(&name,
 		&n); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	return n
 }
@@ -682,30 +683,30 @@ func (f *fixture) rowsRead() int {
 // TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and
 // its columns as they were. The brake looks at what it holds now, also in the middle of a job.
 func TestColumnReplacedInPlace(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		replace := func(f *fixture) {
-			f.exec("ALTER TABLE " + f.schema +
+			f.Exec("ALTER TABLE " + f.Schema +
 				".t DROP COLUMN made, ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id")
 		}
 		braked := func(f *fixture) func() bool {
 			return func() bool {
-				return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "needs approval"
+				return f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 			}
 		}
 
 		betweenJobs := func(t *testing.T, partitions string) {
 			f := newFixture(t, cfg, 0)
-			f.fill("t", 4000)
-			f.exec("ALTER TABLE " + f.schema + ".t " + partitions)
-			f.declare("t")
+			f.Fill("t", 4000)
+			f.Exec("ALTER TABLE " + f.Schema + ".t " + partitions)
+			f.Declare("t")
 			stop := f.run(nil)
-			f.wait("the expired rows to go", func() bool { return f.rows("t") == "2000" })
+			f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "2000" })
 			stop()
 			replace(f)
 			defer f.run(nil)()
 
-			f.wait("the next job to be braked", braked(f))
-			if left := f.rows("t"); left != "2000" {
+			f.Wait("the next job to be braked", braked(f))
+			if left := f.Rows("t"); left != "2000" {
 				t.Errorf("%s rows are left, want 2000", left)
 			}
 		}
@@ -717,21 +718,21 @@ func TestColumnReplacedInPlace(t *testing.T) {
 		})
 		t.Run("in a job", func(t *testing.T) {
 			f := newFixture(t, cfg, 0)
-			f.fill("t", 20_000)
-			f.declareEvery("t", "1h")
+			f.Fill("t", 20_000)
+			f.DeclareEvery("t", "1h")
 			var packets atomic.Int64
 			var left atomic.Value
 			defer f.run(func(c *Config) {
 				c.beforePacket = func() {
 					if packets.Add(1) == 3 {
 						replace(f)
-						left.Store(f.rows("t"))
+						left.Store(f.Rows("t"))
 					}
 				}
 			})()
 
-			f.wait("a job in its place to be braked", braked(f))
-			if now := f.rows("t"); now != left.Load() {
+			f.Wait("a job in its place to be braked", braked(f))
+			if now := f.Rows("t"); now != left.Load() {
 				t.Errorf("%s rows when the column was replaced, %s later", left.Load(), now)
 			}
 		})

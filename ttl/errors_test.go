@@ -10,17 +10,18 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // failing makes deletes of table t fail with an error number of the server until works is called.
 func (f *fixture) failing(number int) (works func()) {
-	f.t.Helper()
-	f.exec("CREATE TABLE "+f.schema+".failing (n INT)", "INSERT INTO "+f.schema+".failing VALUES (1)",
+	f.T.Helper()
+	f.Exec("CREATE TABLE "+f.Schema+".failing (n INT)", "INSERT INTO "+f.Schema+".failing VALUES (1)",
 		fmt.Sprintf("CREATE TRIGGER %[1]s.fail BEFORE DELETE ON %[1]s.t FOR EACH ROW IF EXISTS (SELECT 1 FROM "+
 			"%[1]s.failing) THEN"+
-			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]d, MESSAGE_TEXT = 'as the test wants'; END IF", f.schema,
+			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]d, MESSAGE_TEXT = 'as the test wants'; END IF", f.Schema,
 			number))
-	return func() { f.exec("DELETE FROM " + f.schema + ".failing") }
+	return func() { f.Exec("DELETE FROM " + f.Schema + ".failing") }
 }
 
 // TestErrorsByConsequence lets deletes fail with what servers say in bad times: the job tries
@@ -44,12 +45,12 @@ func TestErrorsByConsequence(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+			ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 				f := newFixture(t, cfg, 0)
-				f.fill("t", 1000)
+				f.Fill("t", 1000)
 				works := f.failing(c.number)
 				var packets atomic.Int64
-				f.declare("t")
+				f.Declare("t")
 				defer f.run(func(cfg *Config) {
 					cfg.beforePacket = func() {
 						if packets.Add(1) == 4 && c.held == "" { // three have failed
@@ -59,21 +60,21 @@ func TestErrorsByConsequence(t *testing.T) {
 				})()
 
 				if c.held != "" {
-					f.wait("the job to be held", func() bool {
-						return strings.Contains(f.text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.schema+
+					f.Wait("the job to be held", func() bool {
+						return strings.Contains(f.Text("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM "+f.Schema+
 							"_c.job WHERE state = 'paused'"), c.held)
 					})
 					works()
 				}
 
-				f.wait("the job to end", func() bool {
-					return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), "+
-						"'') FROM "+f.schema+"_c.job_history WHERE deleted > 0") == "finished 500 0 0 0"
+				f.Wait("the job to end", func() bool {
+					return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, refreshed, failed, skipped)), "+
+						"'') FROM "+f.Schema+"_c.job_history WHERE deleted > 0") == "finished 500 0 0 0"
 				})
-				if left := f.rows("t"); left != "500" {
+				if left := f.Rows("t"); left != "500" {
 					t.Errorf("%s rows are left, want 500", left)
 				}
-				if n := f.text("SELECT COUNT(*) FROM " + f.schema + "_c.row_error"); n != "0" {
+				if n := f.Text("SELECT COUNT(*) FROM " + f.Schema + "_c.row_error"); n != "0" {
 					t.Errorf("%s rows count as bad ones", n)
 				}
 			})
@@ -84,14 +85,14 @@ func TestErrorsByConsequence(t *testing.T) {
 // TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it
 // was.
 func TestUnknownErrorEndsTheJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
+		f.Fill("t", 100)
 		f.failing(4999)
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
-		f.wait("the job to fail", func() bool {
-			reason := f.text("SELECT COALESCE(MAX(reason), '') FROM " + f.schema +
+		f.Wait("the job to fail", func() bool {
+			reason := f.Text("SELECT COALESCE(MAX(reason), '') FROM " + f.Schema +
 				"_c.job_history WHERE state = 'failed'")
 			return strings.Contains(reason, "4999") && strings.Contains(reason, "as the test wants")
 		})
@@ -101,29 +102,29 @@ func TestUnknownErrorEndsTheJob(t *testing.T) {
 // TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way
 // that is left at once.
 func TestDroppedIndexIsPlannedAnew(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 30_000)
-		f.exec("ALTER TABLE "+f.schema+".t ADD INDEX (made)",
-			"UPDATE "+f.schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')",
-			"ANALYZE TABLE "+f.schema+".t")
+		f.Fill("t", 30_000)
+		f.Exec("ALTER TABLE "+f.Schema+".t ADD INDEX (made)",
+			"UPDATE "+f.Schema+".t SET made = IF(id % 30 = 1, '2020-01-01', '2037-01-01')",
+			"ANALYZE TABLE "+f.Schema+".t")
 		f.set(setting.DeleteRowsLimit, "50")
 		f.set(setting.DefaultJobInterval, "24h")
-		f.declare("t")
-		f.exec("UPDATE " + f.schema + "_c.policy SET job_interval = '24h'") // the next job is not due by itself
+		f.Declare("t")
+		f.Exec("UPDATE " + f.Schema + "_c.policy SET job_interval = '24h'") // the next job is not due by itself
 		defer f.run(nil)()
 
-		f.wait("the first rows to go", func() bool { return f.rows("t") != "30000" })
-		f.exec("ALTER TABLE " + f.schema + ".t DROP INDEX made")
+		f.Wait("the first rows to go", func() bool { return f.Rows("t") != "30000" })
+		f.Exec("ALTER TABLE " + f.Schema + ".t DROP INDEX made")
 		f.set(setting.DeleteRowsLimit, "0")
-		f.wait("the rest to go", func() bool { return f.rows("t") == "29000" })
-		f.wait("both jobs to end", func() bool {
-			return f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id "+
-				"SEPARATOR '; '), '') FROM "+f.schema+"_c.job_history") ==
+		f.Wait("the rest to go", func() bool { return f.Rows("t") == "29000" })
+		f.Wait("both jobs to end", func() bool {
+			return f.Text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', state, plan, triggered_by) ORDER BY job_id "+
+				"SEPARATOR '; '), '') FROM "+f.Schema+"_c.job_history") ==
 				"cancelled index ; finished range "+catalog.Replanner
 		})
 
-		if got := f.text("SELECT SUM(deleted) FROM " + f.schema + "_c.job_history"); got != "1000" {
+		if got := f.Text("SELECT SUM(deleted) FROM " + f.Schema + "_c.job_history"); got != "1000" {
 			t.Errorf("%s rows are counted, want 1000", got)
 		}
 	})
@@ -131,26 +132,26 @@ func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 
 // TestKilledQueryIsTakenAgain: an administrator's KILL QUERY costs the batch a second try.
 func TestKilledQueryIsTakenAgain(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 1000)
-		f.exec("CREATE TRIGGER " + f.schema + ".slow BEFORE DELETE ON " + f.schema +
+		f.Fill("t", 1000)
+		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema +
 			".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("a DELETE to sleep", func() bool {
-			id := f.text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.schema +
+		f.Wait("a DELETE to sleep", func() bool {
+			id := f.Text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.Schema +
 				"_c.task t ON t.connection = p.ID WHERE p.STATE = 'User sleep'")
 			if id == "0" {
 				return false
 			}
-			_, err := f.admin.ExecContext(t.Context(), "KILL QUERY "+id)
+			_, err := f.Admin.ExecContext(t.Context(), "KILL QUERY "+id)
 			return err == nil
 		})
 
-		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.schema+
+		f.Wait("the job to end", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.Schema+
 				"_c.job_history WHERE deleted > 0") == "finished 500 0"
 		})
 	})

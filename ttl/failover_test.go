@@ -21,23 +21,23 @@ func TestTaskStaysOnItsServer(t *testing.T) {
 	t.Parallel()
 	here, there := mysqltest.Start(t, sandbox.MariaDB).Config(""), mysqltest.Start(t, sandbox.MariaDB).Config("")
 	f, other := newFixture(t, here, 0), newFixture(t, there, 0)
-	f.fill("seed", 5000)
-	other.fill("seed", 5000)
+	f.Fill("seed", 5000)
+	other.Fill("seed", 5000)
 
 	const created = "SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA LIKE 'ttl%' AND " +
 		"TABLE_NAME = 't'"
-	for same := false; !same; same = f.text(created) == other.text(created) {
+	for same := false; !same; same = f.Text(created) == other.Text(created) {
 		for _, on := range []*fixture{f, other} {
-			on.exec("DROP TABLE IF EXISTS "+on.schema+".t", "CREATE TABLE "+on.schema+".t LIKE "+on.schema+".seed")
+			on.Exec("DROP TABLE IF EXISTS "+on.Schema+".t", "CREATE TABLE "+on.Schema+".t LIKE "+on.Schema+".seed")
 		}
 	}
 
 	for _, on := range []*fixture{f, other} {
-		on.exec("INSERT INTO " + on.schema + ".t SELECT * FROM " + on.schema + ".seed")
+		on.Exec("INSERT INTO " + on.Schema + ".t SELECT * FROM " + on.Schema + ".seed")
 	}
 
-	f.declare("t")
-	other.open()
+	f.Declare("t")
+	other.Open()
 
 	var target atomic.Pointer[string]
 	target.Store(&here.Addr)
@@ -50,38 +50,38 @@ func TestTaskStaysOnItsServer(t *testing.T) {
 		c.Backend = backend
 		c.beforePacket = func() {
 			once.Do(func() {
-				task := f.text("SELECT CONCAT('fence = ', fence, ', batch = ', batch) FROM " + f.schema + "_c.task")
-				other.exec("UPDATE " + other.schema + "_c.task SET " + task)
+				task := f.Text("SELECT CONCAT('fence = ', fence, ', batch = ', batch) FROM " + f.Schema + "_c.task")
+				other.Exec("UPDATE " + other.Schema + "_c.task SET " + task)
 				target.Store(&there.Addr)
 				f.cut()
 			})
 		}
 	})()
 
-	f.wait("the job to be held", func() bool {
-		return f.text("SELECT COALESCE(MAX(reason), '') LIKE 'connections lead to server%' FROM "+f.schema+
+	f.Wait("the job to be held", func() bool {
+		return f.Text("SELECT COALESCE(MAX(reason), '') LIKE 'connections lead to server%' FROM "+f.Schema+
 			"_c.job") == "1"
 	})
-	if left := other.rows("t"); left != "5000" {
+	if left := other.Rows("t"); left != "5000" {
 		t.Errorf("%s rows are left on the other server, want all 5000", left)
 	}
 
 	target.Store(&here.Addr)
 	f.cutFrom(there)
-	f.wait("the expired rows to go when connections lead back", func() bool { return f.rows("t") == "2500" })
+	f.Wait("the expired rows to go when connections lead back", func() bool { return f.Rows("t") == "2500" })
 }
 
 // cut ends the engine's connections as a fail-over does.
-func (f *fixture) cut() { f.cutFrom(f.cfg) }
+func (f *fixture) cut() { f.cutFrom(f.Config) }
 
 func (f *fixture) cutFrom(server *mysql.Config) {
-	f.t.Helper()
-	db := mysqltest.Open(f.t, server)
-	rows, err := db.QueryContext(f.t.Context(),
+	f.T.Helper()
+	db := mysqltest.Open(f.T, server)
+	rows, err := db.QueryContext(f.T.Context(),
 		"SELECT id FROM information_schema.PROCESSLIST WHERE info IS NULL AND id <> CONNECTION_ID() AND command = "+
 			"'Sleep'")
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	defer rows.Close()
 
@@ -89,16 +89,16 @@ func (f *fixture) cutFrom(server *mysql.Config) {
 	for rows.Next() {
 		var id uint64
 		if err := rows.Scan(&id); err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 		ids = append(ids, id)
 	}
 
 	if err := rows.Err(); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	for _, id := range ids {
-		_, _ = db.ExecContext(f.t.Context(), fmt.Sprintf("KILL %d", id)) // it may have gone already
+		_, _ = db.ExecContext(f.T.Context(), fmt.Sprintf("KILL %d", id)) // it may have gone already
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a
@@ -49,7 +50,7 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 					}
 
 					for name, session := range sessionsOf(t, cfg) {
-						readsTheServersClock(t, name, session)
+						ttltest.ReadsTheServersClock(t, name, session)
 					}
 
 					deletesWhatIsDue(t, cfg)
@@ -63,17 +64,17 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 func deletesWhatIsDue(t *testing.T, cfg *mysql.Config) {
 	t.Helper()
 	f := newFixture(t, cfg, 0)
-	f.fill("t", 200)
+	f.Fill("t", 200)
 	m := f.at(utc("05-10 12:00:00"))
 	m.declare("UTC", "1h", nil)
 	m.pass()
 
-	if got := f.text("SELECT CONCAT_WS(' ', COUNT(*), SUM(id % 2)) FROM " + f.schema + ".t"); got != "100 0" {
+	if got := f.Text("SELECT CONCAT_WS(' ', COUNT(*), SUM(id % 2)) FROM " + f.Schema + ".t"); got != "100 0" {
 		t.Errorf("rows, and due ones among them: got %s, want 100 0", got)
 	}
 
-	c := f.schema + "_c."
-	if got := f.text("SELECT CONCAT_WS(' ', (SELECT state FROM " + c +
+	c := f.Schema + "_c."
+	if got := f.Text("SELECT CONCAT_WS(' ', (SELECT state FROM " + c +
 		"policy), state, deleted, NULLIF(reason, '')) FROM " + c + "job_history"); got != "armed finished 100" {
 		t.Errorf("policy and job: got %s, want armed finished 100", got)
 	}
@@ -83,8 +84,8 @@ func deletesWhatIsDue(t *testing.T, cfg *mysql.Config) {
 func ourSessions(t *testing.T, cfg *mysql.Config) map[string]string {
 	t.Helper()
 	sessions := sessionsOf(t, cfg)
-	of := variables(t, sessions["catalog"], "SESSION")
-	for name, value := range variables(t, sessions["engine"], "SESSION") {
+	of := ttltest.Variables(t, sessions["catalog"], "SESSION")
+	for name, value := range ttltest.Variables(t, sessions["engine"], "SESSION") {
 		of[name] += ", " + value
 	}
 	return of
@@ -121,7 +122,7 @@ func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]tables.Querier {
 // sessionGlobals lists the variables whose global value is what sessions begin with.
 func sessionGlobals(t *testing.T, db *sql.DB) (names []string) {
 	t.Helper()
-	for name := range variables(t, db, "GLOBAL") {
+	for name := range ttltest.Variables(t, db, "GLOBAL") {
 		if _, err := db.ExecContext(t.Context(), "DO @@session."+name); err != nil || takesTheServerAway[name] {
 			continue
 		}

@@ -65,18 +65,18 @@ func TestServerHolds(t *testing.T) {
 func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	t.Helper()
 	f := newFixture(t, s.Config(""), 0)
-	f.fill("t", 200)
+	f.Fill("t", 200)
 	m := f.at(utc("05-10 12:00:00"))
 	p := m.declare("UTC", "1h", nil)
-	m.engine.crew.beforePacket = func() { f.exec("SET GLOBAL read_only = 1") }
+	m.engine.crew.beforePacket = func() { f.Exec("SET GLOBAL read_only = 1") }
 	m.pass()
-	f.exec("SET GLOBAL read_only = 0")
+	f.Exec("SET GLOBAL read_only = 0")
 
-	if got := f.waits(); f.rows("t") != "200" || got != "paused: the server is read-only" {
-		t.Errorf("%s rows are left, and the job is %q", f.rows("t"), got)
+	if got := f.waits(); f.Rows("t") != "200" || got != "paused: the server is read-only" {
+		t.Errorf("%s rows are left, and the job is %q", f.Rows("t"), got)
 	}
 
-	p.Table = catalog.Table{Schema: f.schema + "_c", Name: "event"}
+	p.Table = catalog.Table{Schema: f.Schema + "_c", Name: "event"}
 	if why, err := m.holds(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
 	}
@@ -87,25 +87,25 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	t.Helper()
 	f := newFixture(t, s.Config(""), 0)
-	f.fill("t", 200)
-	f.exec("SET GLOBAL time_zone = '+09:00'")
+	f.Fill("t", 200)
+	f.Exec("SET GLOBAL time_zone = '+09:00'")
 	m := f.at(utc("05-10 12:00:00"))
 	p := m.declare("+09:00", "1h", nil)
-	f.exec("UPDATE " + f.schema + "_c.policy SET zone_source = 'server'")
-	m.engine.crew.beforePacket = func() { f.exec("SET GLOBAL time_zone = '-08:00'") }
+	f.Exec("UPDATE " + f.Schema + "_c.policy SET zone_source = 'server'")
+	m.engine.crew.beforePacket = func() { f.Exec("SET GLOBAL time_zone = '-08:00'") }
 	m.pass()
 
-	if got := f.waits(); f.rows("t") != "200" ||
+	if got := f.waits(); f.Rows("t") != "200" ||
 		!strings.HasPrefix(got, "paused: the server's time zone is -08:00 and was +09:00") {
-		t.Errorf("%s rows are left, and the job of policy %d is %q", f.rows("t"), p.ID, got)
+		t.Errorf("%s rows are left, and the job of policy %d is %q", f.Rows("t"), p.ID, got)
 	}
 
-	f.exec("SET GLOBAL time_zone = '+09:00'")
+	f.Exec("SET GLOBAL time_zone = '+09:00'")
 	m = f.at(utc("05-10 12:00:10"))
 	m.pass()
-	f.exec("SET GLOBAL time_zone = 'SYSTEM'")
+	f.Exec("SET GLOBAL time_zone = 'SYSTEM'")
 
-	if got := f.rows("t"); got != "100" {
+	if got := f.Rows("t"); got != "100" {
 		t.Errorf("%s rows are left when the zone is the old one again, want 100", got)
 	}
 }

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestIdleTablesCostNothing: a tick of an engine whose tables are not due sends the same few
 // statements, and reads the same few rows of the catalog, whether there is one table or two
 // hundred. A node that does not lead only asks for jobs.
 func TestIdleTablesCostNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 2)
+		f.Fill("t", 2)
 		now := utc("05-10 12:00:00")
 		m := f.at(now)
 		m.declare("UTC", "24h", nil)
@@ -40,7 +42,7 @@ func TestIdleTablesCostNothing(t *testing.T) {
 // cost is what the cheapest of some ticks costs the catalog: some of them renew leases and read
 // settings.
 func (m *moment) cost() (statements, rows int) {
-	m.f.t.Helper()
+	m.f.T.Helper()
 	m.db.SetMaxOpenConns(1) // so that one session sees everything
 	counters := func() (statements, rows int) {
 		statements = m.counter("SHOW SESSION STATUS LIKE 'Questions'")
@@ -52,8 +54,8 @@ func (m *moment) cost() (statements, rows int) {
 	statements, rows = 1<<30, 1<<30
 	for range 12 {
 		beforeStatements, beforeRows := counters()
-		if err := m.tick(m.f.t.Context()); err != nil {
-			m.f.t.Fatal(err)
+		if err := m.tick(m.f.T.Context()); err != nil {
+			m.f.T.Fatal(err)
 		}
 		afterStatements, afterRows := counters()
 		statements = min(statements, afterStatements-beforeStatements-3) // without the counters' own
@@ -64,26 +66,26 @@ func (m *moment) cost() (statements, rows int) {
 }
 
 func (m *moment) counter(query string) (n int) {
-	m.f.t.Helper()
+	m.f.T.Helper()
 	var name string
-	if err := m.db.QueryRowContext(m.f.t.Context(), query).Scan(&name, &n); err != nil {
-		m.f.t.Fatal(err)
+	if err := m.db.QueryRowContext(m.f.T.Context(), query).Scan(&name, &n); err != nil {
+		m.f.T.Fatal(err)
 	}
 	return n
 }
 
 // copyPolicy gives the only policy brothers that ran when it did.
 func (f *fixture) copyPolicy(n int) {
-	f.t.Helper()
-	c := f.schema + "_c."
-	columns := f.text("SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY ORDINAL_POSITION) FROM information_schema.COLUMNS " +
-		"WHERE TABLE_SCHEMA = '" + f.schema +
+	f.T.Helper()
+	c := f.Schema + "_c."
+	columns := f.Text("SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY ORDINAL_POSITION) FROM information_schema.COLUMNS " +
+		"WHERE TABLE_SCHEMA = '" + f.Schema +
 		"_c' AND TABLE_NAME = 'policy' AND COLUMN_NAME NOT IN ('id', 'table_name') AND EXTRA NOT LIKE '%GENERATED%'")
 	for have := 1; have < n; have *= 2 {
-		f.exec("INSERT INTO " + c + "policy (table_name, " + columns + ") SELECT CONCAT('copy', id, '_', " +
+		f.Exec("INSERT INTO " + c + "policy (table_name, " + columns + ") SELECT CONCAT('copy', id, '_', " +
 			strconv.Itoa(have) + "), " + columns + " FROM " + c + "policy")
 	}
-	f.exec("INSERT INTO "+c+"pause (policy_id, reason, held_reason) SELECT id, '', '' FROM "+c+
+	f.Exec("INSERT INTO "+c+"pause (policy_id, reason, held_reason) SELECT id, '', '' FROM "+c+
 		"policy WHERE id NOT IN (SELECT policy_id FROM "+c+"pause)",
 		"INSERT INTO "+c+
 			"schedule (policy_id, last_state, last_started_at) SELECT id, 'finished', '2027-05-10 12:00:00' FROM "+c+

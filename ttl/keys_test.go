@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestEveryKeyTypeEndToEnd lets the engine clean tables with keys of every type, by key and, with
@@ -40,9 +42,9 @@ func TestEveryKeyTypeEndToEnd(t *testing.T) {
 		{"none", "v INT", "", "n"},
 		{"prefixed", "v VARBINARY(300)", "PREFIX v(20)", "CONCAT(n, ' and more than the prefix')"},
 	}
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("numbers", 3000)
+		f.Fill("numbers", 3000)
 
 		for _, k := range keys {
 			key := ", PRIMARY KEY (" + k.key + ")"
@@ -60,25 +62,25 @@ func TestEveryKeyTypeEndToEnd(t *testing.T) {
 					table += "_t"
 				}
 
-				f.exec("CREATE TABLE "+f.schema+"."+table+" ("+k.columns+", made DATETIME NULL"+key+index+")",
-					"INSERT INTO "+f.schema+"."+table+" SELECT "+k.fill+", made FROM (SELECT id AS n, made FROM "+
-						f.schema+".numbers) AS numbered", "ANALYZE TABLE "+f.schema+"."+table)
-				f.declare(table)
+				f.Exec("CREATE TABLE "+f.Schema+"."+table+" ("+k.columns+", made DATETIME NULL"+key+index+")",
+					"INSERT INTO "+f.Schema+"."+table+" SELECT "+k.fill+", made FROM (SELECT id AS n, made FROM "+
+						f.Schema+".numbers) AS numbered", "ANALYZE TABLE "+f.Schema+"."+table)
+				f.Declare(table)
 			}
 		}
 		defer f.run(nil)()
 
 		for _, k := range keys {
 			for _, table := range []string{k.name, k.name + "_t"} {
-				f.wait("the expired rows of "+table+" to go", func() bool { return f.rows(table) == "1500" })
-				if left := f.text("SELECT COUNT(*) FROM " + f.schema + "." + table +
+				f.Wait("the expired rows of "+table+" to go", func() bool { return f.Rows(table) == "1500" })
+				if left := f.Text("SELECT COUNT(*) FROM " + f.Schema + "." + table +
 					" WHERE made < NOW()"); left != "0" {
 					t.Errorf("%s: %s expired rows are left", table, left)
 				}
 			}
 		}
 
-		if failed := f.text("SELECT COALESCE(GROUP_CONCAT(CONCAT(table_name, ': ', reason)), '') FROM " + f.schema +
+		if failed := f.Text("SELECT COALESCE(GROUP_CONCAT(CONCAT(table_name, ': ', reason)), '') FROM " + f.Schema +
 			"_c.job_history WHERE state <> 'finished'"); failed != "" {
 			t.Errorf("jobs did not finish: %s", failed)
 		}

@@ -10,18 +10,19 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestLayoutsAreRemembered: a table that stays as it is, is asked for its columns and indexes once;
 // one that was just altered, each time.
 func TestLayoutsAreRemembered(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
-		f.fill("t", 10)
-		f.declare("t")
+		f.Fill("t", 10)
+		f.Declare("t")
 
-		f.engine.key = f.store.ServerKey()
-		r := newRecognizer(f.store, slog.New(slog.DiscardHandler), func() string { return "test" })
+		f.engine.key = f.Store.ServerKey()
+		r := newRecognizer(f.Store, slog.New(slog.DiscardHandler), func() string { return "test" })
 		s := f.engine.session()
 		defer s.close()
 
@@ -32,51 +33,51 @@ func TestLayoutsAreRemembered(t *testing.T) {
 				t.Errorf("remembered: %v, want %v", remembered, wantRemembered)
 			}
 
-			fresh, err := tables.ReadLayout(t.Context(), f.admin, f.schema, "t")
+			fresh, err := tables.ReadLayout(t.Context(), f.Admin, f.Schema, "t")
 			if err != nil || !reflect.DeepEqual(first, fresh) {
 				t.Errorf("got %+v, the table has %+v, %v", first, fresh, err)
 			}
 		}
 
 		old := func() bool {
-			return f.text("SELECT CREATE_TIME < NOW() - INTERVAL 4 SECOND FROM information_schema.TABLES WHERE "+
-				"TABLE_SCHEMA = '"+f.schema+"' AND TABLE_NAME = 't'") == "1"
+			return f.Text("SELECT CREATE_TIME < NOW() - INTERVAL 4 SECOND FROM information_schema.TABLES WHERE "+
+				"TABLE_SCHEMA = '"+f.Schema+"' AND TABLE_NAME = 't'") == "1"
 		}
-		f.wait("the table to be old enough", old)
+		f.Wait("the table to be old enough", old)
 		look(true)
-		f.exec("ALTER TABLE " + f.schema + ".t ADD INDEX a (made)")
+		f.Exec("ALTER TABLE " + f.Schema + ".t ADD INDEX a (made)")
 		look(false)
-		f.wait("the altered table to be old enough", old)
+		f.Wait("the altered table to be old enough", old)
 		look(true)
 	})
 }
 
 // layoutBy asks as a worker does.
 func (f *workFixture) layoutBy(r *recognizer, s *session) *tables.Layout {
-	f.t.Helper()
-	ctx := f.t.Context()
+	f.T.Helper()
+	ctx := f.T.Context()
 	if err := s.ready(ctx); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
-	now, err := f.store.Clock(ctx)
+	now, err := f.Store.Clock(ctx)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
-	policies, err := f.store.Policies(ctx)
+	policies, err := f.Store.Policies(ctx)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	known, err := r.recognize(ctx, policies[0])
 	if err != nil || known == nil {
-		f.t.Fatal(known, err)
+		f.T.Fatal(known, err)
 	}
 
 	l, err := r.layouts.layout(ctx, s, now, policies[0].Table, known)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	return l
@@ -84,16 +85,16 @@ func (f *workFixture) layoutBy(r *recognizer, s *session) *tables.Layout {
 
 // TestEveryAlterMovesTheCreateTime is what remembering layouts, and the barrier, rely on.
 func TestEveryAlterMovesTheCreateTime(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
-		f.fill("t", 10)
+		f.Fill("t", 10)
 		hide := "ALTER INDEX b INVISIBLE"
-		if f.store.Server().MariaDB {
+		if f.Store.Server().MariaDB {
 			hide = "ALTER INDEX b IGNORED"
 		}
 
 		created := func() string {
-			return f.text("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.schema +
+			return f.Text("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + f.Schema +
 				"' AND TABLE_NAME = 't'")
 		}
 		for _, alter := range []string{
@@ -103,8 +104,8 @@ func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 			"COMMENT 'x'", "DROP PRIMARY KEY, ADD PRIMARY KEY (id, made)", "ENGINE = InnoDB",
 		} {
 			before := created()
-			f.wait("the next second", f.nextSecond())
-			f.exec("ALTER TABLE " + f.schema + ".t " + alter)
+			f.Wait("the next second", f.NextSecond())
+			f.Exec("ALTER TABLE " + f.Schema + ".t " + alter)
 			if after := created(); after == before {
 				t.Errorf("%s: CREATE_TIME is still %s", alter, after)
 			}
@@ -115,15 +116,15 @@ func TestEveryAlterMovesTheCreateTime(t *testing.T) {
 // TestLayoutKeys: what a layout may be kept under.
 func TestLayoutKeys(t *testing.T) {
 	t.Parallel()
-	created := noon.Add(-time.Hour)
+	created := ttltest.Noon.Add(-time.Hour)
 	table := catalog.Table{Schema: "s", Name: "t"}
 	for name, c := range map[string]struct {
 		known tables.Incarnation
 		want  bool
 	}{
 		"a table":           {tables.Incarnation{{TableID: 7, CreateTime: created}}, true},
-		"just altered":      {tables.Incarnation{{TableID: 7, CreateTime: noon.Add(-layoutAge + time.Second)}}, false},
-		"created to-morrow": {tables.Incarnation{{TableID: 7, CreateTime: noon.Add(24 * time.Hour)}}, false},
+		"just altered":      {tables.Incarnation{{TableID: 7, CreateTime: ttltest.Noon.Add(-layoutAge + time.Second)}}, false},
+		"created to-morrow": {tables.Incarnation{{TableID: 7, CreateTime: ttltest.Noon.Add(24 * time.Hour)}}, false},
 		"without its id":    {tables.Incarnation{{CreateTime: created}}, false},
 		"without its time":  {tables.Incarnation{{TableID: 7}}, false},
 		"with partitions": {tables.Incarnation{
@@ -132,7 +133,7 @@ func TestLayoutKeys(t *testing.T) {
 		}, false},
 		"that nobody knows": {nil, false},
 	} {
-		if _, ok := layoutKeyOf("server", noon, table, c.known); ok != c.want {
+		if _, ok := layoutKeyOf("server", ttltest.Noon, table, c.known); ok != c.want {
 			t.Errorf("%s: got %v, want %v", name, ok, c.want)
 		}
 	}

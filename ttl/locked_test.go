@@ -13,19 +13,20 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // lockWaits is how often anybody on the server has waited for a row so far.
 func (f *workFixture) lockWaits() int {
-	f.t.Helper()
+	f.T.Helper()
 	var name, n string
-	if err := f.admin.QueryRowContext(f.t.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name,
+	if err := f.Admin.QueryRowContext(f.T.Context(), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name,
 		&n); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	waits, err := strconv.Atoi(n)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	return waits
 }
@@ -33,12 +34,12 @@ func (f *workFixture) lockWaits() int {
 // wantWaits demands that nobody has waited for a row more than so many times on MySQL since, and
 // never on MariaDB.
 func (f *workFixture) wantWaits(before, most int) {
-	f.t.Helper()
-	if f.store.Server().MariaDB {
+	f.T.Helper()
+	if f.Store.Server().MariaDB {
 		most = 0
 	}
 	if waits := f.lockWaits() - before; waits > most {
-		f.t.Errorf("the walk waited %d times, want %d at most", waits, most)
+		f.T.Errorf("the walk waited %d times, want %d at most", waits, most)
 	}
 }
 
@@ -46,15 +47,15 @@ func (f *workFixture) wantWaits(before, most int) {
 // rows go at once, and what is left is counted. Who walks by the key waits for nobody, who walks by
 // the index on time once.
 func TestLockedRowsHoldNobodyUp(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
 		for _, c := range lockings {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-				f.t = t
+				f.T = t
 				f.holdsNobodyUp(c)
 			})
 		}
-		f.t = t
+		f.T = t
 	})
 }
 
@@ -136,15 +137,15 @@ func everyTenth() string {
 
 // holdsNobodyUp makes the table anew and walks it.
 func (f *workFixture) holdsNobodyUp(c locking) {
-	f.t.Helper()
-	f.exec("DROP TABLE IF EXISTS " + f.schema + ".t")
-	f.fill("t", 10_000)
+	f.T.Helper()
+	f.Exec("DROP TABLE IF EXISTS " + f.Schema + ".t")
+	f.Fill("t", 10_000)
 	for _, s := range slices.Concat(c.prepare, []string{"ANALYZE TABLE {t}"}) {
-		f.exec(strings.ReplaceAll(s, "{t}", f.schema+".t"))
+		f.Exec(strings.ReplaceAll(s, "{t}", f.Schema+".t"))
 	}
 
 	f.reopen()
-	defer f.hold(c.hold...)()
+	defer f.Hold(c.hold...)()
 
 	before, began := f.lockWaits(), time.Now()
 	table := f.serverTable()
@@ -152,38 +153,38 @@ func (f *workFixture) holdsNobodyUp(c locking) {
 	w := newWalk(table, c.way, plan.Range{}, pace.NewBatchSize(firstBlock, largestBlock, 50*time.Millisecond),
 		pace.NewRates(newWorkMetrics(nil).wait), nil)
 	f.toEnd(w)
-	w.revisit(f.t.Context(), revisits)
+	w.revisit(f.T.Context(), revisits)
 
 	if took := time.Since(began); took > 15*time.Second {
-		f.t.Errorf("the walk took %v", took)
+		f.T.Errorf("the walk took %v", took)
 	}
 
 	f.wantWaits(before, c.waits)
-	if left := f.number("SELECT COUNT(*) FROM " + f.schema + ".t"); left != c.left {
-		f.t.Errorf("%d rows are left, want %d", left, c.left)
+	if left := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t"); left != c.left {
+		f.T.Errorf("%d rows are left, want %d", left, c.left)
 	}
-	if got, want := f.text("SELECT CONCAT_WS(' ', skipped, refreshed, failed) FROM "+f.schema+
+	if got, want := f.Text("SELECT CONCAT_WS(' ', skipped, refreshed, failed) FROM "+f.Schema+
 		"_c.task"), fmt.Sprintf("%d 0 0", c.held); got != want {
-		f.t.Errorf("the task says %q of rows skipped, refreshed and failed, want %q", got, want)
+		f.T.Errorf("the task says %q of rows skipped, refreshed and failed, want %q", got, want)
 	}
 }
 
 // reopen is open for another table, or another walk.
 func (f *workFixture) reopen() {
-	f.t.Helper()
-	c := f.schema + "_c."
-	f.exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1",
+	f.T.Helper()
+	c := f.Schema + "_c."
+	f.Exec("DELETE FROM "+c+"task", "DELETE FROM "+c+"job", "DELETE FROM "+c+"pause WHERE policy_id = 1",
 		"DELETE FROM "+c+"policy")
-	f.open()
+	f.Open()
 }
 
 // toEnd walks to the end. Nothing may fail on the way.
 func (f *workFixture) toEnd(w *walk) {
-	f.t.Helper()
+	f.T.Helper()
 	for done := false; !done; {
 		var err error
-		if done, err = w.step(f.t.Context()); err != nil {
-			f.t.Fatal(err)
+		if done, err = w.step(f.T.Context()); err != nil {
+			f.T.Fatal(err)
 		}
 	}
 }
@@ -191,9 +192,9 @@ func (f *workFixture) toEnd(w *walk) {
 // TestLockedRowsGoOnceFreed: a walk looks again at what was locked, counts it anew, and does not
 // wait for it.
 func TestLockedRowsGoOnceFreed(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 20_000)
-		letGo := f.hold("SELECT * FROM {t} WHERE id IN (4001, 4003, 9999) FOR UPDATE")
+		letGo := f.Hold("SELECT * FROM {t} WHERE id IN (4001, 4003, 9999) FOR UPDATE")
 		table := f.serverTable()
 		table.contested = newContested()
 		before := f.lockWaits()
@@ -201,23 +202,23 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 			pace.NewRates(newWorkMetrics(nil).wait), nil)
 		f.toEnd(w)
 
-		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.schema + "_c.task"
-		if got := f.text(counts); got != `["20000"] 9997 0 3` {
+		counts := "SELECT CONCAT_WS(' ', cursor_key, deleted, refreshed, skipped) FROM " + f.Schema + "_c.task"
+		if got := f.Text(counts); got != `["20000"] 9997 0 3` {
 			t.Errorf(`task is %s, want ["20000"] 9997 0 3`, got)
 		}
 
 		w.revisit(t.Context(), revisits)
-		if got := f.text(counts); got != `["20000"] 9997 0 3` {
+		if got := f.Text(counts); got != `["20000"] 9997 0 3` {
 			t.Errorf("after a look at rows that are held still the task is %s", got)
 		}
 
 		f.wantWaits(before, 0)
 		letGo()
-		f.exec("UPDATE " + f.schema + ".t SET made = '2030-01-01' WHERE id = 9999") // it has been refreshed
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2030-01-01' WHERE id = 9999") // it has been refreshed
 		w.parked = []tables.Key{{"4001"}, {"4003"}, {"9999"}}
 		w.revisit(t.Context(), revisits)
 
-		if got := f.text(counts); got != `["20000"] 9999 1 0` {
+		if got := f.Text(counts); got != `["20000"] 9999 1 0` {
 			t.Errorf(`once they are free the task is %s, want ["20000"] 9999 1 0`, got)
 		}
 	})
@@ -227,15 +228,15 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 // entry and not the row. MariaDB tells at once and the row is found; MySQL makes us wait, and
 // what was waited for is left with its neighbours.
 func TestLockedBehindARow(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
-		f.fill("t", 10_000)
-		f.exec("ALTER TABLE "+f.schema+".t ADD n INT NOT NULL, ADD INDEX (n)", "UPDATE "+f.schema+".t SET n = id")
-		f.open()
-		letGo := f.hold("SELECT n FROM {t} FORCE INDEX (n) WHERE n = 4001 LOCK IN SHARE MODE")
+		f.Fill("t", 10_000)
+		f.Exec("ALTER TABLE "+f.Schema+".t ADD n INT NOT NULL, ADD INDEX (n)", "UPDATE "+f.Schema+".t SET n = id")
+		f.Open()
+		letGo := f.Hold("SELECT n FROM {t} FORCE INDEX (n) WHERE n = 4001 LOCK IN SHARE MODE")
 		mostLeft := 1
 
-		if !f.store.Server().MariaDB {
+		if !f.Store.Server().MariaDB {
 			mostLeft = listed
 		}
 
@@ -247,8 +248,8 @@ func TestLockedBehindARow(t *testing.T) {
 		f.toEnd(w)
 		f.wantWaits(before, 2)
 
-		skipped := f.number("SELECT skipped FROM " + f.schema + "_c.task")
-		if left := f.number("SELECT COUNT(*) FROM "+f.schema+".t") - 5000; left != skipped || left < 1 ||
+		skipped := f.Number("SELECT skipped FROM " + f.Schema + "_c.task")
+		if left := f.Number("SELECT COUNT(*) FROM "+f.Schema+".t") - 5000; left != skipped || left < 1 ||
 			left > mostLeft {
 			t.Errorf("%d rows are left, %d count as skipped, want %d at most", left, skipped, mostLeft)
 		}

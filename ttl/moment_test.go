@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // moment is an engine at one instant of the database's clock: SET timestamp holds it in every
@@ -28,40 +29,40 @@ type moment struct {
 
 // at prepares an engine whose database says that it is that instant.
 func (f *fixture) at(instant time.Time) *moment {
-	f.t.Helper()
+	f.T.Helper()
 	hold := fmt.Sprintf("SET timestamp = %d.%06d", instant.Unix(), instant.Nanosecond()/1000)
-	connector, err := catalog.Connector(f.cfg, hold)
+	connector, err := catalog.Connector(f.Config, hold)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	db := sql.OpenDB(connector)
-	store, err := catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"})
+	store, err := catalog.Open(f.T.Context(), db, catalog.Config{Schema: f.Schema + "_c"})
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	m := &moment{f: f, db: db}
 	e, err := New(Config{
-		Backend: f.cfg, afterOpen: []string{hold}, mostSkew: 100 * 365 * 24 * time.Hour,
+		Backend: f.Config, afterOpen: []string{hold}, mostSkew: 100 * 365 * 24 * time.Hour,
 		beforePacket: func() { m.packets++ },
-	}, store, slog.New(slog.NewTextHandler(f.t.Output(), nil)), nil)
+	}, store, slog.New(slog.NewTextHandler(f.T.Output(), nil)), nil)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	if err := e.readLimits(f.t.Context()); err != nil {
-		f.t.Fatal(err)
+	if err := e.readLimits(f.T.Context()); err != nil {
+		f.T.Fatal(err)
 	}
 
-	node, err := store.Join(f.t.Context(), catalog.Node{Name: "moment", Engine: true})
+	node, err := store.Join(f.T.Context(), catalog.Node{Name: "moment", Engine: true})
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 
 	e.node.Store(node)
 	e.beaten()
 	m.ticker = newTicker(e)
-	f.t.Cleanup(func() {
+	f.T.Cleanup(func() {
 		m.session.close()
 		e.sessions.close()
 		_ = db.Close()
@@ -72,28 +73,28 @@ func (f *fixture) at(instant time.Time) *moment {
 
 // declare makes a policy of that moment on table t: a day after made, in the zone.
 func (m *moment) declare(zone, interval string, options map[string]string) catalog.Policy {
-	m.f.t.Helper()
-	p, err := m.engine.store.Declare(m.f.t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
-		Table: catalog.Table{Schema: m.f.schema, Name: "t"},
+	m.f.T.Helper()
+	p, err := m.engine.store.Declare(m.f.T.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+		Table: catalog.Table{Schema: m.f.Schema, Name: "t"},
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
 			TimeZone: zone, ZoneSource: catalog.ZoneFromTable, Options: options,
 		},
 	})
 	if err != nil {
-		m.f.t.Fatal(err)
+		m.f.T.Fatal(err)
 	}
 	return p
 }
 
 // pass is what an engine does until nothing is left to do at that moment; then it leaves.
 func (m *moment) pass() {
-	m.f.t.Helper()
-	ctx := m.f.t.Context()
+	m.f.T.Helper()
+	ctx := m.f.T.Context()
 	defer m.engine.leave(context.WithoutCancel(ctx), m.engine.node.Load())
 	for range 4 { // start, work, finish; and nothing more
 		if err := m.tick(ctx); err != nil {
-			m.f.t.Fatal(err)
+			m.f.T.Fatal(err)
 		}
 		m.workUntilCalled(ctx)
 	}
@@ -117,13 +118,13 @@ func (m *moment) workUntilCalled(ctx context.Context) {
 
 // jobs is how many jobs have started so far.
 func (f *fixture) jobs() string {
-	return f.text("SELECT (SELECT COALESCE(SUM(runs), 0) FROM " + f.schema +
-		"_c.job_history) + (SELECT COUNT(*) FROM " + f.schema + "_c.job)")
+	return f.Text("SELECT (SELECT COALESCE(SUM(runs), 0) FROM " + f.Schema +
+		"_c.job_history) + (SELECT COUNT(*) FROM " + f.Schema + "_c.job)")
 }
 
 // waits is the state of the open job and why.
 func (f *fixture) waits() string {
-	return f.text("SELECT COALESCE(MAX(CONCAT_WS(': ', state, NULLIF(reason, ''))), 'none') FROM " + f.schema +
+	return f.Text("SELECT COALESCE(MAX(CONCAT_WS(': ', state, NULLIF(reason, ''))), 'none') FROM " + f.Schema +
 		"_c.job")
 }
 
@@ -139,7 +140,7 @@ func utc(text string) time.Time {
 // TestJobsStartWhenTheyAreDue holds the server's clock a moment before and at each time at which a
 // job should start.
 func TestJobsStartWhenTheyAreDue(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		type when struct {
 			at      string
 			started string // jobs so far
@@ -243,7 +244,7 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.fill("t", 2)
+				f.Fill("t", 2)
 				for name, value := range c.settings {
 					f.set(name, value)
 				}
@@ -266,15 +267,15 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 // when, and goes on behind the last key; closed hours are no running time for ttl_job_timeout,
 // which ends it with true numbers.
 func TestWindowPausesAJobAtItsKey(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 10_000)
+		f.Fill("t", 10_000)
 		m := f.at(utc("05-10 03:59:30"))
 		m.declare("Europe/Prague", "1h", map[string]string{"TTL_WINDOW": "22:00-06:00"})
 		m.most = 2
 		m.pass()
 
-		left, cursor := f.rows("t"), f.text("SELECT cursor_key FROM "+f.schema+"_c.task")
+		left, cursor := f.Rows("t"), f.Text("SELECT cursor_key FROM "+f.Schema+"_c.task")
 		if left == "10000" || left == "5000" || cursor == "" {
 			t.Fatalf("%s rows are left, the cursor is at %q: want the job in the middle", left, cursor)
 		}
@@ -286,7 +287,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		}
 
 		f.at(utc("05-10 19:59:59")).pass()
-		if now := f.rows("t"); now != left {
+		if now := f.Rows("t"); now != left {
 			t.Errorf("%s rows when the window closed, %s before it opens", left, now)
 		}
 
@@ -296,7 +297,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		if got := f.waits(); got != "running" {
 			t.Errorf("in its window again the job is %q", got)
 		}
-		if now := f.text("SELECT cursor_key FROM " + f.schema + "_c.task"); now == cursor {
+		if now := f.Text("SELECT cursor_key FROM " + f.Schema + "_c.task"); now == cursor {
 			t.Errorf("the cursor stays at %s", cursor)
 		}
 
@@ -310,9 +311,9 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 			t.Errorf("after two hours at work the job is %q", got)
 		}
 
-		gone := f.text("SELECT 10000 - " + f.rows("t"))
+		gone := f.Text("SELECT 10000 - " + f.Rows("t"))
 		f.at(utc("05-10 22:00:00.000001")).pass()
-		ended := f.text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.schema +
+		ended := f.Text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.Schema +
 			"_c.job_history ORDER BY job_id LIMIT 1")
 		if want := "timed out " + gone + " ttl_job_timeout of 2h0m0s is over"; ended != want {
 			t.Errorf("the job ended as %q, want %q", ended, want)
@@ -322,7 +323,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 
 // TestRowsGoAfterTheirInstant: a row at the very cutoff stays, and goes a moment later.
 func TestRowsGoAfterTheirInstant(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range []struct{ name, zone, made, last string }{
 			{"UTC", "UTC", "2027-05-09 12:00:00", "05-10 12:00:00.999999"},
 			{"another zone", "Europe/Prague", "2027-05-09 14:00:00", "05-10 12:00:00.999999"},
@@ -339,17 +340,17 @@ func TestRowsGoAfterTheirInstant(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.exec("CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made DATETIME NULL)",
-					"INSERT INTO "+f.schema+".t VALUES (1, '"+c.made+"'), (2, NULL)")
+				f.Exec("CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, made DATETIME NULL)",
+					"INSERT INTO "+f.Schema+".t VALUES (1, '"+c.made+"'), (2, NULL)")
 				m := f.at(utc(c.last))
 				m.declare(c.zone, "1s", nil)
 
-				if m.pass(); f.rows("t") != "2" {
+				if m.pass(); f.Rows("t") != "2" {
 					t.Errorf("at %s the row is gone", c.last)
 				}
 
 				later := utc(c.last).Add(time.Second)
-				if f.at(later).pass(); f.rows("t") != "1" {
+				if f.at(later).pass(); f.Rows("t") != "1" {
 					t.Errorf("at %s the row is there", later)
 				}
 			})
@@ -359,10 +360,10 @@ func TestRowsGoAfterTheirInstant(t *testing.T) {
 
 // TestErrorRowsAreTriedWhenTheyShould: backoff by the server's clock.
 func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		f.exec("CREATE TRIGGER " + f.schema + ".keep BEFORE DELETE ON " + f.schema +
+		f.Fill("t", 100)
+		f.Exec("CREATE TRIGGER " + f.Schema + ".keep BEFORE DELETE ON " + f.Schema +
 			".t FOR EACH ROW IF OLD.id = 77 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF")
 		start := utc("05-10 12:00:00")
 		f.at(start).declare("UTC", "1s", nil)
@@ -381,14 +382,14 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 			{30 * 24 * time.Hour, "5"},
 		} {
 			f.at(start.Add(c.after)).pass()
-			if got := f.text("SELECT attempts FROM " + f.schema + "_c.row_error"); got != c.attempts {
+			if got := f.Text("SELECT attempts FROM " + f.Schema + "_c.row_error"); got != c.attempts {
 				t.Errorf("after %v: %s attempts, want %s", c.after, got, c.attempts)
 			}
 		}
 
-		f.exec("UPDATE " + f.schema + "_c.row_error SET attempts = 60")
+		f.Exec("UPDATE " + f.Schema + "_c.row_error SET attempts = 60")
 		f.at(start.Add(60 * 24 * time.Hour)).pass()
-		if days := f.text("SELECT TIMESTAMPDIFF(HOUR, last_at, next_try_at) / 24 FROM " + f.schema +
+		if days := f.Text("SELECT TIMESTAMPDIFF(HOUR, last_at, next_try_at) / 24 FROM " + f.Schema +
 			"_c.row_error"); days != "7.0000" {
 			t.Errorf("a row that was tried often is tried again after %s days, want 7", days)
 		}
@@ -397,9 +398,9 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 
 // TestPausesAndFailuresEndByTheClock, and what has become due meanwhile is judged by the brake.
 func TestPausesAndFailuresEndByTheClock(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20)
+		f.Fill("t", 20)
 		m := f.at(utc("05-10 12:00:00"))
 
 		p := m.declare("UTC", "1h", nil)
@@ -416,18 +417,18 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 
 		expect("05-10 12:59:59.999999", "0")
 		expect("05-10 13:00:00", "1")
-		f.exec("UPDATE " + f.schema + "_c.schedule SET last_state = 'failed', last_finished_at = '2027-05-10 13:00:10'")
+		f.Exec("UPDATE " + f.Schema + "_c.schedule SET last_state = 'failed', last_finished_at = '2027-05-10 13:00:10'")
 		expect("05-10 13:06:09.999999", "1")
 		expect("05-10 13:06:10", "2")
 
-		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01'")
 		f.set(setting.BrakeRows, "1")
 		f.set(setting.BrakePercent, "1")
 		expect("05-17 13:06:09", "3")
 
-		if got := f.waits(); !strings.HasPrefix(got, "needs approval: ") || f.rows("t") != "10" {
+		if got := f.waits(); !strings.HasPrefix(got, "needs approval: ") || f.Rows("t") != "10" {
 			t.Errorf("what became of the rows in between: the job is %q, %s rows are left; want it to ask",
-				got, f.rows("t"))
+				got, f.Rows("t"))
 		}
 	})
 }
@@ -435,9 +436,9 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 // TestRetentionByTheClock: the catalog forgets what is older than ttl_history_days, and not a
 // moment sooner.
 func TestRetentionByTheClock(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 20)
+		f.Fill("t", 20)
 		start := utc("05-10 12:00:00")
 		m := f.at(start)
 		p := m.declare("UTC", "8760h", nil)
@@ -449,9 +450,9 @@ func TestRetentionByTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		f.exec("DROP TABLE " + f.schema + ".t")
-		kept := "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM " + f.schema + "_c.job_history), (SELECT COUNT(*) FROM " +
-			f.schema + "_c.policy), (SELECT COUNT(*) FROM " + f.schema + "_c.node WHERE name = 'moment'))"
+		f.Exec("DROP TABLE " + f.Schema + ".t")
+		kept := "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM " + f.Schema + "_c.job_history), (SELECT COUNT(*) FROM " +
+			f.Schema + "_c.policy), (SELECT COUNT(*) FROM " + f.Schema + "_c.node WHERE name = 'moment'))"
 		for _, c := range []struct {
 			after time.Duration
 			kept  string // jobs, policies, nodes
@@ -462,7 +463,7 @@ func TestRetentionByTheClock(t *testing.T) {
 			{30*24*time.Hour + time.Second, "0 0 2"},
 		} {
 			f.at(start.Add(c.after)).pass()
-			if got := f.text(kept); got != c.kept {
+			if got := f.Text(kept); got != c.kept {
 				t.Errorf("after %v: %s jobs, policies and nodes are kept, want %s", c.after, got, c.kept)
 			}
 		}
@@ -472,7 +473,7 @@ func TestRetentionByTheClock(t *testing.T) {
 // TestTooManyErrorsEndAJob: TiDB's limit is over 40 % of more than 10,000 rows; the counts stay
 // true.
 func TestTooManyErrorsEndAJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range []struct {
 			name            string
 			deleted, failed int
@@ -486,7 +487,7 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.fill("t", 20)
+				f.Fill("t", 20)
 				m := f.at(utc("05-10 12:00:00"))
 				m.declare("UTC", "1h", nil)
 				tick := func() {
@@ -497,12 +498,12 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 				}
 
 				tick()
-				f.exec("UPDATE " + f.schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) +
+				f.Exec("UPDATE " + f.Schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) +
 					", failed = " + strconv.Itoa(c.failed))
 				tick()
 
-				c1 := f.schema + "_c."
-				if got := f.text("SELECT COALESCE((SELECT state FROM " + c1 +
+				c1 := f.Schema + "_c."
+				if got := f.Text("SELECT COALESCE((SELECT state FROM " + c1 +
 					"job), (SELECT CONCAT_WS(' ', state, deleted, failed) FROM " + c1 +
 					"job_history))"); got != c.want {
 					t.Errorf("got %s, want %s", got, c.want)

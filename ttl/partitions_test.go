@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestPartitionsNotDueCostNothing: of a table with forty partitions, two of which are due, two are
 // looked at.
 func TestPartitionsNotDueCostNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		now, sent := utc("05-10 12:00:00"), map[int]int{}
 		for _, partitions := range []int{2, 40} {
 			t.Run(strconv.Itoa(partitions), func(t *testing.T) {
@@ -25,11 +27,11 @@ func TestPartitionsNotDueCostNothing(t *testing.T) {
 				m.pass()
 
 				ended := "SELECT LEFT(GROUP_CONCAT(CONCAT(partition_name, ' ', deleted) ORDER BY job_id), 40) FROM " +
-					f.schema + "_c.job_history"
-				if got, want := f.text(ended), "p0 2,p1 1"; got != want {
+					f.Schema + "_c.job_history"
+				if got, want := f.Text(ended), "p0 2,p1 1"; got != want {
 					t.Errorf("jobs of %q, want %q", got, want)
 				}
-				if got := f.rows("t"); got != "2" {
+				if got := f.Rows("t"); got != "2" {
 					t.Errorf("%s rows are left, want 2", got)
 				}
 			})
@@ -44,7 +46,7 @@ func TestPartitionsNotDueCostNothing(t *testing.T) {
 // TestPartitionsThatAreGoneAreForgotten: what is not a partition any more is in no list, and is not
 // late.
 func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		now := utc("05-10 12:00:00")
 		f.divide(now, 4)
@@ -52,15 +54,15 @@ func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 		m.declare("UTC", "1h", nil)
 		m.pass()
 
-		places := "SELECT GROUP_CONCAT(partition_name ORDER BY partition_name) FROM " + f.schema + "_c.schedule " +
+		places := "SELECT GROUP_CONCAT(partition_name ORDER BY partition_name) FROM " + f.Schema + "_c.schedule " +
 			"WHERE partition_name <> ''"
-		if got := f.text(places); got != "p0,p1" {
+		if got := f.Text(places); got != "p0,p1" {
 			t.Errorf("partitions %s have run, want p0,p1", got)
 		}
 
-		f.exec("ALTER TABLE " + f.schema + ".t DROP PARTITION p0")
+		f.Exec("ALTER TABLE " + f.Schema + ".t DROP PARTITION p0")
 		f.at(now.Add(25 * time.Hour)).pass()
-		if got := f.text(places); got != "p1,p2" {
+		if got := f.Text(places); got != "p1,p2" {
 			t.Errorf("partitions %s have run, want p1,p2", got)
 		}
 	})
@@ -69,43 +71,43 @@ func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 // divide makes t, whose partitions but the first and the last are a day each, from the day before
 // on; rows are in the first ones, and in the last.
 func (f *fixture) divide(now time.Time, n int) {
-	f.t.Helper()
+	f.T.Helper()
 	var parts []string
 	for i := range n - 1 {
 		day := now.AddDate(0, 0, i-1).Format(time.DateOnly)
 		parts = append(parts, fmt.Sprintf("PARTITION p%d VALUES LESS THAN (TO_DAYS('%s'))", i, day))
 	}
 	parts = append(parts, fmt.Sprintf("PARTITION p%d VALUES LESS THAN MAXVALUE", n-1))
-	f.exec("DROP TABLE IF EXISTS "+f.schema+".t",
-		"CREATE TABLE "+f.schema+".t (id INT NOT NULL, made DATETIME NOT NULL, PRIMARY KEY (id, made)) "+
+	f.Exec("DROP TABLE IF EXISTS "+f.Schema+".t",
+		"CREATE TABLE "+f.Schema+".t (id INT NOT NULL, made DATETIME NOT NULL, PRIMARY KEY (id, made)) "+
 			"PARTITION BY RANGE (TO_DAYS(made)) ("+strings.Join(parts, ", ")+")",
-		"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-08'), (3, '2027-05-09 11:59:59'), "+
+		"INSERT INTO "+f.Schema+".t VALUES (1, '2027-05-01'), (2, '2027-05-08'), (3, '2027-05-09 11:59:59'), "+
 			"(4, '2027-05-09 12:00:00'), (5, '2037-01-01')")
 }
 
 // starting is how many statements the engine's own session sends to start what is due, beside those
 // for which it is opened.
 func (m *moment) starting() (statements int) {
-	m.f.t.Helper()
-	ctx := m.f.t.Context()
+	m.f.T.Helper()
+	ctx := m.f.T.Context()
 	if err := m.session.ready(ctx); err != nil {
-		m.f.t.Fatal(err)
+		m.f.T.Fatal(err)
 	}
 
 	asked := func() (n int) {
 		var name string
 		if err := m.session.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
-			m.f.t.Fatal(err)
+			m.f.T.Fatal(err)
 		}
 		return n
 	}
 
 	before := asked()
 	if err := m.tick(ctx); err != nil {
-		m.f.t.Fatal(err)
+		m.f.T.Fatal(err)
 	}
-	if jobs := m.f.text("SELECT COUNT(*) FROM " + m.f.schema + "_c.job"); jobs != "2" {
-		m.f.t.Errorf("%s jobs have started, want 2", jobs)
+	if jobs := m.f.Text("SELECT COUNT(*) FROM " + m.f.Schema + "_c.job"); jobs != "2" {
+		m.f.T.Errorf("%s jobs have started, want 2", jobs)
 	}
 
 	return asked() - before

@@ -9,16 +9,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and
 // says what it needs. What it sees with that may be any table, so that a person has to look.
 func TestNothingIsDeletedWithoutIDs(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 3000)
+		f.Fill("t", 3000)
 		account := f.serviceAccount()
-		f.exec("REVOKE PROCESS ON *.* FROM engine")
+		f.Exec("REVOKE PROCESS ON *.* FROM engine")
 
 		connector, err := catalog.Connector(account)
 		if err != nil {
@@ -28,23 +29,23 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 		db := sql.OpenDB(connector)
 		defer db.Close()
 
-		if f.store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
+		if f.Store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.Schema + "_c"}); err != nil {
 			t.Fatal(err)
 		}
 
-		f.declare("t")
+		f.Declare("t")
 		defer f.run(func(c *Config) { c.Backend = account })()
 
-		f.wait("the job to be held", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+
+		f.Wait("the job to be held", func() bool {
+			return strings.Contains(f.Text("SELECT COALESCE(MAX(reason), '') FROM "+f.Schema+
 				"_c.job WHERE state = 'paused'"), "GRANT PROCESS")
 		})
-		f.exec("GRANT PROCESS ON *.* TO engine")
-		f.wait("the policy to be disarmed", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(reason), '') FROM "+f.schema+
+		f.Exec("GRANT PROCESS ON *.* TO engine")
+		f.Wait("the policy to be disarmed", func() bool {
+			return strings.Contains(f.Text("SELECT COALESCE(MAX(reason), '') FROM "+f.Schema+
 				"_c.policy WHERE state = 'disarmed'"), "could not be read before")
 		})
-		if left := f.rows("t"); left != "3000" {
+		if left := f.Rows("t"); left != "3000" {
 			t.Errorf("%s rows are left, want all 3000", left)
 		}
 	})
@@ -53,21 +54,21 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 // TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch
 // and sending it stay, and the partition waits for a person; the others go on.
 func TestExchangedPartitionMidJob(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		const columns = " (id INT NOT NULL PRIMARY KEY, made DATETIME NULL)"
-		f.exec("CREATE TABLE "+f.schema+".t"+columns+
+		f.Exec("CREATE TABLE "+f.Schema+".t"+columns+
 			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100000), PARTITION p1 VALUES LESS THAN MAXVALUE)",
-			"CREATE TABLE "+f.schema+".other"+columns)
-		f.fill("seed", 20_000)
+			"CREATE TABLE "+f.Schema+".other"+columns)
+		f.Fill("seed", 20_000)
 
 		for _, table := range []string{"t", "other"} {
-			f.exec("INSERT INTO " + f.schema + "." + table + " SELECT id, '2020-01-01' FROM " + f.schema + ".seed")
+			f.Exec("INSERT INTO " + f.Schema + "." + table + " SELECT id, '2020-01-01' FROM " + f.Schema + ".seed")
 		}
 
-		f.exec("INSERT INTO " + f.schema + ".t SELECT id + 100000, made FROM " + f.schema + ".seed")
-		p := f.declareEvery("t", "1h")
-		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		f.Exec("INSERT INTO " + f.Schema + ".t SELECT id + 100000, made FROM " + f.Schema + ".seed")
+		p := f.DeclareEvery("t", "1h")
+		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
 
@@ -75,19 +76,19 @@ func TestExchangedPartitionMidJob(t *testing.T) {
 		defer f.run(func(c *Config) {
 			c.beforePacket = func() {
 				if packets.Add(1) == 5 {
-					f.exec("ALTER TABLE " + f.schema + ".t EXCHANGE PARTITION p0 WITH TABLE " + f.schema + ".other")
+					f.Exec("ALTER TABLE " + f.Schema + ".t EXCHANGE PARTITION p0 WITH TABLE " + f.Schema + ".other")
 				}
 			}
 		})()
 
-		f.wait("the partition to be held", func() bool {
-			return strings.Contains(f.text("SELECT COALESCE(MAX(held), '') FROM "+f.schema+"_c.policy_identity"),
+		f.Wait("the partition to be held", func() bool {
+			return strings.Contains(f.Text("SELECT COALESCE(MAX(held), '') FROM "+f.Schema+"_c.policy_identity"),
 				"exchanged outside ttlproxy")
 		})
-		f.wait("the other partition's rows to go", func() bool {
-			return f.text("SELECT COUNT(*) FROM "+f.schema+".t WHERE id > 100000") == "10000"
+		f.Wait("the other partition's rows to go", func() bool {
+			return f.Text("SELECT COUNT(*) FROM "+f.Schema+".t WHERE id > 100000") == "10000"
 		})
-		if left := f.text("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id < 100000"); left != "20000" {
+		if left := f.Text("SELECT COUNT(*) FROM " + f.Schema + ".t WHERE id < 100000"); left != "20000" {
 			t.Errorf("%s rows are left of those that were exchanged in, want all 20000", left)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 var defaultBrake = plan.NewBrake(setting.Defaults())
@@ -18,7 +19,7 @@ var defaultBrake = plan.NewBrake(setting.Defaults())
 // noon yesterday.
 func daily(rows ...uint64) (runs []catalog.Run) {
 	for i, n := range rows {
-		at := noon.Add(-time.Duration(len(rows)-i) * 24 * time.Hour)
+		at := ttltest.Noon.Add(-time.Duration(len(rows)-i) * 24 * time.Hour)
 		runs = append(runs, catalog.Run{At: at, Deleted: n, Finished: true, FinishedAt: at.Add(time.Minute)})
 	}
 	slices.Reverse(runs)
@@ -38,7 +39,7 @@ func TestBrake(t *testing.T) {
 	dump.Approval = catalog.Approval{Required: true, Reason: "the table came from a dump"}
 	approved := func(rows *uint64, exactly bool, ago time.Duration) catalog.Policy {
 		p := policyOf(1, "24h", nil)
-		p.Approval = catalog.Approval{Version: 1, At: noon.Add(-ago), Rows: rows, Exactly: exactly}
+		p.Approval = catalog.Approval{Version: 1, At: ttltest.Noon.Add(-ago), Rows: rows, Exactly: exactly}
 		return p
 	}
 
@@ -107,7 +108,7 @@ func TestBrake(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := braked(noon, c.policy, c.runs, c.due, c.limits)
+			got := braked(ttltest.Noon, c.policy, c.runs, c.due, c.limits)
 			if (got.Why != "") != c.want {
 				t.Errorf("got %q, want braked %v", got.Why, c.want)
 			}
@@ -125,14 +126,14 @@ func TestBrake(t *testing.T) {
 
 func TestConsentIsForOneRun(t *testing.T) {
 	t.Parallel()
-	given := catalog.Approval{At: noon, Rows: new(uint64(1000))}
+	given := catalog.Approval{At: ttltest.Noon, Rows: new(uint64(1000))}
 	after := func(deleted uint64, finished bool) catalog.Run {
 		return catalog.Run{
-			At: noon.Add(time.Minute), FinishedAt: noon.Add(time.Hour), Deleted: deleted,
+			At: ttltest.Noon.Add(time.Minute), FinishedAt: ttltest.Noon.Add(time.Hour), Deleted: deleted,
 			Finished: finished,
 		}
 	}
-	before := catalog.Run{At: noon.Add(-time.Hour), FinishedAt: noon.Add(-time.Minute), Deleted: 5, Finished: true}
+	before := catalog.Run{At: ttltest.Noon.Add(-time.Hour), FinishedAt: ttltest.Noon.Add(-time.Minute), Deleted: 5, Finished: true}
 
 	for _, c := range []struct {
 		runs []catalog.Run
@@ -179,7 +180,7 @@ func (x *lifetime) live(hours int) {
 	last := -x.interval
 
 	for hour := range hours {
-		now := noon.Add(time.Duration(hour) * time.Hour)
+		now := ttltest.Noon.Add(time.Duration(hour) * time.Hour)
 		due += x.inflow(hour)
 		if n := x.imports[hour]; n > 0 {
 			due += n

@@ -9,11 +9,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
 	return catalog.Policy{
-		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: noon.Add(-48 * time.Hour),
+		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: ttltest.Noon.Add(-48 * time.Hour),
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
 			TimeZone: "Europe/Prague", Options: options,
@@ -38,7 +39,7 @@ func TestDue(t *testing.T) {
 	t.Parallel()
 	open, night := windowOf("00:00 +0000", "23:59 +0000"), windowOf("22:00 +0200", "06:00 +0200")
 	requested := []catalog.Schedule{{
-		LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon.Add(-time.Second),
+		LastStartedAt: ttltest.Noon.Add(-time.Minute), RequestedAt: ttltest.Noon.Add(-time.Second),
 		RequestedBy: "ann",
 	}}
 	off := policyOf(1, "1h", nil)
@@ -48,9 +49,9 @@ func TestDue(t *testing.T) {
 	stopped := policyOf(1, "1h", nil)
 	stopped.Paused = catalog.Pause{Paused: true}
 	lapsed := policyOf(1, "1h", nil)
-	lapsed.Paused = catalog.Pause{Paused: true, Until: noon}
+	lapsed.Paused = catalog.Pause{Paused: true, Until: ttltest.Noon}
 	failed := []catalog.Schedule{{
-		LastStartedAt: noon.Add(-7 * time.Minute), LastFinishedAt: noon.Add(-6 * time.Minute),
+		LastStartedAt: ttltest.Noon.Add(-7 * time.Minute), LastFinishedAt: ttltest.Noon.Add(-6 * time.Minute),
 		LastState: catalog.JobFailed,
 	}}
 
@@ -62,14 +63,14 @@ func TestDue(t *testing.T) {
 		want   bool
 	}{
 		{"never ran", policyOf(1, "1h", nil), nil, open, true},
-		{"interval not over", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour + time.Microsecond)), open, false},
-		{"interval over, from start to start", policyOf(1, "1h", nil), startedAt(noon.Add(-time.Hour)), open, true},
+		{"interval not over", policyOf(1, "1h", nil), startedAt(ttltest.Noon.Add(-time.Hour + time.Microsecond)), open, false},
+		{"interval over, from start to start", policyOf(1, "1h", nil), startedAt(ttltest.Noon.Add(-time.Hour)), open, true},
 		{
 			"the last partition counts", policyOf(1, "1h", nil),
-			append(startedAt(noon.Add(-2*time.Hour)), startedAt(noon.Add(-time.Minute))...), open, false,
+			append(startedAt(ttltest.Noon.Add(-2*time.Hour)), startedAt(ttltest.Noon.Add(-time.Minute))...), open, false,
 		},
-		{"zero interval", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second)), open, true},
-		{"zero interval rests a second", policyOf(1, "0", nil), startedAt(noon.Add(-time.Second / 2)), open, false},
+		{"zero interval", policyOf(1, "0", nil), startedAt(ttltest.Noon.Add(-time.Second)), open, true},
+		{"zero interval rests a second", policyOf(1, "0", nil), startedAt(ttltest.Noon.Add(-time.Second / 2)), open, false},
 		{"TTL_ENABLE off", off, nil, open, false},
 		{"disarmed", disarmed, nil, open, false},
 		{"paused", stopped, nil, open, false},
@@ -89,11 +90,11 @@ func TestDue(t *testing.T) {
 		},
 		{
 			"cron before its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "1 14 * * *"}),
-			startedAt(noon.Add(-23 * time.Hour)), open, false,
+			startedAt(ttltest.Noon.Add(-23 * time.Hour)), open, false,
 		},
 		{
 			"cron at its time", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 * * *"}),
-			startedAt(noon.Add(-23 * time.Hour)), open, true,
+			startedAt(ttltest.Noon.Add(-23 * time.Hour)), open, true,
 		},
 		{
 			"cron, first time after declaration", policyOf(1, "1h", map[string]string{"TTL_CRON": "0 14 1 6 *"}), nil,
@@ -106,7 +107,7 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, got := due(noon, scheduledOf(c.policy, c.ran), c.limits); got != c.want {
+			if _, got := due(ttltest.Noon, scheduledOf(c.policy, c.ran), c.limits); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
@@ -116,14 +117,14 @@ func TestDue(t *testing.T) {
 func TestTheMostOverdueComesFirst(t *testing.T) {
 	t.Parallel()
 	all := schedule{
-		1: scheduledOf(policyOf(1, "1h", nil), startedAt(noon.Add(-2*time.Hour))),
-		2: scheduledOf(policyOf(2, "1h", nil), startedAt(noon.Add(-3*time.Hour))),
+		1: scheduledOf(policyOf(1, "1h", nil), startedAt(ttltest.Noon.Add(-2*time.Hour))),
+		2: scheduledOf(policyOf(2, "1h", nil), startedAt(ttltest.Noon.Add(-3*time.Hour))),
 		3: scheduledOf(policyOf(3, "24h", nil),
-			[]catalog.Schedule{{LastStartedAt: noon.Add(-time.Minute), RequestedAt: noon}}),
+			[]catalog.Schedule{{LastStartedAt: ttltest.Noon.Add(-time.Minute), RequestedAt: ttltest.Noon}}),
 	}
 
 	var order []uint64
-	for _, d := range dueNow(noon, all, limits{}) {
+	for _, d := range dueNow(ttltest.Noon, all, limits{}) {
 		order = append(order, d.policy.ID)
 	}
 

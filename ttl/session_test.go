@@ -9,12 +9,13 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions
 // does not stay in use.
 func TestBrokenSessionIsReplaced(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
 		s := f.engine.session()
 		defer s.close()
@@ -23,9 +24,9 @@ func TestBrokenSessionIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		f.exec("KILL " + strconv.FormatUint(s.ID(), 10))
+		f.Exec("KILL " + strconv.FormatUint(s.ID(), 10))
 		var one int
-		f.wait("the connection to be gone",
+		f.Wait("the connection to be gone",
 			func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
@@ -39,19 +40,19 @@ func TestBrokenSessionIsReplaced(t *testing.T) {
 // TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables
 // are as they were.
 func TestTriggersLeaveNothingBehind(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 100)
-		f.exec(f.in(stray))
+		f.Exec(f.In(ttltest.Stray))
 		table := f.serverTable()
 		if err := table.session.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 
-		before := variables(t, table.session, "SESSION")
+		before := ttltest.Variables(t, table.session, "SESSION")
 		expect := func(after string) {
 			t.Helper()
-			readsTheServersClock(t, "engine after "+after, table.session)
-			for name, now := range variables(t, table.session, "SESSION") {
+			ttltest.ReadsTheServersClock(t, "engine after "+after, table.session)
+			for name, now := range ttltest.Variables(t, table.session, "SESSION") {
 				if now != before[name] && !moving(name) {
 					t.Errorf("after %s: %s is %s, and was %s", after, name, now, before[name])
 				}
@@ -65,7 +66,7 @@ func TestTriggersLeaveNothingBehind(t *testing.T) {
 
 		expect("a batch")
 
-		f.exec(f.in("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
+		f.Exec(f.In("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
 			"'45000'"))
 		if _, err := table.deleteRange(t.Context(), plan.Range{From: tables.Key{"50"}},
 			checkpoint{cursor: tables.Key{"100"}}); err == nil {

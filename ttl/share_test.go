@@ -9,35 +9,36 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // needsApproval waits until a job asks, and returns why.
 func (f *fixture) needsApproval() string {
-	f.t.Helper()
+	f.T.Helper()
 	why := func() string {
-		return f.text("SELECT COALESCE(MAX(reason), '') FROM " + f.schema + "_c.job WHERE state = 'needs approval'")
+		return f.Text("SELECT COALESCE(MAX(reason), '') FROM " + f.Schema + "_c.job WHERE state = 'needs approval'")
 	}
-	f.wait("the job to need approval", func() bool { return why() != "" })
+	f.Wait("the job to need approval", func() bool { return why() != "" })
 	return why()
 }
 
 func (f *fixture) consent(p catalog.Policy, c catalog.Consent) {
-	f.t.Helper()
-	if _, err := f.store.Consent(f.t.Context(), "test", p.ID, p.Version, c); err != nil {
-		f.t.Fatal(err)
+	f.T.Helper()
+	if _, err := f.Store.Consent(f.T.Context(), "test", p.ID, p.Version, c); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
 // TestRunStopsAtItsBound: several workers delete what was approved, to the row, and ask for more.
 func TestRunStopsAtItsBound(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 240_000)
+		f.Fill("t", 240_000)
 		f.set(setting.BrakePercent, "0") // of an estimate nobody knows on which side of 50 it is
-		p := f.declareEvery("t", "1h")
+		p := f.DeclareEvery("t", "1h")
 		defer f.run(nil)()
 
-		if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR `"+f.schema+"`.`t` VERSION 1") {
+		if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR `"+f.Schema+"`.`t` VERSION 1") {
 			t.Errorf("the reason is %q, want the statement to type", why)
 		}
 
@@ -45,20 +46,20 @@ func TestRunStopsAtItsBound(t *testing.T) {
 		for _, rows := range []uint64{33_333, 20_000, 1} {
 			f.consent(p, catalog.Consent{UpTo: &rows})
 			left -= int(rows)
-			f.wait("the approved rows to go", func() bool { return f.rows("t") == strconv.Itoa(left) })
+			f.Wait("the approved rows to go", func() bool { return f.Rows("t") == strconv.Itoa(left) })
 			if why := f.needsApproval(); !strings.Contains(why, "APPROVE TTL JOB FOR") ||
 				!strings.Contains(why, "are due") {
 				t.Errorf("the reason is %q, want rows and the statement to type", why)
 			}
-			if now := f.rows("t"); now != strconv.Itoa(left) {
+			if now := f.Rows("t"); now != strconv.Itoa(left) {
 				t.Errorf("%s rows are left, want %d", now, left)
 			}
 		}
 
 		f.consent(p, catalog.Consent{UpTo: new(uint64(1_000_000))})
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "120000" })
-		f.wait("the job to end", func() bool {
-			return f.text("SELECT COALESCE(MAX(CONCAT(state, ' ', deleted)), '') FROM "+f.schema+
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "120000" })
+		f.Wait("the job to end", func() bool {
+			return f.Text("SELECT COALESCE(MAX(CONCAT(state, ' ', deleted)), '') FROM "+f.Schema+
 				"_c.job_history") == "finished 120000"
 		})
 	})
@@ -67,51 +68,51 @@ func TestRunStopsAtItsBound(t *testing.T) {
 // TestEmptyTableApprovesNothing: a policy that was declared with its table has seen nothing. What
 // is loaded afterwards is a surprise.
 func TestEmptyTableApprovesNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.exec("CREATE TABLE " + f.schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
-		p := f.declare("t")
+		f.Exec("CREATE TABLE " + f.Schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
+		p := f.Declare("t")
 		defer f.run(nil)()
 
-		f.wait("the first jobs",
-			func() bool { return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+"_c.job_history") > 1 })
-		f.exec("INSERT INTO " + f.schema + ".t (made) VALUES ('2001-01-01')")
-		f.wait("a row to go as usual", func() bool { return f.rows("t") == "0" })
-		load := "INSERT INTO " + f.schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT 2000"
-		f.exec(load)
+		f.Wait("the first jobs",
+			func() bool { return f.Number("SELECT COALESCE(SUM(runs), 0) FROM "+f.Schema+"_c.job_history") > 1 })
+		f.Exec("INSERT INTO " + f.Schema + ".t (made) VALUES ('2001-01-01')")
+		f.Wait("a row to go as usual", func() bool { return f.Rows("t") == "0" })
+		load := "INSERT INTO " + f.Schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT 2000"
+		f.Exec(load)
 
 		if why := f.needsApproval(); !strings.Contains(why, "2000 of 2000 rows (100 %) are due") {
 			t.Errorf("the reason is %q, want the rows", why)
 		}
-		if got := f.rows("t"); got != "2000" {
+		if got := f.Rows("t"); got != "2000" {
 			t.Errorf("%s rows are left, want all", got)
 		}
-		if events := f.number("SELECT COUNT(*) FROM " + f.schema +
+		if events := f.Number("SELECT COUNT(*) FROM " + f.Schema +
 			"_c.event WHERE kind = 'needs approval'"); events != 1 {
 			t.Errorf("got %d events, want one", events)
 		}
 
 		f.consent(p, catalog.Consent{})
-		f.wait("the rows to go", func() bool { return f.rows("t") == "0" })
+		f.Wait("the rows to go", func() bool { return f.Rows("t") == "0" })
 	})
 }
 
 // TestHoldDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
 // it asks before it deletes.
 func TestHoldDoesNotPassTheBrake(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 3000)
-		f.exec("UPDATE "+f.schema+".t SET made = '2020-01-01'",
-			"CREATE TABLE "+f.schema+".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES "+f.schema+".t (id))")
-		f.declareEvery("t", "1h")
+		f.Fill("t", 3000)
+		f.Exec("UPDATE "+f.Schema+".t SET made = '2020-01-01'",
+			"CREATE TABLE "+f.Schema+".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES "+f.Schema+".t (id))")
+		f.DeclareEvery("t", "1h")
 		defer f.run(nil)()
 
-		f.wait("the job to be held",
-			func() bool { return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "paused" })
-		f.exec("DROP TABLE " + f.schema + ".child")
+		f.Wait("the job to be held",
+			func() bool { return f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "paused" })
+		f.Exec("DROP TABLE " + f.Schema + ".child")
 		f.needsApproval()
-		if got := f.rows("t"); got != "3000" {
+		if got := f.Rows("t"); got != "3000" {
 			t.Errorf("%s rows are left, want all", got)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running
@@ -24,55 +25,55 @@ import (
 func TestSwitchesHoldAtOnce(t *testing.T) {
 	switches := map[string]func(context.Context, *fixture, catalog.Policy, string) error{
 		"ttl_job_enable": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Set(ctx, "test", map[string]string{setting.JobEnable: "OFF"})
+			return f.Store.Set(ctx, "test", map[string]string{setting.JobEnable: "OFF"})
 		},
 		"TTL_ENABLE": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			p.Rule.Enabled = false
-			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+			_, err := f.Store.Declare(ctx, catalog.Client{Account: "test"},
 				catalog.Declaration{Table: p.Table, Rule: p.Rule})
 			return err
 		},
 		"REMOVE TTL": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
-			return f.store.Remove(ctx, catalog.Client{Account: "test"}, p.Table)
+			return f.Store.Remove(ctx, catalog.Client{Account: "test"}, p.Table)
 		},
 		"PAUSE TTL": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Pause(ctx, "test", catalog.PauseAll, "", time.Time{})
+			return f.Store.Pause(ctx, "test", catalog.PauseAll, "", time.Time{})
 		},
 		"PAUSE TTL FOR": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
-			return f.store.Pause(ctx, "test", p.ID, "", time.Time{})
+			return f.Store.Pause(ctx, "test", p.ID, "", time.Time{})
 		},
 		"CANCEL TTL JOB FOR": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
-			_, err := f.store.Cancel(ctx, "test", p.ID)
+			_, err := f.Store.Cancel(ctx, "test", p.ID)
 			return err
 		},
 		"disarmed": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
-			return f.store.Disarm(ctx, "test", p.ID, p.Version, "for the test")
+			return f.Store.Disarm(ctx, "test", p.ID, p.Version, "for the test")
 		},
 		"window": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Set(ctx, "test", f.windowElsewhere())
+			return f.Store.Set(ctx, "test", f.windowElsewhere())
 		},
 		"TTL_WINDOW": func(ctx context.Context, f *fixture, p catalog.Policy, _ string) error {
 			w := f.windowElsewhere()
 			p.Rule.Options = map[string]string{"TTL_WINDOW": w[setting.WindowStart][:5] + "-" +
 				w[setting.WindowEnd][:5]}
-			_, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+			_, err := f.Store.Declare(ctx, catalog.Client{Account: "test"},
 				catalog.Declaration{Table: p.Table, Rule: p.Rule})
 			return err
 		},
 		"ttl_date_floor": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
-			return f.store.Set(ctx, "test", map[string]string{setting.DateFloor: "2021-01-01"})
+			return f.Store.Set(ctx, "test", map[string]string{setting.DateFloor: "2021-01-01"})
 		},
 		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
 			return os.WriteFile(stopFile, nil, 0o600)
 		},
 	}
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, turn := range switches {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.fill("t", 20_000)
-				p := f.declareEvery("t", "1h")
+				f.Fill("t", 20_000)
+				p := f.DeclareEvery("t", "1h")
 				stopFile := filepath.Join(t.TempDir(), "stop")
 				var packets atomic.Int64
 				var left atomic.Value
@@ -85,15 +86,15 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 						if err := turn(t.Context(), f, p, stopFile); err != nil {
 							t.Error(err)
 						}
-						left.Store(f.rows("t"))
+						left.Store(f.Rows("t"))
 					}
 				})
 
-				f.wait("the switch to be turned", func() bool { return left.Load() != nil })
-				f.wait("a while", elapsed(aWhile))
+				f.Wait("the switch to be turned", func() bool { return left.Load() != nil })
+				f.Wait("a while", elapsed(aWhile))
 				stop()
 
-				now := f.rows("t")
+				now := f.Rows("t")
 				if now != left.Load() {
 					t.Errorf("%s rows when the switch had answered, %s later", left.Load(), now)
 				}
@@ -101,9 +102,9 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 					t.Errorf("%s rows are left: the switch was not turned in the middle", now)
 				}
 
-				counted := f.text("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema +
-					"_c.task) + (SELECT COALESCE(SUM(deleted), 0) FROM " + f.schema + "_c.job_history)")
-				if gone := f.text("SELECT 20000 - " + now); counted != gone {
+				counted := f.Text("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM " + f.Schema +
+					"_c.task) + (SELECT COALESCE(SUM(deleted), 0) FROM " + f.Schema + "_c.job_history)")
+				if gone := f.Text("SELECT 20000 - " + now); counted != gone {
 					t.Errorf("%s rows are counted as deleted, %s are gone", counted, gone)
 				}
 			})
@@ -114,8 +115,8 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 // windowElsewhere is a window of an hour that is closed now, by the server's clock.
 func (f *fixture) windowElsewhere() map[string]string {
 	return map[string]string{
-		setting.WindowStart: f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
-		setting.WindowEnd:   f.text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
+		setting.WindowStart: f.Text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
+		setting.WindowEnd:   f.Text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
 	}
 }
 
@@ -123,66 +124,66 @@ func (f *fixture) windowElsewhere() map[string]string {
 // and gets no task, and none of its batches goes. A window that was closed a moment before an
 // approval stays closed for the job that this lets go.
 func TestSettingsHoldAtOnce(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 5000)
+		f.Fill("t", 5000)
 		f.set(setting.BrakePercent, "0")
-		p := f.declareEvery("t", "1h")
+		p := f.DeclareEvery("t", "1h")
 
-		before, err := f.store.Settings(t.Context())
+		before, err := f.Store.Settings(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		if err := f.store.Set(t.Context(), "test", f.windowElsewhere()); err != nil {
+		if err := f.Store.Set(t.Context(), "test", f.windowElsewhere()); err != nil {
 			t.Fatal(err)
 		}
 
 		n := catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}, Settings: before.Revision}
-		if _, err := f.store.CreateJob(t.Context(), n); !catalog.Overtaken(err) {
+		if _, err := f.Store.CreateJob(t.Context(), n); !catalog.Overtaken(err) {
 			t.Errorf("a job planned by the settings before: got %v, want ErrStopped", err)
 		}
 
 		n.Settings, n.State, n.Reason = before.Revision+1, catalog.JobNeedsApproval, "test"
-		n.CutoffLiteral, n.FloorLiteral = bedCutoff, bedFloor
+		n.CutoffLiteral, n.FloorLiteral = ttltest.Cutoff, ttltest.Floor
 		due := uint64(2500)
 
 		n.Facts = catalog.JobFacts{Plan: "range", EstimatedRows: &due}
-		if _, err := f.store.CreateJob(t.Context(), n); err != nil {
+		if _, err := f.Store.CreateJob(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
 
-		_, err = f.store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision})
+		_, err = f.Store.ClaimTask(t.Context(), catalog.Claim{Settings: before.Revision})
 		if !errors.Is(err, catalog.ErrNoTask) {
 			t.Errorf("a task for the settings before: got %v, want ErrNoTask", err)
 		}
 
 		defer f.run(nil)()
 
-		f.wait("the job to wait for its window", func() bool {
-			return f.text("SELECT COALESCE(MAX(state), '') FROM "+f.schema+"_c.job") == "waiting for window"
+		f.Wait("the job to wait for its window", func() bool {
+			return f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "waiting for window"
 		})
-		if left := f.rows("t"); left != "5000" {
+		if left := f.Rows("t"); left != "5000" {
 			t.Errorf("%s rows are left, want all", left)
 		}
-		if err := f.store.Set(t.Context(), "test",
+		if err := f.Store.Set(t.Context(), "test",
 			map[string]string{setting.WindowStart: setting.Unset, setting.WindowEnd: setting.Unset}); err != nil {
 			t.Fatal(err)
 		}
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "2500" })
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "2500" })
 	})
 }
 
 // TestWorkersLookAtTheWindow: a window that closes between the tick that lets a job go on and the
 // worker that takes its task is seen by the worker.
 func TestWorkersLookAtTheWindow(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
+		f.Fill("t", 100)
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 
@@ -199,7 +200,7 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 		}
 
 		m.workUntilCalled(t.Context())
-		if left, waits := f.rows("t"), f.waits(); left != "100" || !strings.HasPrefix(waits, "waiting for window: ") {
+		if left, waits := f.Rows("t"), f.waits(); left != "100" || !strings.HasPrefix(waits, "waiting for window: ") {
 			t.Errorf("got %s rows left, and the job %s; want all 100, and it to wait for its window", left, waits)
 		}
 	})
@@ -208,18 +209,18 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 // TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a
 // job any more.
 func TestDisabledStartsNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		p := f.declare("t")
+		f.Fill("t", 100)
+		p := f.Declare("t")
 		f.set(setting.JobEnable, "OFF")
-		if _, err := f.store.CreateJob(t.Context(),
+		if _, err := f.Store.CreateJob(t.Context(),
 			catalog.NewJob{Policy: p, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}}}); !catalog.Overtaken(err) {
 			t.Errorf("got %v, want ErrStopped", err)
 		}
 		f.set(setting.JobEnable, "ON")
 		defer f.run(nil)()
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "50" })
 	})
 }
 
@@ -266,10 +267,10 @@ func TestStopIsLogged(t *testing.T) {
 
 // TestStopFileEndsByItself: when the file is gone, work goes on where it was.
 func TestStopFileEndsByItself(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		f.declare("t")
+		f.Fill("t", 100)
+		f.Declare("t")
 
 		stopFile := filepath.Join(t.TempDir(), "stop")
 		if err := os.WriteFile(stopFile, nil, 0o600); err != nil {
@@ -277,12 +278,12 @@ func TestStopFileEndsByItself(t *testing.T) {
 		}
 		defer f.run(func(c *Config) { c.StopFile = stopFile })()
 
-		f.wait("a while", elapsed(aWhile))
-		if left := f.rows("t"); left != "100" {
+		f.Wait("a while", elapsed(aWhile))
+		if left := f.Rows("t"); left != "100" {
 			t.Fatalf("%s rows are left while the stop file exists", left)
 		}
 
-		nodes, err := f.store.Nodes(t.Context())
+		nodes, err := f.Store.Nodes(t.Context())
 		if err != nil || len(nodes) != 1 || nodes[0].Stop != catalog.StopFile ||
 			!strings.Contains(nodes[0].Status, stopFile) {
 			t.Errorf("the nodes: got %+v, %v", nodes, err)
@@ -291,6 +292,6 @@ func TestStopFileEndsByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		f.wait("the expired rows to go", func() bool { return f.rows("t") == "50" })
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "50" })
 	})
 }

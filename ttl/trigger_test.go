@@ -8,26 +8,27 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // TestTriggersReachNoOtherTable: whoever may create triggers on a table with a TTL has a program of
 // his own run in a session of the engine. What it leaves behind there, settings and temporary
 // tables that hide others, reaches no table of somebody else.
 func TestTriggersReachNoOtherTable(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		m := f.at(utc("05-10 12:00:00"))
-		f.fill("trap", 4)
-		f.exec(strings.ReplaceAll(`CREATE TRIGGER SCHEMA.trap AFTER DELETE ON SCHEMA.trap FOR EACH ROW BEGIN
+		f.Fill("trap", 4)
+		f.Exec(strings.ReplaceAll(`CREATE TRIGGER SCHEMA.trap AFTER DELETE ON SCHEMA.trap FOR EACH ROW BEGIN
 				SET SESSION time_zone = '-12:00', SESSION foreign_key_checks = 0, SESSION sql_safe_updates = 1, SESSION lock_wait_timeout = 1000;
 				CREATE TEMPORARY TABLE IF NOT EXISTS SCHEMA.t (id INT PRIMARY KEY, made TIMESTAMP NULL);
-			END`, "SCHEMA", f.schema),
-			"CREATE TABLE "+f.schema+".t (id INT PRIMARY KEY, made TIMESTAMP NULL)",
-			"INSERT INTO "+f.schema+".t VALUES (1, '2027-05-09 11:00:00'), (2, '2027-05-09 18:00:00')")
+			END`, "SCHEMA", f.Schema),
+			"CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, made TIMESTAMP NULL)",
+			"INSERT INTO "+f.Schema+".t VALUES (1, '2027-05-09 11:00:00'), (2, '2027-05-09 18:00:00')")
 
 		for _, table := range []string{"trap", "t"} {
 			_, err := m.engine.store.Declare(t.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
-				Table: catalog.Table{Schema: f.schema, Name: table},
+				Table: catalog.Table{Schema: f.Schema, Name: table},
 				Rule: catalog.Rule{
 					Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
 					ZoneSource: catalog.ZoneFromTable,
@@ -46,10 +47,10 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if got := f.text("SELECT GROUP_CONCAT(id) FROM " + f.schema + ".t"); got != "2" {
+		if got := f.Text("SELECT GROUP_CONCAT(id) FROM " + f.Schema + ".t"); got != "2" {
 			t.Errorf("rows left: got %s, want 2, which is 18 hours old and kept for a day", got)
 		}
-		if got := f.text("SELECT CONCAT_WS(' ', state, deleted) FROM " + f.schema +
+		if got := f.Text("SELECT CONCAT_WS(' ', state, deleted) FROM " + f.Schema +
 			"_c.job_history WHERE table_name = 't'"); got != "finished 1" {
 			t.Errorf("job: got %s, want finished 1", got)
 		}
@@ -60,7 +61,7 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 // trigger that fires for each row of a batch can put it into one that is twelve hours behind. Half
 // of the rows are due, and the others sixteen hours old.
 func TestTriggerSetsTheZone(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, columns := range map[string]string{
 			"key":   "id INT PRIMARY KEY, made TIMESTAMP NULL",
 			"index": "id INT PRIMARY KEY, made TIMESTAMP NULL, INDEX (made)",
@@ -70,21 +71,21 @@ func TestTriggerSetsTheZone(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.fill("numbers", 40)
-				f.exec("CREATE TABLE "+f.schema+".t ("+columns+")",
-					"INSERT INTO "+f.schema+".t SELECT id, IF(id % 2, '2020-01-01', '2027-05-09 20:00:00') FROM "+
-						f.schema+".numbers", f.in(stray))
+				f.Fill("numbers", 40)
+				f.Exec("CREATE TABLE "+f.Schema+".t ("+columns+")",
+					"INSERT INTO "+f.Schema+".t SELECT id, IF(id % 2, '2020-01-01', '2027-05-09 20:00:00') FROM "+
+						f.Schema+".numbers", f.In(ttltest.Stray))
 				m := f.at(utc("05-10 12:00:00"))
 				m.declare("UTC", "1h", map[string]string{ddl.OptionBatchSize: "3"})
 				m.pass()
 
-				if kept := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2 = 0"); kept != 20 {
+				if kept := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t WHERE id % 2 = 0"); kept != 20 {
 					t.Errorf("%d rows are left of 20 that are not due", kept)
 				}
 
 				// Where the key has a TIMESTAMP the zone decides which rows a batch finds: some are
 				// left to the next job.
-				if due := f.number("SELECT COUNT(*) FROM " + f.schema + ".t WHERE id % 2"); due != 0 &&
+				if due := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t WHERE id % 2"); due != 0 &&
 					name != "stamp" {
 					t.Errorf("%d rows are left that are due", due)
 				}

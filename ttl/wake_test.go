@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // patient is an engine that looks at the catalog by itself once an hour.
@@ -21,9 +22,9 @@ func patient(c *Config) { c.Tick = time.Hour }
 
 // ended waits until so many jobs of the table have finished.
 func (f *fixture) ended(what string, jobs int) {
-	f.t.Helper()
-	f.wait(what, func() bool {
-		return f.number("SELECT COALESCE(SUM(runs), 0) FROM "+f.schema+
+	f.T.Helper()
+	f.Wait(what, func() bool {
+		return f.Number("SELECT COALESCE(SUM(runs), 0) FROM "+f.Schema+
 			"_c.job_history WHERE state = 'finished'") == jobs
 	})
 }
@@ -31,9 +32,9 @@ func (f *fixture) ended(what string, jobs int) {
 // TestStatementsWakeTheEngine: whatever is said to the process of an engine that lets a job start,
 // or go on, is followed at once, and not with the next tick.
 func TestStatementsWakeTheEngine(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
+		f.Fill("t", 100)
 		ctx := t.Context()
 		must := func(err error) {
 			t.Helper()
@@ -45,59 +46,59 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		e, stop := f.engineOf(patient)
 		defer stop()
 
-		f.wait("the engine to run", func() bool { return e.Node() != 0 })
+		f.Wait("the engine to run", func() bool { return e.Node() != 0 })
 
-		p := f.declareEvery("t", "8760h")
+		p := f.DeclareEvery("t", "8760h")
 		f.ended("the first job", 1)
-		must(f.store.RequestRun(ctx, "test", p.ID))
+		must(f.Store.RequestRun(ctx, "test", p.ID))
 		f.ended("RUN TTL JOB", 2)
 
-		must(f.store.Pause(ctx, "test", p.ID, "", time.Time{}))
-		must(f.store.RequestRun(ctx, "test", p.ID))
-		must(f.store.Resume(ctx, "test", p.ID))
+		must(f.Store.Pause(ctx, "test", p.ID, "", time.Time{}))
+		must(f.Store.RequestRun(ctx, "test", p.ID))
+		must(f.Store.Resume(ctx, "test", p.ID))
 		f.ended("RESUME TTL", 3)
 
 		p.Rule.Enabled = false
-		off, err := f.store.Declare(ctx, catalog.Client{Account: "test"},
+		off, err := f.Store.Declare(ctx, catalog.Client{Account: "test"},
 			catalog.Declaration{Table: p.Table, Rule: p.Rule})
 		must(err)
-		must(f.store.RequestRun(ctx, "test", p.ID))
+		must(f.Store.RequestRun(ctx, "test", p.ID))
 		off.Rule.Enabled = true
-		_, err = f.store.Declare(ctx, catalog.Client{Account: "test"},
+		_, err = f.Store.Declare(ctx, catalog.Client{Account: "test"},
 			catalog.Declaration{Table: p.Table, Rule: off.Rule, Arm: true})
 		must(err)
 		f.ended("TTL_ENABLE='ON'", 4)
 
 		f.set(setting.JobEnable, "OFF")
-		must(f.store.RequestRun(ctx, "test", p.ID))
+		must(f.Store.RequestRun(ctx, "test", p.ID))
 		f.set(setting.JobEnable, "ON")
 		f.ended("ttl_job_enable", 5)
 
-		now, err := f.store.Clock(ctx)
+		now, err := f.Store.Clock(ctx)
 		must(err)
-		must(f.store.Set(ctx, "test", map[string]string{
+		must(f.Store.Set(ctx, "test", map[string]string{
 			setting.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"),
 			setting.WindowEnd:   now.Add(-2 * time.Hour).Format("15:04 +0000"),
 		}))
-		must(f.store.RequestRun(ctx, "test", p.ID))
-		must(f.store.Set(ctx, "test", map[string]string{
+		must(f.Store.RequestRun(ctx, "test", p.ID))
+		must(f.Store.Set(ctx, "test", map[string]string{
 			setting.WindowStart: "00:00 +0000",
 			setting.WindowEnd:   "23:59 +0000",
 		}))
 		f.ended("an opened window", 6)
 
-		must(f.store.Set(ctx, "test", map[string]string{setting.BrakeRows: "1", setting.BrakePercent: "1"}))
-		f.exec("UPDATE " + f.schema + ".t SET made = '2020-01-01'")
-		must(f.store.RequestRun(ctx, "test", p.ID))
-		f.wait("the brake", func() bool {
-			return f.number("SELECT COUNT(*) FROM "+f.schema+"_c.job WHERE state = 'needs approval'") == 1
+		must(f.Store.Set(ctx, "test", map[string]string{setting.BrakeRows: "1", setting.BrakePercent: "1"}))
+		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01'")
+		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.Wait("the brake", func() bool {
+			return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job WHERE state = 'needs approval'") == 1
 		})
-		asking, err := f.store.PolicyByID(ctx, p.ID)
+		asking, err := f.Store.PolicyByID(ctx, p.ID)
 		must(err)
-		must(f.store.Approve(ctx, "test", p.ID, asking.Version))
+		must(f.Store.Approve(ctx, "test", p.ID, asking.Version))
 		f.ended("APPROVE TTL JOB", 7)
 
-		if left := f.rows("t"); left != "0" {
+		if left := f.Rows("t"); left != "0" {
 			t.Errorf("%s rows are left, want none", left)
 		}
 	})
@@ -106,13 +107,13 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 // TestOtherProcessesWakeTheLeader: what is said to a proxy that runs no engine is followed by the
 // one that leads, and not with its next tick.
 func TestOtherProcessesWakeTheLeader(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		p := f.declareEvery("t", "8760h")
+		f.Fill("t", 100)
+		p := f.DeclareEvery("t", "8760h")
 
 		other := f.otherProcess()
-		if _, err := other.store.Join(t.Context(), catalog.Node{Name: "without an engine"}); err != nil {
+		if _, err := other.Store.Join(t.Context(), catalog.Node{Name: "without an engine"}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -121,7 +122,7 @@ func TestOtherProcessesWakeTheLeader(t *testing.T) {
 
 		f.ended("the first job", 1)
 
-		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
@@ -131,16 +132,16 @@ func TestOtherProcessesWakeTheLeader(t *testing.T) {
 
 // otherProcess is a fixture with a catalog of its own, on the same schema.
 func (f *fixture) otherProcess() *fixture {
-	f.t.Helper()
-	other := *f.bed
-	connector, err := catalog.Connector(f.cfg)
+	f.T.Helper()
+	other := *f.Bed
+	connector, err := catalog.Connector(f.Config)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	f.t.Cleanup(func() { db.Close() })
-	if other.store, err = catalog.Open(f.t.Context(), db, catalog.Config{Schema: f.schema + "_c"}); err != nil {
-		f.t.Fatal(err)
+	f.T.Cleanup(func() { db.Close() })
+	if other.Store, err = catalog.Open(f.T.Context(), db, catalog.Config{Schema: f.Schema + "_c"}); err != nil {
+		f.T.Fatal(err)
 	}
 	return &fixture{&other}
 }
@@ -148,10 +149,10 @@ func (f *fixture) otherProcess() *fixture {
 // TestAnyNodeStartsWhatItIsAskedFor: a node that does not lead starts the job that somebody asks
 // its process for; the one that leads does not start it again.
 func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		p := f.declareEvery("t", "8760h")
+		f.Fill("t", 100)
+		p := f.DeclareEvery("t", "8760h")
 		_, stopLeader := f.engineOf(patient)
 		defer stopLeader()
 
@@ -161,19 +162,19 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 		e, stop := other.engineOf(patient)
 		defer stop()
 
-		f.wait("the other node to run", func() bool { return e.Node() != 0 })
+		f.Wait("the other node to run", func() bool { return e.Node() != 0 })
 
-		if err := other.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
 		f.ended("the job that was asked for", 2)
 		// wakes the one that leads
-		if err := f.store.Record(t.Context(), catalog.Event{Kind: catalog.EventEngine, Actor: "test"}); err != nil {
+		if err := f.Store.Record(t.Context(), catalog.Event{Kind: catalog.EventEngine, Actor: "test"}); err != nil {
 			t.Fatal(err)
 		}
 
-		f.wait("a moment", elapsed(time.Second/2))
+		f.Wait("a moment", elapsed(time.Second/2))
 		if jobs := f.jobs(); jobs != "2" {
 			t.Errorf("%s jobs have started, want 2", jobs)
 		}
@@ -183,25 +184,25 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 // TestFollowersStartWhatTheyAreAskedFor: nobody else does, where the node that leads has gone a
 // moment ago.
 func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
-		p := f.declareEvery("t", "8760h")
+		f.Fill("t", 100)
+		p := f.DeclareEvery("t", "8760h")
 
-		gone, err := f.store.Join(t.Context(), catalog.Node{Name: "gone", Engine: true})
+		gone, err := f.Store.Join(t.Context(), catalog.Node{Name: "gone", Engine: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.store.Acquire(t.Context(), leaseScheduler, gone, time.Hour); err != nil {
+		if _, err := f.Store.Acquire(t.Context(), leaseScheduler, gone, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 
 		e, stop := f.engineOf(patient)
 		defer stop()
 
-		f.wait("the engine to run", func() bool { return e.Node() != 0 })
+		f.Wait("the engine to run", func() bool { return e.Node() != 0 })
 
-		if err := f.store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
@@ -211,12 +212,12 @@ func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
 
 // TestJobsStartSideBySide: no start waits for the one before it.
 func TestJobsStartSideBySide(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		m := f.at(utc("05-10 12:00:00"))
 		for _, table := range []string{"a", "b", "c", "d", "e", "g"} {
-			f.fill(table, 2)
-			f.declareEvery(table, "1h")
+			f.Fill(table, 2)
+			f.DeclareEvery(table, "1h")
 		}
 
 		var sessions atomic.Int64
@@ -251,18 +252,18 @@ func TestJobsStartSideBySide(t *testing.T) {
 // of them are carried out. A table that has taken the place of another is told from it although it
 // is looked at together with others.
 func TestManyJobsStartBeforeTheWork(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		m := f.at(utc("05-10 12:00:00"))
 		const tables = 2 * manyDue
 		for i := range tables {
 			table := fmt.Sprint("t", i)
-			f.fill(table, 2)
-			f.declareEvery(table, "1h")
+			f.Fill(table, 2)
+			f.DeclareEvery(table, "1h")
 		}
 
-		f.exec(f.in("RENAME TABLE {t}.t1 TO {t}.before"), f.in("CREATE TABLE {t}.t1 LIKE {t}.before"),
-			f.in("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
+		f.Exec(f.In("RENAME TABLE {t}.t1 TO {t}.before"), f.In("CREATE TABLE {t}.t1 LIKE {t}.before"),
+			f.In("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
 		m.engine.crew.beforePacket = func() {
 			if m.engine.rush.on.Load() {
@@ -278,11 +279,11 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			<-crew
 		}()
 
-		f.wait("all jobs", func() bool {
+		f.Wait("all jobs", func() bool {
 			if err := m.tick(ctx); err != nil {
 				t.Fatal(err)
 			}
-			return f.number("SELECT COUNT(*) FROM "+f.schema+"_c.job_history WHERE state = 'finished'") == tables-1
+			return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job_history WHERE state = 'finished'") == tables-1
 		})
 
 		for i := range tables {
@@ -290,7 +291,7 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			if i == 1 {
 				want = "2"
 			}
-			if left := f.rows(fmt.Sprint("t", i)); left != want {
+			if left := f.Rows(fmt.Sprint("t", i)); left != want {
 				t.Errorf("t%d has %s rows, want %s", i, left, want)
 			}
 		}
@@ -335,9 +336,9 @@ func TestRushes(t *testing.T) {
 // TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with
 // the policy of then.
 func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
-	eachServer(t, func(t *testing.T, cfg *mysql.Config) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.fill("t", 100)
+		f.Fill("t", 100)
 		m := f.at(utc("05-10 12:00:00"))
 		p := m.declare("UTC", "1h", nil)
 		s := m.engine.newStarter()

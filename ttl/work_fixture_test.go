@@ -8,11 +8,12 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
 // workFixture is a bed with a pool of the engine's sessions.
 type workFixture struct {
-	*bed
+	*ttltest.Bed
 	engine *pool
 }
 
@@ -23,20 +24,20 @@ func newWorkFixture(t *testing.T, cfg *mysql.Config, rows int) *workFixture {
 		t.Fatal(err)
 	}
 
-	f := &workFixture{bed: newBed(t, cfg, rows), engine: engine}
+	f := &workFixture{Bed: ttltest.NewBed(t, cfg, rows), engine: engine}
 	t.Cleanup(engine.close)
 	return f
 }
 
 func (f *workFixture) statements() *plan.Statements {
-	f.t.Helper()
-	facts, err := tables.ReadFacts(f.t.Context(), f.admin, f.schema, "t")
+	f.T.Helper()
+	facts, err := tables.ReadFacts(f.T.Context(), f.Admin, f.Schema, "t")
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	s := &plan.Statements{
 		Target:  facts.Target(""),
-		Expired: plan.Predicate{Column: "`made`", Floor: bedFloor, Cutoff: bedCutoff, Kind: tables.Datetime},
+		Expired: plan.Predicate{Column: "`made`", Floor: ttltest.Floor, Cutoff: ttltest.Cutoff, Kind: tables.Datetime},
 	}
 	s.KeyIndex, s.Key, _ = facts.PagingKey()
 	s.TimeIndex, s.Walk, _ = facts.TimeIndex("made")
@@ -44,22 +45,22 @@ func (f *workFixture) statements() *plan.Statements {
 }
 
 func (f *workFixture) barrier() *barrier {
-	f.t.Helper()
-	identity, ok := f.store.IdentityCondition(catalog.Table{Schema: f.schema, Name: "t"}, f.seen[0].CreateTime,
-		f.seen[0])
+	f.T.Helper()
+	identity, ok := f.Store.IdentityCondition(catalog.Table{Schema: f.Schema, Name: "t"}, f.Seen[0].CreateTime,
+		f.Seen[0])
 	if !ok {
-		f.t.Fatal("the table's id is not known")
+		f.T.Fatal("the table's id is not known")
 	}
 	return &barrier{
-		table: f.store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
-		guard:    f.store.Guard(1, 1),
-		identity: identity, atOnce: withoutWaitingOn(f.store.Server()),
+		table: f.Store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
+		guard:    f.Store.Guard(1, 1),
+		identity: identity, atOnce: withoutWaitingOn(f.Store.Server()),
 	}
 }
 
 // serverTable is the table as the engine would hold it, at batch 3.
 func (f *workFixture) serverTable() *serverTable {
 	table := &serverTable{session: f.engine.session(), statements: f.statements(), barrier: f.barrier(), batch: 3}
-	f.t.Cleanup(table.session.close)
+	f.T.Cleanup(table.session.close)
 	return table
 }

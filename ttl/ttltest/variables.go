@@ -1,18 +1,14 @@
-package ttl
+package ttltest
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// variables are those of a session, or the global ones.
-func variables(t *testing.T, q interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, scope string,
-) map[string]string {
+// Variables are those of a scope: SESSION or GLOBAL.
+func Variables(t *testing.T, q tables.Querier, scope string) map[string]string {
 	t.Helper()
 	rows, err := q.QueryContext(t.Context(), "SHOW "+scope+" VARIABLES")
 	if err != nil {
@@ -37,8 +33,8 @@ func variables(t *testing.T, q interface {
 	return all
 }
 
-// readsTheServersClock: a clock that somebody has stopped for a session is not ours.
-func readsTheServersClock(t *testing.T, name string, session tables.Querier) {
+// ReadsTheServersClock fails the test if a session reads a clock that somebody has stopped.
+func ReadsTheServersClock(t *testing.T, name string, session tables.Querier) {
 	t.Helper()
 	var off int
 	err := session.QueryRowContext(t.Context(), "SELECT ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE()))").Scan(&off)
@@ -47,7 +43,7 @@ func readsTheServersClock(t *testing.T, name string, session tables.Querier) {
 	}
 }
 
-// stray is a trigger that leaves much behind in the session that it runs in.
-const stray = "CREATE TRIGGER {t}.stray AFTER DELETE ON {t}.t FOR EACH ROW SET SESSION time_zone = '-12:00', " +
+// Stray is a trigger that leaves much behind in the session that it runs in.
+const Stray = "CREATE TRIGGER {t}.stray AFTER DELETE ON {t}.t FOR EACH ROW SET SESSION time_zone = '-12:00', " +
 	"timestamp = 2000000000," +
 	" sql_select_limit = 1, innodb_lock_wait_timeout = 90, lock_wait_timeout = 90, wait_timeout = 900"
