@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ func (h *handshake) authenticate() error {
 	}()
 
 	payload, seq, err := h.passQuestions()
+	h.over.Store(true)
 	s.client.SetReadDeadline(past) //nolint:errcheck // wakes passAnswers
 	if answerErr := <-answers; answerErr != nil {
 		return fmt.Errorf("login: %w", answerErr)
@@ -34,6 +36,7 @@ func (h *handshake) authenticate() error {
 		return fmt.Errorf("login: %w", err)
 	}
 
+	h.last = payload
 	var ok wire.OK
 	if payload[0] == wire.AuthOK && ok.Decode(payload) == nil {
 		s.login.status = ok.Status
@@ -55,21 +58,60 @@ func (h *handshake) authenticate() error {
 // past is a deadline which ends a read at once.
 var past = time.Unix(1, 0)
 
-// passAnswers passes the client's packets on until it is interrupted between two of them.
+// passAnswers passes the client's packets on until it is interrupted. What has arrived of a command
+// by then is kept: a client may send one before it knows that it is logged in.
 func (h *handshake) passAnswers() error {
-	s := h.s
+	var early bytes.Buffer
+	in := io.TeeReader(answers{h}, &early)
 	for {
-		payload, seq, err := wire.ReadPacket(s.client, nil, loginLimit)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		early.Reset()
+		payload, seq, err := wire.ReadPacket(in, nil, loginLimit)
+		isCommand := (err == nil || errors.Is(err, wire.ErrTooLong)) && seq == 0 // answers go on counting
+		switch {
+		case isCommand, errors.Is(err, errInterrupted):
+			h.s.early = early.Bytes()
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		if err := h.answer(payload, seq); err != nil {
 			return err
 		}
 	}
+}
+
+// answers reads from the client until the login is over. A client that is not asked anything is not
+// late.
+type answers struct{ h *handshake }
+
+var errInterrupted = errors.New("interrupted")
+
+// Read reads what the client sends.
+func (a answers) Read(p []byte) (int, error) {
+	s := a.h.s
+	for {
+		n, err := s.client.Read(p)
+		switch {
+		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, err
+		case a.h.over.Load():
+			return 0, errInterrupted
+		case a.h.asking():
+			return 0, err
+		}
+
+		s.client.SetReadDeadline(time.Now().Add(s.patience)) //nolint:errcheck // the read fails then
+		if a.h.over.Load() {
+			return 0, errInterrupted
+		}
+	}
+}
+
+// asking reports whether the server waits for the client.
+func (h *handshake) asking() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.progress.waiting
 }
 
 // passQuestions passes the server's packets on up to the last, which it returns.
@@ -102,11 +144,15 @@ func (h *handshake) question(payload []byte, seq byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, err := h.bridge.fromServer(payload)
+	if !h.bridge.noAnswer(payload) {
+		h.progress.asks(seq)
+	}
 	switch {
 	case err != nil:
 		return h.s.giveUp(seq-h.shift, err)
 	case m.toServer != nil:
 		h.shift += 2
+		h.progress.answered()
 		return h.s.send(h.s.backend, seq+1, m.toServer)
 	default:
 		return h.s.send(h.s.client, seq-h.shift, m.toClient)
@@ -125,6 +171,7 @@ func (h *handshake) answer(payload []byte, seq byte) error {
 		h.shift -= 2
 		return h.s.send(h.s.client, seq+1, m.toClient)
 	default:
+		h.progress.answered()
 		return h.s.send(h.s.backend, seq+h.shift, m.toServer)
 	}
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -83,6 +84,29 @@ type backend struct {
 	failures int                   // successive checks that found it down
 	examined chan struct{}         // closed when sessions know what became of a suspicion
 	owned    map[net.Conn]struct{} // connections that follow the writer
+	timeout  atomic.Int64          // its connect_timeout in nanoseconds, if it is known
+	slips    atomic.Int64          // logins that it may have counted against our host
+}
+
+// patience is how long the server waits for a client that logs in, with something to spare.
+func (k *backend) patience() time.Duration {
+	const usual = 10 * time.Second
+	return cmp.Or(time.Duration(k.timeout.Load()), usual) * 4 / 5
+}
+
+// slipsToCheck is how many logins may go wrong until the server is logged in to, which makes it
+// forget them. It counts up to max_connect_errors, which is 100 unless somebody has changed it.
+const slipsToCheck = 10
+
+// slipped records that a server may have counted an error of our host.
+func (b *Backends) slipped(ctx context.Context, k *backend) {
+	n := k.slips.Add(1)
+	b.mu.Lock()
+	logsIn := b.config.CheckUser != ""
+	b.mu.Unlock()
+	if logsIn && n%slipsToCheck == 0 {
+		b.look(ctx, k)
+	}
 }
 
 // NewBackends reads the addresses and the files.

@@ -29,6 +29,9 @@ type Config struct {
 	MaxConnections int
 	// MaxUserConnections bounds the clients that are logged in to one account; 0 means no bound.
 	MaxUserConnections int
+	// MaxLogins bounds the logins that are going on at a time, each for at most a second; further ones
+	// wait. 0 means no bound.
+	MaxLogins int
 	// LoginTimeout bounds the time between two packets of a login; 0 means 30 seconds.
 	LoginTimeout time.Duration
 	// IdleTimeout closes sessions that have been silent for this long outside a transaction,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -39,29 +40,76 @@ func (s *session) handshake(ctx context.Context) error {
 		return err
 	}
 
-	moves := s.server.backends.moves.Load()
-	l, err := s.server.backends.toGreet(ctx, s.peer, s.client.LocalAddr())
+	leave, err := s.queue(ctx)
 	if err != nil {
-		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
+		return err
+	}
+	defer leave()
+
+	l, err := s.reachServer(ctx)
+	if err != nil {
 		return err
 	}
 
-	s.setBackend(l.conn)
-	s.place.Store(&place{l.backend, moves})
 	h := handshake{s: s, link: l}
 	h.bridge = bridge{client: legOf(s.client), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
-	if err := h.greet(); err != nil {
-		return err
-	}
-	if err := h.respond(ctx); err != nil {
-		return err
-	}
-	if err := h.authenticate(); err != nil {
+	if err := h.run(ctx); err != nil {
+		h.end(ctx, err)
 		return err
 	}
 
 	s.bridge = h.bridge
 	return errors.Join(s.client.SetDeadline(time.Time{}), s.backend.SetDeadline(time.Time{}))
+}
+
+// queue waits until there are not too many logins, for as long as a client waits for a server.
+func (s *session) queue(ctx context.Context) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.settings.LoginTimeout)
+	defer cancel()
+	s.server.metrics.waiting.Inc()
+	defer s.server.metrics.waiting.Dec()
+	leave, err = s.server.logins.enter(ctx, s.settings.MaxLogins)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.refuse(0, tooMany())
+		return nil, errors.Join(errRefused, errors.New("too many logins at a time (max-logins)"))
+	}
+	return leave, err
+}
+
+// reachServer connects to a server, unless the client has left already.
+func (s *session) reachServer(ctx context.Context) (link, error) {
+	if hasLeft(s.client) {
+		return link{}, errClientGone
+	}
+
+	moves := s.server.backends.moves.Load()
+	l, err := s.server.backends.toGreet(ctx, s.peer, s.client.LocalAddr())
+	if err != nil {
+		s.refuse(0, &wire.Error{Code: ddl.CodeCannotConnect, State: "HY000", Message: "ttlproxy: " + err.Error()})
+		return link{}, err
+	}
+
+	s.setBackend(l.conn)
+	s.place.Store(&place{l.backend, moves})
+	s.patience = min(s.settings.LoginTimeout, l.patience)
+	return l, nil
+}
+
+// run takes the login through its steps.
+func (h *handshake) run(ctx context.Context) error {
+	if err := h.greet(); err != nil {
+		return err
+	}
+	response, seq, err := h.respond(ctx)
+	if err != nil {
+		return err
+	}
+
+	if err := h.s.send(h.s.backend, seq, response); err != nil {
+		return err
+	}
+	h.progress.answered()
+	return h.authenticate()
 }
 
 // handshake is the state of a login.
@@ -71,14 +119,18 @@ type handshake struct {
 	greeting wire.Greeting
 	server   wire.Capability // what the server has, before masking
 
-	mu     sync.Mutex // held for each step of the conversation
-	bridge bridge
-	shift  byte // what is added to the client's sequence numbers
+	mu       sync.Mutex // held for each step of the conversation
+	bridge   bridge
+	shift    byte     // what is added to the client's sequence numbers
+	progress progress // at the server
+	last     []byte   // the server's last packet
+	over     atomic.Bool
 }
 
 // learnPeer finds out who the client is, if a load balancer in between has to say so.
 func (s *session) learnPeer() error {
 	s.peer = s.client.RemoteAddr()
+	s.patience = s.settings.LoginTimeout
 	if !s.settings.networks.contain(s.peer) {
 		return nil
 	}
@@ -111,9 +163,14 @@ func (s *session) refuse(seq byte, e *wire.Error) {
 	s.write(s.client, b) //nolint:errcheck // the session ends anyway
 }
 
-// extend gives the next step of the login its time.
+// extend gives the next step of the login its time: a client less than the server would give it,
+// for the server counts a client that is late as an error of our host.
 func (s *session) extend(c net.Conn) {
-	c.SetDeadline(time.Now().Add(s.settings.LoginTimeout)) //nolint:errcheck // the step itself will fail
+	limit := s.patience
+	if c == s.backend {
+		limit = s.settings.LoginTimeout
+	}
+	c.SetDeadline(time.Now().Add(limit)) //nolint:errcheck // the step itself will fail
 }
 
 // read reads a packet of the login.
@@ -124,18 +181,19 @@ func (s *session) read(c net.Conn) ([]byte, byte, error) {
 
 // send writes a packet of the login.
 func (s *session) send(c net.Conn, seq byte, payload []byte) error {
-	b, _ := wire.AppendPacket(make([]byte, 0, wire.HeaderSize+len(payload)), seq, payload)
 	s.extend(c)
-	return s.write(c, b)
+	return sendPacket(c, seq, payload)
 }
 
 // greet passes the server's greeting on, without what we cannot carry.
 func (h *handshake) greet() error {
 	s, payload := h.s, h.link.greeting
 	if payload[0] == wire.AuthError {
+		h.last = payload
 		return errors.Join(errRefused, s.send(s.client, h.link.seq, payload))
 	}
 	if err := h.greeting.Decode(payload); err != nil {
+		h.progress.unclear = true
 		s.refuse(0, &wire.Error{
 			Code:    ddl.CodeCannotConnect,
 			Message: "ttlproxy: the server's greeting: " + err.Error(),
@@ -143,6 +201,8 @@ func (h *handshake) greet() error {
 		return fmt.Errorf("the server's greeting: %w", err)
 	}
 
+	h.progress.greeting = &h.greeting
+	h.progress.asks(h.link.seq)
 	h.server = h.greeting.Capabilities
 	h.bridge.begin(h.greeting.AuthPlugin, h.greeting.Salt)
 	able := h.server.Has(wire.SSL)
@@ -158,21 +218,21 @@ func (h *handshake) greet() error {
 	return s.send(s.client, h.link.seq, payload)
 }
 
-// respond passes the client's response on. TLS begins after its first part, if the client asks for
-// it.
-func (h *handshake) respond(ctx context.Context) error {
+// respond reads the client's response and returns what the server is to get. TLS begins after its
+// first part, if the client asks for it.
+func (h *handshake) respond(ctx context.Context) (response []byte, number byte, err error) {
 	s := h.s
 	payload, seq, err := s.read(s.client)
 	if err != nil {
-		return fmt.Errorf("read the client's response: %w", h.explain(err))
+		return nil, 0, fmt.Errorf("read the client's response: %w", h.explain(err))
 	}
 
 	if wire.IsSSLRequest(payload) && h.greeting.Capabilities.Has(wire.SSL) {
 		if err := h.encryptClient(ctx); err != nil {
-			return err
+			return nil, 0, err
 		}
 		if payload, seq, err = s.read(s.client); err != nil {
-			return fmt.Errorf("read the client's response: %w", err)
+			return nil, 0, fmt.Errorf("read the client's response: %w", err)
 		}
 	}
 
@@ -184,15 +244,15 @@ func (h *handshake) respond(ctx context.Context) error {
 				Message: "Client does not support authentication protocol requested by server; consider upgrading " +
 					"MySQL client",
 			})
-			return errors.Join(errRefused, err)
+			return nil, 0, errors.Join(errRefused, err)
 		}
 		s.refuse(seq+1, badHandshake())
-		return err
+		return nil, 0, err
 	}
 
 	if s.settings.TLS.required() && !h.bridge.client.private() {
 		s.refuse(seq+1, secureRequired())
-		return errors.Join(errRefused, errors.New("the client does not use TLS"))
+		return nil, 0, errors.Join(errRefused, errors.New("the client does not use TLS"))
 	}
 
 	wire.Mask(payload, masked|wire.SSL)
@@ -200,7 +260,7 @@ func (h *handshake) respond(ctx context.Context) error {
 		wire.SetSSL(payload)
 		if err := h.encryptBackend(ctx, payload[:wire.SSLRequestSize], seq+h.shift); err != nil {
 			s.refuse(seq+1, &wire.Error{Code: ddl.CodeTLS, State: "08S01", Message: "ttlproxy: " + err.Error()})
-			return err
+			return nil, 0, err
 		}
 	}
 
@@ -213,7 +273,7 @@ func (h *handshake) respond(ctx context.Context) error {
 	}
 
 	h.bridge.response(r.RawPlugin, r.Auth)
-	return s.send(s.backend, seq+h.shift, payload)
+	return payload, seq + h.shift, nil
 }
 
 // badHandshake is ER_HANDSHAKE_ERROR.
@@ -259,6 +319,7 @@ func (h *handshake) encryptClient(ctx context.Context) error {
 // encryptBackend begins TLS on the server's leg.
 func (h *handshake) encryptBackend(ctx context.Context, request []byte, seq byte) error {
 	s := h.s
+	h.progress.unclear = true
 	if err := s.send(s.backend, seq, request); err != nil {
 		return err
 	}
@@ -267,6 +328,8 @@ func (h *handshake) encryptBackend(ctx context.Context, request []byte, seq byte
 		return fmt.Errorf("TLS with %s: %w", h.link.address, err)
 	}
 	s.backend = c
+	h.progress.unclear = false
+	h.progress.asks(seq)
 	h.bridge.server.tls = true
 	h.shift++
 	return nil

@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,10 +83,7 @@ func TestLoginRefusedByTheServer(t *testing.T) {
 // Pitfall 12: an old client is told so, politely.
 func TestOldClientIsRefused(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{
-		wiretest.Send(0, greeting(wiretest.Capabilities)),
-		wiretest.ExpectClose(),
-	})
+	backend := wiretest.Serve(t, seesNobody())
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.Send(1, []byte{5, 0, 0, 0, 1, 'u', 0}),
 		wiretest.Receive(func(payload []byte, seq byte) error {
@@ -132,10 +131,7 @@ func expectError(code uint16) func([]byte, byte) error {
 // A client that says nothing does not hold a connection of the server for ever.
 func TestSilentClient(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{
-		wiretest.Send(0, greeting(wiretest.Capabilities)),
-		wiretest.ExpectClose(),
-	})
+	backend := wiretest.Serve(t, seesNobody())
 	address, _ := proxyFor(t, backend, Config{LoginTimeout: 100 * time.Millisecond}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.ExpectClose())
 }
@@ -143,10 +139,7 @@ func TestSilentClient(t *testing.T) {
 // Before a client is logged in it cannot make us keep more than a login needs.
 func TestResponseIsBounded(t *testing.T) {
 	t.Parallel()
-	backend := wiretest.Serve(t, wiretest.Script{
-		wiretest.Send(0, greeting(wiretest.Capabilities)),
-		wiretest.ExpectClose(),
-	})
+	backend := wiretest.Serve(t, seesNobody())
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(wiretest.Capabilities), wiretest.SendBytes(wire.AppendHeader(nil, loginLimit+1, 1)),
 		wiretest.ExpectClose())
@@ -164,6 +157,43 @@ func TestLongAttributesPass(t *testing.T) {
 	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(caps), wiretest.Send(1, response), wiretest.Expect(2, okPacket(auto)))
+}
+
+// A client may send its first command before it knows that it is logged in. However much of it has
+// arrived by then, it is seen like every other.
+func TestCommandBehindALogin(t *testing.T) {
+	t.Parallel()
+	text := command(wire.Query, "ours")
+	packet, _ := wire.AppendPacket(nil, 0, text)
+	response, _ := wire.AppendPacket(nil, 1, wiretest.Response(wiretest.Capabilities))
+	for cut := range len(packet) + 1 {
+		ready := make(chan struct{})
+		backend := wiretest.Serve(t, wiretest.Script{
+			wiretest.Send(0, greeting(wiretest.Capabilities)), expectAny(),
+			wiretest.Do(func() { <-ready }), wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
+		})
+		address, _ := proxyFor(t, backend, Config{}, func(_ context.Context, x *Exchange) error {
+			return x.OK(wire.OK{Info: "held"})
+		})
+		play(t, address, expectAny(), wiretest.SendBytes(slices.Concat(response, packet[:cut])),
+			wiretest.Do(func() { close(ready) }), wiretest.Expect(2, okPacket(auto)),
+			wiretest.SendBytes(packet[cut:]), expectAny())
+	}
+}
+
+// seesNobody is a server's side of a login that the client breaks off: it knows the account that it
+// is given as little as a real one does.
+func seesNobody() wiretest.Script {
+	return wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.Receive(func(payload []byte, seq byte) error {
+			var r wire.HandshakeResponse
+			if err := r.Decode(payload); err != nil || r.User != nobody || seq != 1 {
+				return fmt.Errorf("got %+v with number %d, %w, want a response of %s", r, seq, err, nobody)
+			}
+			return nil
+		}),
+		wiretest.Send(2, errPacket(ddl.CodeAccessDenied, "Access denied")), wiretest.ExpectClose(),
+	}
 }
 
 func greeting(caps wire.Capability) []byte {

@@ -110,26 +110,32 @@ func (b *Backends) watch(ctx context.Context, k *backend) {
 // suspect has a backend checked for a session that has trouble with it, once for all sessions that
 // do, and returns what was found.
 func (b *Backends) suspect(ctx context.Context, k *backend) Health {
-	b.mu.Lock()
-	done := k.examined
-	if done == nil {
-		done = make(chan struct{})
-		k.examined = done
-		go func() {
-			b.check(context.WithoutCancel(ctx), k) // which takes two checks at most
-			b.mu.Lock()
-			k.examined = nil
-			b.mu.Unlock()
-			close(done)
-		}()
-	}
-	b.mu.Unlock()
-
 	select {
-	case <-done:
+	case <-b.look(ctx, k):
 	case <-ctx.Done():
 	}
 	return b.known(k)
+}
+
+// look has a backend checked, unless that is going on, and returns a channel that is closed when it is
+// done.
+func (b *Backends) look(ctx context.Context, k *backend) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k.examined != nil {
+		return k.examined
+	}
+
+	done := make(chan struct{})
+	k.examined = done
+	go func() {
+		b.check(context.WithoutCancel(ctx), k) // which takes two checks at most
+		b.mu.Lock()
+		k.examined = nil
+		b.mu.Unlock()
+		close(done)
+	}()
+	return done
 }
 
 // known is what is known about a backend.
@@ -203,7 +209,7 @@ func (b *Backends) greets(ctx context.Context, a address) error {
 	}
 	defer c.Close()
 
-	payload, _, err := readGreeting(ctx, c, a)
+	payload, seq, err := readGreeting(ctx, c, a)
 	if err != nil {
 		return err
 	}
@@ -216,5 +222,13 @@ func (b *Backends) greets(ctx context.Context, a address) error {
 		return &e
 	}
 
+	var g wire.Greeting
+	if err := g.Decode(payload); err != nil {
+		return err
+	}
+
+	p := progress{greeting: &g}
+	p.asks(seq)
+	p.conclude(c)
 	return nil
 }

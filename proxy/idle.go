@@ -18,7 +18,7 @@ func (s *session) closeIfIdle() {
 	defer s.mu.Unlock()
 	status := s.tracker.Status()
 	reading := status.Has(wire.CursorExists) && !status.Has(wire.LastRowSent)
-	if s.idle() && !status.InTransaction() && !reading {
+	if !s.quits.Load() && s.idle() && !status.InTransaction() && !reading {
 		s.quit()
 	}
 }
@@ -29,7 +29,8 @@ func (s *session) quit() {
 	const patience = 100 * time.Millisecond                 // nothing is on its way, so there is room for five bytes
 	s.backend.SetWriteDeadline(time.Now().Add(patience))    //nolint:errcheck // it is closed in any case
 	s.write(s.backend, []byte{1, 0, 0, 0, byte(wire.Quit)}) //nolint:errcheck // the same
-	s.close()
+	s.quits.Store(true)
+	s.wires[0].Close() // the server closes its connection itself
 }
 
 // closeIfSilent closes a session that has been idle for too long. A session in which a replica
@@ -41,7 +42,7 @@ func (s *session) closeIfSilent(c *settings) {
 	if s.tracker.Status().InTransaction() {
 		limit = c.IdleTransactionTimeout
 	}
-	if limit > 0 && s.idle() && time.Duration(s.now()-s.silentSince) >= limit {
+	if limit > 0 && !s.quits.Load() && s.idle() && time.Duration(s.now()-s.silentSince) >= limit {
 		s.server.metrics.idle.Inc()
 		s.quit()
 	}

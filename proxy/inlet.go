@@ -58,6 +58,13 @@ func newInlet(conn net.Conn, pool *sync.Pool) *inlet {
 	return in
 }
 
+// begin puts what has been read elsewhere before everything else.
+func (in *inlet) begin(b []byte) {
+	if len(b) > 0 {
+		in.buf, in.w = b, len(b)
+	}
+}
+
 // pending is what was read and not used yet. It is valid until the next fill.
 func (in *inlet) pending() []byte { return in.buf[in.r:in.w] }
 
@@ -112,6 +119,14 @@ func (in *inlet) fill() error {
 	}
 	in.w += in.n
 	return nil
+}
+
+// fillBeyond waits until more than n bytes are pending.
+func (in *inlet) fillBeyond(n int) error {
+	if len(in.pending()) > n {
+		return nil
+	}
+	return in.fill()
 }
 
 // makeRoom makes sure that there is room behind what is pending.

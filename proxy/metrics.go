@@ -20,6 +20,8 @@ type Metrics struct {
 	refused  *prometheus.CounterVec
 	opaque   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
+	waiting  prometheus.Gauge
+	slips    *prometheus.CounterVec
 	seconds  prometheus.Histogram
 	added    prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
@@ -53,6 +55,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_logins_total",
 			Help: "Logins by how they ended: ok, refused by the server or by the proxy, or broken off.",
 		}, []string{"outcome"}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_logins_waiting",
+			Help: "Clients that wait because max-logins others are logging in.",
+		}),
+		slips: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_handshake_errors_total",
+			Help: "Logins that a backend has counted against this host (max_connect_errors).",
+		}, []string{"backend"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
 			Help:    "Time from when a client's command could go to the server until the end of its response.",
@@ -86,7 +96,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.opaque.WithLabelValues(reason)
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.seconds, m.added, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.waiting, m.slips,
+			m.seconds, m.added, commands)
 	}
 
 	return m

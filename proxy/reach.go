@@ -21,7 +21,8 @@ type link struct {
 	conn     net.Conn
 	backend  *backend
 	address  address
-	tls      *tls.Config // for this backend
+	tls      *tls.Config   // for this backend
+	patience time.Duration // how long it waits for a client that logs in, with something to spare
 	mode     TLSMode
 	greeting []byte // the payload of the first packet, if it was read
 	seq      byte
@@ -51,7 +52,9 @@ func (b *Backends) first(ctx context.Context, do func(context.Context, *link) er
 	var errs []error
 
 	for _, k := range list {
-		l := link{backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address)}
+		l := link{
+			backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address), patience: k.patience(),
+		}
 		err := b.reach(ctx, k, config, func(ctx context.Context) error { return do(ctx, &l) })
 		switch {
 		case err == nil:

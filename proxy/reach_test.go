@@ -120,8 +120,7 @@ func TestSessionsLeaveABlackHole(t *testing.T) {
 // While one server lets a look wait, the others are looked at all the same.
 func TestSilentServerDelaysNoOtherLook(t *testing.T) {
 	t.Parallel()
-	greets := wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()}
-	silent, well := "192.0.2.1:3306", wiretest.Serve(t, greets)
+	silent, well := "192.0.2.1:3306", wiretest.Serve(t, seesNobody())
 	p := newEdge(t, BackendsConfig{
 		Addresses: []string{silent, well}, CheckTimeout: time.Hour, CheckInterval: 10 * time.Millisecond,
 	}, Config{})
@@ -151,7 +150,7 @@ func TestSilentServerDelaysNoOtherLook(t *testing.T) {
 func TestWellServerIsNotGoneRound(t *testing.T) {
 	t.Parallel()
 	first := wiretest.Serve(t, wiretest.Script{wiretest.Close()},
-		wiretest.Script{wiretest.Send(0, greeting(wiretest.Capabilities)), wiretest.ExpectClose()})
+		seesNobody())
 	p := startEdge(t, BackendsConfig{Addresses: []string{first, wellAddress(t)}, CheckInterval: time.Hour}, Config{})
 	play(t, p.address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
 	if h := p.backends.Health()[0]; h.State == Down || !h.Current {

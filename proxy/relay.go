@@ -15,7 +15,7 @@ func (s *session) up(ctx context.Context) error {
 	in := s.fromClient
 	scanned := 0 // how many of the pending bytes the scanner has seen
 	for {
-		if err := in.fill(); err != nil {
+		if err := in.fillBeyond(scanned); err != nil {
 			if errors.Is(err, io.EOF) {
 				return errClientGone
 			}
@@ -86,6 +86,9 @@ func (s *session) flush(n int) error {
 // begin tells the tracker about a command that is about to be sent; the beginning of its payload
 // has arrived.
 func (s *session) begin(c wire.Command, payload []byte) {
+	if c == wire.Quit {
+		s.quits.Store(true)
+	}
 	s.memory.pass(c)
 	s.expect(c, payload)
 }

@@ -25,6 +25,7 @@ type Server struct {
 	listeners []net.Listener
 	draining  atomic.Bool // no new clients should come
 	slowLines slowLines
+	logins    turnstile
 	closing   atomic.Bool  // sessions end as soon as they are idle
 	held      atomic.Int64 // bytes of statements that sessions have prepared
 

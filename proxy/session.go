@@ -23,7 +23,9 @@ type session struct {
 	peer     net.Addr // the client's address, even behind a load balancer
 	backend  net.Conn
 	login    login
-	bridge   bridge // for COM_CHANGE_USER
+	patience time.Duration // how long each step of the login may take the client
+	early    []byte        // what the client sent before the login was over
+	bridge   bridge        // for COM_CHANGE_USER
 
 	fromClient  *inlet // used by up only
 	fromBackend *inlet // used by down only
@@ -46,6 +48,7 @@ type session struct {
 	silentSince int64    // when the last command ended, or began
 
 	between atomic.Bool           // the client is not in the middle of a packet
+	quits   atomic.Bool           // the server was told so, and closes its connection
 	leaving atomic.Bool           // it ends as soon as it is idle
 	place   atomic.Pointer[place] // where it is, once a server was reached
 
@@ -97,6 +100,8 @@ func (s *session) run(ctx context.Context) error {
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
 	s.memory.multi = s.login.capabilities.Has(wire.MultiStatements)
 	s.fromClient = newInlet(s.client, &s.server.buffers.up)
+	s.fromClient.begin(s.early)
+	s.early = nil
 	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
 	s.mu.Lock()
 	s.tracker.Capabilities = s.login.capabilities
@@ -121,7 +126,12 @@ func (s *session) run(ctx context.Context) error {
 		return s.up(ctx)
 	})
 
-	s.close() // MySQL has no half-closed connections: nobody is there for the answer that is still to come
+	if s.quits.Load() { // the server closes first: see awaitEnd
+		defer time.AfterFunc(lastWord, s.close).Stop()
+	} else { // MySQL has no half-closed connections: nobody is there for the answer that is still to come
+		s.close()
+	}
+
 	s.memory.forget()
 	downErr := <-downEnded
 	return errors.Join(upErr, downErr)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"net"
 	"os"
 	"syscall"
@@ -28,6 +29,25 @@ func isOurUser(c net.Conn) bool {
 		same = err == nil && int(peer.Uid) == os.Geteuid()
 	})
 	return same && err == nil
+}
+
+// hasLeft reports whether the other end has closed a connection of which nothing has been read yet.
+func hasLeft(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+
+	left := false
+	err = raw.Control(func(fd uintptr) {
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		left = n <= 0 && !errors.Is(err, unix.EAGAIN)
+	})
+	return left && err == nil
 }
 
 // pulseOf asks the kernel about the peer of a connection.

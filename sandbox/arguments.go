@@ -19,7 +19,7 @@ func (s *Server) arguments() []string {
 		"--pid-file=" + filepath.Join(s.dir, "server.pid"),
 		"--port=" + strconv.Itoa(s.port),
 		"--bind-address=127.0.0.1",
-		"--skip-name-resolve",
+		resolve,
 		"--server-id=1",
 		"--log-bin=binlog",
 		"--max-connections=500",
@@ -37,8 +37,15 @@ func (s *Server) arguments() []string {
 		args = append(args, "--innodb-log-file-size=64M", "--binlog-format=ROW")
 	}
 
+	if slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, resolve+"=") }) {
+		args = slices.DeleteFunc(args, func(arg string) bool { return arg == resolve })
+	}
+
 	return append(append(args, asUser()...), s.args...)
 }
+
+// resolve is an option that MySQL does not take back when it comes again with another value.
+const resolve = "--skip-name-resolve"
 
 // born are the arguments that MySQL must be given when its data directory is created: it never
 // changes its mind about the case of names.

@@ -43,7 +43,8 @@ type options struct {
 func defaults() *options {
 	return &options{
 		Proxy: proxy.Config{
-			Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second, DrainTimeout: 10 * time.Second,
+			Listen: []string{"127.0.0.1:4000"}, LoginTimeout: 30 * time.Second,
+			MaxLogins: 256, DrainTimeout: 10 * time.Second,
 			TLS: proxy.ClientTLS{SelfSigned: true},
 		},
 		Backends: proxy.BackendsConfig{

@@ -62,9 +62,16 @@ func clientOptions() []option {
 			text: "How many clients may be logged in to one account; further ones get error 1203. 0: no limit.",
 		},
 		{
+			name: "max-logins", arg: "N", group: "Clients", on: onServe,
+			bind: func(o *options) value { return number{&o.Proxy.MaxLogins} },
+			text: "How many clients may be logging in at a time, each counted for a second at most; further ones " +
+				"wait their turn. 0: no limit.",
+		},
+		{
 			name: "login-timeout", arg: "DURATION", group: "Clients", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.LoginTimeout} },
-			text: "How long a client may take for each step of its login.",
+			text: "How long a client may take for each step of its login, and wait for its turn; at most four fifths " +
+				"of the server's connect_timeout.",
 		},
 		{
 			name: "idle-timeout", arg: "DURATION", group: "Clients", on: onServe,
