@@ -16,7 +16,7 @@ LOGINTIME   ?= 2m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
 SLOW        := ./ttl ./integration ./proxy/statement ./catalog ./proxy ./integration/wire ./ttl/plan ./integration/clients
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera peers logins wire mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judge
 galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/galera.sh
 
+group: ## a primary of MySQL's Group Replication that loses its majority: half a minute
+	@TTLPROXY_TEST_GROUP=1 scripts/test.sh -count=1 -run TestGroupReplicationDecides ./proxy
+
 peers: ## clients, servers and networks that pause for 45 s or vanish, directly and through the proxy: two minutes of waiting
 	@TTLPROXY_TEST_PEERS=1 scripts/test.sh -count=1 -parallel 32 -run TestPausesEndNoSession ./integration/wire
 
@@ -118,7 +121,7 @@ clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and t
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz chaos galera peers logins wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz chaos galera group peers logins wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

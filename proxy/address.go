@@ -38,27 +38,39 @@ func parseListen(s string) (address, error) {
 }
 
 // parseBackend reads a backend's address, such as db1:3306, unix:/run/mysqld/mysqld.sock or
-// db1:3306?proxy-protocol=v2.
-func parseBackend(s string) (address, error) {
+// db1:3306?proxy-protocol=v2&drain=on, and whether it is out of service.
+func parseBackend(s string) (a address, drained bool, err error) {
 	s, query, _ := strings.Cut(s, "?")
-	a, err := parseListen(s)
-	if err != nil {
-		return address{}, err
+	if a, err = parseListen(s); err != nil {
+		return address{}, false, err
 	}
 
 	options, err := url.ParseQuery(query)
 	if err != nil {
-		return address{}, fmt.Errorf("backend %q: %w", s, err)
+		return address{}, false, fmt.Errorf("backend %q: %w", s, err)
 	}
 
 	for name, values := range options {
-		if name != "proxy-protocol" {
-			return address{}, fmt.Errorf("backend %q: unknown option %q: there is proxy-protocol", s, name)
+		value := values[len(values)-1]
+		switch name {
+		case "proxy-protocol":
+			a.header, err = parseHeaderVersion(value)
+		case "drain":
+			drained, err = parseDrain(value)
+		default:
+			err = fmt.Errorf("unknown option %q: there are proxy-protocol and drain", name)
 		}
-		if a.header, err = parseHeaderVersion(values[len(values)-1]); err != nil {
-			return address{}, fmt.Errorf("backend %q: %w", s, err)
+		if err != nil {
+			return address{}, false, fmt.Errorf("backend %q: %w", s, err)
 		}
 	}
 
-	return a, nil
+	return a, drained, nil
+}
+
+func parseDrain(s string) (bool, error) {
+	if s != "on" && s != "off" {
+		return false, fmt.Errorf("drain=%s: want on or off", s)
+	}
+	return s == "on", nil
 }

@@ -17,7 +17,8 @@ import (
 // BackendsConfig says where the servers are and how to reach them.
 type BackendsConfig struct {
 	// Addresses are the servers, in order of preference: HOST:PORT or unix:PATH, followed by
-	// ?proxy-protocol=v1 or v2 for one that is to be told the clients' addresses.
+	// ?proxy-protocol=v1 or v2 for one that is to be told the clients' addresses, and by ?drain=on
+	// for one that is to have no sessions.
 	Addresses []string
 	// TLS is for the leg to the backends.
 	TLS BackendTLS
@@ -78,6 +79,8 @@ type Backends struct {
 type backend struct {
 	address
 	health   Health
+	drained  bool                  // its operator has taken it out of service
+	strayed  bool                  // it got sessions while another one had the new ones
 	proven   bool                  // it was found writable, or a session has reached it
 	since    time.Time             // its rank is what it is
 	left     atomic.Int64          // the move by which new sessions went elsewhere, and its own have to
@@ -142,8 +145,9 @@ func (b *Backends) Reload(c BackendsConfig) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
+	drained := make(map[string]bool)
 	for _, s := range c.Addresses {
-		a, err := parseBackend(s)
+		a, drain, err := parseBackend(s)
 		if err != nil {
 			return err
 		}
@@ -152,6 +156,7 @@ func (b *Backends) Reload(c BackendsConfig) error {
 		}
 
 		list = append(list, b.keep(a))
+		drained[a.String()] = drain
 	}
 
 	gone := b.list
@@ -160,6 +165,9 @@ func (b *Backends) Reload(c BackendsConfig) error {
 		if !slices.ContainsFunc(list, func(o *backend) bool { return o.String() == k.String() }) {
 			b.abandon(k)
 		}
+	}
+	for _, k := range list {
+		b.drain(k, drained[k.String()])
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -177,11 +185,48 @@ func (b *Backends) keep(a address) *backend {
 			return old
 		}
 		if old.String() == a.String() {
-			k.health = old.health
+			k.health, k.drained = old.health, old.drained
 		}
 	}
 	return k
 }
+
+// drain takes a backend out of service, or back in. It is called with the lock held.
+func (b *Backends) drain(k *backend, out bool) {
+	if k.drained == out {
+		return
+	}
+
+	b.log.Info("backend", slog.String("backend", k.String()), slog.Bool("drained", out))
+	k.drained, k.since = out, time.Now()
+	if out {
+		k.cutOwned()
+		b.abandon(k)
+	}
+}
+
+// cutOwned cuts the connections that follow the writer: their pool makes others, to wherever it is.
+// It is called with the lock held.
+func (k *backend) cutOwned() {
+	for c := range k.owned {
+		c.Close()
+	}
+}
+
+// rank orders backends for new sessions. It is called with the lock held.
+func (k *backend) rank() int {
+	if k.drained {
+		return drainedRank
+	}
+	return k.health.State.rank()
+}
+
+// drainedRank is behind those of all states.
+const drainedRank = 4
+
+// declines reports whether the backend itself, or its operator, says that it is not for writing. It
+// is called with the lock held.
+func (k *backend) declines() bool { return k.drained || k.health.State == ReadOnly }
 
 // set records what was found out about a backend.
 func (b *Backends) set(k *backend, h Health) {
@@ -204,6 +249,7 @@ func (b *Backends) answered(k *backend) {
 	b.mu.Lock()
 	down := k.health.State == Down
 	k.proven = true
+	k.strayed = k.strayed || k != b.current
 	b.mu.Unlock()
 	if down {
 		b.set(k, Health{State: Unknown})
@@ -214,10 +260,14 @@ func (b *Backends) answered(k *backend) {
 func (b *Backends) ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.ranked()[0].health; h.State == Down {
-		return fmt.Errorf("no backend answers: %s", h.Reason)
+	switch k := b.ranked()[0]; {
+	case k.drained:
+		return errAllDrained
+	case k.health.State == Down:
+		return fmt.Errorf("no backend answers: %s", k.health.Reason)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // files are the certificates of the leg to the backends.
@@ -242,7 +292,7 @@ func (b *Backends) Health() []Health {
 	list := make([]Health, len(b.list))
 	for i, k := range b.list {
 		list[i] = k.health
-		list[i].Address, list[i].Current = k.String(), k == b.current
+		list[i].Address, list[i].Current, list[i].Drained = k.String(), k == b.current && !k.drained, k.drained
 	}
 	return list
 }

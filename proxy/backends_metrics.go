@@ -4,16 +4,19 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	descState = prometheus.NewDesc("ttlproxy_backend_state",
-		"1 for the state that a backend is in: unknown, writable, read-only or down.", []string{"backend", "state"},
-		nil)
+		"1 for the state that a backend is in: unknown, writable, desynced, read-only or down.",
+		[]string{"backend", "state"}, nil)
 	descCurrent = prometheus.NewDesc("ttlproxy_backend_current",
 		"1 for the backend that takes new sessions.", []string{"backend"}, nil)
+	descDrained = prometheus.NewDesc("ttlproxy_backend_drained",
+		"1 for a backend that its operator has taken out of service (drain=on).", []string{"backend"}, nil)
 )
 
 // Describe says which metrics there are about backends.
 func (b *Backends) Describe(to chan<- *prometheus.Desc) {
 	to <- descState
 	to <- descCurrent
+	to <- descDrained
 }
 
 // Collect reports what is known about each backend.
@@ -23,6 +26,7 @@ func (b *Backends) Collect(to chan<- prometheus.Metric) {
 			to <- gauge(descState, s == h.State, h.Address, s.String())
 		}
 		to <- gauge(descCurrent, h.Current, h.Address)
+		to <- gauge(descDrained, h.Drained, h.Address)
 	}
 }
 

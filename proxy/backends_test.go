@@ -67,8 +67,8 @@ func TestNextBackendTakesOver(t *testing.T) {
 
 		metrics := make(chan prometheus.Metric, 100)
 		p.backends.Collect(metrics)
-		if n := len(metrics); n != 2*(4+1) {
-			t.Errorf("got %d metrics, want 4 states and 1 for each of 2 backends", n)
+		if n := len(metrics); n != 2*(5+2) {
+			t.Errorf("got %d metrics, want 5 states and 2 for each of 2 backends", n)
 		}
 	}
 }
@@ -208,12 +208,13 @@ func TestAddressesAreChecked(t *testing.T) {
 		{"db:3306", "db:3306"},
 		{"db:3306?proxy-protocol=v3"},
 		{"db:3306?weight=2"},
+		{"db:3306?drain=maybe"},
 	} {
 		if _, err := NewBackends(BackendsConfig{Addresses: list}, testLog()); err == nil {
 			t.Errorf("%q was accepted", list)
 		}
 	}
-	a, err := parseBackend("unix:/run/mysqld/mysqld.sock?proxy-protocol=v1")
+	a, _, err := parseBackend("unix:/run/mysqld/mysqld.sock?proxy-protocol=v1")
 	if err != nil || a != (address{network: "unix", address: "/run/mysqld/mysqld.sock", header: 1}) ||
 		a.String() != "unix:/run/mysqld/mysqld.sock" {
 		t.Errorf("got %+v, %v", a, err)

@@ -3,15 +3,12 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
-
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Configure makes connections of the engine and the catalog go where new sessions go, and follow
@@ -127,51 +124,4 @@ func (o *owned) SyscallConn() (raw syscall.RawConn, err error) {
 		return c.SyscallConn()
 	}
 	return nil, errors.ErrUnsupported
-}
-
-// ask logs in and asks whether the backend is writable.
-func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) (Health, error) {
-	c := mysql.NewConfig()
-	c.User = config.CheckUser
-	WithPassword(c, config.CheckPassword)
-	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.connect(ctx, k.address, nil, nil) }
-	b.mu.Lock()
-	b.describe(c, b.tls, config.TLS, []address{k.address})
-	b.mu.Unlock()
-
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
-		return Health{}, err
-	}
-
-	db := sql.OpenDB(connector)
-	defer db.Close()
-
-	readOnly := false
-	switch err := db.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&readOnly); {
-	case err == nil && readOnly:
-		return Health{State: ReadOnly, Reason: "@@read_only is on"}, nil
-	case err == nil:
-		return Health{State: Writable}, nil
-	case wellDespite(err):
-		return Health{State: Unknown, Reason: "cannot ask: " + err.Error()}, nil
-	default:
-		return Health{}, err
-	}
-}
-
-// wellDespite reports whether an error says more about the account that asks than about the server:
-// one without a right, or for which there is no room, must not make a healthy server look dead. But
-// a node that is not in its cluster, is shutting down or does not let us in is of no use.
-func wellDespite(err error) bool {
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	if !ok {
-		return false
-	}
-	switch e.Number {
-	case ddl.CodeNotInCluster, ddl.CodeShutdown, ddl.CodeHostBlocked, ddl.CodeHostRefused:
-		return false
-	default:
-		return true
-	}
 }

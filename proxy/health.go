@@ -16,15 +16,18 @@ type State int
 const (
 	Unknown  State = iota // not checked, or could not be found out; counts as writable
 	Writable              // healthy and writable
-	ReadOnly              // healthy, but refuses writes
-	Down                  // does not answer, or not like a server
+	Desynced              // writable, but not in step with its cluster
+	ReadOnly              // healthy, but refuses writes, or lets them wait
+	Down                  // does not answer, or not like a server that has something to say
 )
 
 // String is the state as logs and metrics name it.
-func (s State) String() string { return [...]string{"unknown", "writable", "read-only", "down"}[s] }
+func (s State) String() string {
+	return [...]string{"unknown", "writable", "desynced", "read-only", "down"}[s]
+}
 
 // rank orders backends for new sessions.
-func (s State) rank() int { return [...]int{0, 0, 1, 2}[s] }
+func (s State) rank() int { return [...]int{0, 0, 1, 2, 3}[s] }
 
 // Health is what was found out about a backend.
 type Health struct {
@@ -32,6 +35,7 @@ type Health struct {
 	State   State
 	Reason  string // why it is not writable, or why that is unknown
 	Current bool   // it takes the new sessions
+	Drained bool   // its operator has taken it out of service
 }
 
 const (
@@ -49,10 +53,10 @@ const (
 //	            │                                                  ▼
 //	unknown, writable ◄─── it can be written to ───┐              down
 //	            │                                  │               │
-//	            └─────── @@read_only ────► read-only ◄── it answers ┘
+//	            └─ @@read_only ──► read-only, desynced ◄── it answers ┘
 //
-// A session that a backend lets wait, or fails, has it checked, too. What goes wrong on this machine
-// changes nothing.
+// A session that a backend lets wait, or fails, has it checked, too. What goes wrong on this
+// machine changes nothing.
 //
 // A single backend is checked like several: there is nothing to choose, but readiness and metrics
 // report it. Without an account only those that are down are checked: to the server, a check that
@@ -117,8 +121,8 @@ func (b *Backends) suspect(ctx context.Context, k *backend) Health {
 	return b.known(k)
 }
 
-// look has a backend checked, unless that is going on, and returns a channel that is closed when it is
-// done.
+// look has a backend checked, unless that is going on, and returns a channel that is closed when it
+// is done.
 func (b *Backends) look(ctx context.Context, k *backend) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

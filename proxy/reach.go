@@ -28,8 +28,8 @@ type link struct {
 	seq      byte
 }
 
-// toGreet connects to the best backend that answers, on behalf of a client that came to listener, and
-// reads its greeting: one that accepts connections and says nothing is as dead as one that does
+// toGreet connects to the best backend that answers, on behalf of a client that came to listener,
+// and reads its greeting: one that accepts connections and says nothing is as dead as one that does
 // not.
 func (b *Backends) toGreet(ctx context.Context, client, listener net.Addr) (link, error) {
 	return b.first(ctx, func(ctx context.Context, l *link) (err error) {
@@ -49,6 +49,9 @@ func (b *Backends) first(ctx context.Context, do func(context.Context, *link) er
 	b.mu.Lock()
 	list, config, t := b.order(), b.config, b.tls
 	b.mu.Unlock()
+	if len(list) == 0 {
+		return link{}, errAllDrained
+	}
 	var errs []error
 
 	for _, k := range list {

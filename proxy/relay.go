@@ -62,6 +62,9 @@ func (s *session) up(ctx context.Context) error {
 		}
 
 		scanned = undecided
+		if s.leaving.Load() {
+			s.closeIfIdle() // what was held back was not idle when its answer was delivered
+		}
 	}
 }
 

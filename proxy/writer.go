@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,41 +15,51 @@ import (
 func (b *Backends) ranked() []*backend {
 	list := slices.Clone(b.list)
 	slices.SortStableFunc(list,
-		func(x, y *backend) int { return cmp.Compare(x.health.State.rank(), y.health.State.rank()) })
+		func(x, y *backend) int { return cmp.Compare(x.rank(), y.rank()) })
 	return list
 }
 
-// order is the list in the order in which sessions should try it.
+// order is the list in the order in which sessions should try it, without those that are out of
+// service. While the one that takes the new sessions is down and may not move yet, they go round
+// it.
 func (b *Backends) order() []*backend {
 	list := b.ranked()
-	at := slices.Index(list, b.current)
-	return slices.Insert(slices.Delete(list, at, at+1), 0, b.current)
+	if b.current.health.State != Down {
+		at := slices.Index(list, b.current)
+		list = slices.Insert(slices.Delete(list, at, at+1), 0, b.current)
+	}
+	return slices.DeleteFunc(list, func(k *backend) bool { return k.drained })
 }
+
+// errAllDrained is why nobody gets a session.
+var errAllDrained = errors.New("all backends are out of service (drain=on)")
 
 // choose says which backend takes new sessions: the one that does, until it is worse than another,
 // or another that is preferred to it has been as good for long enough. Between two moves there is a
-// minute at least, whatever the servers do.
+// minute at least, whatever happens to the servers, unless the one that takes the sessions says
+// itself that it is not for writing: that is no guess, and nobody is served by staying there.
 func (b *Backends) choose(now time.Time) *backend {
 	best, c := b.ranked()[0], b.current
 	switch {
 	case c == nil || !slices.Contains(b.list, c):
 		return best
-	case best.health.State.rank() == c.health.State.rank() &&
+	case best.rank() == c.rank() &&
 		(b.config.FailBack == 0 || now.Sub(best.since) < b.config.FailBack):
 		return c
-	case now.Sub(b.moved) < b.config.damping:
+	case !c.declines() && now.Sub(b.moved) < b.config.damping:
 		return c
 	default:
 		return best
 	}
 }
 
-// followWriter moves new sessions to another backend if it is time. It is called with the lock held. That
-// the first one of the list turns out not to be writable at start is no move.
+// followWriter moves new sessions to another backend if it is time. It is called with the lock
+// held. That the first one of the list turns out not to be writable at start is no move.
 func (b *Backends) followWriter() {
 	now := time.Now()
 	chosen, old := b.choose(now), b.current
 	if chosen == old {
+		b.callBack()
 		return
 	}
 	b.current = chosen
@@ -61,10 +72,22 @@ func (b *Backends) followWriter() {
 	}
 	b.log.Warn("new sessions go to another backend", slog.String("from", old.String()),
 		slog.String("to", chosen.String()), slog.String("reason", old.health.Reason))
-	for c := range old.owned {
-		c.Close() // its pool makes another one, to the new writer
-	}
+	old.cutOwned()
 	b.abandon(old)
+}
+
+// callBack has the sessions end that went round the current backend while it was down. It is called
+// with the lock held.
+func (b *Backends) callBack() {
+	if b.current.rank() != b.ranked()[0].rank() {
+		return
+	}
+	for _, k := range b.list {
+		if k.strayed && k != b.current {
+			b.abandon(k)
+		}
+		k.strayed = false
+	}
 }
 
 // abandon has the sessions of a backend end. It is called with the lock held.

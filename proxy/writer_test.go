@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 )
@@ -208,4 +209,143 @@ func TestSessionsLeaveAServerThatIsTakenOff(t *testing.T) {
 		t.Error(err)
 	}
 	await(t, func() bool { return p.count() == 0 })
+}
+
+// A planned switch that is taken back within a minute leaves no new session on a server that
+// refuses writes.
+func TestReadOnlyWriterIsLeftAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, one, two := pair(t, BackendsConfig{})
+		for range 2 {
+			b.set(one, Health{State: ReadOnly})
+			b.set(two, Health{State: Writable})
+			if b.current != two {
+				t.Error("new sessions have not left the first")
+			}
+
+			time.Sleep(time.Second)
+			b.set(two, Health{State: ReadOnly})
+			b.set(one, Health{State: Writable})
+			if b.current != one {
+				t.Error("new sessions have not left the second")
+			}
+		}
+	})
+}
+
+// Nodes that fall out of step in turn move new sessions once a minute at most: they can be written
+// to meanwhile.
+func TestDesyncedNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, one, two := pair(t, BackendsConfig{})
+		before, moves := b.current, 0
+		for i := range 120 {
+			in, out := one, two
+			if i%2 == 0 {
+				in, out = two, one
+			}
+			b.set(out, Health{State: Desynced})
+			b.set(in, Health{State: Writable})
+			if b.current != before {
+				before, moves = b.current, moves+1
+			}
+			time.Sleep(time.Second)
+		}
+		if moves == 0 || moves > 2 {
+			t.Errorf("got %d moves in 2 minutes", moves)
+		}
+	})
+}
+
+// While the writer is down and may not move yet, sessions go round it at once, and come back with
+// it.
+func TestSessionsGoRoundTheWriter(t *testing.T) {
+	t.Parallel()
+	b, one, two := pair(t, BackendsConfig{})
+	b.set(two, Health{State: Writable})
+	b.moved = time.Now()
+	b.set(one, Health{State: Down, Reason: "a test"})
+	if b.current != one || b.order()[0] != two {
+		t.Fatal("new sessions wait for a dead server")
+	}
+
+	before := b.moves.Load()
+	b.answered(two)
+	b.set(one, Health{State: Writable})
+	if two.left.Load() <= before || b.current != one {
+		t.Error("sessions stay where they should not have been")
+	}
+}
+
+// What its operator takes out of service gets no sessions and keeps none, and comes back as it was.
+func TestDrainedBackend(t *testing.T) {
+	t.Parallel()
+	quits := wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), wiretest.Expect(0, []byte{byte(wire.Quit)}), wiretest.ExpectClose(),
+	}
+	first, second := wiretest.Serve(t, quits), wiretest.Serve(t, quits)
+	c := BackendsConfig{Addresses: []string{first, second}, CheckInterval: time.Hour}
+	p := startEdge(t, c, Config{})
+	drain := func(addresses ...string) {
+		t.Helper()
+		c.Addresses = addresses
+		if err := p.backends.Reload(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	idle := loggedIn(t, p.address)
+	drain(first+"?drain=on", second)
+	if err := wiretest.ExpectClose().Play(idle); err != nil {
+		t.Error(err)
+	}
+	if h := p.backends.Health(); !h[0].Drained || h[0].Current || !h[1].Current {
+		t.Errorf("health is %+v", h)
+	}
+
+	idle = loggedIn(t, p.address)
+	drain(first+"?drain=on", second+"?drain=on")
+	if err := wiretest.ExpectClose().Play(idle); err != nil {
+		t.Error(err)
+	}
+	play(t, p.address, wiretest.Receive(expectError(ddl.CodeCannotConnect)), wiretest.ExpectClose())
+	if err := p.Ready(); err == nil {
+		t.Error("ready without a backend")
+	}
+
+	drain(first, second)
+	if h := p.backends.Health(); h[0].Drained || h[1].Drained || p.Ready() != nil {
+		t.Errorf("health is %+v", h)
+	}
+}
+
+// A session whose statement is held back while its server is left ends with that statement, not at
+// the deadline.
+func TestHeldStatementEndsADrainedSession(t *testing.T) {
+	t.Parallel()
+	answer := make(chan struct{})
+	old := wiretest.Serve(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("ours"), wiretest.Do(func() { <-answer }),
+		wiretest.Send(1, okPacket(auto)), wiretest.Expect(0, []byte{byte(wire.Quit)}), wiretest.ExpectClose(),
+	})
+	held := make(chan struct{})
+	p := startEdgeWith(t, BackendsConfig{Addresses: []string{old, wellAddress(t)}, CheckInterval: time.Hour},
+		Config{DrainTimeout: time.Hour}, handlerFunc(func(ctx context.Context, x *Exchange) error {
+			close(held)
+			return pass(ctx, x)
+		}))
+	c := loggedIn(t, p.address)
+	if err := query("ours").Play(c); err != nil {
+		t.Fatal(err)
+	}
+
+	<-held
+	p.backends.set(p.backends.list[0], Health{State: ReadOnly, Reason: "a test"})
+	await(t, func() bool { return len(p.backends.leave) == 0 })
+	close(answer)
+	if err := (wiretest.Script{wiretest.Expect(1, okPacket(auto)), wiretest.ExpectClose()}).Play(c); err != nil {
+		t.Error(err)
+	}
 }

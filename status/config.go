@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
 // minToken is the shortest token accepted: anything shorter is guessed, not known.
@@ -20,6 +22,8 @@ type Config struct {
 	Token string
 	// Version of this program, shown on the page.
 	Version string
+	// Backends are the servers as the proxy sees them now; nil where there is no proxy.
+	Backends func() []report.Backend
 	// Checks decide /readyz. All of them must pass.
 	Checks []Check
 }

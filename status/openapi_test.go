@@ -3,6 +3,7 @@ package status
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"maps"
 	"reflect"
 	"slices"
@@ -78,7 +79,8 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 	t.Parallel()
 	schemas := readOpenAPI(t).Components.Schemas
 	for name, value := range map[string]any{
-		"Problem": problem{}, "Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{},
+		"Problem": problem{}, "Backend": report.Backend{},
+		"Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{},
 		"LastJob": lastView{},
 		"Table":   tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{},
 		"Event":    eventView{},

@@ -21,6 +21,8 @@ type overview struct {
 	Tables  []tableView `json:"tables"`
 	Jobs    []jobView   `json:"jobs"` // open ones
 	Nodes   []nodeView  `json:"nodes"`
+
+	Backends []report.Backend `json:"backends"` // as this proxy sees them
 }
 
 // haltView says why nothing is deleted, in a word and in a sentence.
@@ -50,7 +52,10 @@ func (a *api) overview(l *snapshot) overview {
 	o := overview{
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
-		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{},
+		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{}, Backends: []report.Backend{},
+	}
+	if a.cfg.Backends != nil {
+		o.Backends = a.cfg.Backends()
 	}
 
 	if halt := l.Halt(); halt.Why != "" {

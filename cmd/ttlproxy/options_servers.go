@@ -7,7 +7,7 @@ func serverOptions() []option {
 			name: "backend", arg: "ADDRESS", group: "Servers", on: onCatalog,
 			bind: func(o *options) value { return list{&o.Backends.Addresses} },
 			text: "The MySQL or MariaDB server: HOST:PORT or unix:PATH. May be given several times, for the members " +
-				"of one cluster, in order of preference.",
+				"of one cluster, in order of preference. ?drain=on behind one takes it out of service.",
 		},
 		{
 			name: "backend-tls", arg: "MODE", group: "Servers", on: onCatalog,
@@ -43,8 +43,9 @@ func serverOptions() []option {
 		{
 			name: "backend-check", arg: "HOW", group: "Servers", on: onServe,
 			bind: func(o *options) value { return choice{&o.BackendCheck, []string{"account", "greeting"}} },
-			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only, so " +
-				"that new sessions go to one that is writable; greeting only notices which one does not answer.",
+			text: "How several servers are watched: account logs in as --engine-user and asks for @@read_only and " +
+				"the state of the cluster, so that new sessions go to one that is writable; greeting only notices " +
+				"which one does not answer.",
 		},
 		{
 			name: "backend-check-interval", arg: "DURATION", group: "Servers", on: onServe,

@@ -52,7 +52,7 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), backends)
 
-	page, err := newPage(ctx, o, registry, log)
+	page, err := newPage(ctx, o, backends, registry, log)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,9 @@ type running struct {
 // with the reason.
 func (r *running) run(ctx context.Context, ready func(address string)) error {
 	door := newDoor()
-	r.Proxy.Handler = statement.New(statement.Config{Catalog: door.catalog, DB: r.db}, r.log)
+	r.Proxy.Handler = statement.New(statement.Config{
+		Catalog: door.catalog, DB: r.db, Backends: seenBy(r.backends),
+	}, r.log)
 	server, err := proxy.New(ctx, r.Proxy, r.backends, r.log, proxy.NewMetrics(r.registry))
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/status"
 )
@@ -25,7 +26,9 @@ type page struct {
 
 // newPage binds the address before anything else starts, so that health can be asked from the first
 // moment.
-func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log *slog.Logger) (*page, error) {
+func newPage(
+	ctx context.Context, o *options, backends *proxy.Backends, registry *prometheus.Registry, log *slog.Logger,
+) (*page, error) {
 	p := &page{registry: registry, log: log}
 	if o.Status == "" {
 		return p, nil
@@ -40,7 +43,8 @@ func newPage(ctx context.Context, o *options, registry *prometheus.Registry, log
 	}
 
 	server, err := status.New(ctx, status.Config{
-		Listen: o.Status, Token: token, Version: version(), Checks: []status.Check{{Name: "proxy", Run: p.proxyReady}},
+		Listen: o.Status, Token: token, Version: version(), Backends: seenBy(backends),
+		Checks: []status.Check{{Name: "proxy", Run: p.proxyReady}},
 	}, registry, log)
 	if err != nil {
 		return nil, err
@@ -70,6 +74,19 @@ func (p *page) open(store *catalog.Store, db *sql.DB) {
 	p.registry.MustRegister(status.NewCollector(store, p.log))
 	if p.server != nil {
 		p.server.Open(store, db)
+	}
+}
+
+// seenBy reports the servers as the proxy sees them.
+func seenBy(b *proxy.Backends) func() []report.Backend {
+	return func() []report.Backend {
+		all := []report.Backend{}
+		for _, h := range b.Health() {
+			all = append(all, report.Backend{
+				Address: h.Address, State: h.State.String(), Reason: h.Reason, Current: h.Current, Drained: h.Drained,
+			})
+		}
+		return all
 	}
 }
 

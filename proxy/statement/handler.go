@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -17,6 +18,8 @@ type Config struct {
 	Catalog func() *catalog.Store // the one to use now: it may be closed, and open later
 	DB      *sql.DB               // connections of the service account
 	Node    uint64                // this proxy's number in the catalog
+
+	Backends func() []report.Backend // as the proxy sees them now; nil where nobody asks
 }
 
 // Handler is the handler of a proxy: it knows which statements are about TTL.

@@ -48,6 +48,9 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	if err := a.censor(ctx, &l); err != nil {
 		return nil, err
 	}
+	if s.List == ddl.ListStatus && a.q.h.config.Backends != nil {
+		l.AddBackends(a.q.h.config.Backends())
+	}
 
 	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
 	if r.limit == 0 && limit == maxList && grows(s.List) {
