@@ -79,10 +79,11 @@ type Backends struct {
 type backend struct {
 	address
 	health   Health
-	drained  bool                  // its operator has taken it out of service
-	strayed  bool                  // it got sessions while another one had the new ones
-	proven   bool                  // it was found writable, or a session has reached it
-	since    time.Time             // its rank is what it is
+	drained  bool      // its operator has taken it out of service
+	strayed  bool      // it got sessions while another one had the new ones
+	proven   bool      // it was found writable, or a session has reached it
+	since    time.Time // its rank is what it is
+	tls      atomic.Pointer[tls.Config]
 	left     atomic.Int64          // the move by which new sessions went elsewhere, and its own have to
 	failures int                   // successive checks that found it down
 	examined chan struct{}         // closed when sessions know what became of a suspicion
@@ -157,6 +158,9 @@ func (b *Backends) Reload(c BackendsConfig) error {
 
 		list = append(list, b.keep(a))
 		drained[a.String()] = drain
+	}
+	for _, k := range list {
+		k.tls.Store(forBackend(config, k.address))
 	}
 
 	gone := b.list

@@ -305,9 +305,11 @@ func (h *handshake) explain(err error) error {
 // encryptClient begins TLS on the client's leg. Not a byte after the request has been read yet.
 func (h *handshake) encryptClient(ctx context.Context) error {
 	s := h.s
-	c := tls.Server(s.client, s.settings.tls)
+	c := tls.Server(beneath(s.client), s.settings.tls)
 	s.extend(s.client)
-	if err := c.HandshakeContext(ctx); err != nil {
+	err := c.HandshakeContext(ctx)
+	s.server.metrics.handshake("client", c, err)
+	if err != nil {
 		return fmt.Errorf("TLS with the client: %w", err)
 	}
 	s.client = c
@@ -323,8 +325,10 @@ func (h *handshake) encryptBackend(ctx context.Context, request []byte, seq byte
 	if err := s.send(s.backend, seq, request); err != nil {
 		return err
 	}
-	c := tls.Client(s.backend, h.link.tls)
-	if err := c.HandshakeContext(ctx); err != nil {
+	c := tls.Client(beneath(s.backend), h.link.tls)
+	err := c.HandshakeContext(ctx)
+	s.server.metrics.handshake("server", c, err)
+	if err != nil {
 		return fmt.Errorf("TLS with %s: %w", h.link.address, err)
 	}
 	s.backend = c

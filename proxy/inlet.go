@@ -1,60 +1,65 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"sync"
 	"syscall"
-	"time"
 )
 
 const (
-	upSize   = 16 << 10 // of the buffer for what a client sends
-	downSize = 32 << 10 // of the buffer for what a server sends
-	tlsSize  = 512      // of what an idle TLS connection reads into
+	upSize   = 16 << 10          // of the buffer for what a client sends
+	downSize = 32 << 10          // of the buffer for what a server sends
+	longSize = glance + 2*upSize // of the buffer for a statement that has to be read to this depth
 )
 
 // buffers are shared by all sessions of a server, so that an idle session owns none.
-type buffers struct{ up, down sync.Pool }
+type buffers struct{ up, down, long sync.Pool }
 
 func newBuffers() *buffers {
 	pool := func(size int) sync.Pool {
 		return sync.Pool{New: func() any { b := make([]byte, size); return &b }}
 	}
-	return &buffers{up: pool(upSize), down: pool(downSize)}
+	return &buffers{up: pool(upSize), down: pool(downSize), long: pool(longSize)}
 }
 
 // inlet reads from a connection. It takes its buffer from a pool only when there is something to
-// read, and returns it when everything has been used, so that waiting costs no memory. Under TLS,
-// where it cannot see whether there is something, it waits with a small buffer.
+// read, and returns it when everything has been used, so that waiting costs no memory. Under TLS it
+// waits for the first byte with room for no more, and then takes all that was decrypted.
 //
 // Bytes r to w have been read and not used yet.
 type inlet struct {
-	conn net.Conn
-	raw  syscall.RawConn // nil under TLS
-	pool *sync.Pool
+	conn    net.Conn
+	raw     syscall.RawConn // nil under TLS
+	records *records        // under TLS
+	pool    *sync.Pool
+	long    *sync.Pool
 
 	pooled *[]byte
+	from   *sync.Pool // the pool that it came from
 	buf    []byte
 	r, w   int
-	small  []byte // under TLS
+	first  [1]byte // under TLS
 
 	try func(fd uintptr) bool
 	n   int
 	err error
 }
 
-func newInlet(conn net.Conn, pool *sync.Pool) *inlet {
-	in := &inlet{conn: conn, pool: pool}
+func newInlet(conn net.Conn, pool, long *sync.Pool) *inlet {
+	in := &inlet{conn: conn, pool: pool, long: long}
+	if c, ok := conn.(*tls.Conn); ok {
+		in.records, _ = c.NetConn().(*records)
+		return in
+	}
 	if c, ok := conn.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
 			in.raw = raw
 			in.try = in.tryRead
-			return in
 		}
 	}
-	in.small = make([]byte, tlsSize)
 	return in
 }
 
@@ -80,21 +85,33 @@ func (in *inlet) reserve(n int) {
 	if len(in.buf)-in.r >= n {
 		return
 	}
-	old := in.buf
+	old, pooled, from := in.buf, in.pooled, in.from
 	if len(old) < n {
-		in.buf = make([]byte, n)
+		in.grow(n)
 	}
 	in.w = copy(in.buf, old[in.r:in.w])
 	in.r = 0
-	if len(old) < n {
-		in.release()
+	if len(old) < n && pooled != nil {
+		from.Put(pooled)
+	}
+}
+
+// grow takes another buffer, of at least n bytes. Only the longest scripts get one of their own.
+func (in *inlet) grow(n int) {
+	switch {
+	case n <= upSize:
+		in.takeFrom(in.pool)
+	case n <= longSize:
+		in.takeFrom(in.long)
+	default:
+		in.pooled, in.buf = nil, make([]byte, n)
 	}
 }
 
 // release gives the buffer back to the pool, if it came from there.
 func (in *inlet) release() {
 	if in.pooled != nil {
-		in.pool.Put(in.pooled)
+		in.from.Put(in.pooled)
 		in.pooled = nil
 	}
 }
@@ -163,18 +180,17 @@ func (in *inlet) poll() error {
 	return in.err
 }
 
-// pollTLS is poll under TLS, which can only wait briefly: whoever reads from such a connection
-// decrypts.
+// pollTLS is poll under TLS.
 func (in *inlet) pollTLS() error {
-	const shortly = time.Millisecond
-	if err := in.conn.SetReadDeadline(time.Now().Add(shortly)); err != nil {
-		return err
+	if in.records == nil {
+		return nil
 	}
-	err := in.fillTLS()
-	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		err = nil
+	in.take()
+	_, err := in.readNow()
+	if in.w == 0 {
+		in.drop()
 	}
-	return errors.Join(err, in.conn.SetReadDeadline(time.Time{}))
+	return err
 }
 
 // tryRead reads if there is something to read. Called by the runtime's poller, it must not block.
@@ -202,28 +218,62 @@ func (in *inlet) tryRead(fd uintptr) bool {
 // take gets a buffer from the pool unless there is one.
 func (in *inlet) take() {
 	if in.buf == nil {
-		in.pooled = in.pool.Get().(*[]byte)
-		in.buf = *in.pooled
+		in.takeFrom(in.pool)
 	}
 }
 
-// fillTLS reads into the small buffer while nothing is pending, and into a big one as long as the
-// small one was filled: then there is more to come.
+func (in *inlet) takeFrom(pool *sync.Pool) {
+	in.pooled, in.from = pool.Get().(*[]byte), pool
+	in.buf = *in.pooled
+}
+
+// fillTLS waits for a byte, and takes what has come with it.
 func (in *inlet) fillTLS() error {
-	if in.w == 0 && in.n < tlsSize {
-		in.drop()
-		in.buf = in.small
-	} else if in.w == 0 && in.pooled == nil {
-		in.buf = nil
+	if in.records == nil || in.w > 0 {
 		in.take()
+		n, err := in.conn.Read(in.buf[in.w:])
+		return in.took(n, err)
 	}
 
-	n, err := in.conn.Read(in.buf[in.w:])
-	in.n = n
+	in.drop()
+	n, err := in.conn.Read(in.first[:])
+	if n == 0 {
+		return err
+	}
+
+	in.take()
+	in.w = copy(in.buf, in.first[:])
+	for more := true; more && in.w < len(in.buf); {
+		if more, err = in.readNow(); err != nil {
+			return nil //nolint:nilerr // the next read has it again
+		}
+	}
+	return nil
+}
+
+func (in *inlet) took(n int, err error) error {
 	in.w += n
 	if n > 0 {
 		return nil
 	}
-
 	return err
+}
+
+// readNow reads what can be decrypted without waiting, of one record at most. It reports whether
+// there may be more of them.
+func (in *inlet) readNow() (more bool, err error) {
+	room := in.buf[in.w:]
+	in.records.patient = false
+	n, err := in.conn.Read(room)
+	in.records.patient = true
+	in.w += n
+
+	if n < len(room) {
+		in.records.came--
+	}
+	if errors.Is(err, errNothing) {
+		in.records.came = 0
+		return false, nil
+	}
+	return n < len(room) && in.records.came > 0, err
 }

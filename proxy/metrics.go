@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"time"
 
@@ -22,6 +23,7 @@ type Metrics struct {
 	logins   *prometheus.CounterVec
 	waiting  prometheus.Gauge
 	slips    *prometheus.CounterVec
+	shaken   *prometheus.CounterVec
 	seconds  prometheus.Histogram
 	added    prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
@@ -63,6 +65,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_handshake_errors_total",
 			Help: "Logins that a backend has counted against this host (max_connect_errors).",
 		}, []string{"backend"}),
+		shaken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ttlproxy_tls_handshakes_total",
+			Help: "TLS handshakes by leg (client, server) and by how they ended: full, resumed, or failed.",
+		}, []string{"leg", "outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
 			Help:    "Time from when a client's command could go to the server until the end of its response.",
@@ -96,8 +102,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.opaque.WithLabelValues(reason)
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.waiting, m.slips,
-			m.seconds, m.added, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.shaken, m.waiting,
+			m.slips, m.seconds, m.added, commands)
 	}
 
 	return m
@@ -118,6 +124,18 @@ func (m *Metrics) heldBack(added int64) { m.added.Observe(time.Duration(added).S
 
 // lost counts a session that is not followed any more.
 func (m *Metrics) lost(why wire.Loss) { m.opaque.WithLabelValues(why.String()).Inc() }
+
+// handshake counts a TLS handshake on a leg.
+func (m *Metrics) handshake(leg string, c *tls.Conn, err error) {
+	outcome := "full"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case c.ConnectionState().DidResume:
+		outcome = "resumed"
+	}
+	m.shaken.WithLabelValues(leg, outcome).Inc()
+}
 
 // login counts a finished login.
 func (m *Metrics) login(err error) {

@@ -47,7 +47,7 @@ func (b *Backends) toGreet(ctx context.Context, client, listener net.Addr) (link
 // one, or never left this machine, is told to the client: another backend would be the wrong one.
 func (b *Backends) first(ctx context.Context, do func(context.Context, *link) error) (link, error) {
 	b.mu.Lock()
-	list, config, t := b.order(), b.config, b.tls
+	list, config := b.order(), b.config
 	b.mu.Unlock()
 	if len(list) == 0 {
 		return link{}, errAllDrained
@@ -56,7 +56,7 @@ func (b *Backends) first(ctx context.Context, do func(context.Context, *link) er
 
 	for _, k := range list {
 		l := link{
-			backend: k, address: k.address, mode: config.TLS.Mode, tls: forHost(t, k.address), patience: k.patience(),
+			backend: k, address: k.address, mode: config.TLS.Mode, tls: k.tls.Load(), patience: k.patience(),
 		}
 		err := b.reach(ctx, k, config, func(ctx context.Context) error { return do(ctx, &l) })
 		switch {

@@ -47,10 +47,13 @@ type session struct {
 	slow        *slowLog // nil if it is off
 	silentSince int64    // when the last command ended, or began
 
-	between atomic.Bool           // the client is not in the middle of a packet
-	quits   atomic.Bool           // the server was told so, and closes its connection
-	leaving atomic.Bool           // it ends as soon as it is idle
-	place   atomic.Pointer[place] // where it is, once a server was reached
+	between atomic.Bool // the client is not in the middle of a packet
+	inRun   atomic.Bool // nor of a file, nor of a login
+	// the next packet with number 0 begins a file
+	fileAtZero atomic.Bool
+	quits      atomic.Bool           // the server was told so, and closes its connection
+	leaving    atomic.Bool           // it ends as soon as it is idle
+	place      atomic.Pointer[place] // where it is, once a server was reached
 
 	counted   bool   // in the server's users, under the server's lock
 	countedAs string // the same
@@ -99,10 +102,10 @@ func (s *session) run(ctx context.Context) error {
 
 	s.log = s.log.With(slog.Uint64("conn", uint64(s.login.connectionID)))
 	s.memory.multi = s.login.capabilities.Has(wire.MultiStatements)
-	s.fromClient = newInlet(s.client, &s.server.buffers.up)
+	s.fromClient = newInlet(s.client, &s.server.buffers.up, &s.server.buffers.long)
 	s.fromClient.begin(s.early)
 	s.early = nil
-	s.fromBackend = newInlet(s.backend, &s.server.buffers.down)
+	s.fromBackend = newInlet(s.backend, &s.server.buffers.down, &s.server.buffers.long)
 	s.mu.Lock()
 	s.tracker.Capabilities = s.login.capabilities
 	s.tracker.SetStatus(s.login.status)

@@ -92,6 +92,9 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("client, %s: got %v, want %q", c.name, err, c.want)
 			}
+			if c.want == "" {
+				resumes(t, s, p)
+			}
 
 			own := s.Config("")
 			own.Logger = &mysql.NopLogger{}
@@ -103,6 +106,23 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 			}
 		}
 	})
+}
+
+// resumes lets clients come and go: but for the first, their connections to the server resume a
+// session of TLS.
+func resumes(t *testing.T, s *mysqltest.Server, p *edge) {
+	t.Helper()
+	const clients = 20
+	for range clients {
+		c, err := clientOf(t, s, p.address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	if n := countOf(t, p.metrics.shaken, "server", "resumed"); n < 0.9*clients {
+		t.Errorf("%v of %d connections resumed a session, want 9 of 10", n, clients)
+	}
 }
 
 func TestClientsMustUseTLS(t *testing.T) {

@@ -52,7 +52,7 @@ func (c ClientTLS) load(old *tls.Config) (*tls.Config, error) {
 		return nil, err
 	}
 
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	t := &tls.Config{MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true}
 	switch {
 	case c.CertFile != "":
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)

@@ -28,7 +28,7 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 
-	direct, end, err := b.findServer(ctx)
+	direct, end, err := b.findServer(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -46,14 +46,17 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 
-	p, err := startTTLProxy(ctx, b.binary, direct.address)
+	p, err := startTTLProxy(ctx, b.binary, direct.address, "ttlproxy", false)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-
 	targets = append(targets, p)
+
 	if err := b.throughput(ctx, targets); err != nil {
+		return err
+	}
+	if err := b.secured(ctx, direct, p); err != nil {
 		return err
 	}
 
@@ -65,31 +68,24 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 	fmt.Fprintf(b.out,
 		"%d rounds of %v each, interleaved; medians. Latency as the client sees it. CPU of the target's own "+
 			"process.\n\n", b.rounds, b.turn)
-	fmt.Fprintf(b.out, "%-13s %5s  %-9s %9s %9s %9s %14s %12s\n",
-		"workload", "conn", "target", "queries/s", "p50 µs", "p95 µs", "CPU µs/query", "× HAProxy")
+	b.head("× HAProxy")
 	var pooled []float64
 	for _, w := range workloads {
-		for _, connections := range []int{1, 8, 64} {
+		for _, connections := range w.connections {
 			results, err := b.rounded(ctx, targets, w, connections)
 			if err != nil {
 				return err
 			}
 
 			for i, t := range targets {
-				r := results[i]
-				ratio := ""
-				if over := ratios(results, targets, i); t.name != "direct" && len(over) > 0 {
-					ratio = fmt.Sprintf("%.2f", median(over))
-					if t.name == "ttlproxy" {
-						pooled = append(pooled, over...)
-					}
+				var over []float64
+				if t.name != "direct" {
+					over = ratios(results, targets, i, "haproxy")
 				}
-
-				fmt.Fprintf(b.out, "%-13s %5d  %-9s %9.0f %9.0f %9.0f %14.1f %12s\n", w.name, connections, t.name,
-					median(each(r, func(r result) float64 { return float64(r.queries) / r.took.Seconds() })),
-					median(each(r, func(r result) float64 { return micros(r.p50) })),
-					median(each(r, func(r result) float64 { return micros(r.p95) })),
-					median(each(r, perQuery)), ratio)
+				if t.name == "ttlproxy" && w.steers {
+					pooled = append(pooled, over...)
+				}
+				b.line(w.name, connections, t, results[i], over)
 			}
 		}
 	}
@@ -101,6 +97,67 @@ func (b *bench) throughput(ctx context.Context, targets []*target) error {
 	}
 
 	return nil
+}
+
+// secured prints the same with TLS on the client's leg, on the server's and on both, compared with
+// none.
+func (b *bench) secured(ctx context.Context, direct, plain *target) error {
+	client := *plain
+	client.name, client.secured, client.cmd = "client TLS", true, nil
+	server, err := startTTLProxy(ctx, b.binary, direct.address, "server TLS", true)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+
+	both := *server
+	both.name, both.secured, both.cmd = "both TLS", true, nil
+	straight := *direct
+	straight.name, straight.secured = "direct TLS", true
+	targets := []*target{&straight, plain, &client, server, &both}
+
+	// the first proxy offers TLS to its clients, and none to the server
+	fmt.Fprintln(b.out)
+	b.head("× plain")
+	for _, w := range workloads {
+		if !w.secured {
+			continue
+		}
+
+		results, err := b.rounded(ctx, targets, w, 8)
+		if err != nil {
+			return err
+		}
+
+		for i, t := range targets {
+			var over []float64
+			if i > 1 {
+				over = ratios(results, targets, i, plain.name)
+			}
+			b.line(w.name, 8, t, results[i], over)
+		}
+	}
+
+	return nil
+}
+
+func (b *bench) head(compared string) {
+	fmt.Fprintf(b.out, "%-13s %5s  %-10s %9s %9s %9s %9s %14s %12s\n",
+		"workload", "conn", "target", "queries/s", "p50 µs", "p95 µs", "p99 µs", "CPU µs/query", compared)
+}
+
+// line prints the medians of one target's rounds.
+func (b *bench) line(workload string, connections int, t *target, r []result, over []float64) {
+	ratio := ""
+	if len(over) > 0 {
+		ratio = fmt.Sprintf("%.2f", median(over))
+	}
+	fmt.Fprintf(b.out, "%-13s %5d  %-10s %9.0f %9.0f %9.0f %9.0f %14.1f %12s\n", workload, connections, t.name,
+		median(each(r, func(r result) float64 { return float64(r.queries) / r.took.Seconds() })),
+		median(each(r, func(r result) float64 { return micros(r.p50) })),
+		median(each(r, func(r result) float64 { return micros(r.p95) })),
+		median(each(r, func(r result) float64 { return micros(r.p99) })),
+		median(each(r, perQuery)), ratio)
 }
 
 // rounded gives each target its turn, as often as there are rounds.
@@ -130,13 +187,13 @@ func (b *bench) memory(ctx context.Context, targets []*target) error {
 		before := t.memory()
 		var clients []*client
 		for range b.idle {
-			c, err := dial(ctx, t.address)
+			c, err := dial(ctx, t.address, t.secured)
 			if err != nil {
 				return fmt.Errorf("%s, session %d: %w", t.name, len(clients), err)
 			}
 
 			clients = append(clients, c)
-			if err := c.query(workloads[1].next()); err != nil {
+			if err := c.query(rangeOf100()); err != nil {
 				return err
 			}
 		}
@@ -171,9 +228,9 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 
 func perQuery(r result) float64 { return micros(r.cpu) / float64(max(r.queries, 1)) }
 
-// ratios compares a target's CPU time with HAProxy's, round by round.
-func ratios(results [][]result, targets []*target, i int) []float64 {
-	h := slices.IndexFunc(targets, func(t *target) bool { return t.name == "haproxy" })
+// ratios compares a target's CPU time with another's, round by round.
+func ratios(results [][]result, targets []*target, i int, with string) []float64 {
+	h := slices.IndexFunc(targets, func(t *target) bool { return t.name == with })
 	if h < 0 {
 		return nil
 	}

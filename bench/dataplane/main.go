@@ -45,7 +45,7 @@ func prepare(query func(string) error) error {
 	statements := []string{
 		"CREATE DATABASE IF NOT EXISTS " + schema,
 		"CREATE USER IF NOT EXISTS '" + user + "'@'%'",
-		"GRANT SELECT ON " + schema + ".* TO '" + user + "'@'%'",
+		"GRANT SELECT, INSERT ON " + schema + ".* TO '" + user + "'@'%'",
 		"CREATE USER IF NOT EXISTS '" + service + "'@'%' IDENTIFIED BY '" + service + "'",
 		"GRANT ALL ON *.* TO '" + service + "'@'%'",
 		"DROP TABLE IF EXISTS " + schema + ".t",

@@ -17,22 +17,29 @@ import (
 type target struct {
 	name    string
 	address string
+	secured bool // its clients use TLS
 	pid     int
 	cmd     *exec.Cmd
 }
 
-// startTTLProxy starts the proxy that was built in front of a server.
-func startTTLProxy(ctx context.Context, binary, server string) (*target, error) {
+// startTTLProxy starts the proxy that was built in front of a server, with TLS on that leg or not.
+// Clients are offered TLS in any case.
+func startTTLProxy(ctx context.Context, binary, server, name string, secured bool) (*target, error) {
 	address, err := sandbox.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
 
+	mode := "never"
+	if secured {
+		mode = "always"
+	}
+
 	cmd := exec.CommandContext(ctx, binary, "serve",
 		"--listen", address.String(), "--backend", server, "--engine-user", service,
-		"--engine=off", "--log-level=error")
+		"--engine=off", "--log-level=error", "--tls-self-signed=on", "--backend-tls="+mode)
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
-	return start(ctx, "ttlproxy", address.String(), cmd)
+	return start(ctx, name, address.String(), cmd)
 }
 
 // startHAProxy starts HAProxy in TCP mode.
@@ -79,7 +86,7 @@ func start(ctx context.Context, name, address string, cmd *exec.Cmd) (*target, e
 	var err error
 	for range 100 {
 		var c *client
-		if c, err = dial(ctx, address); err == nil {
+		if c, err = dial(ctx, address, false); err == nil {
 			c.conn.Close()
 			return t, nil
 		}
