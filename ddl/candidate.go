@@ -21,7 +21,7 @@ func Candidate(text []byte) bool {
 		if opens(text, setting) {
 			return true
 		}
-		if startsComment(bytes.TrimLeft(text, blanks)) {
+		if startsComment(skipPlain(text)) {
 			if comments++; comments > manyComments {
 				return true
 			}
@@ -36,13 +36,17 @@ func Candidate(text []byte) bool {
 	}
 }
 
-const (
-	// manyComments is how many comments at the beginnings of statements are looked behind: each may
-	// reach to the end of the text.
-	manyComments = 500
-	// blanks may stand in front of a statement.
-	blanks = "\x00\t\n\v\f\r ("
-)
+// manyComments is how many comments at the beginnings of statements are looked behind: each may
+// reach to the end of the text.
+const manyComments = 500
+
+// skipPlain is the text behind blanks and parentheses.
+func skipPlain(text []byte) []byte {
+	for len(text) > 0 && (mayBeBlank(text[0]) || text[0] == '(') {
+		text = text[1:]
+	}
+	return text
+}
 
 // startsComment reports whether a comment may begin here.
 func startsComment(text []byte) bool {
@@ -59,7 +63,7 @@ func opens(text []byte, setting bool) bool {
 	}
 
 	end := i
-	for end < len(text) && isNameByte(text[end]) {
+	for end < len(text) && isNameByte(text[end]) && !mayBeBlank(text[end]) {
 		end++
 	}
 
@@ -113,7 +117,7 @@ func opensBehindFor(text []byte, setting bool) bool {
 			return false
 		}
 
-		text = bytes.TrimLeft(text[i+len("FOR"):], blanks)
+		text = skipPlain(text[i+len("FOR"):])
 		if startsComment(text) || opens(text, setting) {
 			return true
 		}
@@ -139,7 +143,7 @@ func skipBlanks(text []byte) int {
 	for i := 0; i < len(text); {
 		rest := text[i:]
 		switch {
-		case rest[0] <= ' ' || rest[0] == '(':
+		case mayBeBlank(rest[0]) || rest[0] == '(':
 			i++
 		case rest[0] == '#', bytes.HasPrefix(rest, []byte("--")):
 			n := bytes.IndexByte(rest, '\n')
@@ -159,6 +163,10 @@ func skipBlanks(text []byte) int {
 	}
 	return len(text)
 }
+
+// mayBeBlank reports whether a byte is a blank in some character set. As part of a letter in another
+// one it stands in no keyword.
+func mayBeBlank(c byte) bool { return c <= ' ' || c == noBreak || c == noBreakDOS }
 
 // executable reports whether a comment begins that some server looks into.
 func executable(text []byte) bool {
@@ -205,4 +213,6 @@ func named(text []byte, i int) bool {
 }
 
 // begins reports whether no word extends to i from the left.
-func begins(text []byte, i int) bool { return i == 0 || !isNameByte(text[i-1]) }
+func begins(text []byte, i int) bool {
+	return i == 0 || !isNameByte(text[i-1]) || mayBeBlank(text[i-1])
+}

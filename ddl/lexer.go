@@ -1,7 +1,5 @@
 package ddl
 
-import "strings"
-
 // source is a text cut into tokens. It knows where strings and comments end exactly as the server
 // does.
 type source struct {
@@ -16,9 +14,17 @@ type source struct {
 // the end.
 func lex(text string, mode Mode) *source {
 	s := &source{text: text, mode: mode, tokens: make([]token, 0, len(text)/5+8)}
-	s.meaning = len(strings.TrimRight(text, "; \t\r\n\v\f"))
+	s.meaning = len(text)
+	for s.meaning > 0 && s.separates(s.text[s.meaning-1]) {
+		s.meaning--
+	}
 	s.scan(0, len(text), 0, false)
 	return s
+}
+
+// separates reports whether a byte is a semicolon or a blank.
+func (s *source) separates(c byte) bool {
+	return c == ';' || isBlank(c) || c >= 0x80 && s.mode.blank(c)
 }
 
 // scan reads tokens from i up to limit, all of them inside the given executable comment (0 for
@@ -27,7 +33,7 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 	for i < limit {
 		c := s.text[i]
 		switch {
-		case c <= ' ':
+		case s.mode.blank(c):
 			i++
 		case c == '#':
 			i = s.line(i, limit)
@@ -55,7 +61,7 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 // dashes reports whether "--" at i begins a comment: only before a blank, a control character or
 // the end.
 func (s *source) dashes(i, limit int) bool {
-	return i+1 < limit && s.text[i+1] == '-' && (i+2 >= limit || s.text[i+2] <= ' ')
+	return i+1 < limit && s.text[i+1] == '-' && (i+2 >= limit || s.mode.blank(s.text[i+2]))
 }
 
 // line returns the place behind the line that holds i.
@@ -122,7 +128,7 @@ func (s *source) closing(i, limit int, escapes bool) int {
 
 // identifies reports whether the byte at i may stand in a bare identifier.
 func (s *source) identifies(i int) bool {
-	return isNameByte(s.text[i])
+	return isNameByte(s.text[i]) && !s.mode.blank(s.text[i])
 }
 
 func isNameByte(c byte) bool {

@@ -9,6 +9,30 @@ type Mode struct {
 	Charset            string // character_set_client; empty means one that extends ASCII bytewise, such as utf8mb4
 }
 
+// blank reports whether a byte separates words. In some character sets a no-break space does, which
+// editors and web pages like to put between two words.
+func (m Mode) blank(c byte) bool {
+	switch {
+	case c <= ' ':
+		return true
+	case c != noBreak && c != noBreakDOS:
+		return false
+	}
+
+	switch m.Charset {
+	case "latin1", "latin2", "latin5", "latin7", "greek", "hebrew", "cp1250", "armscii8", "dec8", "geostd8":
+		return c == noBreak
+	case "cp852", "cp866", "keybcs2":
+		return c == noBreakDOS
+	}
+	return false
+}
+
+const (
+	noBreak    = 0xA0 // in Latin-1 and its relatives
+	noBreakDOS = 0xFF // in DOS' character sets
+)
+
 // wide is the length of the character that begins at text[i], if its second byte could be taken for
 // a quote or a backslash: in these character sets 縺 or 誠 end in the byte of '\' or '`'. Otherwise
 // it is 1.

@@ -298,3 +298,26 @@ func session(t *testing.T, s *mysqltest.Server, setup ...string) *sql.Conn {
 	}
 	return c
 }
+
+// A no-break space separates words in the character sets in which it does for the server, and
+// nowhere else.
+func TestServersAgreeOnBlanks(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		for _, charset := range []string{
+			"latin1", "latin2", "latin5", "latin7", "greek", "hebrew", "cp1250", "cp1251", "cp1256", "cp1257", "cp850",
+			"cp852", "cp866", "koi8r", "koi8u", "macroman", "macce", "armscii8", "ascii", "dec8", "hp8", "swe7",
+			"geostd8", "keybcs2", "tis620", "gbk", "gb2312", "big5", "sjis", "cp932", "ujis", "eucjpms", "euckr",
+			"utf8mb3", "utf8mb4",
+		} {
+			c, mode := session(t, s, "SET NAMES "+charset), Mode{Charset: charset, MariaDB: s.MariaDB()}
+			for _, b := range []byte{' ', '\v', 0x85, noBreak, 0xAD, noBreakDOS} {
+				var got string
+				err := c.QueryRowContext(t.Context(), "SELECT"+string([]byte{b})+"42").Scan(&got)
+				if blank := err == nil && got == "42"; blank != mode.blank(b) {
+					t.Errorf("%s: byte %02X separates words for the server: %v (%v)", charset, b, blank, err)
+				}
+			}
+		}
+	})
+}

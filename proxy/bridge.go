@@ -3,19 +3,29 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// Account plugins that send the password itself. The first two do so only if strangers cannot read
-// it, and otherwise encrypt it with RSA. The others leave that to whoever sets them up.
+// Account plugins that send the password itself, but only if strangers cannot read it: otherwise
+// they encrypt it with RSA.
 const (
 	pluginCachingSHA2 = "caching_sha2_password"
 	pluginSHA256      = "sha256_password"
-	pluginClear       = "mysql_clear_password"
-	pluginDialog      = "dialog"
 )
+
+// discreet are the clients' plugins that give nothing away to whoever reads along. Others, such as
+// mysql_clear_password, dialog and authentication_openid_connect_client, send a password or a token
+// as it is and leave it to the client to see to its leg; so may one that is not known here.
+var discreet = []string{
+	pluginCachingSHA2, pluginSHA256, "mysql_native_password", "mysql_old_password", "client_ed25519", "parsec",
+	"auth_gssapi_client", "authentication_ldap_sasl_client", "authentication_kerberos_client",
+	"authentication_windows_client", "authentication_oci_client", "authentication_fido_client",
+	"authentication_webauthn_client", "auth_socket", "unix_socket", "",
+}
 
 // Bytes of these plugins' conversations.
 const (
@@ -125,9 +135,9 @@ func (b *bridge) switched(payload []byte) error {
 	switch {
 	case b.plugin == pluginSHA256 && b.differs():
 		b.expects = passwordNext
-	case (b.plugin == pluginClear || b.plugin == pluginDialog) && b.client.private() && !b.server.private():
+	case b.givesAway():
 		return &wire.Error{Code: ddl.CodeAccessDenied, State: "28000", Message: fmt.Sprintf(
-			"ttlproxy: the account's plugin (%s) would send the password in the clear to the backend: set "+
+			"ttlproxy: the account's plugin (%s) could send the password in the clear to the backend: set "+
 				"backend-tls to as-client or always", b.plugin)}
 	}
 	return nil
@@ -199,11 +209,17 @@ func (b *bridge) decrypted(payload []byte) (move, error) {
 	return move{toServer: password}, nil
 }
 
-// Names of plugins that nobody has, as long as those that they replace.
+// Names of plugins that nobody has: as long as the one that it replaces, and as long as needed.
 const (
 	insteadOfSHA256 = "ttlproxy_switch"
-	insteadOfClear  = "ttlproxy_auth_switch"
+	insteadOfOthers = "ttlproxy_"
 )
+
+// givesAway reports whether the plugin may send over the server's leg what it sends only because
+// the client's leg is private.
+func (b *bridge) givesAway() bool {
+	return b.client.private() && !b.server.private() && !slices.Contains(discreet, b.plugin)
+}
 
 // response changes a client's response, or COM_CHANGE_USER, in place, if it begins with a plugin
 // that behaves differently on the two legs or would give the password away: the password is removed
@@ -214,8 +230,8 @@ func (b *bridge) response(plugin, auth []byte) {
 	switch {
 	case b.plugin == pluginSHA256 && b.differs():
 		copy(plugin, insteadOfSHA256)
-	case b.plugin == pluginClear && b.client.private() && !b.server.private():
-		copy(plugin, insteadOfClear)
+	case b.givesAway():
+		copy(plugin, strings.Repeat(insteadOfOthers, 1+len(plugin)/len(insteadOfOthers)))
 	default:
 		return
 	}

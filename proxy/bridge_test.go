@@ -163,7 +163,7 @@ func TestBridgeLetsPass(t *testing.T) {
 		{"ed25519", open, encrypted, switchTo("client_ed25519"), strings.Repeat("x", 64)},
 		{"no password", encrypted, open, "\x01\x04", "\x00"},
 		{"a client that encrypts for the server itself", encrypted, open, "\x01\x04", "\x02"},
-		{"dialog, both open", open, open, switchTo(pluginDialog), secret},
+		{"dialog, both open", open, open, switchTo("dialog"), secret},
 		{"clear, server private", open, encrypted, switchTo(pluginClear), secret},
 	} {
 		b := newBridge(c.client, c.server)
@@ -176,10 +176,14 @@ func TestBridgeLetsPass(t *testing.T) {
 	}
 }
 
+const pluginClear = "mysql_clear_password"
+
 // A client that believes its password is safe must not find it on an open leg.
 func TestBridgeRefusesToGiveThePasswordAway(t *testing.T) {
 	t.Parallel()
-	for _, plugin := range []string{pluginClear, pluginDialog} {
+	for _, plugin := range []string{
+		pluginClear, "dialog", "authentication_openid_connect_client", "one_of_tomorrow",
+	} {
 		for _, client := range []leg{encrypted, socket} {
 			b := newBridge(client, open)
 			if _, err := b.fromServer([]byte(switchTo(plugin))); err == nil ||
@@ -250,7 +254,7 @@ func FuzzBridge(f *testing.F) {
 
 func TestNamesInsteadAreAsLong(t *testing.T) {
 	t.Parallel()
-	if len(insteadOfSHA256) != len(pluginSHA256) || len(insteadOfClear) != len(pluginClear) {
+	if len(insteadOfSHA256) != len(pluginSHA256) {
 		t.Error("a name that takes another's place must be as long as it")
 	}
 }
@@ -263,7 +267,7 @@ func TestResponseIsChangedInPlace(t *testing.T) {
 	payload := append([]byte{byte(caps), byte(caps >> 8), byte(caps >> 16), 0}, make([]byte, 28)...)
 	payload = append(payload, "user\x00\x0copen sesame\x00mysql_clear_password\x00\x16\x14mysql_clear_password\x00"...)
 	want := bytes.Replace(payload, []byte(secret+pluginClear),
-		[]byte(strings.Repeat("\x00", len(secret))+insteadOfClear), 1)
+		[]byte(strings.Repeat("\x00", len(secret))+"ttlproxy_ttlproxy_tt"), 1)
 
 	if err := r.Decode(payload); err != nil {
 		t.Fatal(err)

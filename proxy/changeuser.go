@@ -21,15 +21,24 @@ func (s *session) changesUser(payload []byte) bool {
 	return false
 }
 
-// refuseLong ends a session whose COM_CHANGE_USER is longer than any login: passed on unseen, it
-// would escape these checks.
-func (s *session) refuseLong(ctx context.Context) error {
+// refuseLong ends a session with the reason why a command is too long. The client reads that only
+// when it has sent all of it.
+func (s *session) refuseLong(ctx context.Context, c wire.Start, why *wire.Error) error {
+	for left := wire.HeaderSize + c.Size; left > 0; {
+		if _, err := s.gather(0, 1); err != nil {
+			return err
+		}
+		n := min(left, len(s.fromClient.pending()))
+		s.fromClient.use(n)
+		left -= n
+	}
+
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
 	s.exchange(true)
 	defer s.exchange(false)
-	return s.giveUp(1, badHandshake())
+	return s.giveUp(1, why)
 }
 
 // setUser names the account for the slow log, which another goroutine writes.

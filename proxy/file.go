@@ -50,8 +50,13 @@ func (s *session) sendPayload(left int) error {
 	return nil
 }
 
-// scan gives the scanner n bytes in which no command can start.
-func (s *session) scan(n int) { s.scanner.Scan(s.fromClient.pending()[:n]) }
+// scan gives the scanner n bytes in which no command can start, though some may look so.
+func (s *session) scan(n int) {
+	for b := s.fromClient.pending()[:n]; len(b) > 0; {
+		n, _, _ := s.scanner.Scan(b)
+		b = b[n:]
+	}
+}
 
 // refuseFile sends an empty file: the server asked in the middle of something that the client does
 // not know about.
@@ -65,5 +70,6 @@ func (s *session) refuseFile() error {
 func (s *session) forgetFile() {
 	s.mu.Lock()
 	s.tracker.FileSent()
+	s.fileAtZero.Store(false)
 	s.mu.Unlock()
 }

@@ -20,9 +20,13 @@ const (
 )
 
 // holdBack decides whether the command that starts at offset at of what is pending must be held back.
-// If it must, the whole packet is pending when it returns, except for a COM_CHANGE_USER that is too
-// long.
+// If it must, the whole packet is pending when it returns, unless it is too long.
 func (s *session) holdBack(c wire.Start, at int) (bool, error) {
+	if c.Command == wire.Execute { // the tracker must know whether it wants a cursor
+		if ok, err := s.gather(at, wire.HeaderSize+min(c.Size, wire.ExecuteHead)); !ok || err != nil {
+			return false, err
+		}
+	}
 	if !s.interesting(c) {
 		return false, nil
 	}
@@ -31,7 +35,7 @@ func (s *session) holdBack(c wire.Start, at int) (bool, error) {
 	}
 
 	ours := s.ours(s.payload(c, at))
-	if c.Command == wire.ChangeUser && c.Size > loginLimit {
+	if tooLong(c) != nil {
 		return ours, nil // as much as there is: intercept refuses it
 	}
 	if c.Size > heldLimit || !ours && !s.goesOn(c, at) {
@@ -71,6 +75,23 @@ func (s *session) gather(at, n int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// tooLong is the error with which a command is refused that is too long to be held back, and must
+// not pass unseen. Texts may: the server refuses our clauses in them.
+func tooLong(c wire.Start) *wire.Error {
+	switch {
+	case c.Command == wire.ChangeUser && c.Size > loginLimit:
+		return badHandshake()
+	case (c.Command == wire.Execute || c.Command == wire.BulkExecute) && c.Size > heldLimit:
+		return &wire.Error{
+			Code: ddl.CodeUnknownError, State: "HY000",
+			Message: "ttlproxy: more than 1 MiB of parameters for a prepared statement on a table or a TTL: the " +
+				"statement was not executed, and this session ends",
+		}
+	default:
+		return nil
+	}
 }
 
 // interesting reports whether a command of this kind may concern us.
@@ -151,8 +172,8 @@ func (passing) Asleep(context.Context, uint32) bool { return false }
 
 // intercept hands the pending command to the handler, once everything before it has been answered.
 func (s *session) intercept(ctx context.Context, c wire.Start) error {
-	if c.Command == wire.ChangeUser && c.Size > loginLimit {
-		return s.refuseLong(ctx)
+	if e := tooLong(c); e != nil {
+		return s.refuseLong(ctx, c, e)
 	}
 
 	size := wire.HeaderSize + c.Size
@@ -173,6 +194,7 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 	defer s.exchange(false)
 
 	if c.Command == wire.ChangeUser {
+		defer s.scanner.EndRun()
 		return s.changeUser(packet[wire.HeaderSize:])
 	}
 

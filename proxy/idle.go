@@ -9,7 +9,7 @@ import (
 // idle reports whether nothing is going on: the server has answered everything, and the client has
 // received it and has sent nothing since. It is called with the lock held.
 func (s *session) idle() bool {
-	return s.between.Load() && s.tracker.Idle() && !s.writing && !s.exchanging
+	return s.between.Load() && !s.inRun.Load() && s.tracker.Idle() && !s.writing && !s.exchanging
 }
 
 // closeIfIdle closes a session in which nobody would lose anything but the connection.

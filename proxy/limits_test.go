@@ -230,6 +230,56 @@ func TestHeaderWhereNoneBelongs(t *testing.T) {
 	play(t, q.address, wiretest.SendBytes([]byte("GET / HTTP/1.1\r\n\r\n")), wiretest.ExpectClose())
 }
 
+// Pitfall 39: after a COM_CHANGE_USER with a question a session is idle again, though no empty
+// packet has ended what the client said.
+func TestIdleAfterChangeUser(t *testing.T) {
+	t.Parallel()
+	to := changeUserTo("other", "scramble", "mysql_native_password")
+	for _, held := range []bool{false, true} { // because it has to be watched
+		conversation := wiretest.Script{
+			wiretest.Expect(0, to), wiretest.Send(1, []byte(switchTo("mysql_native_password"))),
+			wiretest.Expect(2, []byte("scramble again")), wiretest.Send(3, okPacket(auto)),
+		}
+		login := wiretest.ServeLogin(wiretest.Capabilities)
+		backend := ""
+		if held {
+			conversation = append(conversation, showsAccount(t, "CREATE USER `other`@`%`"))
+			backend = "unix:" + wiretest.ServeUnix(t, wiretest.Script{servePassword(t), conversation,
+				wiretest.ExpectClose()})
+		} else {
+			backend = wiretest.Serve(t, wiretest.Script{login, conversation, wiretest.ExpectClose()})
+		}
+
+		p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{})
+		conn := dialed(t, p.address)
+		err := wiretest.Script{
+			wiretest.LogIn(wiretest.Capabilities), wiretest.Send(0, to),
+			wiretest.Expect(1, []byte(switchTo("mysql_native_password"))), wiretest.Send(2, []byte("scramble again")),
+			wiretest.Expect(3, okPacket(auto)),
+		}.Play(conn)
+		if err != nil {
+			t.Fatalf("held %v: %v", held, err)
+		}
+
+		p.each(func(e *session) { awaitIdle(t, e) })
+	}
+}
+
+// awaitIdle waits until nothing goes on in a session.
+func awaitIdle(t *testing.T, s *session) {
+	t.Helper()
+	for range 200 {
+		s.mu.Lock()
+		idle := s.idle()
+		s.mu.Unlock()
+		if idle {
+			return
+		}
+		rest(t.Context(), 10*time.Millisecond)
+	}
+	t.Error("the session is never idle")
+}
+
 func TestSilentSessionsAreClosed(t *testing.T) {
 	t.Parallel()
 	inTransaction := wire.Autocommit | wire.InTransaction

@@ -32,6 +32,11 @@ func (s *session) up(ctx context.Context) error {
 			if !found {
 				break
 			}
+			if s.fileAtZero.Load() {
+				s.fileAtZero.Store(false)
+				s.scanner.File(start)
+				continue
+			}
 
 			at := scanned - startSize(start)
 			held, err := s.holdBack(start, at)
@@ -56,6 +61,7 @@ func (s *session) up(ctx context.Context) error {
 		}
 
 		s.between.Store(s.scanner.Between())
+		s.inRun.Store(s.scanner.InRun())
 		undecided := s.scanner.Undecided()
 		if err := s.flush(scanned - undecided); err != nil {
 			return err
@@ -101,7 +107,11 @@ func (s *session) expect(c wire.Command, payload []byte) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tracker.Begin(c, now)
+	if c == wire.Execute && wire.AsksForCursor(payload) {
+		s.tracker.BeginCursor(now)
+	} else {
+		s.tracker.Begin(c, now)
+	}
 	if s.tracker.Opaque() {
 		s.lostTrack()
 	}
@@ -157,11 +167,17 @@ func (s *session) track(b []byte) {
 	if s.tracker.Opaque() {
 		s.lostTrack()
 	}
+	if s.tracker.FileWanted() && s.tracker.FileNext() == 0 {
+		s.fileAtZero.Store(true)
+	}
 }
 
 // report records a command that has ended. It is called with the lock held.
 func (s *session) report(r wire.Report) {
 	s.silentSince = s.now()
+	if r.Command == wire.ChangeUser {
+		s.inRun.Store(false) // the client has nothing more to answer
+	}
 	if s.slow != nil {
 		s.slow.end(r, time.Duration(s.silentSince-r.Started), s)
 	}

@@ -3,8 +3,10 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,6 +76,68 @@ func TestFileThatLooksLikeOurs(t *testing.T) {
 		t.Error("a packet of the file was held back")
 		return nil
 	}, 0, client, server)
+}
+
+// Pitfall 37: a file that is asked for with packet 255 begins with number 0, as a command does.
+func TestFileThatBeginsLikeACommand(t *testing.T) {
+	t.Parallel()
+	for _, load := range []string{"LOAD DATA LOCAL", "ours"} { // relayed, and held back
+		for _, size := range []int{0, 1, 30_000} {
+			content := strings.Repeat("\x03ours", size)[:max(size, 0)]
+			client := wiretest.Script{query(load), wiretest.Expect(255, []byte("\xFBf"))}
+			server := wiretest.Script{expectQuery(load), wiretest.Send(255, []byte("\xFBf"))}
+			end := byte(0)
+			if size > 0 {
+				client = append(client, wiretest.Send(0, []byte(content)), wiretest.Send(1, []byte(content)))
+				server = append(server, wiretest.Expect(0, []byte(content)), wiretest.Expect(1, []byte(content)))
+				end = 2
+			}
+
+			client = append(client, wiretest.Send(end, nil), wiretest.Expect(end+1, okPacket(auto)),
+				query("ours 2"), wiretest.Expect(1, okPacket(auto)))
+			server = append(server, wiretest.Expect(end, nil), wiretest.Send(end+1, okPacket(auto)),
+				expectQuery("ours 2"), wiretest.Send(1, okPacket(auto)))
+			var held []string
+			relay(t, func(ctx context.Context, x *Exchange) error {
+				held = append(held, string(x.Text()))
+				return pass(ctx, x)
+			}, 0, client, server)
+
+			want := []string{"ours 2"}
+			if load == "ours" {
+				want = []string{load, "ours 2"}
+			}
+			if !slices.Equal(held, want) {
+				t.Errorf("%s, %d bytes: got %q held back, want %q", load, size, held, want)
+			}
+		}
+	}
+}
+
+// Pitfall 40: what EXECUTE brings to a statement of ours cannot escape by its length.
+func TestLongExecuteIsRefused(t *testing.T) {
+	t.Parallel()
+	execute := append([]byte{byte(wire.Execute), 9, 0, 0, 0, 0, 1, 0, 0, 0}, make([]byte, heldLimit)...)
+	b, _ := wire.AppendPacket(nil, 0, execute)
+	prepared := []byte{0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	relay(t, func(_ context.Context, x *Exchange) error {
+		if x.Command == wire.Execute {
+			t.Error("held back")
+		}
+		_, err := x.Prepare("ours", memo("x"))
+		return err
+	}, 0, wiretest.Script{
+		wiretest.Send(0, command(wire.Prepare, "ours")), wiretest.Expect(1, prepared), wiretest.SendBytes(b),
+		wiretest.Receive(func(payload []byte, _ byte) error {
+			if !bytes.Contains(payload, []byte("1 MiB of parameters")) {
+				return fmt.Errorf("got %q, want the reason", payload)
+			}
+			return nil
+		}),
+		wiretest.ExpectClose(),
+	}, wiretest.Script{
+		wiretest.Expect(0, command(wire.Prepare, "ours")), wiretest.Send(1, prepared),
+	})
 }
 
 // Section 4: pipelined commands are answered in order, and what is ours waits for what came before.

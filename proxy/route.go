@@ -152,11 +152,11 @@ func (s *session) lostTrack() {
 	s.opaque = true
 	why := s.tracker.Loss()
 	s.server.metrics.lost(why)
-	level := slog.LevelWarn
+	say := s.log.Warn
 	if why == wire.LostInStream {
-		level = slog.LevelInfo
+		say = s.log.Info
 	}
-	s.log.Log(context.Background(), level, "this session passes unseen from now on",
+	say("this session passes unseen from now on",
 		slog.String("reason", why.String()), slog.String("at", s.tracker.Place()))
 }
 

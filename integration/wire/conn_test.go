@@ -168,7 +168,11 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 	outstanding := 0
 	for _, payload := range commands {
 		out, _ = wire.AppendPacket(out, 0, c.attributed(payload))
-		c.tracker.Begin(wire.Command(payload[0]), 0)
+		if wire.Command(payload[0]) == wire.Execute && wire.AsksForCursor(payload) {
+			c.tracker.BeginCursor(0)
+		} else {
+			c.tracker.Begin(wire.Command(payload[0]), 0)
+		}
 		switch wire.Command(payload[0]) {
 		case wire.CloseStatement, wire.SendLongData, wire.Quit:
 		default:

@@ -96,22 +96,33 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 	}
 
 	s = append(s, prepared(mariaDB)...)
+	next := uint32(4) // the number of the next statement that is prepared
+	if mariaDB {
+		next++
+	}
 	if caps.Has(wire.OptionalMetadata) {
 		s = append(s, queries("SET resultset_metadata = NONE", "SELECT id, s FROM t", "CALL p(1, @b)")...)
 		s = append(s, one("prepare without definitions", append(cmd(wire.Prepare), "SELECT id, ? FROM t"...)),
-			one("execute without definitions", execute(4, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0)))
+			one("execute without definitions", execute(next, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0)))
 		s = append(s, queries("SET resultset_metadata = FULL")...)
+		next++
 	}
 
 	if caps.Has(wire.BulkOperations) {
 		row := func(n byte) []byte { return []byte{0, n, 0, 0, 0, 0, 0, 0, 0} }
-		s = append(s, one("prepare 5", append(cmd(wire.Prepare), "INSERT INTO t (id) VALUES (?)"...)),
-			one("many at once", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(60), row(61),
+		s = append(s, one("prepare", append(cmd(wire.Prepare), "INSERT INTO t (id) VALUES (?)"...)),
+			one("many at once", slices.Concat(cmd(wire.BulkExecute, id(next)...), []byte{0x80, 0, 8, 0}, row(60), row(61),
 				row(62))),
-			one("an error among many", slices.Concat(cmd(wire.BulkExecute, id(5)...), []byte{0x80, 0, 8, 0}, row(63),
+			one("an error among many", slices.Concat(cmd(wire.BulkExecute, id(next)...), []byte{0x80, 0, 8, 0}, row(63),
 				row(60), row(64))))
 		s = append(s, queries("SELECT id FROM t WHERE id BETWEEN 60 AND 69 ORDER BY id")...)
+		next++
 	}
+
+	s = append(s, queries("CREATE PROCEDURE opens() BEGIN DECLARE i INT; DECLARE c CURSOR FOR SELECT id FROM t; OPEN c; "+
+		"FETCH c INTO i; SELECT i; SELECT i + 1; CLOSE c; END")...)
+	s = append(s, one("prepare a call of what opens a cursor", append(cmd(wire.Prepare), "CALL opens()"...)),
+		one("execute it", execute(next, 0)), one("execute it with a cursor", execute(next, 1)))
 
 	if caps.Has(wire.QueryAttributes) {
 		s = append(s, one("an attribute", slices.Concat(cmd(wire.Query, attribute...), []byte("SELECT 'ttl_'"))))

@@ -178,7 +178,7 @@ func TestStatementsInOddCharacterSets(t *testing.T) {
 			}
 		}
 
-		c.run("SET character_set_client = latin1", "ALTER TABLE `t\xe4` TTL = created + INTERVAL 10 HOUR")
+		c.run("SET character_set_client = latin1", "ALTER\xa0TABLE `t\xe4`\xa0TTL\xa0= created + INTERVAL 10 HOUR")
 		policies, err := t.store.Policies(t.Context())
 		if err != nil {
 			t.Fatal(err)

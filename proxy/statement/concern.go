@@ -79,7 +79,11 @@ func readings(text string, mariaDB bool) []ddl.Mode {
 
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		several := modes
-		for _, charset := range []string{"gbk", "sjis", "big5"} {
+		charsets := []string{"gbk", "sjis", "big5"}
+		if strings.IndexByte(text, 0xA0) >= 0 || strings.IndexByte(text, 0xFF) >= 0 {
+			charsets = append(charsets, "latin1", "cp852") // a no-break space
+		}
+		for _, charset := range charsets {
 			for _, m := range several {
 				m.Charset = charset
 				modes = append(modes, m)

@@ -101,3 +101,11 @@ func binarySize(kind byte, b []byte) (int, bool) {
 
 	return size, size <= len(b)
 }
+
+// ExecuteHead is the size of an EXECUTE up to its flags, behind the command and the statement.
+const ExecuteHead = 6
+
+// AsksForCursor reports whether an EXECUTE wants its rows to wait in a cursor.
+func AsksForCursor(payload []byte) bool {
+	return len(payload) >= ExecuteHead && payload[ExecuteHead-1] != 0
+}

@@ -4,6 +4,7 @@ package wire
 type outstanding struct {
 	command Command
 	started int64
+	cursor  bool // it asks for one
 }
 
 // queue holds the outstanding commands, oldest first. A client that waits for its answers needs one

@@ -153,7 +153,8 @@ func (t *Tracker) decideFirst() {
 	case headerEOF:
 		t.endResult(t.statusOfEnd())
 	case headerFile:
-		t.file = true
+		_, seq := Header(t.header[:])
+		t.file, t.fileNext = true, seq+1
 	default:
 		t.decideHeader()
 	}
@@ -195,8 +196,8 @@ func (t *Tracker) definition(eof phase) {
 }
 
 // decideDefinitionsEnd takes the EOF behind the definitions, which ends the result of an EXECUTE if
-// the rows wait in a cursor. The flag alone means nothing: it also shows cursors inside stored
-// programs.
+// the rows wait in a cursor that it has asked for, and nothing follows. The flag alone means
+// nothing: it also shows cursors inside stored programs, which an EXECUTE may call.
 func (t *Tracker) decideDefinitionsEnd() {
 	if t.head[0] != headerEOF || t.nhead < eofSize {
 		t.loss = LostInAnswer
@@ -205,7 +206,7 @@ func (t *Tracker) decideDefinitionsEnd() {
 	t.phase = rows
 	t.statusAt = 3
 	status := Status(binary.LittleEndian.Uint16(t.head[3:]))
-	if status.Has(CursorExists) && t.queue.front().command == Execute {
+	if status.Has(CursorExists) && !status.Has(MoreResults) && t.queue.front().cursor {
 		t.endResult(3)
 	}
 }

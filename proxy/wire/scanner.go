@@ -16,6 +16,9 @@ type Start struct {
 //	           seq 0 ───► out of turn: a command
 //	           else ────► another run: at a login, the server's packets take numbers in between
 //
+// Only what the server asks for with its packet 255 begins with number 0, too: whoever reads the
+// other side says so by File.
+//
 // The wrap matters. Every 256th packet of a file carries the number 0, and somebody else may have
 // written the file. The zero value is ready.
 type Scanner struct {
@@ -42,9 +45,20 @@ func (s *Scanner) Undecided() int {
 	return 0
 }
 
-// Between reports whether the scanner stands between two packets and outside a run: what comes next
-// is a command.
-func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues && !s.run }
+// Between reports whether the scanner stands between two packets.
+func (s *Scanner) Between() bool { return s.nheader == 0 && !s.continues }
+
+// InRun reports whether the scanner is inside a run. That of a login has no end that could be seen
+// here.
+func (s *Scanner) InRun() bool { return s.run }
+
+// EndRun ends the run, of which the server has said that it is over.
+func (s *Scanner) EndRun() { s.run = false }
+
+// File says that the command whose start was reported last is none: a run begins with its packet.
+func (s *Scanner) File(c Start) {
+	s.run, s.next, s.ended = c.Size > 0, 1, c.Size == 0
+}
 
 // RunEnded reports whether a run has ended, with an empty packet, since the last call: a file is
 // complete.

@@ -57,6 +57,38 @@ var clientStreams = []struct {
 	},
 }
 
+// A file of which the reader of the other side knows that it begins with number 0 holds no command.
+func TestScannerIsToldOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, file := range []*stream{
+		new(stream).packet([]byte("\x03" + ddlText)...).packet([]byte("\x03" + ddlText)...).packet(),
+		new(stream).packet(3).packet(), new(stream).packet(),
+	} {
+		for _, size := range []int{1, 3, 4, 5, 1 << 30} {
+			var s Scanner
+			told := false
+			var got []string
+			for chunk := range slices.Chunk(file.command(Ping, "").Bytes(), size) {
+				for len(chunk) > 0 {
+					n, c, found := s.Scan(chunk)
+					chunk = chunk[n:]
+					if found && !told {
+						s.File(c)
+						told = true
+					} else if found {
+						got = append(got, fmt.Sprint(c.Command))
+					}
+				}
+			}
+
+			if fmt.Sprint(got) != "[ping]" || !s.RunEnded() {
+				t.Errorf("chunks of %d: got %v, want a file and a ping", size, got)
+			}
+			file.Truncate(file.Len() - 5)
+		}
+	}
+}
+
 // The end of a file is told once, and only when an empty packet ends it.
 func TestScannerTellsTheEndOfAFile(t *testing.T) {
 	t.Parallel()

@@ -24,12 +24,14 @@ type Tracker struct {
 	// Capabilities are those in effect on the connection.
 	Capabilities Capability
 
-	queue  queue
-	phase  phase
-	loss   Loss
-	file   bool
-	status Status
-	code   uint16
+	queue queue
+	phase phase
+	loss  Loss
+	file  bool
+	// the number of the first packet of the file that is wanted
+	fileNext byte
+	status   Status
+	code     uint16
 
 	statement uint32 // the id of the statement that is being prepared
 
@@ -51,13 +53,20 @@ type Tracker struct {
 }
 
 // Begin says that a command is about to be sent. started comes back in the report.
-func (t *Tracker) Begin(c Command, started int64) {
-	kind := answerOf(c)
+func (t *Tracker) Begin(c Command, started int64) { t.begin(outstanding{command: c, started: started}) }
+
+// BeginCursor is Begin for an EXECUTE that asks for a cursor.
+func (t *Tracker) BeginCursor(started int64) {
+	t.begin(outstanding{command: Execute, started: started, cursor: true})
+}
+
+func (t *Tracker) begin(o outstanding) {
+	kind := answerOf(o.command)
 	if kind == answerNone || t.Opaque() {
 		return
 	}
 
-	t.queue.push(outstanding{command: c, started: started})
+	t.queue.push(o)
 	switch {
 	case kind == answerEndless:
 		t.loss = LostInStream
@@ -81,6 +90,9 @@ func (t *Tracker) Opaque() bool { return t.loss != NotLost }
 
 // FileWanted reports whether the server waits for the client to send a file.
 func (t *Tracker) FileWanted() bool { return t.file }
+
+// FileNext is the number of the first packet of the file that is wanted.
+func (t *Tracker) FileNext() byte { return t.fileNext }
 
 // FileSent says that the client has sent its file, so that the next request is for another one.
 func (t *Tracker) FileSent() { t.file = false }

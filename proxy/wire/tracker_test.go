@@ -18,6 +18,7 @@ var conversations = []struct {
 	want     string // "command code status", one per response
 	opaque   bool
 	busy     bool // the last response has not ended
+	cursors  bool // each EXECUTE asks for one
 }{
 	{
 		name: "ok", commands: []Command{Query}, server: new(stream).at(1).ok(Autocommit),
@@ -128,7 +129,7 @@ var conversations = []struct {
 		want:   "execute 0 0x2",
 	},
 	{
-		name: "cursor", commands: []Command{Execute, Fetch, Fetch},
+		name: "cursor", commands: []Command{Execute, Fetch, Fetch}, cursors: true,
 		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists).
 			at(1).packet(0, 0, 1, 'x').eof(2 | CursorExists).at(1).eof(2 | LastRowSent),
 		want: "execute 0 0x42, fetch 0 0x42, fetch 0 0x82",
@@ -140,7 +141,19 @@ var conversations = []struct {
 		want: "query 0 0x2",
 	},
 	{
-		name: "cursor without EOF", caps: DeprecateEOF, commands: []Command{Execute, Fetch},
+		name: "the same by EXECUTE", commands: []Command{Execute},
+		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists|MoreResults).packet(0, 0,
+			'x').eof(2 | CursorExists | MoreResults).ok(2),
+		want: "execute 0 0x2",
+	},
+	{
+		name: "the same by EXECUTE that asks for a cursor in vain", commands: []Command{Execute}, cursors: true,
+		server: new(stream).at(1).packet(1).column("a").eof(2|CursorExists|MoreResults).packet(0, 0,
+			'x').eof(2 | CursorExists | MoreResults).ok(2),
+		want: "execute 0 0x2",
+	},
+	{
+		name: "cursor without EOF", caps: DeprecateEOF, commands: []Command{Execute, Fetch}, cursors: true,
 		server: new(stream).at(1).packet(1).column("a").end(2|CursorExists, "").
 			at(1).packet(0, 0, 1, 'x').end(2|LastRowSent, ""),
 		want: "execute 0 0x42, fetch 0 0x82",
@@ -256,6 +269,10 @@ func TestTrackerFindsEndsOfResponses(t *testing.T) {
 
 				tr := Tracker{Capabilities: c.caps}
 				for i, command := range c.commands {
+					if c.cursors && command == Execute {
+						tr.BeginCursor(int64(i))
+						continue
+					}
 					tr.Begin(command, int64(i))
 				}
 
