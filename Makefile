@@ -16,7 +16,7 @@ LOGINTIME   ?= 2m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
 SLOW        := ./ttl ./integration ./proxy/statement ./catalog ./proxy ./integration/wire ./ttl/plan ./integration/clients
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins wire mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ wire: ## the tests of the relay at length: every statement held back, with all s
 logins: ## a thousand logins a second for LOGINTIME (2m) on each server: the proxy never runs out of ports
 	@TTLPROXY_TEST_LOGINS=$(LOGINTIME) scripts/test.sh -count=1 -run TestAThousandLoginsASecond ./proxy
 
+restarts: ## twenty restarts and another binary behind one socket, with 500 new connections a second: none is refused
+	@TTLPROXY_TEST_RESTARTS=1 scripts/test.sh -count=1 -parallel 1 -run TestRestartRefusesNobody ./integration
+
 mutants: ## each guard of the safety rules taken away, one at a time: its named tests must notice (ARGS='-run pause')
 	@scripts/get-mariadb.sh
 	@scripts/get-mysql.sh
@@ -121,7 +124,7 @@ clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and t
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz chaos galera group peers logins wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build tidy lint race test fuzz chaos galera group peers logins restarts wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

@@ -16,14 +16,25 @@ type address struct {
 }
 
 func (a address) String() string {
-	if a.network == "unix" {
-		return "unix:" + a.address
+	if a.network != "tcp" {
+		return a.network + ":" + a.address
 	}
 	return a.address
 }
 
+// inherited is the network of an address that somebody else has opened.
+const inherited = "systemd"
+
 // parseListen reads an address to listen on.
 func parseListen(s string) (address, error) {
+	if name, ok := strings.CutPrefix(s, inherited+":"); ok && name != "" {
+		return address{network: inherited, address: name}, nil
+	}
+	return parseAddress(s)
+}
+
+// parseAddress reads HOST:PORT or unix:PATH.
+func parseAddress(s string) (address, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && path != "" {
 		return address{network: "unix", address: path}, nil
 	}
@@ -41,7 +52,7 @@ func parseListen(s string) (address, error) {
 // db1:3306?proxy-protocol=v2&drain=on, and whether it is out of service.
 func parseBackend(s string) (a address, drained bool, err error) {
 	s, query, _ := strings.Cut(s, "?")
-	if a, err = parseListen(s); err != nil {
+	if a, err = parseAddress(s); err != nil {
 		return address{}, false, err
 	}
 

@@ -214,6 +214,15 @@ func TestAddressesAreChecked(t *testing.T) {
 			t.Errorf("%q was accepted", list)
 		}
 	}
+	b, err := NewBackends(BackendsConfig{Addresses: []string{"db:3306"}}, testLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = New(t.Context(), Config{Listen: []string{"systemd:clients"}}, b, testLog(), NewMetrics(nil))
+	if err == nil || !strings.Contains(err.Error(), "systemd:clients: systemd has passed no socket") {
+		t.Errorf("without a socket: %v", err)
+	}
+
 	a, _, err := parseBackend("unix:/run/mysqld/mysqld.sock?proxy-protocol=v1")
 	if err != nil || a != (address{network: "unix", address: "/run/mysqld/mysqld.sock", header: 1}) ||
 		a.String() != "unix:/run/mysqld/mysqld.sock" {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -13,8 +14,12 @@ import (
 type Config struct {
 	// Handler decides about statements; nil lets everything pass.
 	Handler Handler
-	// Listen are the addresses to accept clients on: HOST:PORT or unix:PATH.
+	// Listen are the addresses to accept clients on: HOST:PORT, unix:PATH, or systemd:NAME for what
+	// Sockets has by that name.
 	Listen []string
+	// Sockets are open already: whoever opened them keeps them while nobody accepts, so that no client
+	// is refused meanwhile.
+	Sockets map[string][]net.Listener
 	// ProxyNetworks are the networks of the load balancers in front of us: addresses, prefixes such
 	// as 10.0.0.0/8, or the word unix. Connections from there begin with a PROXY header. Headers
 	// from elsewhere are not believed.

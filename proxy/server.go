@@ -53,12 +53,12 @@ func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metric
 	}
 
 	for _, a := range loaded.listen {
-		l, err := listen(ctx, a)
+		opened, err := c.open(ctx, a)
 		if err != nil {
 			s.closeListeners()
 			return nil, fmt.Errorf("listen on %s: %w", a, err)
 		}
-		s.listeners = append(s.listeners, l)
+		s.listeners = append(s.listeners, opened...)
 	}
 
 	return s, nil

@@ -46,6 +46,7 @@ type session struct {
 
 	slow        *slowLog // nil if it is off
 	silentSince int64    // when the last command ended, or began
+	loggedIn    int64    // when the login was over
 
 	between atomic.Bool // the client is not in the middle of a packet
 	inRun   atomic.Bool // nor of a file, nor of a login
@@ -110,6 +111,7 @@ func (s *session) run(ctx context.Context) error {
 	s.tracker.Capabilities = s.login.capabilities
 	s.tracker.SetStatus(s.login.status)
 	s.silentSince = s.now()
+	s.loggedIn = s.silentSince
 	s.between.Store(true)
 	s.mu.Unlock()
 

@@ -141,11 +141,23 @@ func (s *session) left() bool {
 	return p != nil && p.left.Load() > p.moves
 }
 
-// leave ends a session as soon as it is idle.
+// leave ends a session as soon as it is idle. A client that has only just logged in has something to
+// say, and gets a moment for it: otherwise its login would have been in vain.
 func (s *session) leave() {
 	s.leaving.Store(true)
+	s.mu.Lock()
+	wait := firstWord - time.Duration(s.now()-s.loggedIn)
+	silent := s.silentSince == s.loggedIn && s.loggedIn != 0
+	s.mu.Unlock()
+	if silent && wait > 0 {
+		time.AfterFunc(wait, s.closeIfIdle)
+		return
+	}
 	s.closeIfIdle()
 }
+
+// firstWord is how long after its login a client is waited for.
+const firstWord = time.Second
 
 // closeIfLeft cuts off a session that should have left its backend by an earlier move.
 func (s *session) closeIfLeft(by int64) {

@@ -33,7 +33,9 @@ type options struct {
 
 	BackendCheck string
 
-	level *slog.LevelVar           // of the log, which can change
+	level      *slog.LevelVar // of the log, which can change
+	supervisor *supervisor    // who is told how this process is
+
 	again func() (*options, error) // reads them again from where they came
 
 	Demo struct{ Server, Keep string }

@@ -7,7 +7,8 @@ func clientOptions() []option {
 			name: "listen", arg: "ADDRESS", group: "Clients", on: onClients,
 			once: true,
 			bind: func(o *options) value { return list{&o.Proxy.Listen} },
-			text: "Where clients connect: HOST:PORT or unix:PATH. May be given several times.",
+			text: "Where clients connect: HOST:PORT, unix:PATH, or systemd:NAME for a socket that systemd has opened " +
+				"(docs/how-to/systemd.md). May be given several times.",
 		},
 		{
 			name: "tls-cert", arg: "FILE", group: "Clients", on: onServe,

@@ -74,6 +74,9 @@ func (r *reloader) run(ctx context.Context) error {
 
 // reload reports the result: nobody who has edited a file should have to guess.
 func (r *reloader) reload(ctx context.Context) {
+	r.supervisor.reloading(ctx)
+	defer r.supervisor.tell(ctx, stateReady)
+
 	waiting, err := r.apply()
 	if err != nil {
 		r.metrics.successful.Set(0)

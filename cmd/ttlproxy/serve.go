@@ -22,7 +22,14 @@ import (
 // serve is `ttlproxy serve`.
 func serve(ctx context.Context, w world, o *options, _ []string) error {
 	o.level.Set(levelOf(o.LogLevel))
-	return runServices(ctx, o, newLogger(w.stderr, o.LogFormat, o.level), nil)
+	log := newLogger(w.stderr, o.LogFormat, o.level)
+	sockets, err := inheritedSockets(w.getenv)
+	if err != nil {
+		return err
+	}
+
+	o.Proxy.Sockets, o.supervisor = sockets, newSupervisor(w.getenv, log)
+	return runServices(ctx, o, log, nil)
 }
 
 // runServices waits for the server, then runs the proxy and the engine until ctx ends or one of
@@ -44,6 +51,7 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 
 	log.InfoContext(ctx, "ttlproxy starts", slog.String("version", version()), slog.Int("pid", os.Getpid()))
 	defer context.AfterFunc(ctx, func() {
+		o.supervisor.tell(ctx, stateStopping)
 		log.InfoContext(ctx, "stopping: sessions may finish what they are doing; a second signal ends everything "+
 			"at once")
 	})()
@@ -90,7 +98,9 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 		return err
 	}
 
+	r.supervisor.tell(ctx, stateReady)
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.supervisor.run(ctx) })
 	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error { return server.Run(ctx) })
 	reloads := &reloader{

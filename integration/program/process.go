@@ -20,6 +20,11 @@ type Config struct {
 	Args []string // behind serve; --listen on a free port comes before
 	Env  []string // on top of the test's own
 
+	// Path is the program, if it is not the one that Build has built.
+	Path string
+	// Sockets are passed as systemd does, all by the name of clients.
+	Sockets []*os.File
+
 	// NoCatalog is for servers on which the catalog cannot be opened: Start then waits for the
 	// address only.
 	NoCatalog bool
@@ -40,7 +45,7 @@ const Patience = 30 * time.Second
 // Start runs ttlproxy serve and returns once it listens and its catalog is open.
 func Start(tb testing.TB, c Config) *Process {
 	tb.Helper()
-	p, err := Launch(Build(tb), tb.TempDir(), c)
+	p, err := Launch(cmp.Or(c.Path, Build(tb)), tb.TempDir(), c)
 	if p != nil {
 		tb.Cleanup(func() {
 			p.Kill()
@@ -68,7 +73,15 @@ func Launch(path, dir string, c Config) (*Process, error) {
 	}
 
 	p := &Process{log: log.Name(), done: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, c.Args...)...)
+	args := append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, c.Args...)
+	p.cmd = exec.Command(path, args...)
+	if c.Sockets != nil { // only the process itself knows its number before it begins
+		p.cmd = exec.Command("/bin/sh", append([]string{"-c", `LISTEN_PID=$$ exec "$0" "$@"`, path}, args...)...)
+		c.Env = append(c.Env, fmt.Sprintf("LISTEN_FDS=%d", len(c.Sockets)),
+			"LISTEN_FDNAMES="+strings.Repeat(":clients", len(c.Sockets))[1:])
+		p.cmd.ExtraFiles = c.Sockets
+	}
+
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = attributes()
