@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -154,7 +156,8 @@ func TestNegativeSpanIsRefused(t *testing.T) {
 // and asks of rows written just before and after: does a row count as expired before its interval
 // has passed, by the wall clock or by elapsed time? Or does it stay for longer than the change was?
 // Nothing in it knows how the cutoff is computed. Rows written after the job began count too: the
-// cutoff stays the same while it runs.
+// cutoff stays the same while it runs. Zones whose clocks are the same for all that time, such as most
+// of the European Union's, are one case.
 func TestCutoffIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -172,12 +175,18 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 		{Months: 12},
 	}
 
-	changes := 0
+	changes, seen := 0, map[string]bool{}
 	for _, name := range zoneNames(t) {
 		zone, err := ddl.Zone(name)
 		if err != nil {
 			continue // this machine's database may lack a name
 		}
+
+		clocks := clocksFrom2018To2033(zone)
+		if seen[clocks] {
+			continue
+		}
+		seen[clocks] = true
 
 		for at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); ; changes++ {
 			_, end := at.In(zone).ZoneBounds()
@@ -196,8 +205,23 @@ func TestCutoffIsNeverEarly(t *testing.T) {
 		}
 	}
 
-	if changes < 1000 {
+	if changes < 500 {
 		t.Errorf("only %d changes of clocks tested", changes)
+	}
+}
+
+// clocksFrom2018To2033 lists every change of a zone's clocks within two years of those that are
+// tested, which is farther than the longest interval reaches.
+func clocksFrom2018To2033(zone *time.Location) string {
+	var list strings.Builder
+	for at := time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC).In(zone); ; {
+		_, offset := at.Zone()
+		_, end := at.ZoneBounds()
+		fmt.Fprintln(&list, offset, end.Unix())
+		if end.IsZero() || end.Year() > 2033 {
+			return list.String()
+		}
+		at = end
 	}
 }
 
