@@ -146,7 +146,7 @@ func (s *session) left() bool {
 func (s *session) leave() {
 	s.leaving.Store(true)
 	s.mu.Lock()
-	wait := firstWord - time.Duration(s.now()-s.loggedIn)
+	wait := min(firstWord, s.settings.DrainTimeout/4) - time.Duration(s.now()-s.loggedIn)
 	silent := s.silentSince == s.loggedIn && s.loggedIn != 0
 	s.mu.Unlock()
 	if silent && wait > 0 {
@@ -156,7 +156,7 @@ func (s *session) leave() {
 	s.closeIfIdle()
 }
 
-// firstWord is how long after its login a client is waited for.
+// firstWord is how long after its login a client is waited for, where there is time for that.
 const firstWord = time.Second
 
 // closeIfLeft cuts off a session that should have left its backend by an earlier move.

@@ -24,10 +24,11 @@ const (
 
 // mentioned reports whether a table with a policy may be named in the text. An error says that the
 // catalog cannot be asked.
-func mentioned(ctx context.Context, store *catalog.Store, text string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWait)
-	defer cancel()
-	found, err := store.Mentioned(ctx, text)
+func (h *Handler) mentioned(ctx context.Context, store *catalog.Store, text string) (found bool, err error) {
+	err = h.patience.ask(ctx, func(ctx context.Context) (err error) {
+		found, err = store.Mentioned(ctx, text)
+		return err
+	})
 	if err != nil {
 		return false, unavailable(err)
 	}

@@ -27,6 +27,8 @@ type Handler struct {
 	config Config
 	log    *slog.Logger
 
+	patience patience // with the catalog
+
 	// after is called after each step of carry, and may end the session there as a crash would.
 	// Only tests set it.
 	after func(step) error
@@ -60,7 +62,7 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 
 	store := h.config.Catalog()
 	if concernOf(text, x) == follows && x.Command != wire.Prepare {
-		found, err := mentioned(ctx, store, text)
+		found, err := h.mentioned(ctx, store, text)
 		if err != nil {
 			return h.withoutCatalog(ctx, x, text, err)
 		}

@@ -102,7 +102,7 @@ func (h *Handler) execute(ctx context.Context, x *proxy.Exchange) error {
 
 	store := h.config.Catalog()
 	if !m.admin && concernOfOne(m.st, x) == follows {
-		found, err := mentioned(ctx, store, m.st.Text())
+		found, err := h.mentioned(ctx, store, m.st.Text())
 		if err != nil {
 			return (&request{h: h, x: x, st: m.st, prepared: true}).withoutCatalog(ctx, err)
 		}

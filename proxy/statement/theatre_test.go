@@ -21,11 +21,13 @@ type theatre struct {
 	*testing.T
 	server *mysqltest.Server
 	store  *catalog.Store
-	schema string
-	direct *sql.DB // root, not through the proxy
-	db     *sql.DB // root, through the proxy
-	addr   string
-	after  atomic.Pointer[func(step) error] // what becomes of a statement behind a step
+
+	handler *Handler
+	schema  string
+	direct  *sql.DB // root, not through the proxy
+	db      *sql.DB // root, through the proxy
+	addr    string
+	after   atomic.Pointer[func(step) error] // what becomes of a statement behind a step
 }
 
 // onStage runs a test with a proxy in front of each server.
@@ -63,6 +65,7 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 		},
 	}
 
+	th.handler = h
 	th.addr = proxyWith(t, s.Addr(), h)
 	th.db = th.open(s.Config(schema))
 	return th

@@ -1,0 +1,81 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A catalog that hangs lets one statement wait, and from then on one every few seconds, and not for
+// long.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p patience
+		began := time.Now()
+		asked := 0
+		hanging := func(ctx context.Context) error { asked++; <-ctx.Done(); return ctx.Err() }
+		for range 1000 {
+			if err := p.ask(t.Context(), hanging); err == nil {
+				t.Fatal("no error")
+			}
+			time.Sleep(10 * time.Millisecond) // what the statement itself takes
+		}
+		if took := time.Since(began) - 10*time.Second; took > askWait+2*retryWait || asked < 2 {
+			t.Errorf("1,000 statements waited for %v, and asked %d times", took, asked)
+		}
+
+		time.Sleep(restWait)
+		for range 2 {
+			if err := p.ask(t.Context(), func(context.Context) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+		broken := errors.New("no connection") // which is said at once
+		for range 2 {
+			if err := p.ask(t.Context(), func(context.Context) error { return broken }); !errors.Is(err, broken) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// While the catalog hangs, statements that are not about TTL go on, and those about it say why they
+// cannot.
+func TestHungCatalogSlowsNobody(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.handler.patience.first = time.Second
+		t.exec("CREATE TABLE kept (at DATETIME) TTL = at + INTERVAL 1 DAY")
+		locker, err := t.direct.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer locker.Close()
+		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.schema+"_cat.policy WRITE"); err != nil {
+			t.Fatal(err)
+		}
+
+		const tables = 50
+		began := time.Now()
+		for range tables {
+			t.exec("CREATE TABLE plain (id INT)", "ALTER TABLE plain ADD c INT", "DROP TABLE plain")
+		}
+		if took := time.Since(began); took > 40*time.Second { // 150 s if each waited
+			t.Errorf("%d statements took %v", 3*tables, took)
+		}
+
+		if _, err := locker.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+		t.handler.patience.mu.Lock()
+		t.handler.patience.until = time.Time{} // restWait later
+		t.handler.patience.mu.Unlock()
+		t.exec("ALTER TABLE kept RENAME moved")
+		if t.policy("moved") == "" || strings.Contains(t.policy("kept"), "INTERVAL") {
+			t.Errorf("the catalog is back, and a rename is not followed: %q, %q", t.policy("kept"), t.policy("moved"))
+		}
+	})
+}
