@@ -166,10 +166,10 @@ func (b *Bed) Look() {
 	b.Seen = seen.Incarnation
 }
 
-// Wait waits until something has happened, and fails the test if it does not in 20 seconds.
+// Wait waits until something has happened, and fails the test if it does not within a minute.
 func (b *Bed) Wait(what string, until func() bool) {
 	b.T.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !until(); {
+	for deadline := time.Now().Add(time.Minute); !until(); {
 		if time.Now().After(deadline) {
 			b.T.Fatalf("%s did not happen", what)
 		}
