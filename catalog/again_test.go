@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestWhatIsReadAgainIsNeverStale: whatever another proxy or a person writes, the next reading
@@ -39,7 +40,7 @@ func TestWhatIsReadAgainIsNeverStale(t *testing.T) {
 			for i, p := range policies {
 				got[i] = *p
 			}
-			if diff := cmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(Terms{})); diff != "" && len(want)+len(got) > 0 {
 				t.Fatalf("policies after %s: %s", after, diff)
 			}
 

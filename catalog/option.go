@@ -13,16 +13,15 @@ import (
 
 // Schedule says when jobs start: "cron 0 3 * * 1", "every 24h", or how often the goal of
 // TTL_MAX_LAG makes them.
-func (r Rule) Schedule() string {
-	if cron := r.Options[ddl.OptionCron]; cron != "" {
+func (r Rule) Schedule(t Timing) string {
+	switch cron := r.Options[ddl.OptionCron]; {
+	case cron != "":
 		return "cron " + cron
+	case t.hurried:
+		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", shortDuration(t.MaxLag/2))
+	default:
+		return "every " + r.JobInterval
 	}
-	interval, err := ddl.Duration(r.JobInterval)
-	goal, none := ddl.Duration(r.Options[ddl.OptionMaxLag])
-	if err == nil && none == nil && goal > 0 && goal/2 < interval {
-		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", shortDuration(goal/2))
-	}
-	return "every " + r.JobInterval
 }
 
 // shortDuration omits units that are zero: 1h instead of 1h0m0s.

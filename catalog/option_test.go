@@ -15,14 +15,19 @@ func TestScheduleInWords(t *testing.T) {
 		"every 1h30m, half of TTL_MAX_LAG": {ddl.OptionMaxLag: "3h"},
 		"every 1h, half of TTL_MAX_LAG":    {ddl.OptionMaxLag: "2h"},
 	} {
-		if got := (Rule{JobInterval: "24h", Options: options}).Schedule(); got != want {
+		if got := scheduleIn(t, options); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 
-	if got := (Rule{JobInterval: "24h", Options: map[string]string{ddl.OptionMaxLag: "8d"}}).Schedule(); got != "every 24h" {
+	if got := scheduleIn(t, map[string]string{ddl.OptionMaxLag: "8d"}); got != "every 24h" {
 		t.Errorf("a goal that the interval meets: got %q", got)
 	}
+}
+
+func scheduleIn(t *testing.T, options map[string]string) string {
+	t.Helper()
+	return Rule{JobInterval: "24h", Options: options}.Schedule(timingOf(t, "", options))
 }
 
 func TestFinishBetweenWindows(t *testing.T) {

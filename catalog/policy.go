@@ -24,6 +24,8 @@ type Policy struct {
 	Version uint64 // grows with every change
 	Table   Table
 	Rule    Rule
+	Terms   Terms  // of the rule
+	Unread  string // why there are none, and nothing is deleted; empty when there are
 	State   PolicyState
 	Reason  string // of the state, in words
 	StateAt time.Time
@@ -42,7 +44,7 @@ type Policy struct {
 func (p Policy) sameAs(o Policy) bool { return p.ID == o.ID && p.Version == o.Version }
 
 // Armed reports whether rows may be deleted.
-func (p Policy) Armed() bool { return p.State == PolicyArmed && p.Rule.Enabled }
+func (p Policy) Armed() bool { return p.State == PolicyArmed && p.Rule.Enabled && p.Unread == "" }
 
 // Approval says whether a policy may delete although the brake would hold it.
 type Approval struct {

@@ -71,7 +71,14 @@ func (s *Store) policies(ctx context.Context, on execer, query string, args ...a
 	if err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
-	return collect(rows, scanPolicy)
+
+	all, err := collect(rows, scanPolicy)
+	zones := zones{}
+	for i := range all {
+		all[i].understand(zones.resolve)
+	}
+
+	return all, err
 }
 
 // stored returns the name as the server keeps it.

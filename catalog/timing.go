@@ -22,36 +22,8 @@ type Timing struct {
 	Interval time.Duration  // from start to start, without a Cron
 	Window   *ddl.Window    // TTL_WINDOW; nil for none
 	MaxLag   time.Duration  // TTL_MAX_LAG; 0 for none
-}
 
-// TimingOf reads what was checked when the policy was declared; an error means that another version
-// wrote it.
-func TimingOf(p Policy) (t Timing, err error) {
-	t.Zone = time.UTC
-	if p.Rule.TimeZone != "" {
-		if t.Zone, err = ddl.Zone(p.Rule.TimeZone); err != nil {
-			return t, err
-		}
-	}
-
-	if t.Interval, err = ddl.Duration(p.Rule.JobInterval); err != nil {
-		return t, err
-	}
-
-	for name, value := range p.Rule.Options {
-		if err := t.set(name, value); err != nil {
-			return t, fmt.Errorf("option %s='%s' of %s: %w", name, value, p.Table, err)
-		}
-	}
-
-	// What expires just after a job has looked waits for the next one: half the goal leaves that
-	// one time to delete.
-	if t.MaxLag > 0 {
-		t.Interval = min(t.Interval, t.MaxLag/2)
-	}
-
-	t.Interval = max(t.Interval, leastInterval)
-	return t, nil
+	hurried bool // the interval is half of MaxLag, and not TTL_JOB_INTERVAL
 }
 
 // UnkeptLag says which option makes it impossible to keep TTL_MAX_LAG; empty when none does.
@@ -66,22 +38,6 @@ func (t Timing) UnkeptLag() string {
 		return fmt.Sprintf("TTL_WINDOW is closed for %s", shortDuration(t.Window.Closed()))
 	}
 	return ""
-}
-
-func (t *Timing) set(name, value string) (err error) {
-	switch name {
-	case ddl.OptionCron:
-		var c ddl.Cron
-		c, err = ddl.ParseCron(value)
-		t.Cron = &c
-	case ddl.OptionWindow:
-		var w ddl.Window
-		w, err = ddl.ParseWindow(value)
-		t.Window = &w
-	case ddl.OptionMaxLag:
-		t.MaxLag, err = ddl.Duration(value)
-	}
-	return err
 }
 
 // Due is when the job after the last one is due. A table that never had one is due since its policy

@@ -10,11 +10,11 @@ import (
 
 func timingOf(t *testing.T, zone string, options map[string]string) Timing {
 	t.Helper()
-	timing, err := TimingOf(Policy{Rule: Rule{TimeZone: zone, JobInterval: "24h", Options: options}})
+	terms, err := Rule{Literal: "1", Unit: "DAY", TimeZone: zone, JobInterval: "24h", Options: options}.Terms()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return timing
+	return terms.Timing
 }
 
 func TestGlobalWindowInEveryMinute(t *testing.T) {

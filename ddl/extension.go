@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The names of the table options. All but the first three are ours.
@@ -27,11 +28,47 @@ const (
 	OptionMaxPercent  = "TTL_MAX_PERCENT"
 )
 
+// Options are the table options that TiDB does not have, as values. What is not said is zero.
+type Options struct {
+	Cron        *Cron
+	Window      *Window
+	DeleteRate  int64 // rows per second
+	BatchSize   int64
+	MaxLag      time.Duration
+	BrakeFactor *int64 // which may be 0, and then judges the policy only once
+	MaxRows     int64  // that one run may delete
+	MaxPercent  int64  // of the table, in one run
+}
+
+// ReadOptions reads what [Clause.Options] keeps: texts by the names of the options. What it takes
+// there is what a statement may say, and nothing else. The zone it leaves to [Zone].
+func ReadOptions(texts map[string]string) (Options, error) {
+	var o Options
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		e, known := findExtension(name)
+		if !known {
+			return Options{}, fmt.Errorf("option %s is unknown", name)
+		}
+		if err := e.readInto(&o, texts[name]); err != nil {
+			return Options{}, fmt.Errorf("option %s='%s': %w", name, texts[name], err)
+		}
+	}
+	return o, nil
+}
+
 // extension is a table option that TiDB does not have.
 type extension struct {
-	name  string
-	form  string // an example of its value
-	check func(string) error
+	name string
+	form string // an example of its value
+	read func(*Options, string) error
+}
+
+// readInto reads the option's value, unless there is none.
+func (e extension) readInto(o *Options, text string) error {
+	if text == "" || e.read == nil {
+		return nil
+	}
+	return e.read(o, text)
 }
 
 // extensions are all options of ours, in the order they are printed in. An option is listed here
@@ -39,14 +76,26 @@ type extension struct {
 func extensions() []extension {
 	return []extension{
 		{OptionTimeZone, "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
-		{OptionCron, "'0 3 * * *'", func(v string) error { _, err := ParseCron(v); return err }},
-		{OptionWindow, "'22:00-06:00'", func(v string) error { _, err := ParseWindow(v); return err }},
-		{OptionDeleteRate, "1000 (rows per second)", rowsPerSecond},
-		{OptionBatchSize, "500 (1 to 10240)", batchSize},
-		{OptionMaxLag, "'2h'", positiveDuration},
-		{OptionBrakeFactor, "10 (0 judges the policy only once)", between(0, 1_000_000)},
-		{OptionMaxRows, "1000000 (rows one run may delete)", between(1, math.MaxInt64)},
-		{OptionMaxPercent, "20 (1 to 100, of the table, in one run)", between(1, 100)},
+		{OptionCron, "'0 3 * * *'", readCron},
+		{OptionWindow, "'22:00-06:00'", readWindow},
+		{
+			OptionDeleteRate, "1000 (rows per second)",
+			whole(1, math.MaxInt64, func(o *Options, n int64) { o.DeleteRate = n }),
+		},
+		{OptionBatchSize, "500 (1 to 10240)", whole(1, 10240, func(o *Options, n int64) { o.BatchSize = n })},
+		{OptionMaxLag, "'2h'", readMaxLag},
+		{
+			OptionBrakeFactor, "10 (0 judges the policy only once)",
+			whole(0, 1_000_000, func(o *Options, n int64) { o.BrakeFactor = &n }),
+		},
+		{
+			OptionMaxRows, "1000000 (rows one run may delete)",
+			whole(1, math.MaxInt64, func(o *Options, n int64) { o.MaxRows = n }),
+		},
+		{
+			OptionMaxPercent, "20 (1 to 100, of the table, in one run)",
+			whole(1, 100, func(o *Options, n int64) { o.MaxPercent = n }),
+		},
 	}
 }
 
@@ -83,7 +132,7 @@ func (r *reader) extension(c *Clause, e extension) bool {
 		value, ok = r.spelling(r.current()), true
 		r.at++
 	}
-	if !ok || value != "" && e.check != nil && e.check(value) != nil {
+	if !ok || e.readInto(&Options{}, value) != nil {
 		return false
 	}
 	if c.Options == nil {
@@ -94,39 +143,36 @@ func (r *reader) extension(c *Clause, e extension) bool {
 	return true
 }
 
-func rowsPerSecond(value string) error {
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err == nil && n < 1 {
-		err = errors.New("not a number above zero")
-	}
+func readCron(o *Options, text string) error {
+	cron, err := ParseCron(text)
+	o.Cron = &cron
 	return err
 }
 
-// between checks a whole number.
-func between(low, high int64) func(string) error {
-	return func(value string) error {
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err == nil && (n < low || n > high) {
-			err = fmt.Errorf("not between %d and %d", low, high)
-		}
-		return err
-	}
-}
-
-func batchSize(value string) error {
-	n, err := strconv.Atoi(value)
-	if err == nil && (n < 1 || n > 10240) {
-		err = errors.New("not between 1 and 10240")
-	}
+func readWindow(o *Options, text string) error {
+	window, err := ParseWindow(text)
+	o.Window = &window
 	return err
 }
 
-func positiveDuration(value string) error {
-	d, err := Duration(value)
-	if err == nil && d <= 0 {
+func readMaxLag(o *Options, text string) (err error) {
+	o.MaxLag, err = Duration(text)
+	if err == nil && o.MaxLag <= 0 {
 		err = errors.New("not longer than zero")
 	}
 	return err
+}
+
+// whole reads a whole number within bounds.
+func whole(low, high int64, set func(*Options, int64)) func(*Options, string) error {
+	return func(o *Options, text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err == nil && (n < low || n > high) {
+			err = fmt.Errorf("not between %d and %d", low, high)
+		}
+		set(o, n)
+		return err
+	}
 }
 
 // optionNames returns the names of the options that were given, sorted.

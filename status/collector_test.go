@@ -132,7 +132,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 		last := now.Add(-time.Minute)
 		w := &report.Work{Now: now, Policy: &catalog.Policy{
 			Version: 1, Table: catalog.Table{Schema: "s", Name: fmt.Sprint("t", i)}, State: catalog.PolicyArmed,
-			Rule: catalog.Rule{Enabled: true, JobInterval: "1h"},
+			Rule: catalog.Rule{Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
 		}}
 		switch i {
 		case disarmed:
@@ -142,6 +142,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			w.Policy.Rule.Options = map[string]string{ddl.OptionMaxLag: "30m"}
 		}
 
+		w.Policy.Terms, _ = w.Policy.Rule.Terms()
 		w.Last = &catalog.EndedJob{Job: catalog.Job{State: catalog.JobFinished, CreatedAt: last}, FinishedAt: last}
 		w.Ran = []catalog.Schedule{{LastStartedAt: last, Watermark: last, WatermarkVersion: 1}}
 		work = append(work, w)

@@ -62,7 +62,7 @@ func viewTable(w *report.Work) tableView {
 	t := tableView{
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,
 		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit,
-		JobInterval: p.Rule.JobInterval, Schedule: p.Rule.Schedule(), Options: map[string]string{},
+		JobInterval: p.Rule.JobInterval, Schedule: p.Rule.Schedule(p.Terms.Timing), Options: map[string]string{},
 		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail},
 		TimeZone: p.Rule.TimeZone,
 		Inflow:   known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),

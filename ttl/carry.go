@@ -33,9 +33,14 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 	defer func() { w.session.only = "" }()
 
 	a, err := w.assignment(ctx, task)
-	if err != nil {
+	var unread *doubtError
+	switch {
+	case errors.As(err, &unread) && a.job.Owner == w.node():
+		return w.giveBack(ctx, a, err)
+	case err != nil: // the node that leads the job may understand its policy
 		return w.giveUp(ctx, task, err)
 	}
+
 	if err := w.unvisited(ctx, task); err != nil {
 		return w.giveBack(ctx, a, err)
 	}
@@ -72,7 +77,9 @@ func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignmen
 	if a.job, err = w.store.Job(ctx, task.JobID); err != nil {
 		return a, err
 	}
-	a.policy, err = w.store.PolicyByID(ctx, a.job.PolicyID)
+	if a.policy, err = w.store.PolicyByID(ctx, a.job.PolicyID); err == nil && a.policy.Unread != "" {
+		err = &doubtError{a.policy.Unread}
+	}
 	return a, err
 }
 
@@ -146,11 +153,7 @@ func (e *closedError) Error() string { return e.why }
 
 // open checks the windows once more: they may have been changed since the job was allowed to run.
 func (w *worker) open(p catalog.Policy, now time.Time) error {
-	timing, err := catalog.TimingOf(p)
-	if err != nil {
-		return err
-	}
-	if why := timing.Closed(now, w.limits().window); why != "" {
+	if why := p.Terms.Timing.Closed(now, w.limits().window); why != "" {
 		return &closedError{why}
 	}
 	return nil
@@ -171,11 +174,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 		return nil, err
 	}
 
-	wish, err := budgetOf(a.policy)
-	if err != nil {
-		return nil, err
-	}
-
+	own := a.policy.Terms.Options
 	rest, err := w.restingIn(ctx, job, table.statements.Key)
 	if err != nil {
 		return nil, err
@@ -185,13 +184,13 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 		return w.poisoned(ctx, job, key, cause)
 	}
 	throttle := pace.All{w.rates} // last of all: what it allows must be sent at once
-	if wish.rate > 0 {
-		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(wish.rate/int64(w.limits().nodes), 1)), w.rates}
+	if own.DeleteRate > 0 {
+		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(own.DeleteRate/int64(w.limits().nodes), 1)), w.rates}
 	}
 
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
-	walk.ownBatch, walk.resting, walk.share = wish.batch, rest, newShare(w.store, task)
+	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.store, task)
 	walk.sparse = w.rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil

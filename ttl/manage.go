@@ -79,10 +79,13 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 // nothing is in its way any more.
 func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
 	s, known := v.schedule[job.PolicyID]
-	if !known || s.err != nil || job.State == catalog.JobNeedsApproval {
-		return s.err
+	if !known || job.State == catalog.JobNeedsApproval {
+		return nil
 	}
-	if closed := s.timing.Closed(v.now, t.limits().window); closed != "" {
+	if s.Unread != "" {
+		return t.setState(ctx, job, catalog.JobPaused, s.Unread)
+	}
+	if closed := s.Terms.Timing.Closed(v.now, t.limits().window); closed != "" {
 		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
 	}
 	if !t.looksAt(job, v.now) {

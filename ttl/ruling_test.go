@@ -44,8 +44,8 @@ func TestBrake(t *testing.T) {
 	}
 
 	with := func(option, value string) catalog.Policy {
-		p := known
-		p.Rule.Options = map[string]string{option: value}
+		p := policyOf(1, "24h", map[string]string{option: value})
+		p.Approval = known.Approval
 		return p
 	}
 

@@ -52,13 +52,13 @@ func dueNow(now time.Time, all schedule, l limits) []duePolicy {
 }
 
 func due(now time.Time, s scheduled, l limits) (duePolicy, bool) {
-	if s.err != nil || !s.Armed() || s.Paused.Holds(now) {
+	if !s.Armed() || s.Paused.Holds(now) {
 		return duePolicy{}, false
 	}
-	next := s.timing.Next(s.Policy, s.ran)
+	next := s.Terms.Timing.Next(s.Policy, s.ran)
 	if next.At.IsZero() || now.Before(next.At) {
 		return duePolicy{}, false
 	}
 	t := duePolicy{policy: s.Policy, trigger: next.Trigger, by: next.By, since: next.At, ran: s.ran}
-	return t, s.timing.Closed(now, l.window) == ""
+	return t, s.Terms.Timing.Closed(now, l.window) == ""
 }

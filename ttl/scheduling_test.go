@@ -13,18 +13,23 @@ import (
 )
 
 func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
-	return catalog.Policy{
+	p := catalog.Policy{
 		ID: id, Version: 1, State: catalog.PolicyArmed, ChangedAt: ttltest.Noon.Add(-48 * time.Hour),
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
 			TimeZone: "Europe/Prague", Options: options,
 		},
 	}
+
+	var err error
+	if p.Terms, err = p.Rule.Terms(); err != nil {
+		p.Unread = err.Error()
+	}
+	return p
 }
 
 func scheduledOf(p catalog.Policy, ran []catalog.Schedule) scheduled {
-	timing, err := catalog.TimingOf(p)
-	return scheduled{p, timing, err, ran}
+	return scheduled{p, ran}
 }
 
 func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{LastStartedAt: at}} }

@@ -47,6 +47,10 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return nil // it has changed since the glance at its table: the next tick examines both
 	}
 
+	if p.Unread != "" {
+		return nil // which is what reports say of it
+	}
+
 	d.policy = p
 	facts, err := t.facts(ctx, now, p.Table, identities, d.before)
 	if err != nil {
@@ -224,7 +228,7 @@ func partitionHold(all tables.Incarnation, partition, reason string) string {
 
 func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, error) {
 	c, _ := f.Column(p.Rule.Column)
-	return plan.CutoffOf(p.Rule, c.Kind, now)
+	return plan.CutoffOf(p.Terms, c.Kind, now)
 }
 
 // prospects plans for the table, or for each of its partitions that may hold due rows.

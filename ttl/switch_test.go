@@ -206,6 +206,45 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 	})
 }
 
+// TestRuleOfAnotherVersion: a rule with an option that this version does not know deletes nothing,
+// not even for a job that has begun, and the job says why. Once it is understood, the job goes on.
+func TestRuleOfAnotherVersion(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 100)
+		m := f.at(utc("05-10 12:00:00"))
+		m.declare("UTC", "1h", nil)
+
+		tick := func() {
+			t.Helper()
+			m.known.forget()
+			if err := m.tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		tick()
+		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT('TTL_SPARE', '1')"))
+		m.workUntilCalled(t.Context())
+		if left := f.Rows("t"); left != "100" {
+			t.Errorf("got %s rows left by a rule that nobody has understood, want all 100", left)
+		}
+
+		tick()
+		why := "does not understand the rule, which another version may have written: option TTL_SPARE is unknown"
+		if waits := f.waits(); !strings.Contains(waits, why) {
+			t.Errorf("got a job that %s, want it to say what is not understood", waits)
+		}
+
+		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT()"))
+		m.settingsAt = time.Now() // as if they had changed: then a job that is new is looked at, too
+		tick()
+		if waits := f.waits(); !strings.HasPrefix(waits, "running") {
+			t.Errorf("got a job that %s under a rule that is understood", waits)
+		}
+	})
+}
+
 // TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a
 // job any more.
 func TestDisabledStartsNothing(t *testing.T) {

@@ -19,9 +19,7 @@ type schedule map[uint64]scheduled
 
 type scheduled struct {
 	catalog.Policy
-	timing catalog.Timing
-	err    error // of the timing: another version wrote the policy
-	ran    []catalog.Schedule
+	ran []catalog.Schedule
 }
 
 // known keeps the schedule from tick to tick, so that tables that are not due cost nothing: one
@@ -80,8 +78,7 @@ func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
 
 	all := make(schedule, len(policies))
 	for _, p := range policies {
-		timing, err := catalog.TimingOf(p)
-		all[p.ID] = scheduled{p, timing, err, ran[p.ID]}
+		all[p.ID] = scheduled{p, ran[p.ID]}
 	}
 
 	return all, nil
@@ -92,7 +89,7 @@ func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
 func (v view) late() map[uint64]bool {
 	late := map[uint64]bool{}
 	for _, job := range v.jobs {
-		goal := v.schedule[job.PolicyID].timing.MaxLag
+		goal := v.schedule[job.PolicyID].Terms.Timing.MaxLag
 		if job.State == catalog.JobRunning && goal > 0 && !job.OldestExpiry.IsZero() &&
 			v.now.Sub(job.OldestExpiry) > goal {
 			late[job.PolicyID] = true

@@ -20,6 +20,7 @@ func work(change func(*Work)) *Work {
 		Rule:      catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
 	}}
 	change(w)
+	w.Policy.Terms, _ = w.Policy.Rule.Terms()
 	return w
 }
 
@@ -139,6 +140,15 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestNothingIsMadeOfARuleThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	w := work(func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 1) })
+	w.Policy.Unread = "this ttlproxy does not understand the TTL: option TTL_SPARE is unknown"
+	if got, want := Judge(w), (Verdict{Disarmed, w.Policy.Unread}); got != want || !w.NextRun().IsZero() {
+		t.Errorf("got %v, and the next run at %v", got, w.NextRun())
 	}
 }
 

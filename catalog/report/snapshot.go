@@ -38,13 +38,11 @@ func (s *Snapshot) Work() []*Work {
 // workOf is the part of it that is about some policies.
 func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 	halt, jobs := s.Halt().Why, s.openJobs()
-	timings := timings{}
-
 	all := make([]*Work, 0, len(policies))
 
 	for _, p := range policies {
 		past := s.pastOf(p.ID)
-		common := commonOf(p, past.Schedules, timings.of(p))
+		next := nextOf(p, past.Schedules)
 		names := partitions(jobs[p.ID], past.Schedules)
 		lines := make([]Work, len(names))
 
@@ -52,7 +50,7 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 			lines[i] = Work{
 				Now: s.Now, Policy: p, Partition: partition, Window: s.Window, Halt: halt,
 				Job: jobs[p.ID][partition], Last: past.LastOf(partition), Ran: past.Schedules,
-				common: common, ran: past.Schedule(partition),
+				next: next, ran: past.Schedule(partition),
 			}
 			all = append(all, &lines[i])
 		}

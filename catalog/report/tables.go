@@ -60,7 +60,7 @@ func tableRow(w *Work) []any {
 	return []any{
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
-		p.Rule.Schedule(), option(ddl.OptionWindow), option(ddl.OptionMaxLag),
+		p.Rule.Schedule(p.Terms.Timing), option(ddl.OptionWindow), option(ddl.OptionMaxLag),
 		option(ddl.OptionDeleteRate), option(ddl.OptionBatchSize), orNull(p.Rule.OtherOptions()),
 		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
@@ -70,12 +70,19 @@ func tableRow(w *Work) []any {
 	}
 }
 
-// reason says why a policy is in its state, or why it waits for approval whatever the brake says.
+// reason says why a policy is in its state, why its rule is not carried out in any, or why it waits
+// for approval whatever the brake says.
 func reason(p *catalog.Policy) string {
-	if p.Reason == "" && p.Approval.Required && !p.Approved() {
+	switch {
+	case p.Reason != "":
+		return p.Reason
+	case p.Unread != "":
+		return p.Unread
+	case p.Approval.Required && !p.Approved():
 		return p.Approval.Reason
+	default:
+		return ""
 	}
-	return p.Reason
 }
 
 func zoneSource(r catalog.Rule) any {

@@ -68,6 +68,9 @@ func Judge(w *Work) Verdict {
 	if !p.Rule.Enabled {
 		return Verdict{Off, "TTL_ENABLE='OFF'"}
 	}
+	if p.Unread != "" {
+		return Verdict{Disarmed, p.Unread}
+	}
 	if v, asks := judgeApproval(w); asks {
 		return v
 	}

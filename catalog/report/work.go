@@ -1,9 +1,6 @@
 package report
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -26,14 +23,8 @@ type Work struct {
 	// Ran is when the table and each of its partitions ran last: they start together.
 	Ran []catalog.Schedule
 
-	common *common
-	ran    *catalog.Schedule // the one of Ran that is about this partition
-}
-
-// common is what the partitions of a policy have in common. It is made when it is first asked for.
-type common struct {
-	timing catalog.Timing
-	due    time.Time
+	next *time.Time        // when the next job should start: the same for all partitions, found out when asked for
+	ran  *catalog.Schedule // the one of Ran that is about this partition
 }
 
 // overdue is how late a job may start before its engine is asked after, if its interval is longer.
@@ -44,49 +35,19 @@ const overdue = time.Hour
 const minInterval = time.Minute
 
 // timing is when the policy's jobs start and may run.
-func (w *Work) timing() catalog.Timing { return w.shared().timing }
+func (w *Work) timing() catalog.Timing { return w.Policy.Terms.Timing }
 
 // due is when the next job should start, whether a window lets it or not.
-func (w *Work) due() time.Time { return w.shared().due }
-
-// shared makes what the partitions have in common, where a snapshot has not.
-func (w *Work) shared() *common {
-	if w.common == nil {
-		w.common = commonOf(w.Policy, w.Ran, timingOf(w.Policy))
+func (w *Work) due() time.Time {
+	if w.next == nil {
+		w.next = nextOf(w.Policy, w.Ran)
 	}
-	return w.common
+	return *w.next
 }
 
-func commonOf(p *catalog.Policy, ran []catalog.Schedule, t catalog.Timing) *common {
-	return &common{t, t.Next(*p, ran).At}
-}
-
-// timingOf reads when a policy's jobs start. What the engine cannot read starts no job.
-func timingOf(p *catalog.Policy) catalog.Timing {
-	t, err := catalog.TimingOf(*p)
-	if err != nil {
-		return catalog.Timing{Zone: time.UTC, Interval: 24 * time.Hour} // another version wrote it
-	}
-	return t
-}
-
-// timings remembers what has been read of the rules of one snapshot, which are much alike: a zone
-// is a file to be read.
-type timings map[string]catalog.Timing
-
-func (all timings) of(p *catalog.Policy) catalog.Timing {
-	parts := []string{p.Rule.TimeZone, p.Rule.JobInterval}
-	for _, name := range slices.Sorted(maps.Keys(p.Rule.Options)) {
-		parts = append(parts, name, p.Rule.Options[name])
-	}
-
-	key := strings.Join(parts, "\x00")
-	t, known := all[key]
-	if !known {
-		t = timingOf(p)
-		all[key] = t
-	}
-	return t
+func nextOf(p *catalog.Policy, ran []catalog.Schedule) *time.Time {
+	at := p.Terms.Timing.Next(*p, ran).At
+	return &at
 }
 
 // Interval is the time from one start to the next.

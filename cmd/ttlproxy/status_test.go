@@ -31,16 +31,17 @@ func (someStore) Lineage(context.Context) (catalog.Lineage, error) { return cata
 
 func (someStore) PoliciesAgain(context.Context) ([]*catalog.Policy, error) {
 	rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"}
+	terms, err := rule.Terms()
 	return []*catalog.Policy{
 		{
 			ID: 1, Table: catalog.Table{Schema: "shop", Name: "orders"}, State: catalog.PolicyArmed, Rule: rule,
-			ChangedAt: someTime.Add(-time.Hour),
+			Terms: terms, ChangedAt: someTime.Add(-time.Hour),
 		},
 		{
 			ID: 2, Table: catalog.Table{Schema: "shop", Name: "visits"}, State: catalog.PolicyArmed, Rule: rule,
-			ChangedAt: someTime.Add(-time.Hour),
+			Terms: terms, ChangedAt: someTime.Add(-time.Hour),
 		},
-	}, nil
+	}, err
 }
 
 func (someStore) Jobs(context.Context) ([]catalog.Job, error) {

@@ -228,11 +228,11 @@ func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
 		return nil
 	}
 
-	timing, err := catalog.TimingOf(catalog.Policy{Rule: rule})
+	terms, err := rule.Terms()
 	if err != nil {
 		return err
 	}
-	if why := timing.UnkeptLag(); why != "" {
+	if why := terms.Timing.UnkeptLag(); why != "" {
 		return refusal(ddl.UnkeptLag(rule.Options[ddl.OptionMaxLag], why))
 	}
 

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"context"
-	"strconv"
+	"errors"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -21,7 +21,11 @@ type Source interface {
 
 // AskOf previews what a policy does to its table now; its brake knows what is usual there.
 func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy) (*Preview, error) {
-	question := Question{Table: p.Table, Rule: p.Rule, Version: p.Version, Known: p.Approved()}
+	if p.Unread != "" {
+		return nil, errors.New(p.Unread)
+	}
+
+	question := Question{Table: p.Table, Rule: p.Rule, Terms: p.Terms, Version: p.Version, Known: p.Approved()}
 	now, err := from.Clock(ctx)
 	if err != nil {
 		return nil, err
@@ -31,16 +35,14 @@ func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy)
 	if err != nil {
 		return nil, err
 	}
-	if timing, err := catalog.TimingOf(p); err == nil {
-		question.Usual = UsualOf(runs, now, timing.Interval)
-	}
 
+	question.Usual = UsualOf(runs, now, p.Terms.Timing.Interval)
 	return ask(ctx, q, from, question)
 }
 
 // Ask previews what a rule would do to a table now, under the settings in force.
 func Ask(ctx context.Context, q tables.Querier, from Source, table catalog.Table, rule catalog.Rule) (*Preview, error) {
-	return ask(ctx, q, from, Question{Table: table, Rule: rule})
+	return askOfRule(ctx, q, from, Question{Table: table, Rule: rule})
 }
 
 // Glance is Ask for somebody who cannot wait: only what is due now, without coming days and without
@@ -48,7 +50,16 @@ func Ask(ctx context.Context, q tables.Querier, from Source, table catalog.Table
 func Glance(
 	ctx context.Context, q tables.Querier, from Source, table catalog.Table, rule catalog.Rule,
 ) (*Preview, error) {
-	return ask(ctx, q, from, Question{Table: table, Rule: rule, Brief: true})
+	return askOfRule(ctx, q, from, Question{Table: table, Rule: rule, Brief: true})
+}
+
+func askOfRule(ctx context.Context, q tables.Querier, from Source, question Question) (*Preview, error) {
+	terms, err := question.Rule.Terms()
+	if err != nil {
+		return nil, err
+	}
+	question.Terms = terms
+	return ask(ctx, q, from, question)
 }
 
 func ask(ctx context.Context, q tables.Querier, from Source, question Question) (*Preview, error) {
@@ -95,11 +106,12 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 		s.bound(float64(settings.Int(name)), name)
 	}
 
-	s.bound(optionNumber(q.Rule, ddl.OptionDeleteRate), ddl.OptionDeleteRate)
+	own := q.Terms.Options
+	s.bound(float64(own.DeleteRate), ddl.OptionDeleteRate)
 
 	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
-	if own := optionNumber(q.Rule, ddl.OptionBatchSize); own > 0 {
-		batch, said = own, ddl.OptionBatchSize
+	if own.BatchSize > 0 {
+		batch, said = float64(own.BatchSize), ddl.OptionBatchSize
 	}
 
 	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
@@ -111,13 +123,4 @@ func (s *Speed) bound(rowsPerSecond float64, from string) {
 	if rowsPerSecond > 0 && rowsPerSecond < s.RowsPerSecond {
 		*s = Speed{RowsPerSecond: rowsPerSecond, From: from}
 	}
-}
-
-// optionNumber is an option that is a number; 0 for none.
-func optionNumber(r catalog.Rule, name string) float64 {
-	n, err := strconv.ParseFloat(r.Options[name], 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
@@ -31,14 +30,11 @@ func NewBrake(v setting.Values) Brake {
 }
 
 // Of is the brake of a table, with what its rule says.
-func (b Brake) Of(r catalog.Rule) Brake {
-	for name, into := range map[string]*int64{
-		ddl.OptionBrakeFactor: &b.Factor, ddl.OptionMaxRows: &b.RunRows, ddl.OptionMaxPercent: &b.RunPercent,
-	} {
-		if n, err := strconv.ParseInt(r.Options[name], 10, 64); err == nil {
-			*into = n
-		}
+func (b Brake) Of(o ddl.Options) Brake {
+	if o.BrakeFactor != nil {
+		b.Factor = *o.BrakeFactor
 	}
+	b.RunRows, b.RunPercent = o.MaxRows, o.MaxPercent
 	return b
 }
 

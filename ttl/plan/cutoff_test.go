@@ -8,6 +8,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
@@ -320,5 +321,12 @@ func TestMonthEndsAgainstAddition(t *testing.T) {
 				t.Fatalf("now %s minus %d months: cutoff %s is days late", now, months, cutoff.Wall)
 			}
 		}
+	}
+}
+
+func TestNoCutoffOfNoRule(t *testing.T) {
+	t.Parallel()
+	if c, err := CutoffOf(catalog.Terms{Timing: catalog.Timing{Zone: time.UTC}}, tables.Datetime, time.Now()); err == nil {
+		t.Errorf("got the cutoff %v of a rule that nobody has read", c)
 	}
 }

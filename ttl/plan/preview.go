@@ -15,9 +15,10 @@ import (
 type Question struct {
 	Table     catalog.Table
 	Rule      catalog.Rule
-	Now       time.Time // of the database
-	Floor     string    // ttl_date_floor
-	IndexScan bool      // ttl_enable_index_scan
+	Terms     catalog.Terms // of the rule
+	Now       time.Time     // of the database
+	Floor     string        // ttl_date_floor
+	IndexScan bool          // ttl_enable_index_scan
 	Brake     Brake
 	Speed     Speed
 	Window    *ddl.Window // of TiDB's variables; nil for none
@@ -158,7 +159,7 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	if !found {
 		return Cutoff{}, nil, fmt.Errorf("there is no column %s", v.Rule.Column)
 	}
-	cutoff, err := CutoffOf(v.Rule, c.Kind, v.Now.AddDate(0, 0, days))
+	cutoff, err := CutoffOf(v.Terms, c.Kind, v.Now.AddDate(0, 0, days))
 	if err != nil {
 		return cutoff, nil, err
 	}
@@ -168,7 +169,7 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 
 // brake says why a job that starts now would wait for approval.
 func (v *preview) brake() string {
-	return v.Brake.Of(v.Rule).Judge(Run{Estimate: v.due, Known: v.Known, Usual: v.Usual}).Why
+	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: v.due, Known: v.Known, Usual: v.Usual}).Why
 }
 
 func (v *preview) answer() *Preview {
@@ -200,16 +201,15 @@ func (v *preview) answer() *Preview {
 // showPolicy shows the options of the policy, and when windows let the work end.
 func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
-	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
+	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(v.Terms.Timing), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
 	p.DeleteRate, p.BatchSize, p.Options = o[ddl.OptionDeleteRate], o[ddl.OptionBatchSize], v.Rule.OtherOptions()
 
-	timing, err := catalog.TimingOf(catalog.Policy{Table: v.Table, Rule: v.Rule})
-	if err != nil || timing.Window == nil && v.Window == nil {
+	if v.Terms.Timing.Window == nil && v.Window == nil {
 		return
 	}
 
 	work := time.Duration(p.Seconds * float64(time.Second))
-	switch end := timing.Finish(v.Now, v.Window, work); {
+	switch end := v.Terms.Timing.Finish(v.Now, v.Window, work); {
 	case end.IsZero():
 		p.End = "not within a year of windows"
 	case end.Sub(v.Now) > work:

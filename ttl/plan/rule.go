@@ -1,24 +1,20 @@
 package plan
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
+// errUnread means that nobody knows when rows expire under a rule.
+var errUnread = errors.New("the rule has not been understood")
+
 // CutoffOf is the cutoff of a job that starts now under a rule, for a TTL column of that kind.
-func CutoffOf(r catalog.Rule, kind tables.Kind, now time.Time) (Cutoff, error) {
-	span, err := ddl.Interval{Literal: r.Literal, Unit: ddl.Unit(r.Unit)}.Span()
-	if err != nil {
-		return Cutoff{}, err
+func CutoffOf(t catalog.Terms, kind tables.Kind, now time.Time) (Cutoff, error) {
+	if !t.Read() {
+		return Cutoff{}, errUnread
 	}
-	zone := time.UTC
-	if r.TimeZone != "" {
-		if zone, err = ddl.Zone(r.TimeZone); err != nil {
-			return Cutoff{}, err
-		}
-	}
-	return NewCutoff(now, zone, span, kind)
+	return NewCutoff(now, t.Timing.Zone, t.Span, kind)
 }

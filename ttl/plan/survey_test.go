@@ -97,12 +97,19 @@ func TestPreviewLooksAhead(t *testing.T) {
 					fmt.Sprintf("INSERT INTO %s.%s SELECT n, '2026-03-10 00:00:00' - INTERVAL n MINUTE FROM "+
 						"%[1]s.numbers WHERE n <= %[3]d", schema, c.name, c.minutes),
 					fmt.Sprintf("ANALYZE TABLE %s.%s", schema, c.name))
+
+				rule := catalog.Rule{
+					Column: "made", Literal: "2", Unit: "DAY", Enabled: true, JobInterval: "1h",
+					TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+				}
+				terms, err := rule.Terms()
+				if err != nil {
+					t.Fatal(err)
+				}
+
 				p, err := NewPreview(t.Context(), db, Question{
 					Table: catalog.Table{Schema: schema, Name: c.name}, Now: now, Floor: DefaultFloor, IndexScan: true,
-					Rule: catalog.Rule{
-						Column: "made", Literal: "2", Unit: "DAY", Enabled: true, JobInterval: "1h",
-						TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
-					},
+					Rule: rule, Terms: terms,
 				})
 				if err != nil {
 					t.Fatal(err)
