@@ -37,7 +37,7 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64]tab
 	familiar := map[uint64]tables.Incarnation{}
 	for _, p := range policies {
 		now, looked := seen[p.ID]
-		if was := known[p.ID]; looked && !was.Partitioned() && was.Table().TableID != 0 && was.Table().Held == "" {
+		if was := known[p.ID]; looked && !was.Partitioned() && was.Table().TableID != 0 && !was.Table().Held.Holds() {
 			if c := tables.Compare(p.Shape, p.Rule.Column, was, now); c.How == tables.Same {
 				familiar[p.ID] = c.Now
 			}

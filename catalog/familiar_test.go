@@ -79,7 +79,7 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			late.ID)
 		held := declare(b.named("h"), columns)
 		differs("held", held)
-		b.exec(t, "UPDATE {policy_identity} SET held = ? WHERE policy_id = ?", tables.FirstSight, held.ID)
+		b.exec(t, "UPDATE {policy_identity} SET held = ? WHERE policy_id = ?", string(tables.FirstSight), held.ID)
 		first := declare(b.named("f"), columns)
 		differs("seen for the first time", first)
 		b.exec(t, "UPDATE {policy_identity} SET server = 'elsewhere' WHERE policy_id = ?", first.ID)

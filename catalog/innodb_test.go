@@ -91,7 +91,7 @@ func TestIdentityOfSubpartitions(t *testing.T) {
 		}
 
 		got := tables.Compare(before.Shape, "", before.Incarnation, after)
-		if got.How != tables.Changed || got.Now[1].Held == "" || got.Now[2].Held != "" {
+		if got.How != tables.Changed || !got.Now[1].Held.Holds() || got.Now[2].Held.Holds() {
 			t.Errorf("got %+v, want p to be held alone", got)
 		}
 	})

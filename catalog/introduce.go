@@ -41,7 +41,7 @@ func (s *Store) introduceTable(ctx context.Context, conn *sql.Conn, server strin
 	}
 
 	here, why, err := s.Recognize(ctx, "ttlproxy", p)
-	if err != nil || why != "" || len(here) == 0 || here.Table().Held != "" {
+	if err != nil || why != "" || len(here) == 0 || here.Table().Held.Holds() {
 		return err
 	}
 

@@ -33,7 +33,7 @@ func TestHeldOnEveryServer(t *testing.T) {
 			}
 
 			for _, i := range known {
-				if i.Held != c.want[i.Partition] {
+				if i.Held.Text != c.want[i.Partition] {
 					t.Errorf("%s was held over there: partition %q is held by %q here, want %q",
 						c.held, i.Partition, i.Held, c.want[i.Partition])
 				}

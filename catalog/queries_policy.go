@@ -105,22 +105,22 @@ const (
  AND (NOT z.paused OR z.until IS NOT NULL AND (o.until IS NULL OR o.until > z.until))`
 )
 
-// Identities.
+// Identities. A hold without a code was written by an earlier version.
 const (
-	selectIdentities = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
+	selectIdentities = `SELECT partition_name, innodb_table_id, create_time, held_code, held FROM {policy_identity}
  WHERE policy_id = ? AND server = ? ORDER BY partition_name`
-	selectIdentitiesHere = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
+	selectIdentitiesHere = `SELECT partition_name, innodb_table_id, create_time, held_code, held FROM {policy_identity}
  WHERE policy_id = ? AND server = {server-key} ORDER BY partition_name`
-	selectIdentitiesOfMany = `SELECT policy_id, partition_name, innodb_table_id, create_time, held
+	selectIdentitiesOfMany = `SELECT policy_id, partition_name, innodb_table_id, create_time, held_code, held
  FROM {policy_identity}
  WHERE server = {server-key} AND policy_id IN (%s) ORDER BY partition_name`
-	selectHeldPartitions = `SELECT partition_name, innodb_table_id, create_time, held FROM {policy_identity}
- WHERE policy_id = ? AND partition_name <> '' AND held <> ? ORDER BY seen_at DESC`
+	selectHeldPartitions = `SELECT partition_name, innodb_table_id, create_time, held_code, held FROM {policy_identity}
+ WHERE policy_id = ? AND partition_name <> '' AND COALESCE(held_code, held) <> ? ORDER BY seen_at DESC`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
 	insertIdentity         = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id,
- create_time, held, seen_at)
- VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+ create_time, held_code, held, seen_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
 // Identities on other members of a cluster. Conditions on {server-key} tell which is this one.
@@ -133,7 +133,7 @@ const (
  AND n.server <> {server-key}
  AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND)`
 	selectUnvouched = `SELECT ` + policyColumns + ` WHERE p.armed AND EXISTS (SELECT 1 FROM {policy_identity} i
- WHERE i.policy_id = p.id AND i.held = '` + tables.FirstSight + `' AND i.server <> {server-key})
+ WHERE i.policy_id = p.id AND COALESCE(i.held_code, i.held) = '` + string(tables.FirstSight) + `' AND i.server <> {server-key})
  AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL
  AND h.server = {server-key})`
 	selectUnseenOn = `SELECT ` + policyColumns + ` WHERE p.armed AND NOT EXISTS (SELECT 1 FROM {policy_identity} i
@@ -141,8 +141,8 @@ const (
  AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL
  AND h.server = {server-key})
  ORDER BY p.id`
-	vouch = `UPDATE {policy_identity} i JOIN {policy} p ON p.id = i.policy_id SET i.held = NULL
- WHERE i.held = ? AND i.server <> {server-key} AND p.id = ? AND p.version = ?`
+	vouch = `UPDATE {policy_identity} i JOIN {policy} p ON p.id = i.policy_id SET i.held_code = NULL, i.held = NULL
+ WHERE COALESCE(i.held_code, i.held) = ? AND i.server <> {server-key} AND p.id = ? AND p.version = ?`
 )
 
 // Pauses.

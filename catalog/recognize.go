@@ -86,9 +86,9 @@ func (s *Store) firstSight(
 	for i := range now {
 		switch {
 		case vouchers > 0:
-			now[i].Held = tables.FirstSight
-		case now[i].Held == tables.FirstSight:
-			now[i].Held = ""
+			now[i].Held = tables.HeldAtFirstSight()
+		case now[i].Held.Code == tables.FirstSight:
+			now[i].Held = tables.Hold{}
 		}
 	}
 
@@ -100,7 +100,7 @@ func (s *Store) firstSight(
 	}
 
 	c.How, c.Now = tables.Changed, now
-	if slices.Equal(known, now) {
+	if known.Equal(now) {
 		c.How = tables.Same
 	}
 
@@ -119,7 +119,7 @@ func (s *Store) heldLikewise(ctx context.Context, p Policy, now tables.Incarnati
 	for _, h := range held {
 		at := slices.IndexFunc(now, func(n tables.Identity) bool { return n.Partition == h.Partition })
 		for i := range now {
-			if i == at || at < 0 && i > 0 && now[i].Held == "" { // its rows may be in any
+			if i == at || at < 0 && i > 0 && !now[i].Held.Holds() { // its rows may be in any
 				now[i].Held = h.Held
 			}
 		}
@@ -147,7 +147,7 @@ func (s *Store) Vouch(ctx context.Context, actor string) error {
 		if err != nil {
 			return err
 		}
-		if len(known) == 0 || known.Table().Held != "" {
+		if len(known) == 0 || known.Table().Held.Holds() {
 			continue
 		}
 		if _, err := s.exec(ctx, s.db, vouch, tables.FirstSight, p.ID, p.Version); err != nil {

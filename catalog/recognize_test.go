@@ -15,10 +15,11 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) {
 		other := b.node(t)
 		b.exec(t, fmt.Sprintf("UPDATE {node} SET server = 'other', engine = TRUE WHERE id = %d", other))
-		held := func(p Policy, server string) (held string) {
+		const first = tables.FirstSight
+		held := func(p Policy, server string) (held tables.HoldCode) {
 			t.Helper()
 			if err := b.db.QueryRowContext(t.Context(),
-				b.sql("SELECT COALESCE(MAX(held), '') FROM {policy_identity} WHERE policy_id = ? AND server = "+server),
+				b.sql("SELECT COALESCE(MAX(held_code), MAX(held), '') FROM {policy_identity} WHERE policy_id = ? AND server = "+server),
 				p.ID).Scan(&held); err != nil {
 				t.Fatal(err)
 			}
@@ -37,27 +38,28 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		p := b.declare(t, b.table(t, "a")) // over there, as the catalog says
 		b.exec(t, "UPDATE {policy_identity} SET server = 'other'")
 		for range 2 {
-			if known := recognize(p); known.Table().Held != tables.FirstSight || held(p, "{server-key}") != tables.FirstSight {
+			if known := recognize(p); known.Table().Held.Code != first || held(p, "{server-key}") != first {
 				t.Errorf("got %+v at first sight, want it to be held", known)
 			}
 		}
 
 		b.exec(t, "UPDATE {node} SET left_at = UTC_TIMESTAMP(6)")
-		if known := recognize(p); known.Table().Held != "" || held(p, "{server-key}") != "" {
+		if known := recognize(p); known.Table().Held.Holds() || held(p, "{server-key}") != "" {
 			t.Errorf("got %+v when nobody can be asked, want it to be let go", known)
 		}
 
 		// Seen from the other side: here is who knows, and the other member waits.
 		b.exec(t, "UPDATE {node} SET left_at = NULL")
-		b.exec(t, "UPDATE {policy_identity} SET held = '"+tables.FirstSight+"' WHERE server = 'other'")
+		b.exec(t, "UPDATE {policy_identity} SET held_code = '"+string(first)+"', held = 'because' WHERE server = 'other'")
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != "" {
 			t.Errorf("got %v, held %q, want the other member to be let go", err, held(p, "'other'"))
 		}
 
-		b.exec(t, "UPDATE {policy_identity} SET held = '"+tables.FirstSight+"' WHERE server = 'other'")
+		// as a version without codes writes it
+		b.exec(t, "UPDATE {policy_identity} SET held_code = NULL, held = '"+string(first)+"' WHERE server = 'other'")
 		b.exec(t, "CREATE TABLE user.twin (id BIGINT PRIMARY KEY, at DATE)")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.twin TO user.a")
-		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != tables.FirstSight {
+		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != first {
 			t.Errorf("got %v, held %q, want nobody to vouch for another table", err, held(p, "'other'"))
 		}
 		if now, err := b.PolicyByID(t.Context(), p.ID); err != nil || now.State != PolicyDisarmed {

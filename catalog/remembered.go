@@ -32,9 +32,9 @@ func (s *Store) identities(ctx context.Context, on execer, query string, args ..
 // scanIdentity reads one of them, behind other columns.
 func scanIdentity(r *sql.Rows, before ...any) (i tables.Identity, err error) {
 	var created sql.Null[time.Time]
-	var held sql.Null[string]
-	err = r.Scan(append(before, &i.Partition, &i.TableID, &created, &held)...)
-	i.CreateTime, i.Held = created.V, held.V
+	var code, text sql.Null[string]
+	err = r.Scan(append(before, &i.Partition, &i.TableID, &created, &code, &text)...)
+	i.CreateTime, i.Held = created.V, tables.HoldOf(code.V, text.V)
 	return i, err
 }
 
@@ -62,9 +62,10 @@ func (s *Store) insertIdentities(
 ) error {
 	for _, i := range all {
 		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
-		held := sql.Null[string]{V: i.Held, Valid: i.Held != ""}
-		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created,
-			held); err != nil {
+		code := sql.Null[string]{V: string(i.Held.Code), Valid: i.Held.Holds()}
+		text := sql.Null[string]{V: i.Held.Text, Valid: i.Held.Holds()}
+		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created, code,
+			text); err != nil {
 			return fmt.Errorf("remember identity: %w", err)
 		}
 	}

@@ -249,9 +249,9 @@ func (g *StageInfo) holdForeign(seen tables.Seen) tables.Incarnation {
 			continue
 		}
 		if g.Origin.older(seen.IDs[i : i+1]) {
-			out[i].Held = fmt.Sprintf("partition %s was exchanged outside ttlproxy while a statement was changing "+
-				"the table (InnoDB table id is %s)",
-				n.Partition, idsText(seen.IDs[i:i+1]))
+			out[i].Held = tables.Hold{Code: tables.Exchanged, Text: fmt.Sprintf("partition %s was exchanged outside "+
+				"ttlproxy while a statement was changing the table (InnoDB table id is %s)",
+				n.Partition, idsText(seen.IDs[i:i+1]))}
 		}
 	}
 

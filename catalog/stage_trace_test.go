@@ -86,7 +86,7 @@ func (b *bench) wantHeld(t *testing.T, p Policy, want ...string) {
 
 	var held []string
 	for _, i := range all {
-		if i.Held != "" {
+		if i.Held.Holds() {
 			held = append(held, i.Partition)
 		}
 	}

@@ -218,7 +218,7 @@ func (c *aroundCase) outcome() string {
 
 	var held []string
 	for _, i := range known {
-		if i.Held != "" {
+		if i.Held.Holds() {
 			held = append(held, i.Partition)
 		}
 	}

@@ -51,7 +51,7 @@ func (r *recognizer) recognize(ctx context.Context, p catalog.Policy) (tables.In
 func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Policy) (tables.Incarnation, error) {
 	known, err := r.store.IdentitiesOn(ctx, p.ID, server)
 	if err == nil && known.AtFirstSight() {
-		err = &doubtError{known.Table().Why()}
+		err = &doubtError{known.Table().Held.Text}
 	}
 	if err != nil || known.HasID() {
 		return known, err
@@ -60,7 +60,7 @@ func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Po
 		return nil, err
 	}
 	if known.AtFirstSight() {
-		return nil, &doubtError{known.Table().Why()}
+		return nil, &doubtError{known.Table().Held.Text}
 	}
 	if known, err = r.store.IdentitiesOn(ctx, p.ID, server); err == nil && len(known) == 0 {
 		err = &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
@@ -140,5 +140,5 @@ func settle(ctx context.Context, now, created time.Time) error {
 
 func identified(all tables.Incarnation, partition string) (tables.Identity, bool) {
 	i, found := all.At(partition)
-	return i, found && !i.CreateTime.IsZero() && i.Held == ""
+	return i, found && !i.CreateTime.IsZero() && !i.Held.Holds()
 }

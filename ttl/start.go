@@ -220,8 +220,8 @@ func (t *starter) serverHold(ctx context.Context) (string, error) {
 }
 
 func partitionHold(all tables.Incarnation, partition, reason string) string {
-	if i, _ := all.At(partition); i.Held != "" {
-		return i.Why()
+	if i, _ := all.At(partition); i.Held.Holds() {
+		return i.Held.Text
 	}
 	return reason
 }

@@ -57,7 +57,7 @@ func Compare(declared Shape, column string, known Incarnation, seen Seen) Compar
 		How: how, Now: holdReplaced(known, seen.Incarnation), Why: why,
 		fresh: replacedIn(known, seen.Incarnation),
 	}
-	if how == Same && !slices.Equal(known, c.Now) {
+	if how == Same && !known.Equal(c.Now) {
 		c.How = Changed
 	}
 
@@ -126,8 +126,8 @@ func holdReplaced(known, now Incarnation) Incarnation {
 		switch before := known[k]; {
 		case n.TableID == 0:
 			out[i].TableID = before.TableID
-		case n.Partition != "" && before.Held == "" && before.TableID != n.TableID:
-			out[i].Held = heldUntilArmed(fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside "+
+		case n.Partition != "" && !before.Held.Holds() && before.TableID != n.TableID:
+			out[i].Held = heldUntilArmed(Replaced, fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside "+
 				"ttlproxy (InnoDB table id was %d, is %d)",
 				n.Partition, before.TableID, n.TableID))
 		}
@@ -136,17 +136,12 @@ func holdReplaced(known, now Incarnation) Incarnation {
 	return out
 }
 
-// heldUntilArmed is why a partition is held, and what ends that.
-func heldUntilArmed(why string) string {
-	return why + ": look at it, then ALTER TABLE … TTL_ENABLE='ON'"
-}
-
 // keepHeld returns now, with what was held before.
 func keepHeld(known, now Incarnation) Incarnation {
 	out := slices.Clone(now)
 	for i, n := range out {
 		k := slices.IndexFunc(known, func(k Identity) bool { return k.Partition == n.Partition })
-		if k >= 0 && (known[k].Held == FirstSight || n.Partition != "") {
+		if k >= 0 && (known[k].Held.Code == FirstSight || n.Partition != "") {
 			out[i].Held = known[k].Held
 		}
 	}
@@ -178,9 +173,9 @@ func (c Comparison) LookedInto(known Incarnation, empty []int) Comparison {
 		hadName := slices.ContainsFunc(known, func(k Identity) bool { return k.Partition == place.Partition })
 		switch {
 		case slices.Contains(c.empty, at):
-			place.Held = ""
-		case !hadName && place.Held == "":
-			place.Held = heldUntilArmed("partition " + place.Partition +
+			place.Held = Hold{}
+		case !hadName && !place.Held.Holds():
+			place.Held = heldUntilArmed(Made, "partition "+place.Partition+
 				" was made outside ttlproxy, and has rows in it")
 		}
 	}
@@ -214,7 +209,7 @@ func (c Comparison) Text() string {
 // HeldAnew says which partitions are held from now on, and why; empty for none.
 func (c Comparison) HeldAnew() (why string) {
 	for _, at := range c.fresh {
-		why = joinWords(why, c.Now[at].Held)
+		why = joinWords(why, c.Now[at].Held.Text)
 	}
 	return why
 }

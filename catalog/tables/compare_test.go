@@ -64,7 +64,7 @@ func TestCompareIdentities(t *testing.T) {
 		got := Compare(Shape{}, "", c.known, Seen{Exists: true, Incarnation: c.now})
 		why := got.Why
 		for _, i := range got.Now {
-			why += i.Held
+			why += i.Held.Text
 		}
 
 		if got.How != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,21 +13,7 @@ type Identity struct {
 	// InnoDB's, on MySQL of the tablespace, of subpartitions taken together; 0 if it cannot be read
 	TableID    uint64    `json:"table_id,omitempty"`
 	CreateTime time.Time `json:"create_time"`
-	Held       string    `json:"held,omitempty"` // why this partition is held; empty when it is not
-}
-
-// FirstSight holds a table on a member of a cluster that has not seen it under its policy before.
-// The shape does not tell it from one that has taken its name since the policy was declared on
-// another member; a node there does (Vouch).
-const FirstSight = "first sight"
-
-// Why is the sentence for what holds a table or partition.
-func (i Identity) Why() string {
-	if i.Held == FirstSight {
-		return "this server sees the table for the first time: a node on another member is asked whether it is the " +
-			"one the policy was declared on"
-	}
-	return i.Held
+	Held       Hold      `json:"held,omitzero"`
 }
 
 // samePlace reports whether two identities are of one partition, with the same rows.
@@ -62,11 +47,11 @@ func (a Incarnation) At(partition string) (Identity, bool) {
 }
 
 // AtFirstSight reports whether the table is held because its server has not seen it before.
-func (a Incarnation) AtFirstSight() bool { return a.Table().Held == FirstSight }
+func (a Incarnation) AtFirstSight() bool { return a.Table().Held.Code == FirstSight }
 
 // AnyHeld reports whether the table or a partition is held on its own.
 func (a Incarnation) AnyHeld() bool {
-	return slices.ContainsFunc(a, func(i Identity) bool { return i.Held != "" })
+	return slices.ContainsFunc(a, func(i Identity) bool { return i.Held.Holds() })
 }
 
 // HasID reports whether any of InnoDB's ids is known.
@@ -100,15 +85,15 @@ func (a Incarnation) AlteredTo(b Incarnation) bool {
 // SpreadHolds returns now, with each partition held that may have got rows of one that was held: if
 // that is gone, or was recreated, nobody knows which of the new ones have them.
 func (a Incarnation) SpreadHolds(now Incarnation) Incarnation {
-	reason := a.Scattered(now)
-	if reason == "" {
+	hold := a.scattered(now)
+	if !hold.Holds() {
 		return now
 	}
 
 	out := slices.Clone(now)
 	for n, i := range out {
-		if i.Partition != "" && i.TableID != 0 && i.Held == "" && !slices.ContainsFunc(a, i.samePlace) {
-			out[n].Held = reason
+		if i.Partition != "" && i.TableID != 0 && !i.Held.Holds() && !slices.ContainsFunc(a, i.samePlace) {
+			out[n].Held = hold
 		}
 	}
 
@@ -117,12 +102,20 @@ func (a Incarnation) SpreadHolds(now Incarnation) Incarnation {
 
 // Scattered says of which held partition the rows may be elsewhere now; empty for none. A whole
 // table that is held stays so by itself.
-func (a Incarnation) Scattered(now Incarnation) string {
+func (a Incarnation) Scattered(now Incarnation) string { return a.scattered(now).Text }
+
+func (a Incarnation) scattered(now Incarnation) Hold {
 	for _, i := range a {
-		if i.Partition != "" && i.Held != "" && i.Held != FirstSight && !slices.ContainsFunc(now, i.samePlace) {
-			return "it may have got rows that were held: " +
-				strings.TrimPrefix(i.Held, "it may have got rows that were held: ")
+		if i.Partition != "" && i.Held.Holds() && i.Held.Code != FirstSight && !slices.ContainsFunc(now, i.samePlace) {
+			return i.Held.elsewhere()
 		}
 	}
-	return ""
+	return Hold{}
+}
+
+// Equal reports whether both are the same table with the same ids, held for the same reasons.
+func (a Incarnation) Equal(b Incarnation) bool {
+	return slices.EqualFunc(a, b, func(i, o Identity) bool {
+		return i.samePlace(o) && i.CreateTime.Equal(o.CreateTime) && i.Held.Code == o.Held.Code
+	})
 }

@@ -101,7 +101,7 @@ func TestHeldRowsStayHeld(t *testing.T) {
 			}
 
 			for _, i := range known {
-				if i.Held != "" {
+				if i.Held.Holds() {
 					held += i.Partition + " "
 				}
 			}
