@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,9 +10,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
-
-// ErrNoTable says that a table does not exist.
-var ErrNoTable = errors.New("table does not exist")
 
 // lookAttempts bounds how often a table that changes under our eyes is read again.
 const lookAttempts = 5

@@ -60,7 +60,7 @@ func (s *Store) declare(ctx context.Context, who Client, d Declaration) (Policy,
 		return Policy{}, err
 	}
 	if !seen.Exists {
-		return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, ErrNoTable)
+		return Policy{}, fmt.Errorf("declare TTL of %s: %w", d.Table, tables.ErrNoTable)
 	}
 	return s.declareOn(ctx, who, d, read, seen)
 }

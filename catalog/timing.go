@@ -64,7 +64,7 @@ type Start struct {
 // Next is when the next job should start after those that ran, whether a window lets it or not. A
 // run that somebody has asked for comes before the schedule.
 func (t Timing) Next(p Policy, ran []Schedule) Start {
-	last := LastRun(ran)
+	last := lastRun(ran)
 
 	for _, s := range ran {
 		if s.Partition == "" && s.RequestedAt.After(last.LastStartedAt) {
@@ -74,8 +74,8 @@ func (t Timing) Next(p Policy, ran []Schedule) Start {
 	return Start{At: t.Due(p, last), Trigger: TriggerSchedule}
 }
 
-// LastRun is the latest of a policy's runs, over its partitions.
-func LastRun(ran []Schedule) (last Schedule) {
+// lastRun is the latest of a policy's runs, over its partitions.
+func lastRun(ran []Schedule) (last Schedule) {
 	for _, s := range ran {
 		if s.LastStartedAt.After(last.LastStartedAt) {
 			last = s

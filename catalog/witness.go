@@ -15,20 +15,20 @@ import (
 // a restored copy, not another server. If it is not, it holds every policy until somebody says
 // TRUST TTL SERVER.
 type Witness struct {
-	store  *Store
-	memory Memory
-	log    *slog.Logger
-	clock  ClockWatch
+	store *Store
+	state *stateFile
+	log   *slog.Logger
+	clock ClockWatch
 }
 
 // NewWitness returns the witness of a store. An empty stateDir remembers only as long as the
 // process lives.
 func NewWitness(store *Store, stateDir string, log *slog.Logger) (*Witness, error) {
-	memory, err := openMemory(stateDir)
+	state, err := openStateFile(stateDir)
 	if err != nil {
 		return nil, err
 	}
-	return &Witness{store: store, memory: memory, log: log}, nil
+	return &Witness{store: store, state: state, log: log}, nil
 }
 
 // Await checks until a check has been made, and reports false when ctx ended before. The engine
@@ -95,7 +95,7 @@ func (w *Witness) Check(ctx context.Context) error {
 
 	w.store.reached.Store(&reached{l.CatalogID, generation})
 	w.store.checks.Add(1)
-	return w.memory.remember(l.CatalogID, generation)
+	return w.state.remember(l.CatalogID, generation)
 }
 
 // Checks counts how often the Witness of this process has found everything in order.
@@ -134,7 +134,7 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 			"nodes on other members of its cluster are using it")
 	}
 
-	remembered, known := w.memory.recall(l.CatalogID)
+	remembered, known := w.state.recall(l.CatalogID)
 	if known && l.Generation < remembered {
 		return fmt.Sprintf("the catalog is older than this proxy remembers (generation %d, remembered %d): a backup "+
 			"was restored, or a fail-over lost changes",
@@ -198,7 +198,7 @@ func (w *Witness) Admit(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return fmt.Errorf("admit connection: %w", err)
 	}
-	if remembered, known := w.memory.recall(id); !trusted || known && generation < remembered {
+	if remembered, known := w.state.recall(id); !trusted || known && generation < remembered {
 		return ErrUnknownServer
 	}
 	return nil

@@ -182,7 +182,7 @@ func TestStaleCatalogIsHeldByAProxyWithoutMemory(t *testing.T) {
 		dir := t.TempDir()
 		b.check(t, b.witness(t, dir))
 		b.exec(t, "UPDATE {generation} SET advanced_at = advanced_at - INTERVAL 25 HOUR")
-		if _, known := b.witness(t, dir).memory.recall(b.catalogID(t)); !known {
+		if _, known := b.witness(t, dir).state.recall(b.catalogID(t)); !known {
 			t.Error("the state directory does not remember the catalog")
 		}
 		if why := b.check(t, b.witness(t, dir)); why != "" {
@@ -223,7 +223,7 @@ func TestGenerationAdvancesOncePerBeat(t *testing.T) {
 func TestMemoryKeepsTheHighest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	m, err := openMemory(dir)
+	m, err := openStateFile(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestMemoryKeepsTheHighest(t *testing.T) {
 		}
 	}
 
-	if m, err = openMemory(dir); err != nil {
+	if m, err = openStateFile(dir); err != nil {
 		t.Fatal(err)
 	}
 	if g, known := m.recall("c"); g != 5 || !known {

@@ -15,8 +15,8 @@ var errorColumns = []Column{
 	{Name: "Next_try", Type: Time},
 }
 
-// Errors is SHOW TTL ERRORS: the rows that could not be deleted.
-func Errors(rows []catalog.RowError) List {
+// listErrors is SHOW TTL ERRORS: the rows that could not be deleted.
+func listErrors(rows []catalog.RowError) List {
 	l := List{Name: "ttl_errors", Columns: errorColumns, Like: "Table_name"}
 	for _, e := range rows {
 		l.add(e.Table, e.Table.Schema, e.Table.Name, orNull(e.Partition), e.Key, uint64(max(e.Number, 0)), e.Reason,

@@ -13,9 +13,9 @@ var eventColumns = []Column{
 	{Name: "Text", Type: LongText},
 }
 
-// Events is SHOW TTL EVENTS: who declared, changed, armed, paused, approved, and when; the latest
+// listEvents is SHOW TTL EVENTS: who declared, changed, armed, paused, approved, and when; the latest
 // first.
-func Events(events []catalog.Event) List {
+func listEvents(events []catalog.Event) List {
 	l := List{Name: "ttl_events", Columns: eventColumns, Like: "Kind"}
 	for _, e := range events {
 		l.add(e.Table, e.ID, e.At, string(e.Kind), orNull(e.Table.Schema), orNull(e.Table.Name),

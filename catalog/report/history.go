@@ -10,9 +10,9 @@ var historyColumns = jobColumns(
 	"First_started",
 )
 
-// History is SHOW TTL HISTORY: the jobs that have ended, the latest first. Successive ones that
+// listHistory is SHOW TTL HISTORY: the jobs that have ended, the latest first. Successive ones that
 // found nothing are one line.
-func History(ended []catalog.EndedJob) List {
+func listHistory(ended []catalog.EndedJob) List {
 	l := List{Name: "ttl_history", Columns: historyColumns, Like: "Table_name"}
 	l.addJobs(endedLines(ended)...)
 	return l

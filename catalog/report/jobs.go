@@ -9,9 +9,9 @@ var jobsColumns = jobColumns(
 	"Plan", "Plan_reason", "Tasks", "Owner", "Started_by", "Note", "Version", "Rows_usual", "Rows_allowed",
 )
 
-// Jobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one
+// listJobs is SHOW TTL JOBS: for each table or partition its open job or, when there is none, the one
 // that ended last. A table that has never had a job has a line for its verdict.
-func Jobs(s *Snapshot) List {
+func listJobs(s *Snapshot) List {
 	work := s.Work()
 	lines := make([]jobLine, len(work))
 

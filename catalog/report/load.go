@@ -23,13 +23,13 @@ type Store interface {
 func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l List, err error) {
 	switch name {
 	case ddl.ListHistory:
-		l, err = listOf(History)(from.History(ctx, f))
+		l, err = listOf(listHistory)(from.History(ctx, f))
 	case ddl.ListErrors:
-		l, err = listOf(Errors)(from.RowErrors(ctx, f))
+		l, err = listOf(listErrors)(from.RowErrors(ctx, f))
 	case ddl.ListEvents:
-		l, err = listOf(Events)(from.Events(ctx, f))
+		l, err = listOf(listEvents)(from.Events(ctx, f))
 	case ddl.ListVariables:
-		l, err = listOf(Variables)(from.Values(ctx))
+		l, err = listOf(listVariables)(from.Values(ctx))
 	default:
 		l, err = now(ctx, from, name, f.Table)
 	}
@@ -66,10 +66,10 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 
 	s.Policies = slices.DeleteFunc(s.Policies, func(p *catalog.Policy) bool { return !concerns(of, p.Table) })
 	if name == ddl.ListTables {
-		return Tables(s), nil
+		return listTables(s), nil
 	}
 
-	return Jobs(s), nil
+	return listJobs(s), nil
 }
 
 // working reads one of the lists of tasks, which need neither policies nor history.
@@ -88,10 +88,10 @@ func working(ctx context.Context, from Store, name ddl.List) (l List, err error)
 
 	tasks, err := from.Tasks(ctx)
 	if name == ddl.ListNodes {
-		return Nodes(s, tasks), err
+		return listNodes(s, tasks), err
 	}
 
-	return Tasks(s, tasks), err
+	return listTasks(s, tasks), err
 }
 
 // Empty is one of the lists without its rows, for its columns.
@@ -99,21 +99,21 @@ func Empty(name ddl.List) (l List) {
 	none := &Snapshot{}
 	switch name {
 	case ddl.ListTables:
-		l = Tables(none)
+		l = listTables(none)
 	case ddl.ListJobs:
-		l = Jobs(none)
+		l = listJobs(none)
 	case ddl.ListTasks:
-		l = Tasks(none, nil)
+		l = listTasks(none, nil)
 	case ddl.ListHistory:
-		l = History(nil)
+		l = listHistory(nil)
 	case ddl.ListErrors:
-		l = Errors(nil)
+		l = listErrors(nil)
 	case ddl.ListNodes:
-		l = Nodes(none, nil)
+		l = listNodes(none, nil)
 	case ddl.ListEvents:
-		l = Events(nil)
+		l = listEvents(nil)
 	case ddl.ListVariables:
-		l = Variables(nil)
+		l = listVariables(nil)
 	case ddl.ListStatus:
 		l = Status(none, catalog.Lineage{})
 	}

@@ -19,8 +19,8 @@ var nodeColumns = []Column{
 	{Name: "Left_at", Type: Time},
 }
 
-// Nodes is SHOW TTL NODES: the proxies, with what they are doing.
-func Nodes(s *Snapshot, tasks []catalog.Task) List {
+// listNodes is SHOW TTL NODES: the proxies, with what they are doing.
+func listNodes(s *Snapshot, tasks []catalog.Task) List {
 	l := List{Name: "ttl_nodes", Columns: nodeColumns, Like: "Name"}
 	busy := map[uint64]int64{}
 	for i := range tasks {

@@ -270,9 +270,9 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	done := &Snapshot{Now: noon, Policies: s.Policies, Past: map[uint64]*catalog.Past{1: {Last: past}}}
 
 	for _, l := range []List{
-		Jobs(s), Jobs(done), Jobs(&Snapshot{Policies: s.Policies}), Tables(s), Tables(done), Tasks(s, tasks),
-		History(past),
-		Errors([]catalog.RowError{{}}), Nodes(s, tasks), Events([]catalog.Event{{}}), Variables(setting.Defaults()),
+		listJobs(s), listJobs(done), listJobs(&Snapshot{Policies: s.Policies}), listTables(s), listTables(done), listTasks(s, tasks),
+		listHistory(past),
+		listErrors([]catalog.RowError{{}}), listNodes(s, tasks), listEvents([]catalog.Event{{}}), listVariables(setting.Defaults()),
 		Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {

@@ -39,8 +39,8 @@ var tableColumns = []Column{
 	{Name: "Version", Type: Unsigned},
 }
 
-// Tables is SHOW TTL TABLES: the policies, and what became of them.
-func Tables(s *Snapshot) List {
+// listTables is SHOW TTL TABLES: the policies, and what became of them.
+func listTables(s *Snapshot) List {
 	l := List{Name: "ttl_tables", Columns: tableColumns, Like: "Table_name"}
 	work := s.Work()
 	l.Rows = make([]Row, 0, len(work))

@@ -23,8 +23,8 @@ var taskColumns = []Column{
 	{Name: "Error", Type: LongText},
 }
 
-// Tasks is SHOW TTL TASKS: the key ranges of the open jobs.
-func Tasks(s *Snapshot, tasks []catalog.Task) List {
+// listTasks is SHOW TTL TASKS: the key ranges of the open jobs.
+func listTasks(s *Snapshot, tasks []catalog.Task) List {
 	l := List{Name: "ttl_tasks", Columns: taskColumns, Like: "Table_name"}
 	jobs := make(map[uint64]*catalog.Job, len(s.Jobs))
 	for i := range s.Jobs {

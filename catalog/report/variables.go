@@ -15,8 +15,8 @@ var variableColumns = []Column{
 	{Name: "Description", Type: LongText},
 }
 
-// Variables is SHOW TTL VARIABLES: the settings with what they mean.
-func Variables(values setting.Values) List {
+// listVariables is SHOW TTL VARIABLES: the settings with what they mean.
+func listVariables(values setting.Values) List {
 	l := List{Name: "ttl_variables", Columns: variableColumns, Like: "Variable_name"}
 	for _, s := range setting.All() {
 		l.add(catalog.Table{}, s.Name, values[s.Name], s.Default, s.Allowed(), s.Scope, orNull(s.Alias), s.Text)

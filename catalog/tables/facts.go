@@ -156,7 +156,7 @@ func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Colu
 			return err
 		}
 
-		c.Kind = KindOf(strings.ToLower(dataType))
+		c.Kind = kindOf(strings.ToLower(dataType))
 		c.Nullable = nullable == "YES"
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")

@@ -28,8 +28,8 @@ var kinds = map[string]Kind{
 	"uuid": Named, "inet4": Named, "inet6": Named,
 }
 
-// KindOf maps DATA_TYPE of information_schema to a Kind.
-func KindOf(dataType string) Kind { return kinds[dataType] }
+// kindOf maps DATA_TYPE of information_schema to a Kind.
+func kindOf(dataType string) Kind { return kinds[dataType] }
 
 // Temporal reports whether a column of this kind can carry the time of a policy.
 func (k Kind) Temporal() bool { return k == Date || k == Datetime || k == Timestamp }
