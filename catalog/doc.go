@@ -57,7 +57,18 @@
 // What the package never does: it does not touch user tables (it reads information_schema), it does
 // not decide when something is due, and it never deletes a row that is not its own.
 //
+// # Size
+//
 // It is the largest package, and its Store has the most methods: a change of a policy, its stage, its
 // jobs and their tasks is one transaction, which may not be put together from several packages. What
-// needs none of it has left (catalog/setting, tables, report and checkup).
+// needs none of it has left (catalog/setting, tables, report and checkup), and whoever uses the Store
+// declares the methods that it needs.
+//
+// Two parts look as if they could leave, and cannot. What became of a table after a DDL or around
+// the proxy (stage_names.go, stage_trace.go, stage_sweep.go, around.go) is found out between the
+// locks on policies and the writing of their new states, from policies, rules and stages: a package
+// below this one would have to take all of these along, and one above could not be asked from
+// within the transaction. What two looks at a table tell without them is in catalog/tables. And the
+// Witness, who knows where a catalog has lived, makes servers trusted and says how old a catalog a
+// batch may meet: outside there would have to be methods for that, which nobody else may call.
 package catalog

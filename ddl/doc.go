@@ -36,5 +36,7 @@
 //
 // The package knows no connection, no catalog and no clock, and imports nothing of ours.
 //
+// # Size
+//
 // It has more names than others: one for each error number, option and action, and no more than one.
 package ddl

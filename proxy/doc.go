@@ -49,4 +49,11 @@
 // No statement waits for the catalog or the engine unless it is about TTL. No session is ever moved
 // to another connection, and no two share one. A stream that is not understood is passed on
 // blindly, never broken. A panic ends one session.
+//
+// # Size
+//
+// It has more files than others, and few names: a session passes through all of this, from the
+// listener to its end, and its parts share its two connections and the moment at which either may
+// be written to. What needs neither is in package wire, and what decides on statements in package
+// statement.
 package proxy

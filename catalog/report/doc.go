@@ -11,7 +11,4 @@
 // Nobody else reads a Snapshot or judges one: whether a job may run (MayRun), what is due
 // (catalog.Timing) and how a wait for a job ends (Await) are here as well. The package starts and
 // stops nothing itself.
-//
-// It has many names because it has many lists, one for each statement that shows one, and because
-// the words of a verdict are names here, which page, terminal, SQL and metrics share.
 package report

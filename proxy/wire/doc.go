@@ -36,5 +36,7 @@
 // ResultSet and OK write answers in the form that the capabilities of the connection require.
 // Splice makes the answer of one statement a part of the answer to a packet of many.
 //
+// # Size
+//
 // Most of the names are the protocol's own: commands, capabilities, status flags and column types.
 package wire
