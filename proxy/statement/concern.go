@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 )
@@ -24,7 +23,7 @@ const (
 
 // mentioned reports whether a table with a policy may be named in the text. An error says that the
 // catalog cannot be asked.
-func (h *Handler) mentioned(ctx context.Context, store *catalog.Store, text string) (found bool, err error) {
+func (h *Handler) mentioned(ctx context.Context, store catalogStore, text string) (found bool, err error) {
 	err = h.patience.ask(ctx, func(ctx context.Context) (err error) {
 		found, err = store.Mentioned(ctx, text)
 		return err

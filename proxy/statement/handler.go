@@ -119,7 +119,7 @@ func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
 // each carries out the statements of a packet one by one. After one that may change the session,
 // its situation is read again, and so is the rest of the packet if that now reads differently.
 func (h *Handler) each(
-	ctx context.Context, x *proxy.Exchange, store *catalog.Store, s *situation, parts []*ddl.Statement,
+	ctx context.Context, x *proxy.Exchange, store catalogStore, s *situation, parts []*ddl.Statement,
 ) error {
 	alone := len(parts) == 1
 	for n := 0; n < len(parts); n++ {

@@ -16,7 +16,7 @@ import (
 // request is one statement while it is decided on and carried out.
 type request struct {
 	h        *Handler
-	store    *catalog.Store
+	store    catalogStore
 	x        *proxy.Exchange
 	session  *situation // nil where the catalog cannot be asked, so that nothing is decided
 	st       *ddl.Statement
@@ -187,4 +187,14 @@ func inCatalogTrouble(err error) error {
 		Code: ddl.CodeUnknownError, State: "HY000",
 		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error(),
 	}
+}
+
+// refusal is an error of package ddl as it goes to the client.
+func refusal(e *ddl.Error) *wire.Error {
+	return &wire.Error{Code: e.Code, State: e.State, Message: e.Message}
+}
+
+// refuse is an error with a sentence of ours.
+func refuse(format string, args ...any) *wire.Error {
+	return &wire.Error{Code: ddl.CodeUnknownError, State: "HY000", Message: fmt.Sprintf(format, args...)}
 }
