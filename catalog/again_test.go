@@ -70,11 +70,13 @@ func TestWhatIsReadAgainIsNeverStale(t *testing.T) {
 		ctx := t.Context()
 
 		steps := map[string]func(p Policy) error{
-			"a pause":            func(p Policy) error { return b.Pause(ctx, "ann", p.ID, "why", time.Time{}) },
-			"a pause that ended": func(p Policy) error { return b.Pause(ctx, "bob", p.ID, "", time.Now().Add(-time.Hour)) },
-			"a resume":           func(p Policy) error { return b.Resume(ctx, "ann", p.ID) },
-			"an approval":        func(p Policy) error { return b.Approve(ctx, "ann", p.ID, p.Version) },
-			"a request":          func(p Policy) error { return b.RequestRun(ctx, "ann", p.ID) },
+			"a pause": func(p Policy) error { return b.Pause(ctx, "ann", p.ID, "why", time.Time{}) },
+			"a pause that ended": func(p Policy) error {
+				return b.Pause(ctx, "bob", p.ID, "", time.Now().Add(-time.Hour))
+			},
+			"a resume":    func(p Policy) error { return b.Resume(ctx, "ann", p.ID) },
+			"an approval": func(p Policy) error { return b.Approve(ctx, "ann", p.ID, p.Version) },
+			"a request":   func(p Policy) error { return b.RequestRun(ctx, "ann", p.ID) },
 			"a run": func(p Policy) error {
 				if _, runs := open[p.ID]; !runs && mayRun(p) {
 					at = at.Add(time.Minute)
@@ -98,8 +100,8 @@ func TestWhatIsReadAgainIsNeverStale(t *testing.T) {
 				return nil
 			},
 			"a statement that joins": func(p Policy) error {
-				b.exec(t, "UPDATE {schedule} s JOIN {policy} p ON p.id = s.policy_id SET s.last_state = ?, p.reason = ?"+
-					" WHERE p.id = ?", fmt.Sprint(rand.Uint32()), fmt.Sprint(rand.Uint32()), p.ID)
+				b.exec(t, "UPDATE {schedule} s JOIN {policy} p ON p.id = s.policy_id "+
+					"SET s.last_state = ?, p.reason = ? WHERE p.id = ?", fmt.Sprint(rand.Uint32()), fmt.Sprint(rand.Uint32()), p.ID)
 				return nil
 			},
 			"a row that was there": func(p Policy) error {

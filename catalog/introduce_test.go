@@ -23,9 +23,10 @@ func TestHeldOnEveryServer(t *testing.T) {
 				" (id BIGINT PRIMARY KEY, at DATE) PARTITION BY HASH (id) PARTITIONS 2")
 			p := b.declare(t, table)
 			b.exec(t,
-				fmt.Sprintf("UPDATE {policy_identity} SET server = 'other', held = IF(partition_name = 'p0', "+
-					"'exchanged', NULL),"+
-					" partition_name = IF(partition_name = 'p0', '%s', partition_name) WHERE policy_id = %d", c.held, p.ID))
+				fmt.Sprintf("UPDATE {policy_identity} SET server = 'other', "+
+					"held = IF(partition_name = 'p0', 'exchanged', NULL), "+
+					"partition_name = IF(partition_name = 'p0', '%s', partition_name) WHERE policy_id = %d",
+					c.held, p.ID))
 
 			known, why, err := b.Recognize(t.Context(), "test", p)
 			if err != nil || why != "" || len(known) != len(c.want) {

@@ -19,8 +19,8 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		held := func(p Policy, server string) (held tables.HoldCode) {
 			t.Helper()
 			if err := b.db.QueryRowContext(t.Context(),
-				b.sql("SELECT COALESCE(MAX(held_code), MAX(held), '') FROM {policy_identity} WHERE policy_id = ? AND server = "+server),
-				p.ID).Scan(&held); err != nil {
+				b.sql("SELECT COALESCE(MAX(held_code), MAX(held), '') FROM {policy_identity} "+
+					"WHERE policy_id = ? AND server = "+server), p.ID).Scan(&held); err != nil {
 				t.Fatal(err)
 			}
 			return held
@@ -50,13 +50,13 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 
 		// Seen from the other side: here is who knows, and the other member waits.
 		b.exec(t, "UPDATE {node} SET left_at = NULL")
-		b.exec(t, "UPDATE {policy_identity} SET held_code = '"+string(first)+"', held = 'because' WHERE server = 'other'")
+		b.exec(t, "UPDATE {policy_identity} SET held_code = ?, held = 'because' WHERE server = 'other'", string(first))
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != "" {
 			t.Errorf("got %v, held %q, want the other member to be let go", err, held(p, "'other'"))
 		}
 
 		// as a version without codes writes it
-		b.exec(t, "UPDATE {policy_identity} SET held_code = NULL, held = '"+string(first)+"' WHERE server = 'other'")
+		b.exec(t, "UPDATE {policy_identity} SET held_code = NULL, held = ? WHERE server = 'other'", string(first))
 		b.exec(t, "CREATE TABLE user.twin (id BIGINT PRIMARY KEY, at DATE)")
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.twin TO user.a")
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != first {

@@ -78,9 +78,7 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 					j.Counts.Examined != 7 {
 					t.Errorf("the line of job %d tells of another one: %+v", last, j)
 				}
-				// both are found
-				// see above
-				lines = append(lines, line{uint64(last), uint64(first), j.Runs, j.Counts.Deleted}) //nolint:gosec // see above
+				lines = append(lines, line{uint64(last), uint64(first), j.Runs, j.Counts.Deleted})
 			}
 
 			return lines

@@ -403,11 +403,13 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 			"ALTER TABLE user.t ADD note TEXT", "t", PolicyArmed, "HOUR", false,
 		},
 		{
-			"drop of the column, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} },
+			"drop of the column, after",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t")} },
 			"ALTER TABLE user.t DROP at", "t", PolicyDisarmed, "DAY", false,
 		},
 		{
-			"remove, after", func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} },
+			"remove, after",
+			func(b *bench) Intent { return Intent{Kind: IntentAlter, Table: b.named("t"), Remove: true} },
 			"ALTER TABLE user.t ADD note TEXT", "t", "", "", false,
 		},
 		{

@@ -33,8 +33,8 @@ func TestRuleThatIsNotUnderstood(t *testing.T) {
 			}
 
 			r := p.Rule
-			b.exec(t, "UPDATE {policy} SET options = JSON_OBJECT(), job_interval = ?, time_zone = ?, interval_unit = ? WHERE id = ?",
-				r.JobInterval, r.TimeZone, r.Unit, p.ID)
+			b.exec(t, "UPDATE {policy} SET options = JSON_OBJECT(), job_interval = ?, time_zone = ?, interval_unit = ?"+
+				" WHERE id = ?", r.JobInterval, r.TimeZone, r.Unit, p.ID)
 		}
 
 		if got, err := b.PolicyByID(t.Context(), p.ID); err != nil || !got.Armed() {

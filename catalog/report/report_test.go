@@ -107,7 +107,13 @@ func TestVerdict(t *testing.T) {
 		},
 		"throttled": {func(w *Work) { w.Job = paused("replica lag 12 s") }, "PAUSED (replica lag 12 s)"},
 		"never ran": {func(*Work) {}, "WAITING (the first job has not started)"},
-		"ran":       {func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 5); started(w, w.Last.CreatedAt) }, "KEEPING UP"},
+		"ran": {
+			func(w *Work) {
+				w.Last = ended(catalog.JobFinished, time.Minute, 5)
+				started(w, w.Last.CreatedAt)
+			},
+			"KEEPING UP",
+		},
 		"failed": {
 			func(w *Work) { w.Last = ended(catalog.JobFailed, time.Minute, 5) },
 			"FALLING BEHIND (the last job ended as failed: because)",
@@ -270,9 +276,9 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	done := &Snapshot{Now: noon, Policies: s.Policies, Past: map[uint64]*catalog.Past{1: {Last: past}}}
 
 	for _, l := range []List{
-		listJobs(s), listJobs(done), listJobs(&Snapshot{Policies: s.Policies}), listTables(s), listTables(done), listTasks(s, tasks),
-		listHistory(past),
-		listErrors([]catalog.RowError{{}}), listNodes(s, tasks), listEvents([]catalog.Event{{}}), listVariables(setting.Defaults()),
+		listJobs(s), listJobs(done), listJobs(&Snapshot{Policies: s.Policies}), listTables(s), listTables(done),
+		listTasks(s, tasks), listHistory(past), listErrors([]catalog.RowError{{}}), listNodes(s, tasks),
+		listEvents([]catalog.Event{{}}), listVariables(setting.Defaults()),
 		Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {

@@ -22,7 +22,10 @@ func TestChildren(t *testing.T) {
 			mustExec(t, admin, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema)
 		}
 
-		t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE `plan-other`"); _, _ = admin.Exec("DROP DATABASE plan_shop") })
+		t.Cleanup(func() {
+			_, _ = admin.Exec("DROP DATABASE `plan-other`")
+			_, _ = admin.Exec("DROP DATABASE plan_shop")
+		})
 		mustExec(t, admin,
 			"GRANT PROCESS ON *.* TO plan_seer", "GRANT SELECT, DELETE ON plan_shop.* TO plan_seer",
 			"GRANT SELECT, DELETE ON plan_shop.* TO plan_blind",
