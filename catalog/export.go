@@ -44,7 +44,7 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		}
 	}
 
-	if pause.Holds(now) {
+	if pause.InForce(now) {
 		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
 	}
 
@@ -103,7 +103,7 @@ func (p Policy) statements(now time.Time, defaultZone string) string {
 	if moved && rule.TimeZone != "" {
 		rule.ZoneSource = ZoneFromTable // else its dates would be read in the zone that is the default now
 	}
-	if !p.Paused.Holds(now) {
+	if !p.Paused.InForce(now) {
 		fmt.Fprintf(&b, "ALTER TABLE %s %s;\n", p.Table, rule)
 		return b.String()
 	}

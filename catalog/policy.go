@@ -72,7 +72,7 @@ type Pause struct {
 	Until  time.Time // zero: until RESUME
 }
 
-// Holds reports whether the pause is in force: it ends by itself at Until.
-func (p Pause) Holds(now time.Time) bool {
+// InForce reports whether policies are paused now: a pause ends by itself at Until.
+func (p Pause) InForce(now time.Time) bool {
 	return p.Paused && (p.Until.IsZero() || now.Before(p.Until))
 }

@@ -22,13 +22,13 @@ type Declaration struct {
 	Rule  Rule
 	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
 	Arm bool
-	// Hold waits for approval whatever the brake says: the clause came from a dump.
-	Hold bool
+	// FromDump waits for approval whatever the brake says: the clause came from a dump.
+	FromDump bool
 }
 
 // require says why the policy waits for approval, whatever the brake says.
 func (d Declaration) require() string {
-	if d.Hold {
+	if d.FromDump {
 		return fromDump
 	}
 	return ""
@@ -105,7 +105,7 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 			return old, err
 		}
 	}
-	if was.How > tables.Changed || d.Hold || d.Arm && was.Now.AnyHeld() ||
+	if was.How > tables.Changed || d.FromDump || d.Arm && was.Now.AnyHeld() ||
 		old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
 		return s.change(ctx, tx, who, old, d, was)
 	}
@@ -287,7 +287,7 @@ func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n ne
 
 	r, g := n.Rule, n.stage
 	id, err := s.insert(ctx, tx, insertPolicy, n.Table.Schema, n.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
-		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.Hold,
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.FromDump,
 		n.require(), owner, g.server, g.boot, g.connection, g.node, g.server, g.intent)
 	if err != nil {
 		return 0, err

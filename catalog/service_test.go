@@ -105,7 +105,7 @@ func TestExportKeepsHolds(t *testing.T) {
 		rule := testRule()
 		rule.TimeZone, rule.ZoneSource = "UTC", ZoneFromTable
 		if _, err := b.Declare(t.Context(), b.client(),
-			Declaration{Table: b.table(t, "a"), Rule: rule, Hold: true}); err != nil {
+			Declaration{Table: b.table(t, "a"), Rule: rule, FromDump: true}); err != nil {
 			t.Fatal(err)
 		}
 

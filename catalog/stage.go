@@ -47,8 +47,8 @@ type Intent struct {
 	Declares bool `json:"declares,omitempty"`
 	// Arm wakes a policy that is disarmed or dormant: TTL = … or TTL_ENABLE='ON' was said.
 	Arm bool `json:"arm,omitempty"`
-	// Hold waits for approval whatever the brake says: the clause came from a dump.
-	Hold bool `json:"hold,omitempty"`
+	// FromDump waits for approval whatever the brake says: the clause came from a dump.
+	FromDump bool `json:"hold,omitempty"`
 	// Imports names what in the DDL brings in rows that were not there. An earlier approval never
 	// covers them, nor does the cutoff of a running job.
 	Imports string `json:"imports,omitempty"`

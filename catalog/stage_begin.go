@@ -142,7 +142,7 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent,
 			return 0, err
 		}
 
-		d := Declaration{Table: in.Table, Rule: *in.Rule, Hold: in.Hold}
+		d := Declaration{Table: in.Table, Rule: *in.Rule, FromDump: in.FromDump}
 		id, err := s.insertPolicy(ctx, tx, who.Account,
 			newPolicy{Declaration: d, state: PolicyStaged, shape: seen.Shape, stage: columns})
 		if isServerError(err, ddl.CodeDuplicateKey) {

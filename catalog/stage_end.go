@@ -141,7 +141,7 @@ func endingOf(p Policy, o outcome, after looks) ending {
 		kind: EventFollowed,
 	}
 	switch {
-	case g.Hold && o != refused:
+	case g.FromDump && o != refused:
 		e.require = fromDump
 	case !g.Arm && g.Kind != IntentTruncate: // which leaves none of the rows that are asked about
 		e.require = g.Ask

@@ -179,7 +179,7 @@ func TestCreateCommitsOrLeavesNothing(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) {
 		rule := testRule()
 		create := func(name string) Intent {
-			return Intent{Kind: IntentCreate, Table: b.named(name), Rule: &rule, Hold: true}
+			return Intent{Kind: IntentCreate, Table: b.named(name), Rule: &rule, FromDump: true}
 		}
 		g := b.stage(t, create("a"))
 		b.wantState(t, "a", PolicyStaged)

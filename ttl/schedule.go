@@ -52,7 +52,7 @@ func dueNow(now time.Time, all schedule, l limits) []duePolicy {
 }
 
 func due(now time.Time, s scheduled, l limits) (duePolicy, bool) {
-	if !s.Armed() || s.Paused.Holds(now) {
+	if !s.Armed() || s.Paused.InForce(now) {
 		return duePolicy{}, false
 	}
 	next := s.Terms.Timing.Next(s.Policy, s.ran)

@@ -234,7 +234,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		t.clock.Forget() // TRUST TTL SERVER covers its time, too
 		return
 	}
-	if t.clockDoubted(ctx, v.now) || pause.Holds(v.now) {
+	if t.clockDoubted(ctx, v.now) || pause.InForce(v.now) {
 		return
 	}
 

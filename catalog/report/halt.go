@@ -34,7 +34,7 @@ func (s *Snapshot) Halt() Halt {
 	switch {
 	case s.Pause.Held:
 		return Halt{HaltHeld, "the server is held: " + s.Pause.HeldReason}
-	case s.Pause.Holds(s.Now):
+	case s.Pause.InForce(s.Now):
 		return Halt{HaltPaused, "everything, " + pausedBy(s.Pause.Pause)}
 	case !s.Enabled:
 		return Halt{HaltSwitch, "ttl_job_enable is OFF"}

@@ -35,8 +35,8 @@ func Words() []Word {
 	return []Word{Disarmed, NeedsApproval, FallingBehind, Paused, WindowClosed, Off, Waiting, KeepingUp}
 }
 
-// Holds reports whether a table with this verdict runs no job until somebody or something lets it.
-func (w Word) Holds() bool {
+// Waits reports whether a table with this verdict runs no job until somebody or something lets it.
+func (w Word) Waits() bool {
 	switch w {
 	case Disarmed, NeedsApproval, Paused, WindowClosed, Off:
 		return true
@@ -77,7 +77,7 @@ func Judge(w *Work) Verdict {
 	if w.Halt != "" {
 		return Verdict{Paused, w.Halt}
 	}
-	if p.Paused.Holds(w.Now) {
+	if p.Paused.InForce(w.Now) {
 		return Verdict{Paused, pausedBy(p.Paused)}
 	}
 	if v, stopped := judgeState(w); stopped {

@@ -62,7 +62,7 @@ func (w *Work) Interval() time.Duration {
 
 // NextRun is when the next job will start, zero when none will as things stand.
 func (w *Work) NextRun() time.Time {
-	if w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.Holds(w.Now) {
+	if w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.InForce(w.Now) {
 		return time.Time{}
 	}
 

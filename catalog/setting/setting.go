@@ -30,22 +30,22 @@ type Setting struct {
 	Max     int64
 	Choices []string
 	Scope   string // what a limit counts: node, cluster or table
-	Holds   Holds
+	Effect  Effect
 	Text    string
 
 	spelled string // the name it was found by, for errors
 }
 
-// Holds is what a changed value holds for, from the moment that the statement has answered.
-type Holds string
+// Effect is what a changed value holds for, from the moment that the statement has answered.
+type Effect string
 
 // What a change holds for.
 const (
-	HoldsAtOnce Holds = "at once"                                   // no row is deleted under the old value
-	HoldsReplan Holds = "at once: open jobs are replanned"          // because it is written into each of them
-	HoldsRuns   Holds = "for runs that begin from then on"          // it is judged when they do
-	HoldsNew    Holds = "for tables that are declared from then on" // and kept with their policy
-	HoldsEvents Holds = "for whatever happens from then on"         // jobs have no part in it
+	EffectAtOnce Effect = "at once"                                   // no row is deleted under the old value
+	EffectReplan Effect = "at once: open jobs are replanned"          // because it is written into each of them
+	EffectRuns   Effect = "for runs that begin from then on"          // it is judged when they do
+	EffectNew    Effect = "for tables that are declared from then on" // and kept with their policy
+	EffectEvents Effect = "for whatever happens from then on"         // jobs have no part in it
 )
 
 // The names, for those who read a value.
@@ -92,144 +92,144 @@ func All() []Setting {
 	return []Setting{
 		{
 			Name: JobEnable, Alias: "tidb_" + JobEnable, Kind: KindBool,
-			Default: "ON", Scope: "cluster", Holds: HoldsAtOnce,
+			Default: "ON", Scope: "cluster", Effect: EffectAtOnce,
 			Text: "OFF ends running jobs and starts no new ones.",
 		},
 		{
 			Name: ScanBatchSize, Alias: "tidb_" + ScanBatchSize, Kind: KindInt,
-			Default: "500", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
+			Default: "500", Min: 1, Max: 10240, Scope: "statement", Effect: EffectAtOnce,
 			Text: "The most rows that a statement examines for a DELETE, once this is set. Until then, blocks of " +
 				"rows grow and shrink with the time they take (ttl_batch_target_ms), and an index on time is read " +
 				"in pages of 500.",
 		},
 		{
 			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt,
-			Default: "100", Min: 1, Max: 10240, Scope: "statement", Holds: HoldsAtOnce,
+			Default: "100", Min: 1, Max: 10240, Scope: "statement", Effect: EffectAtOnce,
 			Text: "The most rows that a DELETE of any plan deletes, once this is set. Until then, DELETEs over a " +
 				"range grow and shrink with the time they take (ttl_batch_target_ms), and those by key name 100. " +
 				"TTL_DELETE_BATCH_SIZE sets it for one table.",
 		},
 		{
 			Name: DeleteRateLimit, Alias: "tidb_" + DeleteRateLimit, Kind: KindInt,
-			Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
+			Default: "0", Max: none, Scope: "node", Effect: EffectAtOnce,
 			Text: "The most DELETE statements per second on each node, retries included; 0 for no limit. The " +
 				"search for rows does not wait for it.",
 		},
 		{
 			Name: ScanWorkerCount, Alias: "tidb_" + ScanWorkerCount, Kind: KindInt,
-			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
+			Default: "4", Min: 1, Max: 256, Scope: "node", Effect: EffectAtOnce,
 			Text: "The most tasks a node works on at the same time. A worker both searches and deletes, so the " +
 				"smaller of this and ttl_delete_worker_count counts.",
 		},
 		{
 			Name: DeleteWorkerCount, Alias: "tidb_" + DeleteWorkerCount, Kind: KindInt,
-			Default: "4", Min: 1, Max: 256, Scope: "node", Holds: HoldsAtOnce,
+			Default: "4", Min: 1, Max: 256, Scope: "node", Effect: EffectAtOnce,
 			Text: "The most DELETE statements a node runs at the same time. The smaller of this and " +
 				"ttl_scan_worker_count counts.",
 		},
 		{
 			Name: RunningTasks, Alias: "tidb_" + RunningTasks, Kind: KindInt,
-			Default: "-1", Min: 1, Max: 256, Scope: "cluster", Holds: HoldsAtOnce,
+			Default: "-1", Min: 1, Max: 256, Scope: "cluster", Effect: EffectAtOnce,
 			Text: "The most tasks that run in the whole cluster; -1 for the number of live engine nodes times " +
 				"scan workers, at most 256.",
 		},
 		{
 			Name: WindowStart, Alias: "tidb_" + WindowStart, Kind: KindTime,
-			Default: "00:00 +0000", Scope: "cluster", Holds: HoldsAtOnce,
+			Default: "00:00 +0000", Scope: "cluster", Effect: EffectAtOnce,
 			Text: "Jobs run from this minute of the day. Without an offset the session's time zone counts.",
 		},
 		{
 			Name: WindowEnd, Alias: "tidb_" + WindowEnd, Kind: KindTime,
-			Default: "23:59 +0000", Scope: "cluster", Holds: HoldsAtOnce,
+			Default: "23:59 +0000", Scope: "cluster", Effect: EffectAtOnce,
 			Text: "Jobs run up to and including this minute. Before the start, the window crosses midnight.",
 		},
 		{
 			Name: EnableIndexScan, Alias: "tidb_" + EnableIndexScan, Kind: KindBool,
-			Default: "ON", Scope: "cluster", Holds: HoldsReplan,
+			Default: "ON", Scope: "cluster", Effect: EffectReplan,
 			Text: "Whether rows may be found by an index that begins with the TTL column. A table without a " +
 				"usable key uses it regardless.",
 		},
 
 		{
-			Name: DeleteRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
+			Name: DeleteRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Effect: EffectAtOnce,
 			Text: "The most rows deleted per second on each node; 0 for no limit.",
 		},
 		{
-			Name: ScanRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Holds: HoldsAtOnce,
+			Name: ScanRateLimit, Kind: KindInt, Default: "0", Max: none, Scope: "node", Effect: EffectAtOnce,
 			Text: "The most rows examined per second on each node; 0 for no limit.",
 		},
 		{
-			Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster", Holds: HoldsAtOnce,
+			Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster", Effect: EffectAtOnce,
 			Text: "The most rows deleted per second by all nodes together; 0 for no limit.",
 		},
 		{
 			Name: BatchTargetMS, Kind: KindInt,
-			Default: "50", Min: 1, Max: 10000, Scope: "statement", Holds: HoldsAtOnce,
+			Default: "50", Min: 1, Max: 10000, Scope: "statement", Effect: EffectAtOnce,
 			Text: "How many milliseconds a DELETE should take; batches grow and shrink towards it.",
 		},
 		{
-			Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table", Holds: HoldsRuns,
+			Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table", Effect: EffectRuns,
 			Text: "A new or changed policy waits for APPROVE when more rows than this are due.",
 		},
 		{
-			Name: BrakeRows, Kind: KindInt, Default: "10000", Max: none, Scope: "table", Holds: HoldsRuns,
+			Name: BrakeRows, Kind: KindInt, Default: "10000", Max: none, Scope: "table", Effect: EffectRuns,
 			Text: "… or when more rows than this are due and they are ttl_brake_percent of the table.",
 		},
 		{
-			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table", Holds: HoldsRuns,
+			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table", Effect: EffectRuns,
 			Text: "Share of the table that makes the brake hold; 0 always holds, 100 never does.",
 		},
 		{
-			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table", Holds: HoldsRuns,
+			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table", Effect: EffectRuns,
 			Text: "A later run waits for APPROVE when this many times more rows are due than the table usually " +
 				"expires in the time since its last run, if they are also more than ttl_brake_rows and " +
 				"ttl_brake_percent of the table; 0 judges a policy only once. TTL_BRAKE_FACTOR sets it for one table.",
 		},
 		{
 			Name: Restore, Kind: KindChoice,
-			Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Holds: HoldsNew,
+			Default: "hold", Choices: []string{"hold", RestoreArm}, Scope: "cluster", Effect: EffectNew,
 			Text: "What becomes of a policy that comes from a dump: with hold it waits for APPROVE.",
 		},
 		{
 			Name: Around, Kind: KindChoice,
-			Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Holds: HoldsEvents,
+			Default: AroundFollow, Choices: []string{AroundFollow, "disarm"}, Scope: "cluster", Effect: EffectEvents,
 			Text: "What becomes of a policy whose table was changed around the proxy, in columns that it does not " +
 				"depend on, or by a rebuild: with follow it goes on with the same table, and waits for APPROVE if " +
 				"the rows may be another table's; with disarm it stops until a person arms it.",
 		},
 		{
-			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsAtOnce,
+			Name: AllowReplica, Kind: KindBool, Default: "OFF", Scope: "cluster", Effect: EffectAtOnce,
 			Text: "Whether to delete on a server whose replication applier runs (circular pairs, migrations).",
 		},
 		{
-			Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsEvents,
+			Name: StaleHold, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Effect: EffectEvents,
 			Text: "A catalog nobody has worked with for longer than this holds its policies until TRUST TTL " +
 				"SERVER, except on a proxy that remembers it.",
 		},
 		{
-			Name: DefaultJobInterval, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Holds: HoldsNew,
+			Name: DefaultJobInterval, Kind: KindDuration, Default: "24h", Min: 1, Scope: "cluster", Effect: EffectNew,
 			Text: "TTL_JOB_INTERVAL of tables whose declaration does not say.",
 		},
 		{
-			Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster", Holds: HoldsNew,
+			Name: DefaultTimeZone, Kind: KindZone, Default: "", Scope: "cluster", Effect: EffectNew,
 			Text: "Zone of DATETIME and DATE values in tables without TTL_TIME_ZONE; empty for the server's when the " +
 				"policy is declared.",
 		},
 		{
-			Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Holds: HoldsReplan,
+			Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Effect: EffectReplan,
 			Text: "Dates before this one are mistakes and never expire.",
 		},
 		{
-			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Holds: HoldsAtOnce,
+			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Effect: EffectAtOnce,
 			Text: "Days for which ended jobs, events and policies of vanished tables are kept.",
 		},
 		{
-			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Holds: HoldsAtOnce,
+			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Effect: EffectAtOnce,
 			Text: "A job that runs for longer than this ends as timed out; waiting for a window or an approval " +
 				"does not count.",
 		},
 		{
-			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster", Holds: HoldsEvents,
+			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster", Effect: EffectEvents,
 			Text: "Whether TiDB's trigger endpoint starts jobs without a token.",
 		},
 	}

@@ -47,5 +47,5 @@ func (s Setting) Markdown() string {
 		value = "''"
 	}
 
-	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |\n", name, value, s.Allowed(), s.Scope, s.Text, s.Holds)
+	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |\n", name, value, s.Allowed(), s.Scope, s.Text, s.Effect)
 }

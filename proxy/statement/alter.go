@@ -185,7 +185,7 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 		return err
 	}
 
-	hold, err := q.fromDump(ctx, a.Clause)
+	dumped, err := q.fromDump(ctx, a.Clause)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
 		declared, err = q.store.Declare(ctx, q.client(),
-			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), Hold: hold})
+			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), FromDump: dumped})
 		return err
 	})
 	if err == nil {
@@ -353,11 +353,11 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 	}
 
 	if a.Clause != nil {
-		hold, err := q.fromDump(ctx, a.Clause)
+		dumped, err := q.fromDump(ctx, a.Clause)
 		if err != nil {
 			return declaredWithout(err)
 		}
-		intent.Hold, intent.Arm, intent.Declares = hold, wakes(a.Clause, p), a.Clause.TTL != nil
+		intent.FromDump, intent.Arm, intent.Declares = dumped, wakes(a.Clause, p), a.Clause.TTL != nil
 	}
 
 	if err := q.renamedBy(a, table, p, &intent); err != nil {

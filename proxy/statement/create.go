@@ -99,7 +99,7 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 		return declaredWithout(err)
 	}
 
-	hold, err := q.fromDump(ctx, a.Clause)
+	dumped, err := q.fromDump(ctx, a.Clause)
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -117,7 +117,7 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 	return q.carry(ctx, change{
 		declares: true, partly: a.OrReplace, unless: q.appeared(a), idly: q.createPresent,
 		intents: []catalog.Intent{
-			{Kind: kind, Table: table, Rule: &rule, Arm: true, Hold: hold, Dormant: isGhost(table), Copy: origin},
+			{Kind: kind, Table: table, Rule: &rule, Arm: true, FromDump: dumped, Dormant: isGhost(table), Copy: origin},
 		},
 	})
 }

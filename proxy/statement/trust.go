@@ -35,11 +35,11 @@ func (a *admin) trust(ctx context.Context, s *ddl.TrustServer) (*reply, error) {
 		return nil, err
 	}
 
-	hold, err := a.q.store.GlobalPause(ctx)
+	pause, err := a.q.store.GlobalPause(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	l := report.Lineage(found, hold)
+	l := report.Lineage(found, pause)
 	return &reply{list: &l}, nil
 }

@@ -78,7 +78,7 @@ func (b Brake) first(e Estimate) Ruling {
 	if b.Percent == 0 {
 		limit = 0
 	}
-	return b.ruling(b.Holds(e), limit)
+	return b.ruling(b.surprise(e), limit)
 }
 
 // later judges a policy that has been at work. Far more than usual is a surprise, if it is also a
@@ -165,9 +165,9 @@ func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 // then says nothing about what comes later.
 func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
 
-// Holds says why so many rows are too many for a policy that has not been at work; empty when they
+// surprise says why so many rows are too many for a policy that has not been at work; empty when they
 // are not.
-func (b Brake) Holds(e Estimate) string {
+func (b Brake) surprise(e Estimate) string {
 	percent := int64(100 * e.Share())
 	switch {
 	case b.Percent >= 100:
