@@ -78,7 +78,7 @@ func TestTasksShareTheBound(t *testing.T) {
 	})
 }
 
-// TestConsentExtendsTheRun approves a job that stands, with and without a number.
+// TestConsentExtendsTheRun approves a waiting job, with and without a number.
 func TestConsentExtendsTheRun(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

@@ -81,8 +81,8 @@ func TestEachPartitionSpeaksForItself(t *testing.T) {
 	}
 }
 
-// TestEmptyIsTheVeryTable: the question whether a table has rows answers for the one that was
-// seen, not for another that has its name by then.
+// TestEmptyIsTheVeryTable: whether a table has rows is asked of the one that was seen, not of
+// another that has taken its name since.
 func TestEmptyIsTheVeryTable(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

@@ -56,7 +56,7 @@ func TestClockWatch(t *testing.T) {
 }
 
 // TestClockWatchOverTime: a doubt lasts until the clock is back where it belongs, or a person says
-// so; a drift over days is none.
+// so; clocks that drift apart over days are believed.
 func TestClockWatchOverTime(t *testing.T) {
 	t.Parallel()
 	now := reading{time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC), time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC), 0}

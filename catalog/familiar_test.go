@@ -40,7 +40,7 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 			declare(b.named("unique"), " (id INT NOT NULL UNIQUE, at DATE)"),
 		)
 
-		// Where the id is another one, or the time, only that tells.
+		// Where only the id or the time differs, that alone tells.
 		asked, different := same, map[uint64]string{}
 		differs := func(what string, p Policy, statements ...string) {
 			t.Helper()

@@ -33,7 +33,7 @@ func TestOneJobPerTableAndPartition(t *testing.T) {
 }
 
 // Whoever approves while the engine is still counting what is due has approved the job that comes
-// of it. An approval that the engine knew of and found too old is none.
+// of it. One that the engine knew of, and found too old, counts for nothing.
 func TestApprovalOvertakesTheBrake(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -71,8 +71,8 @@ func TestApprovalOvertakesTheBrake(t *testing.T) {
 	})
 }
 
-// How fast a job was is asked of the time in which it ran. The clock of the server is moved by
-// moving back what the job remembers.
+// The speed of a job is that of the time in which it ran. The server's clock is moved on by moving
+// back what the job remembers.
 func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

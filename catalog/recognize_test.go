@@ -48,7 +48,7 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 			t.Errorf("got %+v when nobody can be asked, want it to be let go", known)
 		}
 
-		// Seen from the other side: here is who knows, and the other member waits.
+		// Seen from the other side: this member knows the table, and the other one waits.
 		b.exec(t, "UPDATE {node} SET left_at = NULL")
 		b.exec(t, "UPDATE {policy_identity} SET held_code = ?, held = 'because' WHERE server = 'other'", string(first))
 		if err := b.Vouch(t.Context(), "test"); err != nil || held(p, "'other'") != "" {

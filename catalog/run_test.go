@@ -85,7 +85,7 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 		}
 
 		run(empty, empty, empty, empty, empty)
-		// of the very first nobody knows since when
+		// nobody knows when the inflow before the very first one began
 		want := []line{{Last: 0, First: 0, Runs: 1}, {Last: 4, First: 1, Runs: 4}}
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)

@@ -88,7 +88,7 @@ func TestInflowsLieBetweenJobs(t *testing.T) {
 
 		begin(4)
 
-		// The two that found nothing are one line.
+		// The two that found nothing share a line.
 		want := []Inflow{
 			{p.Table, "p", began[0], began[1], 2},
 			{p.Table, "p", began[1], began[3], 0},

@@ -147,8 +147,8 @@ func TestSchemaMustBeOurOwn(t *testing.T) {
 	})
 }
 
-// TestUninstallNeedsToSee: an account to which routines and events are not shown does not drop the
-// schema around them.
+// TestUninstallNeedsToSee: an account that cannot see routines and events does not drop the schema
+// around them.
 func TestUninstallNeedsToSee(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

@@ -9,8 +9,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
-// TestChildren asks with the rights of a service account for foreign keys of a schema in which it
-// has none.
+// TestChildren looks for foreign keys in a schema in which the service account has no rights.
 func TestChildren(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		admin := mysqltest.Open(t, s.Config(""))

@@ -53,7 +53,7 @@ func TestOutgrown(t *testing.T) {
 	}
 }
 
-// TestWider: every value that was possible is still possible, and means the same.
+// TestWider: every value that fitted still fits, and means the same.
 func TestWider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
