@@ -3,12 +3,13 @@ package status
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
