@@ -66,15 +66,22 @@ func (s *Server) turnAway(l net.Listener) {
 	if err != nil {
 		return
 	}
-	s.refuseAt(c, tooMany())
+	const shortly = 50 * time.Millisecond // others wait for this descriptor
+	s.refuseAt(c, tooMany(), shortly)
 }
 
-// refuseAt answers a client in place of a greeting, and closes.
-func (s *Server) refuseAt(c net.Conn, e *wire.Error) {
+// refuseAt answers a client in place of a greeting, and closes. The PROXY header of a load balancer
+// is read before: what is closed with something unread in it is reset, and the answer may be lost.
+func (s *Server) refuseAt(c net.Conn, e *wire.Error, patience time.Duration) {
 	s.metrics.refuse(e)
+	c.SetDeadline(time.Now().Add(patience)) //nolint:errcheck // the next steps fail then
+	if s.settings.Load().networks.contain(c.RemoteAddr()) {
+		readHeader(c)                           //nolint:errcheck // the client is turned away in any case
+		c.SetDeadline(time.Now().Add(patience)) //nolint:errcheck // the same
+	}
+
 	b, _ := wire.AppendPacket(nil, 0, e.AppendBare(nil))
-	c.SetDeadline(time.Now().Add(time.Second)) //nolint:errcheck // the write is short
-	c.Write(b)                                 //nolint:errcheck // the client is turned away in any case
+	c.Write(b) //nolint:errcheck // the same
 	c.Close()
 }
 
@@ -94,7 +101,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 func (s *Server) serve(ctx context.Context, c net.Conn) {
 	e := newSession(s, c)
 	if !s.admit(e) {
-		s.refuseAt(c, tooMany())
+		s.refuseAt(c, tooMany(), time.Second)
 		return
 	}
 	if ctx.Err() != nil {

@@ -40,6 +40,7 @@ func (h *handshake) authenticate() error {
 	var ok wire.OK
 	if payload[0] == wire.AuthOK && ok.Decode(payload) == nil {
 		s.login.status = ok.Status
+		payload = wire.CutRedirect(payload, s.login.capabilities)
 	}
 	if payload[0] == wire.AuthOK && s.looksAtAccount() {
 		s.login.last, s.login.lastSeq = payload, seq

@@ -163,22 +163,39 @@ func TestLongAttributesPass(t *testing.T) {
 // arrived by then, it is seen like every other.
 func TestCommandBehindALogin(t *testing.T) {
 	t.Parallel()
-	text := command(wire.Query, "ours")
-	packet, _ := wire.AppendPacket(nil, 0, text)
-	response, _ := wire.AppendPacket(nil, 1, wiretest.Response(wiretest.Capabilities))
+	packet, _ := wire.AppendPacket(nil, 0, command(wire.Query, "ours"))
+	answer, _ := wire.AppendPacket(nil, 3, []byte("answer"))
+	question := []byte{wire.AuthMore, '?'}
 	for cut := range len(packet) + 1 {
-		ready := make(chan struct{})
 		backend := wiretest.Serve(t, wiretest.Script{
-			wiretest.Send(0, greeting(wiretest.Capabilities)), expectAny(),
-			wiretest.Do(func() { <-ready }), wiretest.Send(2, okPacket(auto)), wiretest.ExpectClose(),
+			wiretest.Send(0, greeting(wiretest.Capabilities)), expectAny(), wiretest.Send(2, question),
+			wiretest.Expect(3, []byte("answer")), wiretest.Send(4, okPacket(auto)), wiretest.ExpectClose(),
 		})
 		address, _ := proxyFor(t, backend, Config{}, func(_ context.Context, x *Exchange) error {
 			return x.OK(wire.OK{Info: "held"})
 		})
-		play(t, address, expectAny(), wiretest.SendBytes(slices.Concat(response, packet[:cut])),
-			wiretest.Do(func() { close(ready) }), wiretest.Expect(2, okPacket(auto)),
-			wiretest.SendBytes(packet[cut:]), expectAny())
+		play(t, address, expectAny(), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+			wiretest.Expect(2, question), wiretest.SendBytes(slices.Concat(answer, packet[:cut])),
+			wiretest.Expect(4, okPacket(auto)), wiretest.SendBytes(packet[cut:]), expectAny())
 	}
+}
+
+// A server cannot send clients past the proxy.
+func TestNobodyIsSentElsewhere(t *testing.T) {
+	t.Parallel()
+	caps := wiretest.Capabilities | wire.SessionTrack
+	change := wire.AppendString(wire.AppendString(nil, "redirect_url"), "mysql://db2")
+	block := wire.AppendString([]byte{0}, change)
+	ok := okPacket(auto)
+	ok[4] |= byte(wire.SessionStateChanged >> 8)
+	ok = wire.AppendString(ok, "")
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(0, greeting(caps)), expectAny(), wiretest.Send(2, wire.AppendString(ok, block)),
+		wiretest.ExpectClose(),
+	})
+	address, _ := proxyFor(t, backend, Config{}, pass)
+	play(t, address, expectAny(), wiretest.Send(1, wiretest.Response(caps)),
+		wiretest.Expect(2, wire.AppendString(ok, "")))
 }
 
 // seesNobody is a server's side of a login that the client breaks off: it knows the account that it

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,39 @@ func dialed(t *testing.T, address string) net.Conn {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// A client behind a load balancer is told that there are too many, and then its connection ends in
+// good order.
+func TestTooManyBehindABalancer(t *testing.T) {
+	t.Parallel()
+	const header = "PROXY TCP4 192.0.2.7 192.0.2.1 50000 3306\r\n"
+	p := startEdge(t, BackendsConfig{Addresses: []string{wellAddress(t)}},
+		Config{MaxConnections: 1, ProxyNetworks: []string{"127.0.0.0/8"}})
+	come := func() net.Conn {
+		c, err := net.Dial("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if err := wiretest.SendBytes([]byte(header)).Play(c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+
+	if err := wiretest.LogIn(wiretest.Capabilities).Play(come()); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		c := come()
+		if err := wiretest.Receive(expectError(ddl.CodeTooManyConnections)).Play(c); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(c); err != nil {
+			t.Fatalf("behind the answer: %v", err)
+		}
+	}
 }
 
 func TestConnectionsOfAnAccountAreBounded(t *testing.T) {
