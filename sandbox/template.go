@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -197,6 +198,35 @@ func copyFile(from, to string) (err error) {
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 
-	_, err = io.Copy(dst, src)
+	return copySparsely(dst, src, info.Size())
+}
+
+// copySparsely leaves holes where there are only zeros: most of a fresh server's logs, which nobody
+// need write to the disk for each server that starts.
+func copySparsely(dst, src *os.File, size int64) error {
+	block := make([]byte, 64<<10)
+	zeros := make([]byte, len(block))
+	for {
+		n, err := io.ReadFull(src, block)
+		if n > 0 {
+			if err := putBlock(dst, block[:n], zeros[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return dst.Truncate(size) // which also makes a hole at the end
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func putBlock(dst *os.File, block, zeros []byte) error {
+	if bytes.Equal(block, zeros) {
+		_, err := dst.Seek(int64(len(block)), io.SeekCurrent)
+		return err
+	}
+	_, err := dst.Write(block)
 	return err
 }
