@@ -15,7 +15,7 @@ import (
 func TestPtOnlineSchemaChange(t *testing.T) {
 	tool, err := exec.LookPath("pt-online-schema-change")
 	if err != nil {
-		t.Skip("install percona-toolkit to run pt-online-schema-change: ", err)
+		t.Skip("install percona-toolkit to run pt-online-schema-change:", err)
 	}
 
 	shown := regexp.MustCompile(`(?m)^pt-online-schema-change (.*) h=127.0.0.1,P=4000,D=shop,t=session --execute$`).FindStringSubmatch(read(t, "../docs/how-to/online-schema-change.md"))

@@ -33,7 +33,7 @@ func TestSystemUserIsNotLent(t *testing.T) {
 				how, password = "IDENTIFIED WITH auth_socket", "IDENTIFIED BY 'secret'"
 				if _, err := db.ExecContext(t.Context(),
 					"INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'"); err != nil {
-					t.Skip("MySQL comes without its plugin for sockets: ", err)
+					t.Skip("MySQL comes without its plugin for sockets:", err)
 				}
 			}
 

@@ -47,7 +47,7 @@ func (a *authority) trust(t *testing.T, certFile, keyFile string) *tls.Config {
 
 func TestBackendCertificateIsVerified(t *testing.T) {
 	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
-		t.Skip("this machine does not know localhost: ", err)
+		t.Skip("this machine does not know localhost:", err)
 	}
 	bothWithTLS(t, []string{"127.0.0.1"}, func(t *testing.T, s *mysqltest.Server, a *authority) {
 		other := newAuthority(t)

@@ -130,7 +130,7 @@ func missing(t *testing.T, name string, why error) {
 func check(t *testing.T, packages string, argv ...string) error {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("install %s (%w: %s)", packages, err, tail(strings.TrimSpace(string(out))))
+		return fmt.Errorf("install %s (%w: %s)", packages, err, tail(strings.Join(strings.Fields(string(out)), " ")))
 	}
 	return nil
 }

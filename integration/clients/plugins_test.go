@@ -65,7 +65,7 @@ func pamService(t *testing.T, script string) string {
 	file := filepath.Join("/etc/pam.d", name)
 	if err := os.WriteFile(file, []byte("auth required pam_exec.so expose_authtok quiet "+judge+
 		"\naccount required pam_permit.so\n"), 0o644); err != nil {
-		t.Skip("a service of PAM can be made by root only: ", err)
+		t.Skip("a service of PAM can be made by root only:", err)
 	}
 	t.Cleanup(func() { os.Remove(file) })
 	return name
@@ -146,6 +146,6 @@ func installSocketPlugin(t *testing.T, db *sql.DB) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'"); err != nil &&
 		!strings.Contains(err.Error(), "1125") {
-		t.Skip("MySQL comes without its plugin for sockets: ", err)
+		t.Skip("MySQL comes without its plugin for sockets:", err)
 	}
 }

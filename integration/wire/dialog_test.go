@@ -24,7 +24,7 @@ func TestDialogs(t *testing.T) {
 		t.Run(plugin, func(t *testing.T) {
 			if _, err := db.ExecContext(t.Context(),
 				"INSTALL PLUGIN IF NOT EXISTS "+plugin+" SONAME 'dialog_examples'"); err != nil {
-				t.Skip("the plugin comes with Debian's mariadb-test: ", err)
+				t.Skip("the plugin comes with Debian's mariadb-test:", err)
 			}
 
 			for _, q := range []string{

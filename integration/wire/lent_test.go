@@ -28,7 +28,7 @@ func TestLongChangeUserIsNotLent(t *testing.T) {
 				plugin, how = "auth_socket", "IDENTIFIED WITH auth_socket"
 				if _, err := db.ExecContext(t.Context(),
 					"INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'"); err != nil {
-					t.Skip("MySQL comes without its plugin for sockets: ", err)
+					t.Skip("MySQL comes without its plugin for sockets:", err)
 				}
 			}
 

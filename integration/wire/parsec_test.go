@@ -22,7 +22,7 @@ func TestParsec(t *testing.T) {
 		var there int
 		if db.QueryRowContext(t.Context(),
 			"SELECT 1 FROM information_schema.plugins WHERE plugin_name = 'parsec'").Scan(&there) != nil {
-			t.Skip("parsec comes with MariaDB 11.6: ", err)
+			t.Skip("parsec comes with MariaDB 11.6:", err)
 		}
 	}
 
