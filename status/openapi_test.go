@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog/report"
-
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
