@@ -16,7 +16,7 @@ import (
 const nobody = "ttlproxy_nobody"
 
 // lastWord is how long a server may take to say its last word, and to close its connection.
-const lastWord = time.Second
+const lastWord = 3 * time.Second
 
 // progress is how far a login has come, as the server sees it.
 type progress struct {
@@ -114,8 +114,8 @@ func sendPacket(c net.Conn, seq byte, payload []byte) error {
 // awaitEnd waits until the server has closed a connection that it is about to close. Who closes
 // first keeps the port occupied for a minute (TIME_WAIT). The server has one, and we have 28,000
 // for each server.
-func awaitEnd(c net.Conn) {
-	c.SetReadDeadline(time.Now().Add(lastWord)) //nolint:errcheck // then it is not waited for
+func awaitEnd(c net.Conn, patience time.Duration) {
+	c.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // then it is not waited for
 	io.Copy(io.Discard, c)                      //nolint:errcheck // the connection ends in any case
 }
 
@@ -131,7 +131,7 @@ func (h *handshake) end(ctx context.Context, err error) {
 		h.s.server.backends.slipped(ctx, h.link.backend)
 	}
 	if last != nil || errors.Is(err, errRefused) {
-		awaitEnd(c)
+		awaitEnd(c, h.s.settings.lastWord)
 	}
 }
 

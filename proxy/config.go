@@ -53,6 +53,8 @@ type Config struct {
 
 	// silence is how long a peer may acknowledge nothing; tests shorten it.
 	silence time.Duration
+	// lastWord is how long a server may take to close a connection; tests shorten it.
+	lastWord time.Duration
 }
 
 // settings are a configuration and the contents of the files it names. They are replaced as a
@@ -84,6 +86,7 @@ func (c Config) load(old *settings) (*settings, error) {
 	s.LoginTimeout = cmp.Or(c.LoginTimeout, 30*time.Second)
 	s.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
 	s.silence = cmp.Or(c.silence, silence)
+	s.lastWord = cmp.Or(c.lastWord, lastWord)
 	for _, l := range c.Listen {
 		a, err := parseListen(l)
 		if err != nil {

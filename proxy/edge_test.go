@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -34,6 +35,9 @@ func startEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 	return e
 }
 
+// scriptedWord is for how long a proxy waits for scripted servers to close: most wait for the proxy.
+const scriptedWord = 20 * time.Millisecond
+
 // newEdge is a proxy that does not run yet.
 func newEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 	t.Helper()
@@ -54,6 +58,7 @@ func newEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 	}
 
 	c.Handler = h
+	c.lastWord = cmp.Or(c.lastWord, scriptedWord)
 	s, err := New(t.Context(), c, backends, log, NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)

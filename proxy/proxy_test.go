@@ -46,6 +46,7 @@ func proxyCounting(t testing.TB, backend string, c Config, h Handler, m *Metrics
 	t.Helper()
 	c.Listen = []string{"127.0.0.1:0"}
 	c.Handler = h
+	c.lastWord = scriptedWord
 	log := wiretest.NewLog(t)
 	logger := slog.New(slog.NewTextHandler(log, nil))
 

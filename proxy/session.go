@@ -132,7 +132,7 @@ func (s *session) run(ctx context.Context) error {
 	})
 
 	if s.quits.Load() { // the server closes first: see awaitEnd
-		defer time.AfterFunc(lastWord, s.close).Stop()
+		defer time.AfterFunc(s.settings.lastWord, s.close).Stop()
 	} else { // MySQL has no half-closed connections: nobody is there for the answer that is still to come
 		s.close()
 	}

@@ -130,13 +130,13 @@ func SendUntilReset(b []byte) Step {
 	})
 }
 
-// ExpectClose waits until the other side closes, without having sent anything more but perhaps
-// COM_QUIT.
+// ExpectClose waits until the other side closes or says COM_QUIT, after which a server closes, without
+// having sent anything more.
 func ExpectClose() Step {
 	quit := wire.AppendHeader(nil, 1, 0)
 	quit = append(quit, byte(wire.Quit))
 	return stepFunc(func(c net.Conn) error {
-		got, err := io.ReadAll(io.LimitReader(c, int64(len(quit)+1)))
+		got, err := io.ReadAll(io.LimitReader(c, int64(len(quit))))
 		if len(got) > 0 && !bytes.Equal(got, quit) {
 			return fmt.Errorf("got %q, want the end of the connection", got)
 		}
