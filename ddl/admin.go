@@ -60,13 +60,14 @@ const (
 	ListStatus    List = "STATUS"
 	ListVariables List = "VARIABLES"
 	ListEvents    List = "EVENTS"
+	ListSessions  List = "SESSIONS"
 )
 
 // Lists are all of them, in the order of the grammar.
 func Lists() []List {
 	return []List{
 		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables,
-		ListEvents,
+		ListEvents, ListSessions,
 	}
 }
 

@@ -38,7 +38,7 @@ func Candidate(text []byte) bool {
 
 // manyComments is how many comments at the beginnings of statements are looked behind: each may
 // reach to the end of the text.
-const manyComments = 500
+const manyComments = 32
 
 // skipPlain is the text behind blanks and parentheses.
 func skipPlain(text []byte) []byte {

@@ -111,7 +111,10 @@ func (s *Server) serve(ctx context.Context, c net.Conn) {
 	err := e.run(ctx)
 	s.metrics.sessions.Dec()
 	s.dismiss(e)
-	if err != nil && !ordinary(err) {
+	switch {
+	case e.settings.ConnectionLog:
+		e.logConnection(err)
+	case err != nil && !ordinary(err):
 		e.log.InfoContext(ctx, "session ended", slog.String("client", e.peer.String()), slog.Any("err", err))
 	}
 }

@@ -84,6 +84,7 @@ type backend struct {
 	proven   bool      // it was found writable, or a session has reached it
 	since    time.Time // its rank is what it is
 	tls      atomic.Pointer[tls.Config]
+	dials    dials
 	left     atomic.Int64          // the move by which new sessions went elsewhere, and its own have to
 	failures int                   // successive checks that found it down
 	examined chan struct{}         // closed when sessions know what became of a suspicion

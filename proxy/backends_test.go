@@ -67,8 +67,8 @@ func TestNextBackendTakesOver(t *testing.T) {
 
 		metrics := make(chan prometheus.Metric, 100)
 		p.backends.Collect(metrics)
-		if n := len(metrics); n != 2*(5+2) {
-			t.Errorf("got %d metrics, want 5 states and 2 for each of 2 backends", n)
+		if n := len(metrics); n != 2*(5+5) {
+			t.Errorf("got %d metrics, want 5 states and 5 others for each of 2 backends", n)
 		}
 	}
 }

@@ -48,6 +48,10 @@ type Config struct {
 	// DrainTimeout is how long sessions in the middle of something may continue after that; 0 means
 	// 10 seconds.
 	DrainTimeout time.Duration
+	// ClientAttributes tells servers the clients' addresses as connection attributes.
+	ClientAttributes bool
+	// ConnectionLog logs a line for each session that ends.
+	ConnectionLog bool
 	// SlowLog is how long a command must take to be logged; 0 logs none.
 	SlowLog time.Duration
 

@@ -61,7 +61,10 @@ func (s *Server) drain(ctx context.Context, cut func(), accepting, sessions *syn
 	s.log.WarnContext(ctx, "draining took too long: cutting off what is left", slog.Int("sessions", s.count()),
 		slog.Duration("timeout", config.DrainTimeout))
 	cut()
-	s.each((*session).close)
+	s.each(func(e *session) {
+		e.endBecause(endedUntimely)
+		e.close()
+	})
 
 	last := time.NewTimer(lastWait)
 	defer last.Stop()

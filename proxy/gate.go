@@ -192,6 +192,8 @@ func (s *session) intercept(ctx context.Context, c wire.Start) error {
 
 	s.exchange(true)
 	defer s.exchange(false)
+	s.server.metrics.holding.Inc()
+	defer s.server.metrics.holding.Dec()
 
 	if c.Command == wire.ChangeUser {
 		defer s.scanner.EndRun()

@@ -255,6 +255,13 @@ func (h *handshake) respond(ctx context.Context) (response []byte, number byte, 
 		return nil, 0, errors.Join(errRefused, errors.New("the client does not use TLS"))
 	}
 
+	if s.settings.ClientAttributes && h.server.Has(wire.ConnectAttrs) {
+		payload = wire.WithAttributes(payload, attributesOf(s.peer)...)
+		if err := r.Decode(payload); err != nil {
+			return nil, 0, err
+		}
+	}
+
 	wire.Mask(payload, masked|wire.SSL)
 	if h.wantsTLS() {
 		wire.SetSSL(payload)
@@ -274,6 +281,15 @@ func (h *handshake) respond(ctx context.Context) (response []byte, number byte, 
 
 	h.bridge.response(r.RawPlugin, r.Auth)
 	return payload, seq + h.shift, nil
+}
+
+// attributesOf say from where a client comes, by the names that MySQL Router gives them.
+func attributesOf(peer net.Addr) []wire.Attribute {
+	host, port, err := net.SplitHostPort(peer.String())
+	if err != nil {
+		host, port = "localhost", "" // on a socket
+	}
+	return []wire.Attribute{{Name: "_client_ip", Value: host}, {Name: "_client_port", Value: port}}
 }
 
 // badHandshake is ER_HANDSHAKE_ERROR.

@@ -19,6 +19,7 @@ func (s *session) closeIfIdle() {
 	status := s.tracker.Status()
 	reading := status.Has(wire.CursorExists) && !status.Has(wire.LastRowSent)
 	if !s.quits.Load() && s.idle() && !status.InTransaction() && !reading {
+		s.endBecause(s.leavesBecause())
 		s.quit()
 	}
 }
@@ -44,6 +45,7 @@ func (s *session) closeIfSilent(c *settings) {
 	}
 	if limit > 0 && !s.quits.Load() && s.idle() && time.Duration(s.now()-s.silentSince) >= limit {
 		s.server.metrics.idle.Inc()
+		s.endBecause(endedIdle)
 		s.quit()
 	}
 }

@@ -53,6 +53,8 @@ func (s *Server) dismiss(e *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, e)
+	s.received += e.received.Load()
+	s.sent += e.sent.Load()
 	s.leaveUser(e)
 }
 

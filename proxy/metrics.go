@@ -20,6 +20,7 @@ type Metrics struct {
 	draining prometheus.Gauge
 	refused  *prometheus.CounterVec
 	opaque   *prometheus.CounterVec
+	holding  prometheus.Gauge
 	logins   *prometheus.CounterVec
 	waiting  prometheus.Gauge
 	slips    *prometheus.CounterVec
@@ -53,6 +54,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Sessions that pass unseen from some point on, by the reason: stream (a replica or the like reads " +
 				"the binlog), or that the proxy does not understand them: command, unasked, answer, silence.",
 		}, []string{"reason"}),
+		holding: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ttlproxy_statements_held", Help: "Statements that are held back and decided on now.",
+		}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_logins_total",
 			Help: "Logins by how they ended: ok, refused by the server or by the proxy, or broken off.",
@@ -102,8 +106,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.opaque.WithLabelValues(reason)
 	}
 	if r != nil {
-		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.logins, m.shaken, m.waiting,
-			m.slips, m.seconds, m.added, commands)
+		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.holding, m.logins, m.shaken,
+			m.waiting, m.slips, m.seconds, m.added, commands)
 	}
 
 	return m

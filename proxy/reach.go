@@ -58,7 +58,9 @@ func (b *Backends) first(ctx context.Context, do func(context.Context, *link) er
 		l := link{
 			backend: k, address: k.address, mode: config.TLS.Mode, tls: k.tls.Load(), patience: k.patience(),
 		}
+		began := time.Now()
 		err := b.reach(ctx, k, config, func(ctx context.Context) error { return do(ctx, &l) })
+		k.dialled(time.Since(began), err)
 		switch {
 		case err == nil:
 			b.answered(k)

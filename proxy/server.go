@@ -31,6 +31,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
+	received int64          // bytes of the clients of sessions that have ended
+	sent     int64          // bytes to them
 	users    map[string]int // sessions by the account they are logged in to
 }
 

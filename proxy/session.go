@@ -44,6 +44,11 @@ type session struct {
 	opaque     bool  // it was said that the tracker is lost
 	apologised bool  // the client was told that its session ends
 
+	began    time.Time
+	received atomic.Int64           // bytes from the client that were passed on
+	sent     atomic.Int64           // bytes to the client
+	why      atomic.Pointer[string] // we end it
+
 	slow        *slowLog // nil if it is off
 	silentSince int64    // when the last command ended, or began
 	loggedIn    int64    // when the login was over
@@ -82,6 +87,7 @@ type login struct {
 func newSession(s *Server, client net.Conn) *session {
 	e := &session{
 		server: s, settings: s.settings.Load(), log: s.log, client: client, peer: client.RemoteAddr(),
+		began: time.Now(),
 		wires: [2]net.Conn{client, nil},
 	}
 	e.changed.L = &e.mu
@@ -212,8 +218,13 @@ func (s *session) setBackend(c net.Conn) {
 	}
 }
 
-// write writes all of b.
+// write writes all of b to the client or the backend.
 func (s *session) write(c net.Conn, b []byte) error {
+	if c == s.client {
+		s.sent.Add(int64(len(b)))
+	} else {
+		s.received.Add(int64(len(b)))
+	}
 	_, err := c.Write(b)
 	return err
 }

@@ -44,9 +44,11 @@ func (s *session) closeIfVanished() {
 		s.vain[i] = s.vain[i].after(p, now)
 		if s.vain[i].vanished(p, now, s.settings.silence) {
 			s.server.log.Info("a peer has vanished", slog.String("peer", c.RemoteAddr().String()))
+			s.endBecause(endedVanished)
 			s.close()
 		}
 		if i == 0 && p.reset {
+			s.endBecause(endedByClient)
 			s.close()
 		}
 	}

@@ -162,6 +162,7 @@ const firstWord = time.Second
 // closeIfLeft cuts off a session that should have left its backend by an earlier move.
 func (s *session) closeIfLeft(by int64) {
 	if s.left() && s.place.Load().left.Load() <= by {
+		s.endBecause(endedSwitched)
 		s.close()
 	}
 }

@@ -24,6 +24,8 @@ type Config struct {
 	Version string
 	// Backends are the servers as the proxy sees them now; nil where there is no proxy.
 	Backends func() []report.Backend
+	// Sessions are those of the proxy's clients; nil where there is no proxy.
+	Sessions func() []report.Session
 	// Checks decide /readyz. All of them must pass.
 	Checks []Check
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
@@ -15,6 +16,9 @@ import (
 type (
 	historyAnswer struct {
 		Jobs []jobView `json:"jobs"`
+	}
+	sessionsAnswer struct {
+		Sessions []report.Session `json:"sessions"`
 	}
 	eventsAnswer struct {
 		Events []eventView `json:"events"`
@@ -101,6 +105,15 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 		out.Events = append(out.Events, viewEvent(e))
 	}
 	a.answer(w, r, out, err)
+}
+
+// getSessions shows who is behind the connections of the servers, to those who may act.
+func (a *api) getSessions(w http.ResponseWriter, r *http.Request) {
+	out := sessionsAnswer{Sessions: []report.Session{}}
+	if a.cfg.Sessions != nil {
+		out.Sessions = a.cfg.Sessions()
+	}
+	a.answer(w, r, out, nil)
 }
 
 func (a *api) getErrors(w http.ResponseWriter, r *http.Request) {

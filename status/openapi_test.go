@@ -84,6 +84,7 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 		"LastJob": lastView{},
 		"Table":   tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{},
 		"Event":    eventView{},
+		"Session":  report.Session{},
 		"RowError": errorView{}, "Setting": settingView{}, "Totals": seriesTotals{}, "Signal": signalSeries{},
 		"Series": series{},
 		"Done":   done{}, "Order": order{}, "Preview": plan.Preview{}, "Day": plan.Day{}, "Seen": plan.Seen{},

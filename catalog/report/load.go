@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -30,6 +31,8 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 		l, err = listOf(listEvents)(from.Events(ctx, f))
 	case ddl.ListVariables:
 		l, err = listOf(listVariables)(from.Values(ctx))
+	case ddl.ListSessions:
+		return Sessions(nil), errSessions
 	default:
 		l, err = now(ctx, from, name, f.Table)
 	}
@@ -37,6 +40,9 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	l.Keep(func(r Row) bool { return concerns(f.Table, r.Table) })
 	return l, err
 }
+
+// errSessions is why sessions cannot be read from here.
+var errSessions = errors.New("sessions are not in the catalog: their proxy knows them (SHOW TTL SESSIONS)")
 
 // listOf makes a list of the results of a query.
 func listOf[T any](list func(T) List) func(T, error) (List, error) {
@@ -114,6 +120,8 @@ func Empty(name ddl.List) (l List) {
 		l = listEvents(nil)
 	case ddl.ListVariables:
 		l = listVariables(nil)
+	case ddl.ListSessions:
+		l = Sessions(nil)
 	case ddl.ListStatus:
 		l = Status(none, catalog.Lineage{})
 	}

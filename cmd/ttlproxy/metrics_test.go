@@ -64,6 +64,14 @@ func (l *listed) note(c prometheus.Collector) {
 			panic("metrics of ours have no constant labels: " + d.String())
 		}
 
+		kind := kind
+		switch c.(type) {
+		case *proxy.Backends, *proxy.Server: // have both, and only the name says which is which
+			if strings.HasSuffix(parts[1], "_total") {
+				kind = "counter"
+			}
+		}
+
 		m := metric{name: parts[1], kind: kind, help: strings.ReplaceAll(parts[2], `\"`, `"`)}
 		if parts[3] != "" {
 			m.labels = strings.Split(parts[3], ",")
@@ -86,7 +94,7 @@ func allMetrics(t *testing.T) map[string]metric {
 	catalog.NewMetrics(l)
 	ttl.NewMetrics(l)
 	newReloadMetrics(l)
-	l.MustRegister(backends, status.NewCollector(nil, slog.New(slog.DiscardHandler)))
+	l.MustRegister(backends, new(proxy.Server), status.NewCollector(nil, slog.New(slog.DiscardHandler)))
 	return l.metrics
 }
 

@@ -52,6 +52,12 @@ func clientOptions() []option {
 				"May be given several times. See docs/how-to/load-balancer.md.",
 		},
 		{
+			name: "client-attributes", arg: "on|off", group: "Clients", on: onServe,
+			bind: func(o *options) value { return onOff{&o.Proxy.ClientAttributes} },
+			text: "Tell the server each client's address as the connection attributes _client_ip and _client_port: " +
+				"for servers that read no PROXY header. They are in performance_schema.session_connect_attrs.",
+		},
+		{
 			name: "max-connections", arg: "N", group: "Clients", on: onServe,
 			bind: func(o *options) value { return number{&o.Proxy.MaxConnections} },
 			text: "How many clients may be connected; further ones get error 1040. 0: as many as there are file " +

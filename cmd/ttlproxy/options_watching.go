@@ -34,6 +34,12 @@ func watchingOptions() []option {
 			text: "Least important messages to log: debug, info, warn or error.",
 		},
 		{
+			name: "connection-log", arg: "on|off", group: "Watching", on: onServe,
+			bind: func(o *options) value { return onOff{&o.Proxy.ConnectionLog} },
+			text: "Log a line for each client's session that ends: from where, as whom, to which server, how long, how " +
+				"many bytes, and why it ended.",
+		},
+		{
 			name: "slow-log", arg: "DURATION", group: "Watching", on: onServe,
 			bind: func(o *options) value { return span{&o.Proxy.SlowLog} },
 			text: "Log client statements that took at least this long, without the values in them, at most ten a " +

@@ -98,6 +98,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 		return err
 	}
 
+	r.registry.MustRegister(server)
 	r.supervisor.tell(ctx, stateReady)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.supervisor.run(ctx) })

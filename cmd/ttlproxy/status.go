@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -23,9 +24,14 @@ func statusCommand() command {
 	}
 }
 
+// lists are those in the catalog: of sessions only their proxy knows.
+func lists() []ddl.List {
+	return slices.DeleteFunc(ddl.Lists(), func(l ddl.List) bool { return l == ddl.ListSessions })
+}
+
 func listNames() string {
 	var names []string
-	for _, l := range ddl.Lists() {
+	for _, l := range lists() {
 		names = append(names, strings.ToLower(string(l)))
 	}
 	return strings.Join(names, ", ")
@@ -61,7 +67,7 @@ func newStatusView(o *options, args []string) (statusView, error) {
 		return forPeople(overview), nil
 	}
 
-	for _, l := range ddl.Lists() {
+	for _, l := range lists() {
 		if strings.EqualFold(args[0], string(l)) {
 			view := oneList(l, listWriter(o.StatusFormat))
 			if asJSON {

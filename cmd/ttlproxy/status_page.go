@@ -44,7 +44,8 @@ func newPage(
 
 	server, err := status.New(ctx, status.Config{
 		Listen: o.Status, Token: token, Version: version(), Backends: seenBy(backends),
-		Checks: []status.Check{{Name: "proxy", Run: p.proxyReady}},
+		Sessions: p.sessions,
+		Checks:   []status.Check{{Name: "proxy", Run: p.proxyReady}},
 	}, registry, log)
 	if err != nil {
 		return nil, err
@@ -88,6 +89,17 @@ func seenBy(b *proxy.Backends) func() []report.Backend {
 		}
 		return all
 	}
+}
+
+// sessions are those of the proxy, once it listens.
+func (p *page) sessions() []report.Session {
+	list := []report.Session{}
+	if s := p.proxy.Load(); s != nil {
+		for _, v := range s.Sessions() {
+			list = append(list, report.Session(v))
+		}
+	}
+	return list
 }
 
 // errNotListening is why a proxy that still waits for its catalog is not ready.

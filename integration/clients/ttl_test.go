@@ -42,6 +42,7 @@ var talks = []talk{
 	{"SHOW TTL NODES WHERE Engine = 'ON'", "live"},
 	{"SHOW TTL STATUS LIKE 'Deleting'", "Deleting"},
 	{"SHOW TTL EVENTS FOR orders", "declared"},
+	{"SHOW TTL SESSIONS", "127.0.0.1"},
 	{"SHOW TTL VARIABLES LIKE 'ttl_restore'", "hold, arm"},
 	{"EXPLAIN TTL orders", "rows due now"},
 	{"EXPLAIN FORMAT=JSON TTL orders", "percent_due"},

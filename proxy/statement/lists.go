@@ -1,8 +1,10 @@
 package statement
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
@@ -20,6 +22,10 @@ const (
 
 // show answers SHOW TTL.
 func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
+	if s.List == ddl.ListSessions {
+		return a.sessions(s)
+	}
+
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
 
@@ -107,4 +113,30 @@ func checkCondition(x *proxy.Exchange, action ddl.Action) error {
 		return refusal(ddl.WrongCondition(s.Filter.Where))
 	}
 	return err
+}
+
+// sessions answers SHOW TTL SESSIONS: the sessions of this proxy on the client's own server, those
+// that the client sees in its process list. So without the right PROCESS everybody sees his own.
+func (a *admin) sessions(s *ddl.ShowTTL) (*reply, error) {
+	r, err := askAll(a.q.x, "SELECT ID FROM information_schema.PROCESSLIST")
+	if err != nil {
+		return nil, err
+	}
+
+	visible := make(map[uint32]bool, len(r.Rows))
+	for _, row := range r.Rows {
+		if id, err := strconv.ParseUint(string(row[0]), 10, 32); err == nil {
+			visible[uint32(id)] = true
+		}
+	}
+
+	var shown []report.Session
+	for _, v := range a.q.x.Sessions() {
+		if v.Backend == a.q.x.Backend() && visible[v.ID] {
+			shown = append(shown, report.Session(v))
+		}
+	}
+
+	l := report.Sessions(shown)
+	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, maxList)}, nil
 }

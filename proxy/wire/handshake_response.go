@@ -26,6 +26,9 @@ type HandshakeResponse struct {
 	AuthPlugin   string
 	RawPlugin    []byte // the same, as a part of the payload, like Auth
 	Attributes   []byte // raw: pairs of length-encoded strings
+
+	whole bool // everything in front of the attributes was there
+	tail  int  // how many bytes the attributes, and what is behind them, take
 }
 
 // IsSSLRequest reports whether payload asks for TLS instead of logging in.
@@ -69,13 +72,15 @@ func (r *HandshakeResponse) decodeNames(b []byte) {
 		return
 	}
 	if r.Capabilities.Has(ConnectWithDB) {
-		schema, rest, _ := bytes.Cut(b, []byte{0})
-		r.Schema, b = string(schema), rest
+		schema, rest, found := bytes.Cut(b, []byte{0})
+		r.Schema, b, ok = string(schema), rest, found
 	}
 	if r.Capabilities.Has(PluginAuth) {
-		plugin, rest, _ := bytes.Cut(b, []byte{0})
-		r.AuthPlugin, r.RawPlugin, b = string(plugin), plugin, rest
+		plugin, rest, found := bytes.Cut(b, []byte{0})
+		r.AuthPlugin, r.RawPlugin, b, ok = string(plugin), plugin, rest, ok && found
 	}
+
+	r.whole, r.tail = ok, len(b)
 	if r.Capabilities.Has(ConnectAttrs) {
 		r.Attributes, _, _ = String(b)
 	}

@@ -100,6 +100,39 @@ func TestHandshakeResponse(t *testing.T) {
 	}
 }
 
+// Attributes are added in front of the client's, or instead of none, and nobody can forge them.
+func TestAttributesAreAdded(t *testing.T) {
+	t.Parallel()
+	for _, spelling := range []Capability{0, SecureConnection, PluginAuthLenenc} {
+		for _, had := range []Capability{0, ConnectAttrs} {
+			before := response(Protocol41|ConnectWithDB|PluginAuth|spelling|had, []byte("secret"))
+			before = append(before, 3) // the level of a compression
+			forged := WithAttributes(before, Attribute{"_ip", "1.2.3.4"})
+			after := WithAttributes(forged, Attribute{"_ip", "::1"}, Attribute{"_port", "99"})
+
+			var r HandshakeResponse
+			if err := r.Decode(after); err != nil {
+				t.Fatal(err)
+			}
+
+			want := "\x03_ip\x03::1\x05_port\x0299"
+			if had != 0 {
+				want += "\x01k\x01v"
+			}
+			if r.User != "ann" || string(r.Auth) != "secret" || r.Schema != "shop" || r.AuthPlugin != "p" ||
+				string(r.Attributes) != want || after[len(after)-1] != 3 {
+				t.Errorf("%#x: got %+v, want attributes %q", spelling|had, r, want)
+			}
+		}
+	}
+
+	short := response(Protocol41|PluginAuth, nil)
+	short = short[:len(short)-1]
+	if got := WithAttributes(short, Attribute{"_ip", "::1"}); string(got) != string(short) {
+		t.Errorf("got %q of a response that is cut short", got)
+	}
+}
+
 func TestHandshakeResponseOfOldClients(t *testing.T) {
 	t.Parallel()
 	if err := new(HandshakeResponse).Decode([]byte{5, 0, 0, 0, 1, 'u', 0}); !errors.Is(err, ErrOldProtocol) {
