@@ -216,3 +216,16 @@ func named(text []byte, i int) bool {
 func begins(text []byte, i int) bool {
 	return i == 0 || !isNameByte(text[i-1]) || mayBeBlank(text[i-1])
 }
+
+// ExecutesName reports whether a text is EXECUTE name and nothing else, which it may also be when
+// this says no: it reads no comments. Such a statement concerns only those who know the name.
+func ExecutesName(text []byte) bool {
+	const execute = "EXECUTE"
+	text = skipPlain(text)
+	if len(text) <= len(execute) || text[len(execute)] > ' ' ||
+		!bytes.EqualFold(text[:len(execute)], []byte(execute)) {
+		return false
+	}
+	rest := text[len(execute):]
+	return !bytes.ContainsAny(rest, ";/#-") && !mentions(rest, "IMMEDIATE")
+}

@@ -96,6 +96,25 @@ func TestCandidateAllocates(t *testing.T) {
 	}
 }
 
+// Whoever knows no name has nothing to do with EXECUTE name.
+func TestExecutesName(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"EXECUTE s": true, " execute\ts USING @a, @b": true, "EXECUTE `immediately`": false, "EXECUTE": false,
+		"EXECUTE IMMEDIATE 'DROP TABLE t'": false, "EXECUTE/**/s": false, "EXECUTE /*!IMM*/ s": false,
+		"EXECUTE s; DROP TABLE t": false, "EXECUTEs": false, "SHOW TABLES": false,
+	} {
+		if got := ExecutesName([]byte(text)); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+		for _, st := range Parse(text, Mode{MariaDB: true}) {
+			if _, named := st.Action.(*Execute); want && !named {
+				t.Errorf("%q is read as %T", text, st.Action)
+			}
+		}
+	}
+}
+
 // A text full of beginnings of comments that never end is not read once for each of them.
 func TestCandidateIsLinear(t *testing.T) {
 	t.Parallel()

@@ -90,6 +90,9 @@ func plain(name string) bool {
 // Named lists the statements of ours that a name could mean to the server.
 func (x *Exchange) Named(name string) []*Named { return x.s.memory.named.meant(name) }
 
+// RemembersNames reports whether the session has prepared anything of ours under a name.
+func (x *Exchange) RemembersNames() bool { return len(x.s.memory.named.all) > 0 }
+
 // Remembers reports whether a name could mean a statement of ours.
 func (x *Exchange) Remembers(name string) bool { return len(x.Named(name)) > 0 }
 

@@ -57,7 +57,8 @@ func accountOf(t *testing.T, c *mysql.Config) account {
 	return account{host, port, c.User, c.Passwd, c.DBName}
 }
 
-// startProxy runs a proxy in front of the server and returns the account as it logs in there.
+// startProxy runs a proxy in front of the server and returns the account as it logs in there. No
+// driver may say what the proxy does not understand.
 func startProxy(t *testing.T, c *mysql.Config) account {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -66,8 +67,9 @@ func startProxy(t *testing.T, c *mysql.Config) account {
 		t.Fatal(err)
 	}
 
+	registry := prometheus.NewRegistry()
 	p, err := proxy.New(t.Context(), proxy.Config{Listen: []string{"127.0.0.1:0"}}, backends, log,
-		proxy.NewMetrics(prometheus.NewRegistry()))
+		proxy.NewMetrics(registry))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +82,27 @@ func startProxy(t *testing.T, c *mysql.Config) account {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		understood(t, registry)
 	})
 
 	c = c.Clone()
 	c.Addr = p.Addr().String()
 	return accountOf(t, c)
+}
+
+// understood checks that the proxy has lost track of no session.
+func understood(t *testing.T, g prometheus.Gatherer) {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "ttlproxy_sessions_opaque_total" && m.GetCounter().GetValue() > 0 {
+				t.Errorf("a session was not understood: %v", m)
+			}
+		}
+	}
 }

@@ -42,7 +42,7 @@ func openWays(ctx context.Context, program, server string) (*ways, error) {
 	}()
 	w := &ways{relay: plain.address(), proxy: free.String()}
 	cmd := exec.CommandContext(ctx, program, "serve", "--listen", w.proxy, "--backend", server, "--engine-user",
-		service, "--engine=off", "--log-level=error", "--drain-timeout=1s", "--tls-self-signed=on")
+		service, "--engine=off", "--log-level=warn", "--drain-timeout=1s", "--tls-self-signed=on")
 	cmd.Env = append(os.Environ(), "TTLPROXY_ENGINE_PASSWORD="+service)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

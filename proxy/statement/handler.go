@@ -42,6 +42,9 @@ func (h *Handler) Candidate(text []byte) bool { return h.config.Catalog != nil &
 
 // Concerns reports whether a statement is about TTL, or about tables that may have a policy.
 func (h *Handler) Concerns(x *proxy.Exchange) bool {
+	if !x.RemembersNames() && ddl.ExecutesName(x.Text()) {
+		return false
+	}
 	text := string(x.Text())
 	if concernOf(text, x) == noConcern {
 		return false
