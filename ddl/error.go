@@ -45,9 +45,13 @@ func TemporaryTable() *Error {
 }
 
 // ReferencedTable is raised when a table with a TTL is, or would become, the parent of a foreign
-// key.
+// key, and nothing says what becomes of rows that are referenced.
 func ReferencedTable() *Error {
-	return &Error{CodeReferencedTable, stateGeneral, "Set TTL for a table referenced by foreign key is not allowed"}
+	return &Error{
+		CodeReferencedTable, stateGeneral,
+		"Set TTL for a table referenced by foreign key is not allowed, unless TTL_FK = 'SKIP' keeps the rows that are " +
+			"referenced",
+	}
 }
 
 // UnsupportedKey is raised when the primary key has a FLOAT or DOUBLE column, whose printed values

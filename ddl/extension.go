@@ -26,7 +26,11 @@ const (
 	OptionBrakeFactor = "TTL_BRAKE_FACTOR"
 	OptionMaxRows     = "TTL_MAX_ROWS"
 	OptionMaxPercent  = "TTL_MAX_PERCENT"
+	OptionForeignKeys = "TTL_FK"
 )
+
+// ForeignKeysSkip is the value of TTL_FK by which rows stay that a foreign key points at.
+const ForeignKeysSkip = "SKIP"
 
 // Options are the table options that TiDB does not have, as values. What is not said is zero.
 type Options struct {
@@ -38,6 +42,7 @@ type Options struct {
 	BrakeFactor *int64 // which may be 0, and then judges the policy only once
 	MaxRows     int64  // that one run may delete
 	MaxPercent  int64  // of the table, in one run
+	ForeignKeys string // what becomes of rows that foreign keys point at; empty if none may
 }
 
 // ReadOptions reads what [Clause.Options] keeps: texts by the names of the options. What it takes
@@ -96,6 +101,7 @@ func extensions() []extension {
 			OptionMaxPercent, "20 (1 to 100, of the table, in one run)",
 			whole(1, 100, func(o *Options, n int64) { o.MaxPercent = n }),
 		},
+		{OptionForeignKeys, "'SKIP' (rows that a foreign key points at stay)", readForeignKeys},
 	}
 }
 
@@ -153,6 +159,14 @@ func readWindow(o *Options, text string) error {
 	window, err := ParseWindow(text)
 	o.Window = &window
 	return err
+}
+
+func readForeignKeys(o *Options, text string) error {
+	o.ForeignKeys = text
+	if text != ForeignKeysSkip {
+		return errors.New("not '" + ForeignKeysSkip + "'")
+	}
+	return nil
 }
 
 func readMaxLag(o *Options, text string) (err error) {

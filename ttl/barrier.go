@@ -19,6 +19,8 @@ type barrier struct {
 	version  uint64
 	guard    string // the policy is in force and not paused: catalog.Store.Guard
 	identity string // the table is the one the policy was declared on
+	keys     string // no foreign key was added, changed or dropped; empty if none may point at the table
+	mariadb  bool   // and not MySQL
 	atOnce   string // precedes a DELETE that must not wait for rows; empty if the server has no such thing
 }
 
@@ -75,7 +77,25 @@ const entered = "SET @ttlproxy_entered = ROW_COUNT()"
 func (b *barrier) inside(n uint64) string {
 	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = "+
 		"%d) = 1 AND %s",
-		b.table, b.task, b.fence, n+1, b.identity)
+		b.table, b.task, b.fence, n+1, b.same())
+}
+
+// same is the condition that the table, and what points at it, is what the batch was planned for.
+func (b *barrier) same() string {
+	if b.keys == "" {
+		return b.identity
+	}
+	return b.identity + " AND " + b.keys
+}
+
+// keptKeys is zero, or out of range if a foreign key came while the rows were deleted: MariaDB
+// creates a table that points at this one, and rows in it, without waiting for us, and a cascade
+// would have deleted them.
+func (b *barrier) keptKeys() string {
+	if b.keys == "" || !b.mariadb {
+		return ""
+	}
+	return " - IF(" + b.keys + ", 0, 18446744073709551615)"
 }
 
 // leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Deleted rows
@@ -88,11 +108,11 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	if c.chosen > 0 {
 		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
 	}
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s, "+
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s%s, "+
 		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
 		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, tables.Literal(c.cursor.Encode()), refreshed, c.scanned, c.skipped-c.again, c.failed,
-		b.task, b.fence, n+1, b.identity)
+		b.table, tables.Literal(c.cursor.Encode()), b.keptKeys(), refreshed, c.scanned, c.skipped-c.again, c.failed,
+		b.task, b.fence, n+1, b.same())
 }
 
 // move checkpoints progress without deleting: blocks in which nothing was due.

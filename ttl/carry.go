@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -125,7 +126,13 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		return nil, errors.Join(err, errChanged)
 	}
 
-	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	stay, keys, err := w.staying(ctx, policy.Rule, layout)
+	if err != nil {
+		return nil, err
+	}
+
+	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral,
+		stay)
 	identity, err := w.tables.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
 		return nil, err
@@ -135,15 +142,40 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	}
 
 	return &serverTable{
+		bind:   func(ctx context.Context) error { return w.bind(ctx, task) },
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.stopped,
 		beforePacket: w.beforePacket, contested: w.contested,
 		barrier: &barrier{
 			table: w.store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version:  job.Version,
 			guard:    w.store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind),
-			identity: identity, atOnce: withoutWaitingOn(w.store.Server()),
+			identity: identity, keys: keys, mariadb: w.store.Server().MariaDB,
+			atOnce: withoutWaitingOn(w.store.Server()),
 		},
 	}, nil
+}
+
+// staying is which rows stay, and the condition that the foreign keys by which that was decided are
+// still all that point at the table. The others, under whose rules none may point there, are looked
+// for by the ticker.
+func (w *worker) staying(
+	ctx context.Context, r catalog.Rule, l *tables.Layout,
+) (s plan.Staying, keys string, err error) {
+	if r.Options[ddl.OptionForeignKeys] == "" {
+		return s, "", nil
+	}
+
+	c, err := tables.ReadChildren(ctx, w.session, l.Schema, l.Table)
+	if err != nil {
+		return s, "", err
+	}
+
+	s, why, err := plan.ReadStaying(ctx, w.session, r, l, c)
+	if why != "" {
+		err = &doubtError{why}
+	}
+
+	return s, c.Unchanged(l.Schema, l.Table), err
 }
 
 // closedError says that no job of the table may run now, and until when.
@@ -191,6 +223,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	metered := &metered{table: table, metrics: w.metrics, rows: w.metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
 	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.store, task)
+	walk.named = !table.statements.Staying.None()
 	walk.sparse = w.rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil

@@ -47,6 +47,7 @@ var consequences = map[uint16]consequence{
 	1180: notExecuted, // error during COMMIT
 	1297: notExecuted, // temporary error
 	1317: notExecuted, // query killed
+	1690: notExecuted, // out of range: a count or a foreign key forbids the batch (barrier.leave)
 	1969: notExecuted, // max_statement_time exceeded (MariaDB)
 	3024: notExecuted, // max_execution_time exceeded
 	1040: hold,        // too many connections
@@ -149,6 +150,9 @@ func holdReason(err error, account string, table catalog.Table) string {
 	case ddl.CodeTableDenied, ddl.CodeColumnDenied:
 		if !strings.Contains(my.Message, "'"+account+"'@") {
 			break // the definer of a trigger
+		}
+		if !strings.Contains(my.Message, "'"+table.Name+"'") && !strings.Contains(my.Message, ddl.Quote(table.Name)) {
+			break // of a child
 		}
 		return fmt.Sprintf("the service account may not delete from %s: GRANT SELECT, DELETE ON %s.* to it (ttlproxy "+
 			"init prints the statement)", table, ddl.Quote(table.Schema))

@@ -12,6 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // serverHold says why nothing may be deleted on this server now; empty when something may. Asked by
@@ -96,8 +97,8 @@ func applierRuns(rows *sql.Rows) (string, error) {
 
 // tableHold says why this table must wait although its policy is armed; empty when it need not.
 func tableHold(ctx context.Context, q tables.Querier, p catalog.Policy, f *tables.Facts) (string, error) {
-	if len(f.Children) > 0 {
-		return "a foreign key points at the table: " + strings.Join(f.Children, ", "), nil
+	if _, why, err := plan.ReadStaying(ctx, q, p.Rule, &f.Layout, f.Children); err != nil || why != "" {
+		return why, err
 	}
 	if unfit := f.Unfit(); unfit != "" {
 		return unfit, nil

@@ -40,6 +40,7 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 		return nil, err
 	}
 
-	statements := plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	statements := plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral,
+		plan.Staying{})
 	return stillDue(ctx, t.session, statements, texts)
 }

@@ -19,6 +19,7 @@ type serverTable struct {
 	barrier    *barrier
 	batch      uint64 // the task's batch number as last known
 
+	bind      func(context.Context) error // tells the catalog of another connection
 	contested *contested
 	halted    func() string // called before each packet: a switch that needs no catalog
 
@@ -38,13 +39,23 @@ func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (tab
 	return keys[0], nil
 }
 
+// ready makes the session ready. Where children decide which rows stay, it is one in which no trigger
+// has run yet: a temporary table that a trigger creates would hide them from the next batch.
+func (t *serverTable) ready(ctx context.Context) error {
+	if t.statements.Staying.None() || t.session.visited == 0 {
+		return t.session.ready(ctx)
+	}
+	t.session.close()
+	return t.session.reopened(ctx, func() error { return t.bind(ctx) })
+}
+
 // blockRows counts a range that is known to be shorter than a block.
 func (t *serverTable) blockRows(ctx context.Context, r plan.Range) (rows int, err error) {
 	query, err := t.statements.BlockRows(r)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return 0, err
 	}
 	return rows, t.session.QueryRowContext(ctx, query).Scan(&rows)
@@ -77,7 +88,7 @@ func (t *serverTable) page(ctx context.Context, after tables.Key, rows int) ([]t
 func (t *serverTable) keyOf(entry tables.Key) tables.Key { return t.statements.KeyOf(entry) }
 
 func (t *serverTable) read(ctx context.Context, query string, columns int) ([]tables.Key, error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
 	return plan.QueryKeys(ctx, t.session, query, columns)
@@ -142,7 +153,7 @@ func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (i
 }
 
 func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return 0, err
 	}
 	if t.beforePacket != nil {
@@ -191,7 +202,7 @@ func (t *serverTable) judge(p packet, found []int64) (int64, error) {
 func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
 ) (deleted int64, held []tables.Key, err error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return 0, nil, err
 	}
 	if t.halted != nil && t.halted() != "" {
@@ -272,7 +283,7 @@ func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, he
 
 // move checkpoints without deleting.
 func (t *serverTable) move(ctx context.Context, c checkpoint) error {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return err
 	}
 	found, err := t.session.packet(ctx, t.barrier.move(t.batch, c))

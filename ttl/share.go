@@ -143,6 +143,11 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 		}
 	}
 
-	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral)
+	stay, _, err := plan.ReadStaying(ctx, w.session, policy.Rule, &facts.Layout, facts.Children)
+	if err != nil {
+		return plan.Estimate{}, err
+	}
+
+	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
 	return s.Estimate(ctx, w.session, rows)
 }

@@ -240,10 +240,15 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
 	}
 
+	stay, _, err := plan.ReadStaying(ctx, t.session, p.Rule, &f.Layout, f.Children) // if that is a reason, the run is held
+	if err != nil {
+		return nil, err
+	}
+
 	l := t.limits()
 	all := make([]prospect, 0, len(partitions))
 	for _, part := range partitions {
-		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor)
+		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor, stay)
 		if err != nil {
 			return nil, err
 		}

@@ -80,6 +80,9 @@ type walk struct {
 	pageRows, listRows int // keys read, and named, by one statement
 	most               int // rows that one DELETE may delete, once somebody has said so; 0 for any number
 	ownBatch           int // TTL_DELETE_BATCH_SIZE of the table
+	// named: every row to delete is named by key. Among rows that stay, a range would look for the
+	// children of each of them, and wait for those that somebody has locked.
+	named bool
 
 	deleted int64         // by this walk
 	took    int64         // rows examined or deleted by the last step
@@ -212,7 +215,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
-	choosy := rest || tight || rows > w.allowed() || w.most > 0 // somebody may put more rows into the range
+	choosy := w.named || rest || tight || rows > w.allowed() || w.most > 0 // somebody may put more rows into the range
 	if w.sparse || choosy {
 		return done, w.deleteSparse(ctx, block, rows, choosy, done)
 	}

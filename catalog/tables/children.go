@@ -1,51 +1,131 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// Children returns the foreign keys that point at a table, wherever the tables that have them are.
-// information_schema only shows those of tables on which the asking account has rights of its own,
-// and a cascade needs none: so InnoDB is asked, which requires PROCESS, and information_schema if
-// that is not granted.
-func Children(ctx context.Context, q Querier, schema, table string) ([]string, error) {
-	var mariadb bool
-	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {
-		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
-	}
-	return children(ctx, q, mariadb, schema, table)
+// ForeignKey is a foreign key as its parent sees it: which rows of which table point here.
+type ForeignKey struct {
+	Schema, Table string // of the child
+	Name          string // of the constraint
+	OnDelete      string // CASCADE, SET NULL, or NO ACTION, which RESTRICT is another word for
+	Columns       []string
+	References    []string // the parent's columns, one for each of the child's
 }
 
-func children(ctx context.Context, q Querier, mariadb bool, schema, table string) ([]string, error) {
+// Child is the quoted name of the table that has the key.
+func (k ForeignKey) Child() string { return ddl.QuoteTable(k.Schema, k.Table) }
+
+// String names the child as a sentence names a table, so that it can be kept from those who may not
+// see it.
+func (k ForeignKey) String() string {
+	return k.Child() + " (" + k.Name + ", ON DELETE " + k.OnDelete + ")"
+}
+
+// Acts reports whether InnoDB itself changes children when their parent goes.
+func (k ForeignKey) Acts() bool { return k.OnDelete != noAction }
+
+// noAction is the rule that only refuses.
+const noAction = "NO ACTION"
+
+// Children are the foreign keys that point at a table, wherever the tables are that have them.
+type Children struct {
+	Keys []ForeignKey
+	// Partly says that there may be more, in schemas that the asking account does not see.
+	Partly bool
+
+	mariadb bool   // and not MySQL
+	columns int    // of all keys
+	mark    uint64 // changes with any key, and any of its columns
+}
+
+// Names are the keys as sentences name them.
+func (c Children) Names() (names []string) {
+	for _, k := range c.Keys {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+// Unchanged is the condition that exactly these keys point at a table. It belongs inside the DELETE:
+// there the table's metadata lock is held, behind which ALTER TABLE … ADD FOREIGN KEY waits on both
+// servers. On MariaDB a CREATE TABLE does not wait; its rows would, for the rows that are locked.
+func (c Children) Unchanged(schema, table string) string {
+	keys := keysToMySQL
+	if c.mariadb {
+		keys = keysToMariaDB
+	}
+	return fmt.Sprintf("%s%s(SELECT %s s, %s t) x)) = '%d/%d'", selectMark, keys, Literal(schema), Literal(table),
+		c.columns, c.mark)
+}
+
+// ReadChildren returns the foreign keys that point at a table. information_schema only shows those of
+// tables on which the asking account has rights of its own, and a cascade needs none: so InnoDB is
+// asked, which requires PROCESS, and information_schema if that is not granted.
+func ReadChildren(ctx context.Context, q Querier, schema, table string) (Children, error) {
+	var mariadb bool
+	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {
+		return Children{}, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
+	}
+	return readChildren(ctx, q, mariadb, schema, table)
+}
+
+func readChildren(ctx context.Context, q Querier, mariadb bool, schema, table string) (c Children, err error) {
+	c.mariadb = mariadb
 	ask := selectChildrenMySQL
 	if mariadb {
 		ask = selectChildrenMariaDB
 	}
-	found, err := childrenIn(ctx, q, ask, schema, table)
+
+	err = c.read(ctx, q, ask, schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeRightNeeded {
-		found, err = childrenIn(ctx, q, selectVisibleChildren, schema, table)
+		c.Partly = true
+		err = c.read(ctx, q, selectVisibleChildren, schema, table)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
+		return c, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
-	return found, nil
+
+	return c, nil
 }
 
-// childrenIn names each child as a sentence names a table, so that it can be kept from those who
-// may not see it.
-func childrenIn(ctx context.Context, q Querier, query, schema, table string) (all []string, err error) {
-	err = EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
-		var schema, name, rule string
-		err := rows.Scan(&schema, &name, &rule)
-		all = append(all, ddl.QuoteTable(schema, name)+rule)
-		return err
+// read reads keys column by column.
+func (c *Children) read(ctx context.Context, q Querier, query, schema, table string) error {
+	err := EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {
+		var k ForeignKey
+		var column, reference string
+		var mark uint64
+		if err := rows.Scan(&k.Schema, &k.Table, &k.Name, &k.OnDelete, &column, &reference, &mark); err != nil {
+			return err
+		}
+
+		at := slices.IndexFunc(c.Keys, k.is)
+		if at < 0 {
+			at, c.Keys = len(c.Keys), append(c.Keys, k)
+		}
+
+		key := &c.Keys[at]
+		key.Columns, key.References = append(key.Columns, column), append(key.References, reference)
+		c.columns, c.mark = c.columns+1, c.mark+mark
+		return nil
 	})
-	return all, err
+
+	slices.SortFunc(c.Keys, func(a, b ForeignKey) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
+	})
+	return err
+}
+
+// is reports whether two rows are about one key.
+func (k ForeignKey) is(o ForeignKey) bool {
+	return k.Schema == o.Schema && k.Table == o.Table && k.Name == o.Name
 }

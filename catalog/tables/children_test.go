@@ -2,6 +2,7 @@ package tables
 
 import (
 	"database/sql"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -46,13 +47,75 @@ func TestChildren(t *testing.T) {
 		} {
 			cfg := s.Config("")
 			cfg.User, cfg.Passwd = test.user, "x"
-			got, err := Children(t.Context(), mysqltest.Open(t, cfg), "plan_shop", test.table)
-			slices.Sort(got)
+			found, err := ReadChildren(t.Context(), mysqltest.Open(t, cfg), "plan_shop", test.table)
+			got := found.Names()
 			if err != nil || !slices.EqualFunc(got, test.want, strings.HasPrefix) {
 				t.Errorf("%s sees the children %q of %s, want %q; %v", test.user, got, test.table, test.want, err)
 			}
 		}
 	})
+}
+
+// TestChildrenAreUnchanged judges the keys that were read again after each kind of change.
+func TestChildrenAreUnchanged(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		db := s.DB(t)
+		var schema string
+		if err := db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&schema); err != nil {
+			t.Fatal(err)
+		}
+
+		mustExec(t, db, "CREATE TABLE `café` (id INT, u INT, PRIMARY KEY (id, u), UNIQUE (u, id))",
+			"CREATE TABLE child (a INT, b INT, c INT, KEY (a, b), KEY (b, a), KEY (c, b))",
+			"ALTER TABLE child ADD CONSTRAINT k FOREIGN KEY (a, b) REFERENCES `café` (id, u) ON DELETE CASCADE")
+		known := children(t, db, schema, "café")
+		want := ForeignKey{
+			Schema: schema, Table: "child", Name: "k", OnDelete: "CASCADE",
+			Columns: []string{"a", "b"}, References: []string{"id", "u"},
+		}
+		if !reflect.DeepEqual(known.Keys, []ForeignKey{want}) || known.Partly {
+			t.Fatalf("got %+v, want the key %+v", known, want)
+		}
+
+		for _, test := range []struct {
+			change    []string
+			unchanged bool
+		}{
+			{nil, true},
+			{[]string{"ALTER TABLE child ADD d INT"}, true},
+			{[]string{"ALTER TABLE child DROP FOREIGN KEY k"}, false},
+			{[]string{"ALTER TABLE child ADD CONSTRAINT k FOREIGN KEY (a, b) REFERENCES `café` (id, u)"}, false},
+			{[]string{
+				"ALTER TABLE child DROP FOREIGN KEY k",
+				"ALTER TABLE child ADD CONSTRAINT k FOREIGN KEY (c, b) REFERENCES `café` (id, u) ON DELETE CASCADE",
+			}, false},
+			{[]string{
+				"ALTER TABLE child DROP FOREIGN KEY k",
+				"ALTER TABLE child ADD CONSTRAINT k FOREIGN KEY (a, b) REFERENCES `café` (u, id) ON DELETE CASCADE",
+			}, false},
+			{[]string{
+				"ALTER TABLE child DROP FOREIGN KEY k",
+				"ALTER TABLE child ADD CONSTRAINT k FOREIGN KEY (a, b) REFERENCES `café` (id, u) ON DELETE CASCADE",
+			}, true},
+			{[]string{"CREATE TABLE other (a INT, b INT, FOREIGN KEY (a, b) REFERENCES `café` (id, u))"}, false},
+		} {
+			mustExec(t, db, test.change...)
+			var got bool
+			query := "SELECT " + known.Unchanged(schema, "café")
+			if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != test.unchanged {
+				t.Errorf("after %q the keys are unchanged: %v, want %v; %v", test.change, got, test.unchanged, err)
+			}
+		}
+	})
+}
+
+func children(t *testing.T, q Querier, schema, table string) Children {
+	t.Helper()
+	c, err := ReadChildren(t.Context(), q, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func mustExec(t *testing.T, db *sql.DB, statements ...string) {

@@ -26,6 +26,12 @@
 // each partition as well, and what it keeps on every server: its columns and its key (Shape).
 // Compare says how far what is seen now is from what is remembered. In doubt it is another table.
 //
+// # Size
+//
+// Most of its names are those of columns, keys and foreign keys, which plans, jobs, statements and
+// the catalog all speak of. Parted, the halves would need each other: what a table is called, by
+// what its rows are named, and what points at them are read together.
+//
 // # What never happens here
 //
 // The package only reads. It knows no policy, no cutoff and no plan, and holds no connection: every

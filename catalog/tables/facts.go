@@ -29,7 +29,7 @@ type Facts struct {
 	Created    string // CREATE_TIME to the second, in UTC; empty when the server does not tell
 	Rows       int64  // the server's estimate
 	Partitions []Partition
-	Children   []string // foreign keys of other tables that point here
+	Children   Children // foreign keys that point here
 
 	mariadb     bool // and not MySQL
 	partitioned bool
@@ -220,7 +220,7 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 }
 
 func (f *Facts) readChildren(ctx context.Context, q Querier) (err error) {
-	f.Children, err = children(ctx, q, f.mariadb, f.Schema, f.Table)
+	f.Children, err = readChildren(ctx, q, f.mariadb, f.Schema, f.Table)
 	return err
 }
 
@@ -245,9 +245,12 @@ func EachRow(ctx context.Context, q Querier, query string, args []any, row func(
 }
 
 // Column finds a column by name, as the servers do: without regard to case.
-func (l *Layout) Column(name string) (Column, bool) {
-	if i := ddl.IndexNamed(l.Columns, func(c Column) string { return c.Name }, name); i >= 0 {
-		return l.Columns[i], true
+func (l *Layout) Column(name string) (Column, bool) { return l.Columns.Named(name) }
+
+// Named finds a column by name, in the same way.
+func (cs Columns) Named(name string) (Column, bool) {
+	if i := ddl.IndexNamed(cs, func(c Column) string { return c.Name }, name); i >= 0 {
+		return cs[i], true
 	}
 	return Column{}, false
 }

@@ -73,6 +73,16 @@ func (l *Layout) PagingKey() (index string, columns Columns, ok bool) {
 	return "", nil, false
 }
 
+// PrimaryKey names the columns of the primary key, in its order; none if there is none.
+func (l *Layout) PrimaryKey() []string {
+	for _, ix := range l.Indexes {
+		if ix.Name == "PRIMARY" {
+			return ix.Columns
+		}
+	}
+	return nil
+}
+
 func (l *Layout) keyColumns(names []string) (Columns, error) {
 	var cs Columns
 	for _, name := range names {

@@ -25,33 +25,49 @@ SELECT PARTITION_NAME, COALESCE(SUM(TABLE_ROWS), 0),
   FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND PARTITION_NAME IS NOT NULL
  GROUP BY PARTITION_NAME ORDER BY MIN(PARTITION_ORDINAL_POSITION)`
 
+	// Of foreign keys that point at a table: the child's schema and name, the key's name and rule, one
+	// of its columns with the one that it points at, and a number that changes with any of that.
 	selectVisibleChildren = `
-SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONCAT(' (', CONSTRAINT_NAME, ', ON DELETE ', DELETE_RULE, ')')
-  FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UNIQUE_CONSTRAINT_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?`
+SELECT r.CONSTRAINT_SCHEMA, r.TABLE_NAME, r.CONSTRAINT_NAME, IF(r.DELETE_RULE = 'RESTRICT', 'NO ACTION', r.DELETE_RULE),
+       k.COLUMN_NAME, k.REFERENCED_COLUMN_NAME, 0
+  FROM information_schema.REFERENTIAL_CONSTRAINTS r JOIN information_schema.KEY_COLUMN_USAGE k
+    ON k.CONSTRAINT_SCHEMA = r.CONSTRAINT_SCHEMA AND k.TABLE_NAME = r.TABLE_NAME
+   AND k.CONSTRAINT_NAME = r.CONSTRAINT_NAME
+ WHERE r.UNIQUE_CONSTRAINT_SCHEMA = ? AND r.REFERENCED_TABLE_NAME = ? ORDER BY k.ORDINAL_POSITION`
 
 	// InnoDB's names: on MariaDB those of files; in lower case where the server compares them so.
 	selectChildrenMySQL = `
-SELECT SUBSTRING_INDEX(FOR_NAME, '/', 1), SUBSTRING_INDEX(FOR_NAME, '/', -1), ` + childRule + `
-  FROM information_schema.INNODB_FOREIGN
- WHERE CAST(REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names >
- 0, ` + foldOf + `n` + foldEnd + `, n) AS
- BINARY) FROM (SELECT CONCAT(?, '/', ?) n) x)`
+SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING_INDEX(f.FOR_NAME, '/', -1), ` + childKey + `, ` + childMark +
+		keysToMySQL + `(SELECT ? s, ? t) x) ORDER BY c.POS`
 
 	selectChildrenMariaDB = `
-SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
-       CONVERT(CAST(CAST(SUBSTRING_INDEX(FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER
- SET filename) USING utf8mb4), ` + childRule + `
-  FROM information_schema.INNODB_SYS_FOREIGN
- WHERE CAST(REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names >
+SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
+       CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER
+ SET filename) USING utf8mb4), ` + childKey + `, ` + childMark + keysToMariaDB + `(SELECT ? s, ? t) x) ORDER BY c.POS`
+
+	// The same keys in one value: how many columns they have, and the sum of their numbers.
+	selectMark = `(SELECT CONCAT(COUNT(*), '/', COALESCE(SUM(` + childMark + `), 0))`
+
+	keysToMySQL = `
+  FROM information_schema.INNODB_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_FOREIGN_COLS c
+    ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names >
+ 0, ` + foldOf + `CONCAT(s, '/', t)` + foldEnd + `, CONCAT(s, '/', t)) AS BINARY) FROM `
+
+	keysToMariaDB = `
+  FROM information_schema.INNODB_SYS_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_SYS_FOREIGN_COLS c
+    ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names >
  0, ` + foldOf + `s` + foldEnd + `, s) USING filename) AS BINARY), '/',
        CAST(CONVERT(IF(@@lower_case_table_names >
- 0, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY))
- FROM (SELECT ? s, ? t) x)`
+ 0, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY)) FROM `
 
 	// How the server folds the names of tables, which other collations do otherwise.
 	foldOf  = `CONVERT(LOWER(CONVERT(`
 	foldEnd = ` USING utf8mb3) COLLATE utf8mb3_general_ci) USING utf8mb4)`
 
-	childRule = `CONCAT(' (', SUBSTRING_INDEX(ID, '/', -1), ', ON DELETE ', IF(TYPE & 1, 'CASCADE', IF(TYPE & 2,
- 'SET NULL', 'NO ACTION')), ')')`
+	// The two lowest bits of TYPE say what a DELETE does.
+	childKey = `SUBSTRING_INDEX(f.ID, '/', -1), IF(f.TYPE & 1, 'CASCADE', IF(f.TYPE & 2, 'SET NULL', 'NO ACTION')),
+       c.FOR_COL_NAME, c.REF_COL_NAME`
+	childMark = `CRC32(CONCAT_WS('\n', f.ID, f.FOR_NAME, f.TYPE, c.POS, c.FOR_COL_NAME, c.REF_COL_NAME))`
 )

@@ -275,8 +275,9 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
 		err = q.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
 	}
-	if err == nil && !known {
-		err = q.checkReferenced(ctx, table)
+	_, said := a.Clause.Options[ddl.OptionForeignKeys]
+	if err == nil && (!known || said || arms(a.Clause) && rule.Options[ddl.OptionForeignKeys] != "") {
+		err = q.checkReferenced(ctx, table, rule, l)
 	}
 	if err == nil && arms(a.Clause) {
 		err = q.serviceMayDelete(ctx, table)

@@ -93,7 +93,7 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 		err = q.checkParents(ctx, a.References, table, true)
 	}
 	if err == nil && !a.OrReplace {
-		err = q.checkReferenced(ctx, table)
+		err = q.checkReferenced(ctx, table, rule, l)
 	}
 	if err != nil {
 		return declaredWithout(err)

@@ -33,6 +33,12 @@
 // Prepared statements (prepare.go, named.go). The server has the text without our clauses; every
 // EXECUTE is decided in the situation at that time.
 //
+// # Size
+//
+// It has many files because there are many statements, each decided in one of its own, and few names
+// outside, because only a handler is needed there. All of them work on the same request: its session,
+// its probes and its intents.
+//
 // # What never happens here
 //
 // No answer of OK for a policy that is not durable. No right that the client does not have on its

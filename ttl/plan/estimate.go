@@ -71,9 +71,10 @@ func (s *Statements) Estimate(ctx context.Context, q tables.Querier, rows int64)
 }
 
 // few asks the index on time how many rows of a large table are due. If they are so few that the
-// index is the way to them whatever their order, nothing else needs to be known.
+// index is the way to them whatever their order, nothing else needs to be known. It does not know
+// which of them stay.
 func (s *Statements) few(ctx context.Context, q tables.Querier, rows int64) (e Estimate, few bool, err error) {
-	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows {
+	if s.TimeIndex == "" || s.KeyIndex == "" || rows <= countRows || !s.Staying.None() {
 		return e, false, nil
 	}
 	e.Rows = rows
@@ -99,7 +100,7 @@ func (s *Statements) head(ctx context.Context, q tables.Querier) (string, error)
 		return "", nil
 	}
 	lead := s.Walk[:1]
-	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.Expired.Sargable()+" ORDER BY "+
+	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.dueByTime()+" ORDER BY "+
 		lead.Order()+" LIMIT 1", 1)
 	if err != nil || found == nil {
 		return "", err
@@ -198,7 +199,7 @@ func (s *Statements) estimateBySamples(ctx context.Context, q tables.Querier, ro
 // askTimeIndex replaces the sampled share by the optimizer's own estimate, which is sharper for few
 // rows, and knows the oldest row.
 func (s *Statements) askTimeIndex(ctx context.Context, q tables.Querier, e *Estimate) error {
-	if s.TimeIndex == "" {
+	if s.TimeIndex == "" || !s.Staying.None() { // it has the rows that stay, too
 		return nil
 	}
 	due, err := s.timeRows(ctx, q, s.Expired.Sargable())

@@ -105,6 +105,10 @@ func NewPreview(ctx context.Context, q tables.Querier, ask Question) (*Preview, 
 		return nil, err
 	}
 	v := &preview{Question: ask, q: q, facts: facts}
+	v.staying, v.keyHold, err = ReadStaying(ctx, q, ask.Rule, &facts.Layout, facts.Children)
+	if err != nil {
+		return nil, fmt.Errorf("preview of %s: %w", ask.Table, err)
+	}
 	if v.triggers, err = names(ctx, q, selectTriggers, facts.Schema, facts.Table); err != nil {
 		return nil, fmt.Errorf("read triggers of %s: %w", ask.Table, err)
 	}
@@ -120,6 +124,8 @@ type preview struct {
 	q        tables.Querier
 	facts    *tables.Facts
 	triggers []string // that fire on DELETE
+	staying  Staying
+	keyHold  string // why foreign keys let nothing be deleted
 	cutoff   Cutoff
 	now      *Statements // for rows that are due now
 	due      Estimate
@@ -163,7 +169,7 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	if err != nil {
 		return cutoff, nil, err
 	}
-	s, err := NewStatements(&v.facts.Layout, "", v.Rule.Column, cutoff, v.Floor)
+	s, err := NewStatements(&v.facts.Layout, "", v.Rule.Column, cutoff, v.Floor, v.staying)
 	return cutoff, s, err
 }
 
@@ -179,7 +185,7 @@ func (v *preview) answer() *Preview {
 		Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
 		TimeIndex: v.now.TimeIndex,
-		SpeedFrom: v.Speed.From, Children: v.facts.Children, Triggers: v.triggers, Brake: v.brake(), Seen: &v.seen,
+		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers, Brake: v.brake(), Seen: &v.seen,
 	}
 
 	p.Version = v.Version

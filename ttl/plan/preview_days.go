@@ -104,7 +104,7 @@ func (v *preview) sampleDaysOf(ctx context.Context, r Range, limit int, days []*
 
 	sums, counts, into := make([]string, len(days)), make([]float64, len(days)), []any{new(float64)}
 	for i, s := range days {
-		sums[i] = "COALESCE(SUM(" + s.Expired.Opaque() + "), 0)"
+		sums[i] = "COALESCE(SUM(" + s.sampledDue() + "), 0)"
 		into = append(into, &counts[i])
 	}
 

@@ -53,7 +53,8 @@ func (v *preview) warnings(p *Preview) []string {
 		about(p.Odd, p.RowsExact))
 	warn(v.due.MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?",
 		v.Rule.Column)
-	warn(len(p.Children) > 0, "foreign keys point at the table, so its jobs wait: %s", strings.Join(p.Children, ", "))
+	warn(v.keyHold != "", "jobs will wait: %s", v.keyHold)
+	warn(!v.staying.None(), "rows that these foreign keys point at stay: %s", strings.Join(p.Children, ", "))
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
 	dependence := v.facts.SessionDependence(v.Rule.Column)
 	warn(dependence != "", "jobs will wait: %s", ddl.ReaderDependent(v.Rule.Column, dependence).Message)

@@ -26,12 +26,12 @@ func (s *Statements) sampleRange(ctx context.Context, q tables.Querier, r Range,
 		return sample{}, err
 	}
 
-	p := s.Expired
-	query := "SELECT COUNT(*), COALESCE(SUM(" + p.Opaque() + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
+	p, due := s.Expired, s.sampledDue()
+	query := "SELECT COUNT(*), COALESCE(SUM(" + due + "), 0), COALESCE(SUM(" + p.Column + " IS NULL), 0), " +
 		"COALESCE(SUM(" + p.Implausible() + "), 0), COALESCE(MIN(CASE WHEN " + p.Column + " >= " + p.Floor + " THEN " +
 		p.Column + " END), ''), " +
-		"COALESCE(MIN(CASE WHEN " + p.Opaque() + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " +
-		p.Opaque() + " THEN " + p.Column + " END), '')" + from
+		"COALESCE(MIN(CASE WHEN " + due + " THEN " + p.Column + " END), ''), COALESCE(MAX(CASE WHEN " +
+		due + " THEN " + p.Column + " END), '')" + from
 	var m sample
 
 	err = q.QueryRowContext(ctx, query).
@@ -46,7 +46,12 @@ func (s *Statements) sampleRange(ctx context.Context, q tables.Querier, r Range,
 // sampled is the FROM clause of a question about the TTL column in up to limit rows of a range,
 // from its beginning.
 func (s *Statements) sampled(r Range, limit int) (string, error) {
-	inner := "SELECT " + s.Expired.Column + s.byKey()
+	inner := "SELECT " + s.Expired.Column
+	if !s.Staying.None() {
+		inner += ", " + s.Staying.goes() + " AS " + sampledGoes
+	}
+	inner += s.byKey()
+
 	if s.KeyIndex != "" {
 		where, err := s.within(r)
 		if err != nil {
@@ -55,6 +60,17 @@ func (s *Statements) sampled(r Range, limit int) (string, error) {
 		inner += " WHERE " + where + " ORDER BY " + s.Key.Order()
 	}
 	return " FROM (" + inner + " LIMIT " + strconv.Itoa(limit) + ") AS sampled", nil
+}
+
+// sampledGoes is the column of sampled that says whether a row goes when it has expired.
+const sampledGoes = "ttlproxy_goes"
+
+// sampledDue is due for what sampled reads.
+func (s *Statements) sampledDue() string {
+	if s.Staying.None() {
+		return s.Expired.Opaque()
+	}
+	return "(" + s.Expired.Opaque() + " AND " + sampledGoes + ")"
 }
 
 // edge reads the first or last key of the table; nil when it is empty.

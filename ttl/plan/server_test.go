@@ -204,7 +204,7 @@ func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*tables.Fact
 		t.Fatal(err)
 	}
 
-	s, err := NewStatements(&f.Layout, "", "made", cutoff, DefaultFloor)
+	s, err := NewStatements(&f.Layout, "", "made", cutoff, DefaultFloor, Staying{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestForcingNamesTheIndex(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			s := StatementsOf(&f.Layout, partition, "made", "'2026-01-01'", "'1970-01-02'")
+			s := StatementsOf(&f.Layout, partition, "made", "'2026-01-01'", "'1970-01-02'", Staying{})
 			var keys []tables.Key
 			for n := range 800 {
 				keys = append(keys, tables.Key{tables.Value(strconv.Itoa(n + 1))})

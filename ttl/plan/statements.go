@@ -17,6 +17,7 @@ type Statements struct {
 	TimeIndex string
 	Walk      tables.Columns // order of TimeIndex
 	Expired   Predicate
+	Staying   Staying // although they have expired
 
 	forced bool // see Forcing
 }
@@ -31,7 +32,8 @@ func (s *Statements) Forcing() *Statements {
 }
 
 // NewStatements prepares the statements for a table, its policy's column and a cutoff.
-func NewStatements(l *tables.Layout, partition, column string, cutoff Cutoff, floor string) (*Statements, error) {
+func NewStatements(l *tables.Layout, partition, column string, cutoff Cutoff, floor string, stay Staying,
+) (*Statements, error) {
 	c, found := l.Column(column)
 	if !found {
 		return nil, fmt.Errorf("column %s is gone from %s.%s", column, l.Schema, l.Table)
@@ -43,18 +45,18 @@ func NewStatements(l *tables.Layout, partition, column string, cutoff Cutoff, fl
 	if err != nil {
 		return nil, err
 	}
-	return statements(l, partition, c.Name, expired), nil
+	return statements(l, partition, c.Name, expired, stay), nil
 }
 
 // StatementsOf prepares the statements of a job from the literals it was created with.
-func StatementsOf(l *tables.Layout, partition, column, cutoff, floor string) *Statements {
+func StatementsOf(l *tables.Layout, partition, column, cutoff, floor string, stay Staying) *Statements {
 	c, _ := l.Column(column)
 	return statements(l, partition, column,
-		Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind})
+		Predicate{Column: ddl.Quote(column), Floor: floor, Cutoff: cutoff, Kind: c.Kind}, stay)
 }
 
-func statements(l *tables.Layout, partition, column string, expired Predicate) *Statements {
-	s := &Statements{Target: l.Target(partition), Expired: expired}
+func statements(l *tables.Layout, partition, column string, expired Predicate, stay Staying) *Statements {
+	s := &Statements{Target: l.Target(partition), Expired: expired, Staying: stay}
 	s.KeyIndex, s.Key, _ = l.PagingKey()
 	s.TimeIndex, s.Walk, _ = l.TimeIndex(column)
 	return s
@@ -64,6 +66,22 @@ func statements(l *tables.Layout, partition, column string, expired Predicate) *
 type Range struct{ From, To tables.Key }
 
 func (s *Statements) within(r Range) (string, error) { return s.Key.Between(r.From, r.To) }
+
+// due is the condition of rows that go, in statements that name or bound them by key.
+func (s *Statements) due() string { return and(s.Expired.Opaque(), s.Staying.goes()) }
+
+// dueLocked is due in a statement that deletes.
+func (s *Statements) dueLocked() string { return and(s.Expired.Opaque(), s.Staying.goesLocked()) }
+
+// dueByTime is due in the form that the index on time can serve.
+func (s *Statements) dueByTime() string { return and(s.Expired.Sargable(), s.Staying.goes()) }
+
+func and(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " AND " + b
+}
 
 // BlockEnd reads the n-th key of a range: the end of a block of n rows, expired or not. No row
 // means that fewer are left.
@@ -82,7 +100,7 @@ func (s *Statements) BlockRows(r Range) (string, error) {
 // BlockKeys reads the keys of the expired rows of a block.
 func (s *Statements) BlockKeys(r Range) (string, error) {
 	where, err := s.within(r)
-	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where + " AND " + s.due() +
 		" ORDER BY " + s.Key.Order(), err
 }
 
@@ -93,13 +111,13 @@ func (s *Statements) DueAmong(r Range, keys []tables.Key) (string, error) {
 		return "", err
 	}
 	in, err := s.Key.In(keys)
-	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + where + " AND " + s.Expired.Opaque(), err
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + where + " AND " + s.due(), err
 }
 
 // UnlockedKeys locks and reads those keys of BlockKeys that nobody else has locked.
 func (s *Statements) UnlockedKeys(keys []tables.Key) (string, error) {
 	in, err := s.Key.In(keys)
-	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.Expired.Opaque() +
+	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + in + " AND " + s.due() +
 		" FOR UPDATE SKIP LOCKED", err
 }
 
@@ -117,31 +135,31 @@ func (s *Statements) LockKeys(keys []tables.Key) (string, error) {
 
 // lock counts into a variable, so that nothing has to travel.
 func (s *Statements) lock(where string) string {
-	return "SELECT COUNT(*) INTO @ttlproxy_locked" + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
+	return "SELECT COUNT(*) INTO @ttlproxy_locked" + s.byKey() + " WHERE " + where + " AND " + s.due() +
 		" FOR UPDATE NOWAIT"
 }
 
 // DeleteRange deletes the expired rows of a block where guard holds.
 func (s *Statements) DeleteRange(r Range, guard string) (string, error) {
 	where, err := s.within(r)
-	return s.delete(where+" AND "+s.Expired.Opaque(), guard), err
+	return s.delete(where+" AND "+s.dueLocked(), guard), err
 }
 
 // DeleteKeys deletes those of the rows named by key that are still expired, where guard holds.
 func (s *Statements) DeleteKeys(keys []tables.Key, guard string) (string, error) {
 	in, err := s.Key.In(keys)
-	return s.delete(in+" AND "+s.Expired.Opaque(), guard), err
+	return s.delete(in+" AND "+s.dueLocked(), guard), err
 }
 
 // DeleteSome deletes up to n expired rows of a table that has no key to walk.
 func (s *Statements) DeleteSome(n int, guard string) string {
-	return s.delete(s.Expired.Sargable()+" AND "+s.Expired.Opaque(), guard) + " LIMIT " + strconv.Itoa(n)
+	return s.delete(s.Expired.Sargable()+" AND "+s.dueLocked(), guard) + " LIMIT " + strconv.Itoa(n)
 }
 
 // WalkPage reads the next n entries of the index on time, from its old end, after a position in it.
 func (s *Statements) WalkPage(after tables.Key, n int) (string, error) {
 	from, err := s.Walk.After(after)
-	return "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND (" + from + ")" +
+	return "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.dueByTime() + " AND (" + from + ")" +
 		" ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
 }
 

@@ -79,7 +79,7 @@ func (s *Statements) count(ctx context.Context, q tables.Querier, rows int64) (e
 // countDue counts the due rows by the index on time; all is false when there are more than are
 // counted.
 func (s *Statements) countDue(ctx context.Context, q tables.Querier) (n int64, all bool, err error) {
-	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+s.byTime()+" WHERE "+s.Expired.Sargable()+
+	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+s.byTime()+" WHERE "+s.dueByTime()+
 		" LIMIT "+strconv.Itoa(dueCounted+1)+") AS due").Scan(&n)
 	if err != nil {
 		return 0, false, fmt.Errorf("count due rows: %w", err)
@@ -90,7 +90,7 @@ func (s *Statements) countDue(ctx context.Context, q tables.Querier) (n int64, a
 // dueEnd reads the first or the last due value by the index on time; empty when nothing is due.
 func (s *Statements) dueEnd(ctx context.Context, q tables.Querier, order string) (string, error) {
 	found, err := QueryKey(ctx, q, "SELECT CAST("+s.Expired.Column+" AS CHAR)"+s.byTime()+" WHERE "+
-		s.Expired.Sargable()+
+		s.dueByTime()+
 		" ORDER BY "+s.Expired.Column+" "+order+" LIMIT 1", 1)
 	if err != nil || found == nil {
 		return "", err

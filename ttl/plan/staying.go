@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Staying are the rows that stay although they have expired. This is the one place that decides it:
+// whatever reads, counts or deletes expired rows asks here. The zero value keeps none.
+//
+// So far they are the rows that a foreign key points at, under TTL_FK = 'SKIP'. A child that is on
+// its way in has locked its parent's row; the DELETE locks that row before it looks for children,
+// and looks at what is committed then (LOCK IN SHARE MODE), not when the statement began. So no
+// child comes between the look and the deletion, nor is there an error 1451 to run into. That holds
+// for the primary key, in which both lock the same record. Where a key points at another index of
+// the table, a child locks the record there, which a DELETE reaches only after its look: then the
+// server must be the one that refuses, and nothing goes unless it does.
+type Staying struct {
+	keys   []tables.ForeignKey
+	parent tables.Target
+}
+
+// StayingOf says which rows of a table stay under a rule. If that cannot be promised for the table
+// as it is, why says so, and nothing of it may be deleted.
+func StayingOf(r catalog.Rule, l *tables.Layout, c tables.Children) (s Staying, why string) {
+	if r.Options[ddl.OptionForeignKeys] != ddl.ForeignKeysSkip {
+		if len(c.Keys) > 0 {
+			why = "a foreign key points at the table: " + strings.Join(c.Names(), ", ")
+		}
+		return s, why
+	}
+
+	if c.Partly {
+		return s, "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
+			"GRANT PROCESS ON *.* shows them"
+	}
+
+	for _, k := range c.Keys {
+		if why := unsparing(k, l); why != "" {
+			return s, fmt.Sprintf("TTL_FK = 'SKIP' cannot keep the rows that %s points at: %s", k, why)
+		}
+	}
+
+	return Staying{keys: c.Keys, parent: l.Target("")}, ""
+}
+
+// ReadStaying is StayingOf for an account that has to read the children; if there is a reason not to
+// delete, no rows are known to stay.
+func ReadStaying(
+	ctx context.Context, q tables.Querier, r catalog.Rule, l *tables.Layout, c tables.Children,
+) (s Staying, why string, err error) {
+	s, why = StayingOf(r, l, c)
+	for _, ask := range []func(context.Context, tables.Querier) (string, error){
+		s.unreadable, func(ctx context.Context, q tables.Querier) (string, error) { return s.unlike(ctx, q, l.Columns) },
+	} {
+		if err == nil && why == "" {
+			why, err = ask(ctx, q)
+		}
+	}
+	if why != "" {
+		s = Staying{}
+	}
+	return s, why, err
+}
+
+// unsparing says why a row that a foreign key points at could be deleted in spite of it.
+func unsparing(k tables.ForeignKey, l *tables.Layout) string {
+	switch {
+	case strings.EqualFold(k.Schema, l.Schema) && strings.EqualFold(k.Table, l.Table):
+		return "a DELETE cannot look into the table that it deletes from"
+	case k.Acts() && !sameNames(k.References, l.PrimaryKey()):
+		return "it does not point at the primary key, so InnoDB could change a child that has just come"
+	}
+	return ""
+}
+
+// sameNames reports whether two lists name the same columns, in whatever order.
+func sameNames(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(name string) bool {
+		return !slices.ContainsFunc(b, func(other string) bool { return strings.EqualFold(name, other) })
+	})
+}
+
+// unreadable says which children the asking account may not read, and what would let it; empty when
+// it may read them all.
+func (s Staying) unreadable(ctx context.Context, q tables.Querier) (string, error) {
+	for _, k := range s.keys {
+		_, err := explainAll(ctx, q, SelectKey(k)+k.Child())
+		if my, ok := errors.AsType[*mysql.MySQLError](err); ok &&
+			(my.Number == ddl.CodeTableDenied || my.Number == ddl.CodeColumnDenied) {
+			return fmt.Sprintf("the service account may not read the foreign key of %s: %s to it", k.Child(), GrantFor(k)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// unlike says which children could be compared with their parents in another way than InnoDB does,
+// which compares what it has stored by the parent's rules. For equal columns that is the same. But
+// servers compare an ENUM by its words, and while foreign keys are not checked a column can be given
+// another collation than its parent's.
+func (s Staying) unlike(ctx context.Context, q tables.Querier, parent tables.Columns) (string, error) {
+	for _, k := range s.keys {
+		if !k.Acts() {
+			continue // or the server itself stands in the way
+		}
+
+		child, err := tables.ReadColumns(ctx, q, k.Schema, k.Table)
+		if err != nil {
+			return "", err
+		}
+
+		for i, name := range k.Columns {
+			a, _ := child.Named(name)
+			b, known := parent.Named(k.References[i])
+			if known && (a.Kind != b.Kind || a.Collation != b.Collation || a.Kind == tables.Ordinal) {
+				return fmt.Sprintf("TTL_FK = 'SKIP' cannot keep the rows that %s points at: its column %s is not certain "+
+					"to be compared as InnoDB does", k, name), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// SelectKey reads the columns of a foreign key, up to the name of its table.
+func SelectKey(k tables.ForeignKey) string { return "SELECT " + columnsOf(k) + " FROM " }
+
+// GrantFor is what lets somebody read a foreign key, up to TO.
+func GrantFor(k tables.ForeignKey) string {
+	return "GRANT SELECT (" + columnsOf(k) + ") ON " + k.Child()
+}
+
+func columnsOf(k tables.ForeignKey) string {
+	quoted := make([]string, len(k.Columns))
+	for i, c := range k.Columns {
+		quoted[i] = ddl.Quote(c)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// None reports whether all expired rows go.
+func (s Staying) None() bool { return len(s.keys) == 0 }
+
+// goes is the condition of rows that do not stay, as a statement sees it that only reads.
+func (s Staying) goes() string { return s.condition("") }
+
+// goesLocked is goes inside a DELETE.
+func (s Staying) goesLocked() string { return s.condition(" LOCK IN SHARE MODE") }
+
+// condition asks for one child of each key. It is a scalar subquery, which is answered row by row:
+// as NOT EXISTS it could become a join that reads all children first, before any row is locked.
+func (s Staying) condition(lock string) string {
+	all := make([]string, len(s.keys))
+	for i, k := range s.keys {
+		pairs := make([]string, len(k.Columns))
+		for j, column := range k.Columns {
+			pairs[j] = "ttlproxy_child." + ddl.Quote(column) + " = " + s.parent.Name() + "." + ddl.Quote(k.References[j])
+		}
+		all[i] = "(SELECT 1 FROM " + k.Child() + " AS ttlproxy_child WHERE " + strings.Join(pairs, " AND ") +
+			" LIMIT 1" + lock + ") IS NULL"
+	}
+	return strings.Join(all, " AND ")
+}
