@@ -287,8 +287,8 @@ func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n ne
 
 	r, g := n.Rule, n.stage
 	id, err := s.insert(ctx, tx, insertPolicy, n.Table.Schema, n.Table.Name, r.Column, r.Literal, r.Unit, r.Enabled,
-		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey, n.FromDump,
-		n.require(), owner, g.server, g.boot, g.connection, g.node, g.server, g.intent)
+		r.JobInterval, r.TimeZone, r.zoneSource(), options, n.state, "", n.shape.Columns, n.shape.PrimaryKey,
+		n.FromDump, n.require(), owner, g.server, g.boot, g.connection, g.node, g.server, g.intent)
 	if err != nil {
 		return 0, err
 	}

@@ -133,7 +133,8 @@ const (
  AND n.server <> {server-key}
  AND n.heartbeat_at >= UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND)`
 	selectUnvouched = `SELECT ` + policyColumns + ` WHERE p.armed AND EXISTS (SELECT 1 FROM {policy_identity} i
- WHERE i.policy_id = p.id AND COALESCE(i.held_code, i.held) = '` + string(tables.FirstSight) + `' AND i.server <> {server-key})
+ WHERE i.policy_id = p.id AND COALESCE(i.held_code, i.held) = '` + string(tables.FirstSight) + `'
+ AND i.server <> {server-key})
  AND EXISTS (SELECT 1 FROM {policy_identity} h WHERE h.policy_id = p.id AND h.partition_name = '' AND h.held IS NULL
  AND h.server = {server-key})`
 	selectUnseenOn = `SELECT ` + policyColumns + ` WHERE p.armed AND NOT EXISTS (SELECT 1 FROM {policy_identity} i

@@ -151,7 +151,9 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 	known = append(known, e.policy.Stage.Identity...)
 	e.seen.Incarnation = slices.Clone(e.seen.Incarnation)
 	for i, n := range e.seen.Incarnation {
-		k := slices.IndexFunc(known, func(k tables.Identity) bool { return k.Partition == n.Partition && k.Held.Holds() })
+		k := slices.IndexFunc(known, func(k tables.Identity) bool {
+			return k.Partition == n.Partition && k.Held.Holds()
+		})
 		if k >= 0 {
 			e.seen.Incarnation[i].Held = known[k].Held
 		}

@@ -127,9 +127,8 @@ func holdReplaced(known, now Incarnation) Incarnation {
 		case n.TableID == 0:
 			out[i].TableID = before.TableID
 		case n.Partition != "" && !before.Held.Holds() && before.TableID != n.TableID:
-			out[i].Held = heldUntilArmed(Replaced, fmt.Sprintf("partition %s was rebuilt, truncated or exchanged outside "+
-				"ttlproxy (InnoDB table id was %d, is %d)",
-				n.Partition, before.TableID, n.TableID))
+			out[i].Held = heldUntilArmed(Replaced, fmt.Sprintf("partition %s was rebuilt, truncated or exchanged "+
+				"outside ttlproxy (InnoDB table id was %d, is %d)", n.Partition, before.TableID, n.TableID))
 		}
 	}
 
