@@ -7,9 +7,9 @@
 //	accept ─► room for one more? ─► PROXY header ─► dial the backend ─► its greeting ─► handshake ────► relay ──► end
 //	          (or error 1040)       (if listed)     (or the next)       (or its error)  packet by packet bytes
 //
-// Backends (backends.go, health.go). New sessions go to the first server that is healthy and
-// writable; the connections of the engine and the catalog follow it (follow.go), sessions stay
-// where they are.
+// Backends (backends.go). Servers are asked how they are (health.go, ask.go). New sessions go to the
+// first one that is healthy and writable, and those on another end (writer.go); the connections of
+// the engine and the catalog follow (follow.go).
 //
 // Handshake (handshake.go). The server's greeting goes to the client, with some capabilities taken
 // out (capability.go); the client's answer goes to the server, and so on until OK or an error. No
@@ -17,7 +17,8 @@
 // id, which makes KILL work. TLS ends here, on each leg separately (tlsclient.go, tlsbackend.go).
 // If the legs are not equally private, two plugins would send the password in a form that the other
 // side does not expect, or that strangers could read: the bridge (bridge.go) translates, and
-// refuses what it cannot translate.
+// refuses what it cannot translate. So many logins go on at a time (turnstile.go), and one that the
+// client breaks off is brought to its end at the server (conclude.go).
 //
 // Relay (relay.go). Two goroutines, one for each direction, each with a buffer from a pool while
 // there is something to read (inlet.go):
