@@ -38,8 +38,8 @@ var sessionColumns = []Column{
 func Sessions(sessions []Session) List {
 	l := List{Name: "ttl_sessions", Columns: sessionColumns, Like: "User"}
 	for _, s := range sessions {
-		l.add(catalog.Table{}, uint64(s.ID), s.User, s.Client, onOff(s.TLS), s.Backend, s.Since.UTC(), s.Seconds, s.Silent,
-			s.Received, s.Sent)
+		l.add(catalog.Table{}, uint64(s.ID), s.User, s.Client, onOff(s.TLS), s.Backend, s.Since.UTC(), s.Seconds,
+			s.Silent, s.Received, s.Sent)
 	}
 	return l
 }
