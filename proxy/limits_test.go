@@ -278,8 +278,10 @@ func TestIdleAfterChangeUser(t *testing.T) {
 		backend := ""
 		if held {
 			conversation = append(conversation, showsAccount(t, "CREATE USER `other`@`%`"))
-			backend = "unix:" + wiretest.ServeUnix(t, wiretest.Script{servePassword(t), conversation,
-				wiretest.ExpectClose()})
+			backend = "unix:" + wiretest.ServeUnix(t, wiretest.Script{
+				servePassword(t), conversation,
+				wiretest.ExpectClose(),
+			})
 		} else {
 			backend = wiretest.Serve(t, wiretest.Script{login, conversation, wiretest.ExpectClose()})
 		}
