@@ -178,6 +178,7 @@ export const checks = {
       const dialog = page.getByRole('dialog');
       const due = dialog.locator('div', { has: page.getByText('Rows due now', { exact: true }) }).locator('dd').first();
       await due.waitFor();
+      assert.equal(await page.getByText('Invalid Date').count(), 0, 'the page shows a day that is none');
       const shown = number(await due.innerText());
       assert.ok(Math.abs(shown - plan.held) <= 0.1 * plan.held, `shows ${shown} rows due, there are ${plan.held}`);
       await dialog.getByRole('button', { name: 'Approve' }).click();

@@ -51,7 +51,7 @@ function days(list) {
   return h('table', { class: 'days' },
     h('caption', {}, 'Rows that become due in the next days'),
     h('tbody', {}, list.map(d => h('tr', {},
-      h('th', { scope: 'row' }, `until ${moment(`${d.until.replace(' ', 'T')}Z`).slice(0, 16)}`),
+      h('th', { scope: 'row' }, `until ${moment(d.until.replace(' ', 'T')).slice(0, 16)}`),
       h('td', { class: 'number' }, `${d.exact ? '' : '~'}${count(d.rows)}`),
       h('td', { class: 'bar', 'aria-hidden': 'true' }, d.rows > 0 && h('div', { style: { '--share': `${100 * d.rows / most}%` } }))))));
 }
