@@ -203,8 +203,10 @@ const (
 	// Formatted with more conditions.
 	selectHistory = `SELECT ` + historyColumns + ` WHERE (? = '' OR h.schema_name = ?)
  AND (? = '' OR h.table_name = ?)%s ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
-	selectTableHistory = `SELECT ` + historyColumns + ` WHERE h.schema_name = ? AND h.table_name = ?%s
- ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?`
+	// All that a condition can name is part of the index: only lines that are shown are read.
+	selectTableHistory = `SELECT ` + historyOfJob + ` FROM (SELECT h.job_id FROM {job_history} h
+ WHERE h.schema_name = ? AND h.table_name = ?%s ORDER BY h.finished_at DESC, h.job_id DESC LIMIT ?) shown
+ STRAIGHT_JOIN {job_history} h ON h.job_id = shown.job_id ORDER BY h.finished_at DESC, h.job_id DESC`
 	selectEndedJob = `SELECT ` + historyColumns + ` WHERE h.job_id = ?`
 	// The line that has taken in that of a job.
 	selectFoldedJob = `SELECT ` + historyColumns + ` WHERE h.job_id > ? AND h.first_id <= ? AND h.policy_id = ?
