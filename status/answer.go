@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -18,13 +19,13 @@ func refuse(w http.ResponseWriter, code int, text string) {
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil { // only values of ours come here: a programmer's mistake
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(v); err != nil { // only values of ours come here: a programmer's mistake
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // the client has gone: nobody to tell
+	_, _ = w.Write(body.Bytes()) // the client has gone: nobody to tell
 }
 
 // answerError is an error with the HTTP status that fits it.

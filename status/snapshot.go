@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
@@ -75,15 +77,23 @@ func (v *viewer) forget() {
 
 // takeLook reads what the lists of SHOW TTL are made of, and what only the page shows.
 func takeLook(ctx context.Context, from Reads) (*snapshot, error) {
-	s, err := report.Read(ctx, from)
-	if err != nil {
-		return nil, err
-	}
+	l := &snapshot{}
+	g, ctx := errgroup.WithContext(ctx)
 
-	l := &snapshot{Snapshot: *s}
-	if l.tasks, err = from.Tasks(ctx); err != nil {
-		return nil, err
-	}
-	l.leases, err = from.Leases(ctx)
-	return l, err
+	g.Go(func() error {
+		s, err := report.Read(ctx, from)
+		if err == nil {
+			l.Snapshot = *s
+		}
+		return err
+	})
+	g.Go(func() (err error) {
+		if l.tasks, err = from.Tasks(ctx); err != nil {
+			return err
+		}
+		l.leases, err = from.Leases(ctx)
+		return err
+	})
+
+	return l, g.Wait()
 }

@@ -52,7 +52,7 @@ func (a *api) overview(l *snapshot) overview {
 	o := overview{
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
-		Tables: []tableView{}, Jobs: []jobView{}, Nodes: []nodeView{}, Backends: []report.Backend{},
+		Jobs: []jobView{}, Nodes: []nodeView{}, Backends: []report.Backend{},
 	}
 	if a.cfg.Backends != nil {
 		o.Backends = a.cfg.Backends()
@@ -65,8 +65,15 @@ func (a *api) overview(l *snapshot) overview {
 		o.Held = l.Pause.HeldReason
 	}
 
-	for _, w := range l.Work() {
-		o.Tables = append(o.Tables, viewTable(w))
+	work := l.Work()
+	o.Tables = make([]tableView, len(work))
+	report.Share(len(work), func(from, to int) {
+		for i := from; i < to; i++ {
+			o.Tables[i] = viewTable(work[i])
+		}
+	})
+
+	for _, w := range work {
 		if w.Job != nil {
 			o.Jobs = append(o.Jobs, viewOpen(&l.Snapshot, w))
 		}

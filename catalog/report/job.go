@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -33,62 +32,62 @@ func endedLine(j *catalog.EndedJob) jobLine {
 type jobField struct {
 	Type   Type
 	Secret bool
-	value  func(x jobLine) any
+	value  func(x *jobLine) any
 	bare   bool // has a value without a job, too; of other fields that is NULL
 }
 
 // jobFields are all columns by their names.
 var jobFields = map[string]jobField{
-	"Table_schema":   {Type: Name, bare: true, value: func(x jobLine) any { return x.table.Schema }},
-	"Table_name":     {Type: Name, bare: true, value: func(x jobLine) any { return x.table.Name }},
-	"Partition_name": {Type: Name, bare: true, value: func(x jobLine) any { return orNull(x.partition) }},
-	"Verdict":        {Type: LongText, bare: true, value: func(x jobLine) any { return Judge(x.work).String() }},
+	"Table_schema":   {Type: Name, bare: true, value: func(x *jobLine) any { return x.table.Schema }},
+	"Table_name":     {Type: Name, bare: true, value: func(x *jobLine) any { return x.table.Name }},
+	"Partition_name": {Type: Name, bare: true, value: func(x *jobLine) any { return orNull(x.partition) }},
+	"Verdict":        {Type: LongText, bare: true, value: func(x *jobLine) any { return Judge(x.work).String() }},
 	"State":          {Type: Name, bare: true, value: stateOf},
 
-	"Job_id":      {Type: Unsigned, value: func(x jobLine) any { return x.job.ID }},
-	"Reason":      {Type: LongText, value: func(x jobLine) any { return x.job.Reason }},
-	"Cutoff":      {Type: Time, value: func(x jobLine) any { return x.job.Cutoff }},
-	"Plan":        {Type: Name, value: func(x jobLine) any { return x.job.Plan }},
-	"Plan_reason": {Type: LongText, value: func(x jobLine) any { return x.job.PlanReason }},
-	"Tasks":       {Type: Name, value: func(x jobLine) any { return tasks(x.job) }},
-	"Owner":       {Type: Text, value: func(x jobLine) any { return orNull(x.owner) }},
-	"Started_by":  {Type: Text, value: func(x jobLine) any { return x.job.StartedBy() }},
-	"Note":        {Type: LongText, value: func(x jobLine) any { return orNull(x.job.Note) }},
+	"Job_id":      {Type: Unsigned, value: func(x *jobLine) any { return x.job.ID }},
+	"Reason":      {Type: LongText, value: func(x *jobLine) any { return x.job.Reason }},
+	"Cutoff":      {Type: Time, value: func(x *jobLine) any { return x.job.Cutoff }},
+	"Plan":        {Type: Name, value: func(x *jobLine) any { return x.job.Plan }},
+	"Plan_reason": {Type: LongText, value: func(x *jobLine) any { return x.job.PlanReason }},
+	"Tasks":       {Type: Name, value: func(x *jobLine) any { return tasks(x.job) }},
+	"Owner":       {Type: Text, value: func(x *jobLine) any { return orNull(x.owner) }},
+	"Started_by":  {Type: Text, value: func(x *jobLine) any { return x.job.StartedBy() }},
+	"Note":        {Type: LongText, value: func(x *jobLine) any { return orNull(x.job.Note) }},
 
-	"Runs":          {Type: Unsigned, value: func(x jobLine) any { return x.runs }},
-	"First_started": {Type: Time, value: func(x jobLine) any { return moment(x.first) }},
+	"Runs":          {Type: Unsigned, value: func(x *jobLine) any { return x.runs }},
+	"First_started": {Type: Time, value: func(x *jobLine) any { return moment(x.first) }},
 
-	"Started":  {Type: Time, value: func(x jobLine) any { return x.job.CreatedAt }},
-	"Finished": {Type: Time, value: func(x jobLine) any { return moment(x.ended) }},
+	"Started":  {Type: Time, value: func(x *jobLine) any { return x.job.CreatedAt }},
+	"Finished": {Type: Time, value: func(x *jobLine) any { return moment(x.ended) }},
 	"Seconds": {
 		Type:  Decimal,
-		value: func(x jobLine) any { return when(!x.ended.IsZero(), x.ended.Sub(x.job.CreatedAt).Seconds()) },
+		value: func(x *jobLine) any { return when(!x.ended.IsZero(), x.ended.Sub(x.job.CreatedAt).Seconds()) },
 	},
-	"Expected_end": {Type: Time, value: func(x jobLine) any { return when(x.LeftKnown, x.work.Now.Add(x.Left)) }},
+	"Expected_end": {Type: Time, value: func(x *jobLine) any { return when(x.LeftKnown, x.work.Now.Add(x.Left)) }},
 
-	"Rows_due":        {Type: Unsigned, value: func(x jobLine) any { return number(x.job.EstimatedRows) }},
-	"Rows_usual":      {Type: Unsigned, value: func(x jobLine) any { return number(x.job.UsualRows) }},
-	"Rows_allowed":    {Type: Unsigned, value: func(x jobLine) any { return number(x.job.Bound) }},
-	"Version":         {Type: Unsigned, value: func(x jobLine) any { return x.job.Version }},
-	"Rows_deleted":    {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Deleted }},
-	"Rows_refreshed":  {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Refreshed }},
-	"Never_expire":    {Type: Unsigned, value: func(x jobLine) any { return number(x.job.NeverExpire()) }},
-	"Rows_failed":     {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Failed }},
-	"Rows_skipped":    {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Skipped }},
-	"Rows_examined":   {Type: Unsigned, value: func(x jobLine) any { return x.job.Counts.Examined }},
-	"Rows_per_second": {Type: Decimal, value: func(x jobLine) any { return x.RowsPerSecond }},
-	"Percent":         {Type: Decimal, value: func(x jobLine) any { return when(x.Known, x.Percent) }},
+	"Rows_due":        {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.EstimatedRows) }},
+	"Rows_usual":      {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.UsualRows) }},
+	"Rows_allowed":    {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.Bound) }},
+	"Version":         {Type: Unsigned, value: func(x *jobLine) any { return x.job.Version }},
+	"Rows_deleted":    {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Deleted }},
+	"Rows_refreshed":  {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Refreshed }},
+	"Never_expire":    {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.NeverExpire()) }},
+	"Rows_failed":     {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Failed }},
+	"Rows_skipped":    {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Skipped }},
+	"Rows_examined":   {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Examined }},
+	"Rows_per_second": {Type: Decimal, value: func(x *jobLine) any { return x.RowsPerSecond }},
+	"Percent":         {Type: Decimal, value: func(x *jobLine) any { return when(x.Known, x.Percent) }},
 
-	"Inflow":         {Type: Unsigned, value: func(x jobLine) any { return number(x.job.Inflow) }},
-	"Oldest_expired": {Type: Time, Secret: true, value: func(x jobLine) any { return moment(x.job.OldestExpiry) }},
-	"Seconds_behind": {Type: Unsigned, value: func(x jobLine) any { return behind(x.work) }},
+	"Inflow":         {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.Inflow) }},
+	"Oldest_expired": {Type: Time, Secret: true, value: func(x *jobLine) any { return moment(x.job.OldestExpiry) }},
+	"Seconds_behind": {Type: Unsigned, value: func(x *jobLine) any { return behind(x.work) }},
 	"Inflow_per_second": {
 		Type:  Decimal,
-		value: func(x jobLine) any { f := FlowOf(x.work); return when(f.InflowKnown, f.Inflow) },
+		value: func(x *jobLine) any { f := FlowOf(x.work); return when(f.InflowKnown, f.Inflow) },
 	},
 	"Outflow_per_second": {
 		Type:  Decimal,
-		value: func(x jobLine) any { f := FlowOf(x.work); return when(f.OutflowKnown, f.Outflow) },
+		value: func(x *jobLine) any { f := FlowOf(x.work); return when(f.OutflowKnown, f.Outflow) },
 	},
 }
 
@@ -108,19 +107,18 @@ func (l *List) addJobs(lines ...jobLine) {
 		fields[i] = jobFields[c.Name]
 	}
 
-	l.Rows = slices.Grow(l.Rows, len(lines))
-	for _, x := range lines {
-		values := make([]any, len(fields))
-		for i, f := range fields {
-			if f.bare || x.job != nil {
-				values[i] = f.value(x)
+	l.fill(len(lines), func(row *Row, n int) {
+		x := &lines[n]
+		row.Table = x.table
+		for i := range fields {
+			if f := &fields[i]; f.bare || x.job != nil {
+				row.Values[i] = f.value(x)
 			}
 		}
-		l.add(x.table, values...)
-	}
+	})
 }
 
-func stateOf(x jobLine) any {
+func stateOf(x *jobLine) any {
 	if x.job == nil {
 		return "none"
 	}

@@ -16,16 +16,14 @@ func listJobs(s *Snapshot) List {
 	lines := make([]jobLine, len(work))
 
 	for i, w := range work {
-		x := jobLine{}
+		x := &lines[i]
 		switch {
 		case w.Job != nil:
 			x.job, x.Progress, x.owner = w.Job, ProgressOf(w.Job, s.Now), s.NodeName(w.Job.Owner)
 		case w.Last != nil:
-			x = endedLine(w.Last)
+			*x = endedLine(w.Last)
 		}
-
 		x.table, x.partition, x.work = w.Policy.Table, w.Partition, w
-		lines[i] = x
 	}
 
 	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}

@@ -96,12 +96,19 @@ func (l *List) HasSecret(r Row) bool {
 	return false
 }
 
-// sentences calls a function for each text that does not come from rows.
-func (l *List) sentences(each func(row Row, at int, text string)) {
-	for _, r := range l.Rows {
-		for i, c := range l.Columns {
-			if text, ok := r.Values[i].(string); ok && c.Type.IsText() && !c.Raw {
-				each(r, i, text)
+// sentences calls a function for each text that does not come from rows and is more than a name.
+func (l *List) sentences(each func(row *Row, at int, text string)) {
+	var columns []int
+	for i, c := range l.Columns {
+		if c.Type.IsText() && c.Type != Name && !c.Raw {
+			columns = append(columns, i)
+		}
+	}
+
+	for n := range l.Rows {
+		for _, i := range columns {
+			if text, ok := l.Rows[n].Values[i].(string); ok {
+				each(&l.Rows[n], i, text)
 			}
 		}
 	}
@@ -109,7 +116,7 @@ func (l *List) sentences(each func(row Row, at int, text string)) {
 
 // rewrite changes sentences.
 func (l *List) rewrite(change func(text string) string) {
-	l.sentences(func(r Row, i int, text string) {
+	l.sentences(func(r *Row, i int, text string) {
 		if changed := change(text); changed != text {
 			r.Values[i] = changed
 		}
@@ -118,7 +125,7 @@ func (l *List) rewrite(change func(text string) string) {
 
 // HasMoment reports whether a sentence of the list contains a time.
 func (l *List) HasMoment() (has bool) {
-	l.sentences(func(_ Row, _ int, text string) { has = has || catalog.HasMoment(text) })
+	l.sentences(func(_ *Row, _ int, text string) { has = has || catalog.HasMoment(text) })
 	return has
 }
 
@@ -130,13 +137,28 @@ func (l *List) Localize(zone *time.Location) {
 
 // Mentions lists the tables that the list's sentences name.
 func (l *List) Mentions() (tables []catalog.Table) {
-	l.sentences(func(_ Row, _ int, text string) { tables = append(tables, catalog.Mentions(text)...) })
+	l.sentences(func(_ *Row, _ int, text string) { tables = append(tables, catalog.Mentions(text)...) })
 	return tables
 }
 
 // Veil removes the names of tables that the reader may not see from the list's sentences.
 func (l *List) Veil(visible func(catalog.Table) bool) {
 	l.rewrite(func(text string) string { return catalog.Veil(text, visible) })
+}
+
+// fill makes the rows of a list, whose values are NULL, and lets write fill in each of them. Lists of
+// many tables take time: they are written side by side, and their values stand together.
+func (l *List) fill(rows int, write func(row *Row, n int)) {
+	l.Rows = make([]Row, rows)
+	columns := len(l.Columns)
+	values := make([]any, rows*columns)
+
+	Share(rows, func(from, to int) {
+		for n := from; n < to; n++ {
+			l.Rows[n].Values = values[n*columns : (n+1)*columns : (n+1)*columns]
+			write(&l.Rows[n], n)
+		}
+	})
 }
 
 // add appends a row.

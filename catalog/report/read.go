@@ -41,11 +41,12 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readConnections)
 
+	// What takes longest comes first.
 	g.Go(func() error { return readJobs(ctx, from, s) })
+	g.Go(func() error { return read(ctx, from.PoliciesAgain, &s.Policies) })
 	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
-	g.Go(func() error { return read(ctx, from.PoliciesAgain, &s.Policies) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
 
 	if err := g.Wait(); err != nil {

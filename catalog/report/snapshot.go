@@ -1,7 +1,7 @@
 package report
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"time"
 
@@ -37,22 +37,18 @@ func (s *Snapshot) Work() []*Work {
 
 // workOf is the part of it that is about some policies.
 func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
-	halt, jobs := s.Halt().Why, s.openJobs()
+	halt, open := s.Halt().Why, s.openJobs()
 	all := make([]*Work, 0, len(policies))
 
 	for _, p := range policies {
 		past := s.pastOf(p.ID)
 		next := nextOf(p, past.Schedules)
-		names := partitions(jobs[p.ID], past.Schedules)
-		lines := make([]Work, len(names))
+		lines := places(open[p.ID], past)
 
-		for i, partition := range names {
-			lines[i] = Work{
-				Now: s.Now, Policy: p, Partition: partition, Window: s.Window, Halt: halt,
-				Job: jobs[p.ID][partition], Last: past.LastOf(partition), Ran: past.Schedules,
-				next: next, ran: past.Schedule(partition),
-			}
-			all = append(all, &lines[i])
+		for i := range lines {
+			w := &lines[i]
+			w.Now, w.Policy, w.Window, w.Halt, w.Ran, w.next = s.Now, p, s.Window, halt, past.Schedules, next
+			all = append(all, w)
 		}
 	}
 
@@ -60,37 +56,65 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 }
 
 // openJobs are those of each policy, by partition.
-func (s *Snapshot) openJobs() map[uint64]map[string]*catalog.Job {
-	jobs := make(map[uint64]map[string]*catalog.Job, len(s.Jobs))
+func (s *Snapshot) openJobs() map[uint64][]*catalog.Job {
+	jobs := make(map[uint64][]*catalog.Job, len(s.Jobs))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if jobs[j.PolicyID] == nil {
-			jobs[j.PolicyID] = map[string]*catalog.Job{}
-		}
-		jobs[j.PolicyID][j.Partition] = j
+		jobs[j.PolicyID] = append(jobs[j.PolicyID], j)
+	}
+
+	for _, of := range jobs {
+		slices.SortFunc(of, func(a, b *catalog.Job) int { return cmp.Compare(a.Partition, b.Partition) })
 	}
 	return jobs
 }
 
-// partitions are those that a policy's jobs and schedules speak of; the empty name stands for the
-// table as a whole and is left out when there are others.
-func partitions(jobs map[string]*catalog.Job, ran []catalog.Schedule) []string {
-	names := slices.Collect(maps.Keys(jobs))
-	for i := range ran {
-		names = append(names, ran[i].Partition)
+// places are the partitions that a policy's jobs and schedules speak of, each with what is known of
+// it; the empty name stands for the table as a whole and is left out when there are others. All
+// that is known is in the order of the names.
+func places(open []*catalog.Job, past *catalog.Past) []Work {
+	ran, last := past.Schedules, past.Last
+	lines := make([]Work, 0, max(1, len(ran)+len(open)))
+
+	for len(ran)+len(open) > 0 {
+		w := Work{Partition: firstOf(ran, open)}
+		if len(ran) > 0 && ran[0].Partition == w.Partition {
+			w.ran, ran = &ran[0], ran[1:]
+		}
+		for len(open) > 0 && open[0].Partition == w.Partition {
+			w.Job, open = open[0], open[1:]
+		}
+
+		for len(last) > 0 && last[0].Partition < w.Partition {
+			last = last[1:]
+		}
+		if len(last) > 0 && last[0].Partition == w.Partition {
+			w.Last = &last[0]
+		}
+
+		lines = append(lines, w)
 	}
 
-	slices.Sort(names)
-	names = slices.Compact(names)
-
-	if len(names) > 1 && names[0] == "" {
-		names = names[1:]
+	switch {
+	case len(lines) == 0:
+		return append(lines, Work{Last: past.LastOf("")})
+	case len(lines) > 1 && lines[0].Partition == "":
+		return lines[1:]
+	default:
+		return lines
 	}
-	if len(names) == 0 {
-		names = []string{""}
-	}
+}
 
-	return names
+// firstOf is the first partition of two lists in order, of which one has any.
+func firstOf(ran []catalog.Schedule, open []*catalog.Job) string {
+	switch {
+	case len(ran) == 0:
+		return open[0].Partition
+	case len(open) == 0:
+		return ran[0].Partition
+	default:
+		return min(ran[0].Partition, open[0].Partition)
+	}
 }
 
 // NodeName is the name of a node, for people.

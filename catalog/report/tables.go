@@ -43,21 +43,21 @@ var tableColumns = []Column{
 func listTables(s *Snapshot) List {
 	l := List{Name: "ttl_tables", Columns: tableColumns, Like: "Table_name"}
 	work := s.Work()
-	l.Rows = make([]Row, 0, len(work))
-
-	for _, w := range work {
-		l.add(w.Policy.Table, tableRow(w)...)
-	}
+	l.fill(len(work), func(row *Row, n int) {
+		row.Table = work[n].Policy.Table
+		row.Values = appendTable(row.Values[:0], work[n])
+	})
 	return l
 }
 
-func tableRow(w *Work) []any {
+// appendTable appends the values of a row.
+func appendTable(values []any, w *Work) []any {
 	p := w.Policy
 	plan, why := lastPlan(w)
 	last := lastResult(w)
 	option := func(name string) any { return orNull(p.Rule.Options[name]) }
 
-	return []any{
+	return append(values,
 		p.Table.Schema, p.Table.Name, orNull(w.Partition),
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
 		p.Rule.Schedule(p.Terms.Timing), option(ddl.OptionWindow), option(ddl.OptionMaxLag),
@@ -67,7 +67,7 @@ func tableRow(w *Work) []any {
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
 		moment(w.Oldest()), behind(w), moment(w.Watermark()), neverExpire(w), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
-	}
+	)
 }
 
 // reason says why a policy is in its state, why its rule is not carried out in any, or why it waits

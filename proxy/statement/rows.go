@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -32,12 +33,12 @@ func (a *admin) sendList(r *reply) (bool, error) {
 		return true, nil // the condition fails, which has been answered
 	}
 
-	zone, known, err := a.offsets(kept)
+	offsets, known, err := a.offsets(kept)
 	if err != nil || !known {
 		return false, err
 	}
 
-	rows, plain := zone.rows(kept)
+	rows, plain := writeRows(kept, offsets)
 	if !plain {
 		return false, nil
 	}
@@ -158,10 +159,15 @@ type spells map[int64]int64
 // answer is not complete.
 func (a *admin) offsets(l *report.List) (spells, bool, error) {
 	known := spells{}
+	var last int64 // spell: times that stand together are often of one
 	for _, row := range l.Rows {
-		for _, v := range row.Values {
-			if t, ok := v.(time.Time); ok {
-				known[spellOf(t)] = 0
+		for i, v := range row.Values {
+			if l.Columns[i].Type != report.Time {
+				continue
+			}
+			if t, ok := v.(time.Time); ok && (len(known) == 0 || spellOf(t) != last) {
+				last = spellOf(t)
+				known[last] = 0
 			}
 		}
 	}
@@ -215,26 +221,44 @@ func endsOf(n int64) (begin, end time.Time) {
 	return time.Unix(n*spell, 0).UTC(), time.Unix(n*spell+spell-1, 0).UTC()
 }
 
-// rows writes a list as the server would, and returns false if the server would write something
-// differently.
-func (s spells) rows(l *report.List) (packets []byte, plain bool) {
-	var payload, value []byte
-	for _, row := range l.Rows {
+// writer writes some rows of a list.
+type writer struct {
+	offsets spells
+	spell   int64 // of the time before: times that stand together are often of one
+	offset  int64
+	known   bool // spell is one, and offset its own
+	digits  []byte
+}
+
+// writeRows writes the rows of a list as the server would, with times in the session's zone, and
+// returns false if the server would write something differently.
+func writeRows(l *report.List, offsets spells) (packets []byte, plain bool) {
+	parts := make([][]byte, len(l.Rows)+1) // by the first row of each
+	var odd atomic.Bool
+
+	report.Share(len(l.Rows), func(from, to int) {
+		part, plain := (&writer{offsets: offsets}).rows(l, l.Rows[from:to])
+		parts[from] = part
+		if !plain {
+			odd.Store(true)
+		}
+	})
+
+	return slices.Concat(parts...), !odd.Load()
+}
+
+func (w *writer) rows(l *report.List, rows []report.Row) (packets []byte, plain bool) {
+	var payload []byte
+	for _, row := range rows {
 		payload = payload[:0]
 		for i, v := range row.Values {
-			if v == nil {
-				payload = wire.AppendNull(payload)
-				continue
-			}
-			if value, plain = s.append(value[:0], l.Columns[i].Type, v); !plain {
+			if payload, plain = w.append(payload, l.Columns[i].Type, v); !plain {
 				return nil, false
 			}
-
-			payload = wire.AppendString(payload, value)
 		}
 
 		if packets == nil {
-			packets = make([]byte, 0, len(l.Rows)*(len(payload)+len(payload)/4)) // rows are much alike
+			packets = make([]byte, 0, len(rows)*(len(payload)+len(payload)/4)) // rows are much alike
 		}
 		packets, _ = wire.AppendPacket(packets, 0, payload)
 	}
@@ -243,20 +267,45 @@ func (s spells) rows(l *report.List) (packets []byte, plain bool) {
 }
 
 // append writes a value.
-func (s spells) append(dst []byte, t report.Type, v any) (text []byte, plain bool) {
+func (w *writer) append(row []byte, t report.Type, v any) (_ []byte, plain bool) {
+	digits := w.digits[:0]
 	switch v := v.(type) {
+	case nil:
+		return wire.AppendNull(row), true
 	case string:
-		return append(dst, v...), t.IsText() && utf8.ValidString(v) && utf8.RuneCountInString(v) <= t.Length()
+		plain = t.IsText() && utf8.ValidString(v) && (len(v) <= t.Length() || utf8.RuneCountInString(v) <= t.Length())
+		return wire.AppendString(row, v), plain
 	case uint64:
-		return strconv.AppendUint(dst, v, 10), t == report.Unsigned
+		digits, plain = strconv.AppendUint(digits, v, 10), t == report.Unsigned
 	case int64:
-		return strconv.AppendInt(dst, v, 10), t == report.Integer || t == report.Unsigned && v >= 0
+		digits, plain = strconv.AppendInt(digits, v, 10), t == report.Integer || t == report.Unsigned && v >= 0
 	case float64:
-		return strconv.AppendFloat(dst, v, 'f', 1, 64), t == report.Decimal && v >= 0 && v < 1e15
+		digits, plain = strconv.AppendFloat(digits, v, 'f', 1, 64), t == report.Decimal && v >= 0 && v < 1e15
 	case time.Time:
-		local := time.Unix(v.Unix()+s[spellOf(v)], 0).UTC()
-		return local.AppendFormat(dst, timeLayout), t == report.Time && local.Year() > 0 && local.Year() < 10000
-	default:
-		return dst, false
+		local := time.Unix(v.Unix()+w.offsetAt(v), 0).UTC()
+		if plain = t == report.Time && local.Year() > 0 && local.Year() < 10000; plain {
+			digits = appendTime(digits, local)
+		}
 	}
+
+	w.digits = digits
+	return wire.AppendString(row, digits), plain
+}
+
+// offsetAt is the offset of the session's zone at a time, in seconds.
+func (w *writer) offsetAt(t time.Time) int64 {
+	if n := spellOf(t); !w.known || n != w.spell {
+		w.spell, w.offset, w.known = n, w.offsets[n], true
+	}
+	return w.offset
+}
+
+// appendTime writes a time in UTC as the servers do. The standard layout for machines takes a third
+// of the time that others take.
+func appendTime(dst []byte, t time.Time) []byte {
+	const day = len("2006-01-02")
+	began := len(dst)
+	dst = t.AppendFormat(dst, time.RFC3339)
+	dst[began+day] = ' '
+	return dst[:len(dst)-len("Z")]
 }

@@ -18,6 +18,12 @@ import (
 // censor removes from a list what the client may not see: rows about tables that it does not see on
 // the server, the names of such tables, and keys and dates of rows that it may not read.
 func (a *admin) censor(ctx context.Context, l *report.List) error {
+	if slices.ContainsFunc(l.Rows, func(r report.Row) bool { return r.Table.Name != "" }) {
+		if all, err := a.q.readsAll(); all || err != nil {
+			return err // who reads everything sees everything
+		}
+	}
+
 	visible, err := a.q.visibleTables(tablesOf(l))
 	if err != nil {
 		return err
