@@ -20,10 +20,11 @@ type series struct {
 	Signals map[string]*signalSeries `json:"signals"`
 }
 
+// seriesTotals are those of the whole time; null as long as nobody has recorded anything of it.
 type seriesTotals struct {
-	Deleted  float64  `json:"deleted"`
-	Examined float64  `json:"examined"`
-	Failed   float64  `json:"failed"`
+	Deleted  *float64 `json:"deleted"`
+	Examined *float64 `json:"examined"`
+	Failed   *float64 `json:"failed"`
 	Due      *float64 `json:"due"`
 }
 
@@ -116,9 +117,9 @@ func (o *series) addSample(s steps, m *catalog.Sample, table string) {
 	from := m.At.Add(-m.Length)
 	s.spread(from, m.At, func(i int, share float64) {
 		add(o.Deleted, i, rows.Deleted*share/s.width(i))
-		o.Totals.Deleted += rows.Deleted * share
-		o.Totals.Examined += rows.Examined * share
-		o.Totals.Failed += rows.Failed * share
+		addTo(&o.Totals.Deleted, rows.Deleted*share)
+		addTo(&o.Totals.Examined, rows.Examined*share)
+		addTo(&o.Totals.Failed, rows.Failed*share)
 
 		for phase, seconds := range m.Phases {
 			if o.Phases[phase] == nil {
@@ -154,10 +155,7 @@ func (o *series) addInflow(s steps, f catalog.Inflow, table string) {
 	s.spread(f.From, f.To, func(i int, share float64) {
 		n := float64(f.Rows) * share
 		add(o.Due, i, n/s.width(i))
-		if o.Totals.Due == nil {
-			o.Totals.Due = new(float64)
-		}
-		*o.Totals.Due += n
+		addTo(&o.Totals.Due, n)
 	})
 }
 
@@ -174,11 +172,14 @@ func sumRows(m *catalog.Sample, table string) catalog.SampleRows {
 	return sum
 }
 
-func add(line []*float64, i int, v float64) {
-	if line[i] == nil {
-		line[i] = new(float64)
+func add(line []*float64, i int, v float64) { addTo(&line[i], v) }
+
+// addTo adds to what may not have been known.
+func addTo(sum **float64, v float64) {
+	if *sum == nil {
+		*sum = new(float64)
 	}
-	*line[i] += v
+	**sum += v
 }
 
 // seriesHours is how far back charts reach unless asked, and may reach: as long as samples are

@@ -27,8 +27,8 @@ func TestSeriesLosesNoRow(t *testing.T) {
 	}
 
 	got := drawSeries(stepsFor(1, noon()), samples, nil, "")
-	if math.Abs(got.Totals.Deleted-want) > 1e-6 {
-		t.Errorf("got %v rows in total, want %v", got.Totals.Deleted, want)
+	if math.Abs(*got.Totals.Deleted-want) > 1e-6 {
+		t.Errorf("got %v rows in total, want %v", *got.Totals.Deleted, want)
 	}
 
 	last := samples[len(samples)-1].At
@@ -42,8 +42,8 @@ func TestSeriesLosesNoRow(t *testing.T) {
 	if math.Abs(area-want) > 1e-6 {
 		t.Errorf("got %v rows under the line, want %v", area, want)
 	}
-	if one := drawSeries(stepsFor(1, noon()), samples, nil, "a.c"); math.Abs(one.Totals.Deleted-50) > 1e-6 {
-		t.Errorf("one table: got %v rows, want 50", one.Totals.Deleted)
+	if one := drawSeries(stepsFor(1, noon()), samples, nil, "a.c"); math.Abs(*one.Totals.Deleted-50) > 1e-6 {
+		t.Errorf("one table: got %v rows, want 50", *one.Totals.Deleted)
 	}
 }
 

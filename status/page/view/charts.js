@@ -54,7 +54,8 @@ function figure(name, title, text, empty) {
 function flowText(series) {
   if (!series) return 'Loading…';
   const due = series.totals.due === null ? 'how many became due is known after the second job' : `${plural(series.totals.due, 'row')} became due`;
-  return `${plural(series.totals.deleted, 'row')} deleted, ${due}.`;
+  const deleted = series.totals.deleted === null ? 'how many were deleted is known within a minute' : `${plural(series.totals.deleted, 'row')} deleted`;
+  return `${deleted}, ${due}.`;
 }
 
 function phaseText(series) {
