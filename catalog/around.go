@@ -77,37 +77,44 @@ const lookFor = 5 * time.Second
 // emptyAmong returns which of the places in doubt have no rows. If all have to be empty, it stops
 // at the first that is not.
 func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (empty []int, err error) {
+	err = s.briefly(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		for _, at := range c.Doubted() {
+			none, err := s.isEmpty(ctx, conn, t, c.Now.Table(), c.Now[at])
+			if err != nil {
+				return err
+			}
+
+			if none {
+				empty = append(empty, at)
+			} else if c.How == tables.Unsure {
+				break
+			}
+		}
+		return nil
+	})
+	return empty, err
+}
+
+// briefly reads a user's table without waiting for long.
+func (s *Store) briefly(ctx context.Context, read func(context.Context, *sql.Conn) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer conn.Close()
 
 	if _, err := conn.ExecContext(ctx, waitBriefly); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		_, usual := conn.ExecContext(context.WithoutCancel(ctx), waitAsUsual)
 		err = errors.Join(err, usual)
 	}()
 
-	for _, at := range c.Doubted() {
-		none, err := s.isEmpty(ctx, conn, t, c.Now.Table(), c.Now[at])
-		if err != nil {
-			return nil, err
-		}
-
-		if none {
-			empty = append(empty, at)
-		} else if c.How == tables.Unsure {
-			break
-		}
-	}
-
-	return empty, nil
+	return read(ctx, conn)
 }
 
 // isEmpty reports whether a table or partition has no rows. The ids are asked for by the same

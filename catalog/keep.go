@@ -61,6 +61,14 @@ func (s *Store) forgetVanished(ctx context.Context, days int64) error {
 			continue
 		}
 
+		blind, err := s.isBlind(ctx, p.Table)
+		if err != nil {
+			return err
+		}
+		if blind {
+			continue
+		}
+
 		err = s.tx(ctx, "forget policy", func(tx *sql.Tx) error {
 			return s.remove(ctx, tx, "ttlproxy", p, EventRemoved, "its table has been gone for a long time")
 		})

@@ -109,9 +109,10 @@ const (
 // Whether there is any row. Formatted with the table, the partition and the condition of its
 // identity.
 const (
-	selectAnyRow = `SELECT EXISTS (SELECT 1 FROM %s%s LIMIT 1), %s`
-	waitBriefly  = `SET SESSION lock_wait_timeout = 1` // nobody waits behind us for longer
-	waitAsUsual  = `SET SESSION lock_wait_timeout = 5`
+	selectAnyRow  = `SELECT EXISTS (SELECT 1 FROM %s%s LIMIT 1), %s`
+	selectNothing = `SELECT * FROM %s LIMIT 0`
+	waitBriefly   = `SET SESSION lock_wait_timeout = 1` // nobody waits behind us for longer
+	waitAsUsual   = `SET SESSION lock_wait_timeout = 5`
 )
 
 // inPartition restricts a table to a partition; "" is the whole table.

@@ -12,7 +12,7 @@ import (
 // Recognize compares a policy's table with the one the policy was declared on. One that was
 // altered, or only grew, is followed, with an event; one that may hold other rows waits for
 // approval, and another one disarms the policy. why says what is different. It returns what is
-// remembered; nil for another table.
+// remembered; nil for another table. The error is a *BlindError where nobody can tell.
 func (s *Store) Recognize(
 	ctx context.Context, actor string, p Policy,
 ) (known tables.Incarnation, why string, err error) {
@@ -37,6 +37,9 @@ func (s *Store) Recognize(
 
 	switch {
 	case c.How == tables.Stranger:
+		if err := s.sees(ctx, p.Table); err != nil {
+			return nil, "", err
+		}
 		return nil, c.Why, s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
 	case c.How == tables.Same:
 		return c.Now, "", nil

@@ -423,7 +423,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	case errors.As(cause, &closed):
 		return w.setState(ctx, a.job, catalog.JobWaitingWindow, closed.why)
 	case errors.Is(cause, errChanged):
-		return w.changed(ctx, a.task)
+		return w.changed(ctx, a)
 	case errors.Is(cause, errReplan):
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
@@ -482,13 +482,16 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 }
 
 // changed finds out what became of a table whose identity was not the expected one. If it is
-// followed, that has ended its jobs.
-func (w *worker) changed(ctx context.Context, task catalog.Task) error {
-	p, err := w.store.PolicyByID(ctx, task.PolicyID)
+// followed, that has ended its jobs; if nobody can tell, the job waits.
+func (w *worker) changed(ctx context.Context, a assignment) error {
+	p, err := w.store.PolicyByID(ctx, a.task.PolicyID)
 	if err != nil {
 		return err
 	}
 	known, err := w.tables.recognize(ctx, p)
+	if doubt, ok := errors.AsType[*doubtError](err); ok {
+		return w.pause(ctx, a.job, doubt.reason)
+	}
 	if err != nil || known == nil {
 		return err
 	}

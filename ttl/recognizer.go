@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -30,9 +31,12 @@ func newRecognizer(store identityStore, log *slog.Logger, actor func() string) *
 }
 
 // recognize makes sure that a policy's table is still the one on which it was declared; nil if it
-// is not, and then the policy is disarmed.
+// is not, and then the policy is disarmed. A *doubtError says why nobody can tell.
 func (r *recognizer) recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
 	known, why, err := r.store.Recognize(ctx, r.actor(), p)
+	if blind, ok := errors.AsType[*catalog.BlindError](err); ok {
+		return nil, &doubtError{blind.Error()}
+	}
 	about := []slog.Attr{
 		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
 	}

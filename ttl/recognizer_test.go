@@ -9,6 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -47,6 +48,53 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 		})
 		if left := f.Rows("t"); left != "3000" {
 			t.Errorf("%s rows are left, want all 3000", left)
+		}
+	})
+}
+
+// TestRightsAreTakenAwayMidJob: a table that the service account may no longer read looks as if it
+// were gone. Its job waits, says what is missing, and goes on when the right is back.
+func TestRightsAreTakenAwayMidJob(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		account := f.serviceAccount()
+		connector, err := catalog.Connector(account)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		db := sql.OpenDB(connector)
+		defer db.Close()
+
+		if f.Store, err = catalog.Open(t.Context(), db, catalog.Config{Schema: f.Schema + "_c"}); err != nil {
+			t.Fatal(err)
+		}
+
+		f.set(setting.DeleteRowsLimit, "1000")
+		rights := "ON `" + strings.ReplaceAll(f.Schema, "_", `\_`) + "`.*"
+		reason := func() string { return f.Text("SELECT COALESCE(MAX(reason), '') FROM " + f.Schema + "_c.job") }
+		engine := func(c *Config) { c.Backend = account }
+
+		for table, right := range map[string]string{"all": "SELECT, DELETE", "reading": "SELECT"} {
+			f.Fill(table, 20_000)
+			f.Declare(table)
+			stop := f.run(engine)
+			f.Wait("the first rows to go", func() bool { return f.Rows(table) != "20000" })
+			stop()
+			f.Exec("REVOKE " + right + " " + rights + " FROM engine")
+			stop = f.run(engine)
+
+			f.Wait("the job to be held", func() bool { return strings.Contains(reason(), "GRANT SELECT, DELETE ON") })
+			if state := f.Text("SELECT state FROM " + f.Schema + "_c.policy WHERE table_name = '" + table +
+				"'"); state != "armed" {
+				t.Errorf("without %s the policy is %s", right, state)
+			}
+
+			f.Exec("GRANT " + right + " " + rights + " TO engine")
+			f.set(setting.DeleteRowsLimit, "0")
+			f.Wait("the rows to go", func() bool { return f.Rows(table) == "10000" })
+			stop()
+			f.set(setting.DeleteRowsLimit, "1000")
 		}
 	})
 }
