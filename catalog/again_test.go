@@ -76,7 +76,10 @@ func TestWhatIsReadAgainIsNeverStale(t *testing.T) {
 			},
 			"a resume":    func(p Policy) error { return b.Resume(ctx, "ann", p.ID) },
 			"an approval": func(p Policy) error { return b.Approve(ctx, "ann", p.ID, p.Version) },
-			"a request":   func(p Policy) error { return b.RequestRun(ctx, "ann", p.ID) },
+			"a request": func(p Policy) error {
+				_, err := b.RequestRun(ctx, "ann", p.ID)
+				return err
+			},
 			"a run": func(p Policy) error {
 				if _, runs := open[p.ID]; !runs && mayRun(p) {
 					at = at.Add(time.Minute)

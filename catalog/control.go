@@ -73,7 +73,7 @@ func (c *globalPauseColumns) value() GlobalPause {
 }
 
 // Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete
-// nothing more.
+// nothing more, and no run is asked for.
 func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs []uint64, err error) {
 	err = s.tx(ctx, "cancel", func(tx *sql.Tx) error {
 		if err := s.bar(ctx, tx, policy); err != nil {
@@ -85,20 +85,29 @@ func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs [
 		if err := s.endJobs(ctx, tx, policy, JobCancelled, "cancelled by "+actor); err != nil {
 			return err
 		}
+		if _, err := s.exec(ctx, tx, withdrawRequest, policy); err != nil {
+			return err
+		}
 
 		return s.recordFor(ctx, tx, policy, EventCancel, actor, fmt.Sprintf("%d jobs", len(jobs)))
 	})
 	return jobs, err
 }
 
-// RequestRun asks the engine to start a job now, whatever the schedule says.
-func (s *Store) RequestRun(ctx context.Context, actor string, policy uint64) error {
-	return s.tx(ctx, "request a run", func(tx *sql.Tx) error {
+// RequestRun asks the engine to start a job now, whatever the schedule says. It returns the moment:
+// only a run that began then or later answers the request, for one that began earlier leaves the
+// rows that have expired since. While a job is open, the run begins when that has ended.
+func (s *Store) RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error) {
+	err = s.tx(ctx, "request a run", func(tx *sql.Tx) error {
 		if err := s.mustMatch(s.exec(ctx, tx, requestRun, actor, policy)); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, s.sql(selectRequested), policy).Scan(&asked); err != nil {
 			return err
 		}
 		return s.recordFor(ctx, tx, policy, EventRun, actor, "")
 	})
+	return asked, err
 }
 
 // Disarm stops a policy until a person re-arms it, and ends its jobs.

@@ -89,7 +89,7 @@ func nullID(id uint64) sql.Null[uint64] { return sql.Null[uint64]{V: id, Valid: 
 type Schedule struct {
 	PolicyID       uint64
 	Partition      string
-	RequestedAt    time.Time // on partition "": a run of every partition that has not started since
+	RequestedAt    time.Time // on partition "": a run of every partition is asked for, if none has begun since
 	RequestedBy    string
 	LastJob        uint64
 	LastVersion    uint64 // of the policy, in the last job

@@ -24,8 +24,8 @@ const (
 	// New jobs are those that no schedule knows.
 	startSchedules = `UPDATE {schedule} s JOIN {job} j ON j.policy_id = s.policy_id
  AND j.partition_name = s.partition_name
- SET s.last_job_id = j.id, s.last_version = j.policy_version, s.last_state = j.state, s.last_started_at =
- UTC_TIMESTAMP(6),
+ SET s.last_job_id = j.id, s.last_version = j.policy_version, s.last_state = j.state,
+ s.last_started_at = COALESCE(j.run_at, UTC_TIMESTAMP(6)),
  s.last_finished_at = NULL, s.last_cutoff = j.cutoff, s.last_due_at = ? WHERE s.policy_id = ?
  AND NOT s.last_job_id <=> j.id`
 	selectMayStart = `SELECT COALESCE((SELECT value = 'OFF' FROM {setting}
@@ -51,6 +51,9 @@ const (
  AND j.partition_name = {schedule}.partition_name)`
 	requestRun = `UPDATE {schedule} SET requested_at = UTC_TIMESTAMP(6), requested_by = ?, revision = revision + 1
  WHERE policy_id = ? AND partition_name = ''`
+	selectRequested = `SELECT requested_at FROM {schedule} WHERE policy_id = ? AND partition_name = ''`
+	withdrawRequest = `UPDATE {schedule} SET requested_at = NULL, requested_by = '', revision = revision + 1
+ WHERE policy_id = ? AND requested_at IS NOT NULL`
 	selectJobPolicies = `SELECT DISTINCT policy_id FROM {job} ORDER BY policy_id`
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `
 

@@ -225,3 +225,31 @@ func (b *bench) lastJobs(t *testing.T) (jobs []EndedJob, err error) {
 	}
 	return jobs, err
 }
+
+// TestRequestIsAnsweredByALaterRun: a run that began before it was asked for, as one that was being
+// started meanwhile, leaves the request as it is.
+func TestRequestIsAnsweredByALaterRun(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "t"))
+		asked, err := b.RequestRun(t.Context(), "ann@%", p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, c := range []struct {
+			began time.Time
+			want  Trigger
+		}{{asked.Add(-time.Microsecond), TriggerManual}, {asked, TriggerSchedule}} {
+			b.run(t, p, c.began, map[string]ended{"": {JobFinished, 3, TriggerSchedule}})
+			ran, err := b.Schedules(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next := p.Terms.Timing.Next(p, ran); next.Trigger != c.want {
+				t.Errorf("after a run that began %v: the next one is of the %s, want %s", c.began.Sub(asked),
+					next.Trigger, c.want)
+			}
+		}
+	})
+}

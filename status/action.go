@@ -155,7 +155,8 @@ func runJob(ctx context.Context, a *api, actor string, p catalog.Policy, _ order
 	if err != nil {
 		return done{}, err
 	}
-	return done{Message: "A job starts within seconds."}, a.store.RequestRun(ctx, actor, p.ID)
+	_, err = a.store.RequestRun(ctx, actor, p.ID)
+	return done{Message: "A job starts within seconds."}, err
 }
 
 // mayStart says why no job of a policy can start now.
@@ -163,7 +164,7 @@ func mayStart(s *report.Snapshot, p *catalog.Policy) error {
 	if err := s.MayRun(p); err != nil {
 		return &answerError{http.StatusConflict, err.Error()}
 	}
-	if open := s.JobsOf(p.ID, 0); len(open) > 0 && open[0].State.Open() {
+	if open := s.OpenJobsOf(p.ID); len(open) > 0 {
 		return &answerError{http.StatusConflict, fmt.Sprintf("job %d is open already", open[0].ID)}
 	}
 	return nil

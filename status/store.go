@@ -44,6 +44,6 @@ type Changes interface {
 	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error
 	Resume(ctx context.Context, actor string, policy uint64) error
 	Cancel(ctx context.Context, actor string, policy uint64) ([]uint64, error)
-	RequestRun(ctx context.Context, actor string, policy uint64) error
+	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
 	Approve(ctx context.Context, actor string, policy, version uint64) error
 }

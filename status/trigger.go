@@ -80,11 +80,13 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 	if err := mayStart(s, &p); err != nil {
 		return triggered{}, err
 	}
-	if err := a.store.RequestRun(ctx, actor, p.ID); err != nil {
+
+	asked, err := a.store.RequestRun(ctx, actor, p.ID)
+	if err != nil {
 		return triggered{}, err
 	}
 
-	jobs, err := report.Await(ctx, a.store, &p, s.LastJob(p.ID), poll(time.Now()))
+	jobs, _, err := report.Await(ctx, a.store, &p, asked, poll(time.Now()))
 	if err != nil {
 		return triggered{}, err
 	}

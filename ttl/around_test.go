@@ -285,7 +285,7 @@ func (c *aroundCase) settled() bool {
 		return true
 	case !c.refilled && c.ran() && c.Text("SELECT COUNT(*) FROM "+c.caseSchema+".t") == "0":
 		c.direct("INSERT INTO t (id, made) VALUES (13, '2020-01-01')")
-		if err := c.Store.RequestRun(c.T.Context(), "test", c.policy.ID); err != nil {
+		if _, err := c.Store.RequestRun(c.T.Context(), "test", c.policy.ID); err != nil {
 			c.T.Fatal(err)
 		}
 		c.refilled = true

@@ -513,7 +513,8 @@ func (w *worker) replan(ctx context.Context, job catalog.Job, cause error) error
 		return err
 	}
 
-	return w.store.RequestRun(ctx, catalog.Replanner, job.PolicyID)
+	_, err := w.store.RequestRun(ctx, catalog.Replanner, job.PolicyID)
+	return err
 }
 
 // failed ends a job that cannot go on.

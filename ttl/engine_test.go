@@ -27,6 +27,14 @@ func (f *fixture) asks() bool {
 		f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 }
 
+// request asks for a run.
+func (f *fixture) request(p catalog.Policy) {
+	f.T.Helper()
+	if _, err := f.Store.RequestRun(f.T.Context(), "test", p.ID); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
 // run starts an engine and returns how to stop it.
 func (f *fixture) run(change func(*Config)) (stop func()) {
 	f.T.Helper()
@@ -485,7 +493,7 @@ func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...st
 	}
 
 	f.Exec("DROP TRIGGER " + f.Schema + ".keep")
-	if err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
+	if _, err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 		t.Fatal(err)
 	}
 

@@ -50,11 +50,11 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 
 		p := f.DeclareEvery("t", "8760h")
 		f.ended("the first job", 1)
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		f.ended("RUN TTL JOB", 2)
 
 		must(f.Store.Pause(ctx, "test", p.ID, "", time.Time{}))
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		must(f.Store.Resume(ctx, "test", p.ID))
 		f.ended("RESUME TTL", 3)
 
@@ -62,7 +62,7 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		off, err := f.Store.Declare(ctx, catalog.Client{Account: "test"},
 			catalog.Declaration{Table: p.Table, Rule: p.Rule})
 		must(err)
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		off.Rule.Enabled = true
 		_, err = f.Store.Declare(ctx, catalog.Client{Account: "test"},
 			catalog.Declaration{Table: p.Table, Rule: off.Rule, Arm: true})
@@ -70,7 +70,7 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		f.ended("TTL_ENABLE='ON'", 4)
 
 		f.set(setting.JobEnable, "OFF")
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		f.set(setting.JobEnable, "ON")
 		f.ended("ttl_job_enable", 5)
 
@@ -80,7 +80,7 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 			setting.WindowStart: now.Add(-3 * time.Hour).Format("15:04 +0000"),
 			setting.WindowEnd:   now.Add(-2 * time.Hour).Format("15:04 +0000"),
 		}))
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		must(f.Store.Set(ctx, "test", map[string]string{
 			setting.WindowStart: "00:00 +0000",
 			setting.WindowEnd:   "23:59 +0000",
@@ -89,7 +89,7 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 
 		must(f.Store.Set(ctx, "test", map[string]string{setting.BrakeRows: "1", setting.BrakePercent: "1"}))
 		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01'")
-		must(f.Store.RequestRun(ctx, "test", p.ID))
+		f.request(p)
 		f.Wait("the brake", func() bool {
 			return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job WHERE state = 'needs approval'") == 1
 		})
@@ -122,7 +122,7 @@ func TestOtherProcessesWakeTheLeader(t *testing.T) {
 
 		f.ended("the first job", 1)
 
-		if err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if _, err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
@@ -164,7 +164,7 @@ func TestAnyNodeStartsWhatItIsAskedFor(t *testing.T) {
 
 		f.Wait("the other node to run", func() bool { return e.Node() != 0 })
 
-		if err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if _, err := other.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 
@@ -202,7 +202,7 @@ func TestFollowersStartWhatTheyAreAskedFor(t *testing.T) {
 
 		f.Wait("the engine to run", func() bool { return e.Node() != 0 })
 
-		if err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
+		if _, err := f.Store.RequestRun(t.Context(), "test", p.ID); err != nil {
 			t.Fatal(err)
 		}
 

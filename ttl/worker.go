@@ -30,7 +30,7 @@ type workerStore interface {
 	Ask(ctx context.Context, actor string, job catalog.Job, reason string) error
 
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
-	RequestRun(ctx context.Context, actor string, policy uint64) error
+	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
 	RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error)
 	RecordRowError(ctx context.Context, e catalog.RowError) error
 }

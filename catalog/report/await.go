@@ -89,43 +89,57 @@ func (s *Snapshot) workByID(policy uint64) []*Work {
 	return s.workOf(s.Policies[i])
 }
 
-// LastJob is the number of the latest job of a policy; 0 when there was none.
-func (s *Snapshot) LastJob(policy uint64) (last uint64) {
+// lastJob is the number of the latest job of a policy; 0 when there was none.
+func (s *Snapshot) lastJob(policy uint64) (last uint64) {
 	for _, c := range s.pastOf(policy).Schedules {
 		last = max(last, c.LastJob)
 	}
 	return last
 }
 
-// JobsOf lists the jobs of a policy that are numbered higher than one: the open ones or, when there
-// are none, those that have ended.
-func (s *Snapshot) JobsOf(policy, after uint64) (jobs []catalog.EndedJob) {
+// OpenJobsOf lists the open jobs of a policy.
+func (s *Snapshot) OpenJobsOf(policy uint64) (jobs []catalog.EndedJob) {
 	for i := range s.Jobs {
-		if j := &s.Jobs[i]; j.PolicyID == policy && j.ID > after {
+		if j := &s.Jobs[i]; j.PolicyID == policy {
 			jobs = append(jobs, catalog.EndedJob{Job: *j})
 		}
 	}
-
-	if len(jobs) > 0 {
-		return jobs
-	}
-
-	for _, j := range s.pastOf(policy).Last {
-		if j.ID > after {
-			jobs = append(jobs, j)
-		}
-	}
-
 	return jobs
 }
 
-// Await waits until a policy that was asked for a run has jobs numbered higher than one: open ones,
-// or ended ones, for some are very short. Between two looks it calls pause. It gives up with a
-// *Refusal if something comes up that keeps the policy from running, or if no engine starts it
-// within StartWait.
-func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pause func(context.Context) error) (
-	[]catalog.EndedJob, error,
-) {
+// answering lists the jobs of a policy, open or ended, whose run began at a moment or later: what
+// had expired by then is due in them.
+func (s *Snapshot) answering(policy uint64, asked time.Time) (jobs []catalog.EndedJob) {
+	open, past := s.OpenJobsOf(policy), s.pastOf(policy)
+	for i := range past.Schedules {
+		c := &past.Schedules[i]
+		if c.LastStartedAt.Before(asked) {
+			continue
+		}
+
+		at := slices.IndexFunc(open, func(j catalog.EndedJob) bool { return j.ID == c.LastJob })
+		if at >= 0 {
+			jobs = append(jobs, open[at])
+		} else if last := past.LastOf(c.Partition); last != nil && last.ID >= c.LastJob {
+			jobs = append(jobs, *last)
+		}
+	}
+	return jobs
+}
+
+// asks reports whether a run of a policy that was asked for at a moment has not been cancelled.
+func (s *Snapshot) asks(policy uint64, asked time.Time) bool {
+	c := s.pastOf(policy).Schedule("")
+	return c != nil && !c.RequestedAt.Before(asked)
+}
+
+// Await waits for the jobs of a run that was asked for at a moment: open ones, or ended ones, for
+// some are very short. While jobs of an earlier run are open it returns these, and false. Between
+// two looks it calls pause. It gives up with a *Refusal if something comes up that keeps the policy
+// from running, if somebody cancels the run, or if no engine starts it within StartWait.
+func Await(
+	ctx context.Context, from Starts, p *catalog.Policy, asked time.Time, pause func(context.Context) error,
+) (jobs []catalog.EndedJob, answer bool, err error) {
 	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %v: see SHOW TTL NODES", StartWait)}
 	ctx, cancel := context.WithTimeoutCause(ctx, StartWait, late)
 	defer cancel()
@@ -133,26 +147,37 @@ func Await(ctx context.Context, from Starts, p *catalog.Policy, after uint64, pa
 	for {
 		s, err := Read(ctx, from)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, false, context.Cause(ctx)
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 
-		if jobs := s.JobsOf(p.ID, after); len(jobs) > 0 {
-			return jobs, nil
+		if jobs := s.answering(p.ID, asked); len(jobs) > 0 {
+			return jobs, true, nil
 		}
-		if err := s.MayRun(p); err != nil {
-			return nil, err
+		if jobs := s.OpenJobsOf(p.ID); len(jobs) > 0 {
+			return jobs, false, nil
+		}
+		if err := s.mayStart(p, asked); err != nil {
+			return nil, false, err
 		}
 
-		if err := awaitStart(ctx, from, p.ID, after, pause); err != nil {
+		if err := awaitStart(ctx, from, p.ID, s.lastJob(p.ID), pause); err != nil {
 			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+				return nil, false, context.Cause(ctx)
 			}
-			return nil, err
+			return nil, false, err
 		}
 	}
+}
+
+// mayStart says why a run that was asked for at a moment does not start.
+func (s *Snapshot) mayStart(p *catalog.Policy, asked time.Time) error {
+	if !s.asks(p.ID, asked) {
+		return &Refusal{p.Table, "somebody has cancelled it"}
+	}
+	return s.MayRun(p)
 }
 
 // awaitStart pauses until a policy has a job numbered higher than one, or it is time to look for

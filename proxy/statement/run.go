@@ -24,15 +24,9 @@ func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 	}
 
 	w := &jobWait{a: a, policy: p, began: time.Now(), pingAt: time.Now()}
-	jobs, err := w.join(ctx)
+	jobs, err := w.run(ctx, s.Wait)
 	if err != nil {
 		return nil, err
-	}
-
-	if s.Wait {
-		if jobs, err = w.ended(ctx, jobs); err != nil {
-			return nil, err
-		}
 	}
 
 	if stands(jobs) { // behind our back
@@ -86,30 +80,43 @@ func refusedRun(err error) error {
 type jobWait struct {
 	a      *admin
 	policy catalog.Policy
+	asked  time.Time // when a run was asked for, by the database's clock
 	began  time.Time
 	pingAt time.Time // when the session was last tried on the server
 }
 
-// join returns the open jobs of the policy, if they may run. If there are none, it asks for them
-// and waits until they have started, or even ended: some are very short.
-func (w *jobWait) join(ctx context.Context) ([]catalog.EndedJob, error) {
-	s, err := report.Read(ctx, w.a.q.store)
-	if err != nil {
+// run asks for a run of the policy, if it may run, and returns its jobs when they have started, or
+// even ended: some are very short. While jobs of an earlier run are open it returns these: the one
+// that was asked for begins behind them. With wait it returns all these jobs when they have ended,
+// or none of them goes on by itself: what had expired when the run was asked for is then gone.
+func (w *jobWait) run(ctx context.Context, wait bool) (all []catalog.EndedJob, err error) {
+	if err := w.a.mayRun(ctx, w.policy); err != nil {
 		return nil, err
 	}
-	if err := w.a.mayGoOn(ctx, s, w.policy); err != nil {
-		return nil, err
-	}
-	if jobs := s.JobsOf(w.policy.ID, 0); len(jobs) > 0 && jobs[0].State.Open() {
-		return jobs, nil
-	}
-
-	if err := w.a.q.store.RequestRun(ctx, w.a.q.session.account, w.policy.ID); err != nil {
+	if w.asked, err = w.a.q.store.RequestRun(ctx, w.a.q.session.account, w.policy.ID); err != nil {
 		return nil, err
 	}
 
-	jobs, err := report.Await(ctx, w.a.q.store, &w.policy, s.LastJob(w.policy.ID), w.pause)
-	return jobs, refusedRun(err)
+	for {
+		jobs, answer, err := report.Await(ctx, w.a.q.store, &w.policy, w.asked, w.pause)
+		if _, refused := errors.AsType[*report.Refusal](err); refused && anyCancelled(all) {
+			return all, nil // with the run that was to follow
+		}
+		if err != nil {
+			return nil, refusedRun(err)
+		}
+
+		if wait {
+			jobs, err = w.ended(ctx, jobs)
+		}
+		if all = append(all, jobs...); err != nil || !wait || answer || stands(jobs) {
+			return all, err
+		}
+	}
+}
+
+func anyCancelled(jobs []catalog.EndedJob) bool {
+	return slices.ContainsFunc(jobs, func(j catalog.EndedJob) bool { return j.State == catalog.JobCancelled })
 }
 
 // ended waits until all jobs have ended, or none of them goes on by itself.

@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +145,118 @@ func TestRunEndsWithItsClient(t *testing.T) {
 			t.Errorf("the job is %q, %v", now.State, err)
 		}
 	})
+}
+
+// TestRunMeansWhatHasExpiredByThen: a run that began before somebody asked for one leaves the rows
+// that have expired since. So the wait ends with the run after it, unless somebody cancels that.
+func TestRunMeansWhatHasExpiredByThen(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		p := b.declare(t, "orders")
+		node, err := b.store.Join(t.Context(), catalog.Node{Name: "busy", Engine: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// ask runs the statement and returns when it has asked for a run, and later its answer.
+		ask := func() (asked time.Time, answer chan []string) {
+			t.Helper()
+			before := b.requestedAt(t, p)
+			answer = make(chan []string, 1)
+			go func() {
+				got, err := answerOf(t.Context(), db, "RUN TTL JOB FOR orders WAIT")
+				if err != nil {
+					got = []string{err.Error()}
+				}
+				answer <- got
+			}()
+
+			for deadline := time.Now().Add(time.Minute); ; {
+				if asked = b.requestedAt(t, p); asked.After(before) {
+					return asked, answer
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("RUN TTL JOB has not asked for a run")
+				}
+				<-time.After(20 * time.Millisecond)
+			}
+		}
+
+		run := func(began time.Time) catalog.Job {
+			t.Helper()
+			job, err := b.store.CreateJob(t.Context(),
+				catalog.NewJob{Policy: p, Owner: node, RunAt: began, Cutoff: began, Tasks: []catalog.TaskRange{{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job
+		}
+		finish := func(job catalog.Job) {
+			t.Helper()
+			if err := b.store.FinishJob(t.Context(), job.ID, job.Fence, catalog.JobFinished, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		open := b.openJob(t, node, p)
+		asked, answer := ask()
+		finish(open)
+		finish(run(asked.Add(-time.Millisecond))) // which was being started when it was asked for
+		last := run(asked)
+		finish(last)
+		if got := <-answer; len(got) < 2 || got[len(got)-1] != fmt.Sprint(last.ID, " finished") {
+			t.Errorf("got %q, want job %d last, whose run began when it was asked for", got, last.ID)
+		}
+
+		open = b.openJob(t, node, p)
+		_, answer = ask()
+		if _, err := b.store.Cancel(t.Context(), "ann@%", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-answer; len(got) != 1 || got[0] != fmt.Sprint(open.ID, " cancelled") {
+			t.Errorf("cancelled meanwhile: got %q, want job %d", got, open.ID)
+		}
+		if at := b.requestedAt(t, p); !at.IsZero() {
+			t.Errorf("a run is asked for, at %v, after CANCEL TTL JOB", at)
+		}
+	})
+}
+
+// requestedAt is when a run of a policy was asked for; zero when none is.
+func (b *adminBed) requestedAt(t *testing.T, p catalog.Policy) time.Time {
+	t.Helper()
+	all, err := b.store.Schedules(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.PolicyID == p.ID && s.Partition == "" {
+			return s.RequestedAt
+		}
+	}
+	return time.Time{}
+}
+
+// answerOf is what RUN TTL JOB answers: each job's number and state.
+func answerOf(ctx context.Context, db *sql.DB, statement string) (jobs []string, err error) {
+	r, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+
+	for r.Next() {
+		var id, state string
+		var other [13]sql.NullString
+		into := []any{&id, &other[0], &other[1], &other[2], &state}
+		for i := range other[3:] {
+			into = append(into, &other[3+i])
+		}
+		if err := r.Scan(into...); err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, id+" "+state)
+	}
+
+	return jobs, r.Err()
 }

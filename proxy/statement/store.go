@@ -47,7 +47,7 @@ type changes interface {
 	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error
 	Resume(ctx context.Context, actor string, policy uint64) error
 	Cancel(ctx context.Context, actor string, policy uint64) ([]uint64, error)
-	RequestRun(ctx context.Context, actor string, policy uint64) error
+	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
 	Consent(ctx context.Context, actor string, policy, version uint64, c catalog.Consent) (*uint64, error)
 
 	Set(ctx context.Context, actor string, values map[string]string) error
