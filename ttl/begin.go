@@ -78,7 +78,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 
 	close(queue)
 
-	var mu sync.Mutex // of retryStart
+	var mu sync.Mutex // of setbacks
 	var starting sync.WaitGroup
 	for _, s := range t.startersFor(len(due)) {
 		s.server.asked = false
@@ -95,7 +95,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 					}
 					if failed := s.tryStart(ctx, now, d); failed {
 						mu.Lock()
-						t.retryStart[d.policy.ID] = time.Now().Add(retryStart)
+						t.setbacks[d.policy.ID] = setback{now, time.Now().Add(retryStart)}
 						mu.Unlock()
 					}
 				}

@@ -177,3 +177,31 @@ func TestNobodyStarves(t *testing.T) {
 		}
 	})
 }
+
+// TestRequestsDoNotRest: a job that could not be started is tried again a little later, but at once
+// if somebody has asked for it since.
+func TestRequestsDoNotRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setback{ttltest.Noon, time.Now().Add(retryStart)}
+		for _, c := range []struct {
+			trigger catalog.Trigger
+			since   time.Duration // the start that failed
+			rests   bool
+		}{
+			{catalog.TriggerSchedule, -time.Hour, true},
+			{catalog.TriggerManual, -time.Second, true},
+			{catalog.TriggerManual, time.Second, false},
+		} {
+			d := duePolicy{trigger: c.trigger, since: ttltest.Noon.Add(c.since)}
+			if got := s.rests(d); got != c.rests {
+				t.Errorf("%s, %v after it: got %v, want %v", c.trigger, c.since, got, c.rests)
+			}
+		}
+
+		time.Sleep(retryStart)
+		if s.rests(duePolicy{trigger: catalog.TriggerSchedule}) {
+			t.Error("it rests for ever")
+		}
+	})
+}

@@ -40,7 +40,7 @@ type ticker struct {
 	keeping    *chore // of them
 	clock      catalog.ClockWatch
 	doubted    uint64               // the witness's checks when the clock leapt
-	retryStart map[uint64]time.Time // policies whose job could not be started
+	setbacks   map[uint64]setback   // of policies whose job could not be started
 	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
 	summedUp   map[uint64]bool      // jobs whose note says what they leave behind
 }
@@ -48,8 +48,8 @@ type ticker struct {
 func newTicker(e *Engine) *ticker {
 	t := &ticker{
 		starter: e.newStarter(), engine: e, news: make(chan struct{}, 1),
-		clock:      catalog.ClockWatch{Skew: e.cfg.mostSkew},
-		retryStart: map[uint64]time.Time{}, lookedAt: map[uint64]time.Time{},
+		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
+		setbacks: map[uint64]setback{}, lookedAt: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
 	}
 	t.assignChores()
@@ -245,9 +245,22 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 
 	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits()), func(d duePolicy) bool {
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
-		return elsewhere || open[d.policy.ID] || time.Now().Before(t.retryStart[d.policy.ID])
+		return elsewhere || open[d.policy.ID] || t.setbacks[d.policy.ID].rests(d)
 	})
 	t.begin(ctx, v.now, due)
+}
+
+// setback is a start that has failed.
+type setback struct {
+	at    time.Time // by the database's clock
+	until time.Time // the next try, by the local one
+}
+
+// rests reports whether it is too early for another try. What somebody has asked for since then
+// does not wait.
+func (s setback) rests(d duePolicy) bool {
+	anew := d.trigger == catalog.TriggerManual && d.since.After(s.at)
+	return !anew && time.Now().Before(s.until)
 }
 
 // clockDoubted keeps jobs from being started by a clock that cannot be right, and says so once. The
