@@ -105,10 +105,7 @@ func drawSeries(s steps, samples []catalog.Sample, inflows []catalog.Inflow, tab
 		out.addSample(s, &samples[i], table)
 	}
 
-	for _, f := range inflows {
-		out.addInflow(s, f, table)
-	}
-
+	out.addInflows(s, inflows, table)
 	return out
 }
 
@@ -148,15 +145,57 @@ func (o *series) addSignal(s steps, name string, i int, reading catalog.SampleSi
 	}
 }
 
-func (o *series) addInflow(s steps, f catalog.Inflow, table string) {
-	if table != "" && f.Table.Schema+"."+f.Table.Name != table {
+// addInflows adds what became due, which is spread evenly over the time between two jobs. There may
+// be many, of many steps each: so only where they begin and end is written down for each of them.
+func (o *series) addInflows(s steps, all []catalog.Inflow, table string) {
+	begins, ends := make([]float64, s.n+1), make([]float64, s.n+1) // rows a second that do so with a step
+	count := make([]int, s.n+1)                                    // of those that begin, less those that end
+
+	for _, f := range all {
+		if table != "" && f.Table.Schema+"."+f.Table.Name != table {
+			continue
+		}
+		o.addInflow(s, f, func(first, behind int, perSecond float64) {
+			begins[first] += perSecond
+			ends[behind] += perSecond
+			count[first]++
+			count[behind]--
+		})
+	}
+
+	began, ended, there := 0.0, 0.0, 0
+	for i := range s.n {
+		began, ended, there = began+begins[i], ended+ends[i], there+count[i]
+		if there > 0 {
+			add(o.Due, i, began-ended)
+		}
+	}
+}
+
+// addInflow adds one to the steps that it covers in part, and tells which it covers as a whole.
+func (o *series) addInflow(s steps, f catalog.Inflow, between func(first, behind int, perSecond float64)) {
+	from, to := max(0, f.From.Sub(s.from)), min(f.To.Sub(s.from), s.to.Sub(s.from))
+	whole := f.To.Sub(f.From)
+	if whole <= 0 || to <= from || s.n == 0 {
 		return
 	}
-	s.spread(f.From, f.To, func(i int, share float64) {
-		n := float64(f.Rows) * share
-		add(o.Due, i, n/s.width(i))
-		addTo(&o.Totals.Due, n)
-	})
+
+	perSecond := float64(f.Rows) / whole.Seconds()
+	addTo(&o.Totals.Due, perSecond*(to-from).Seconds())
+	part := func(i int) {
+		begin := time.Duration(i) * s.step
+		covered := min(begin+s.length(i), to) - max(begin, from)
+		add(o.Due, i, perSecond*covered.Seconds()/s.width(i))
+	}
+
+	first, last := int(from/s.step), min(int((to-1)/s.step), s.n-1)
+	part(first)
+	if last > first {
+		part(last)
+	}
+	if last > first+1 {
+		between(first+1, last, perSecond)
+	}
 }
 
 func sumRows(m *catalog.Sample, table string) catalog.SampleRows {

@@ -109,3 +109,32 @@ func TestStepsAreFewAndSteady(t *testing.T) {
 		}
 	}
 }
+
+// TestManyInflowsAreDrawnAsEach: together they are what each of them is, step by step.
+func TestManyInflowsAreDrawnAsEach(t *testing.T) {
+	t.Parallel()
+	s := stepsFor(6, noon())
+	s.to = s.to.Add(-30 * time.Second) // the last step is shorter
+	want, total := make([]float64, s.n), 0.0
+	var all []catalog.Inflow
+
+	for i := range 500 {
+		from := s.from.Add(time.Duration(i*7919%25_000-2_000) * time.Second)
+		f := catalog.Inflow{From: from, To: from.Add(time.Duration(i*104_729%9_000) * time.Second), Rows: uint64(i)}
+		all = append(all, f)
+		s.spread(f.From, f.To, func(step int, share float64) {
+			want[step] += float64(f.Rows) * share / s.width(step)
+			total += float64(f.Rows) * share
+		})
+	}
+
+	got := drawSeries(s, nil, all, "")
+	for i, v := range got.Due {
+		if v == nil || math.Abs(*v-want[i]) > 1e-9 {
+			t.Fatalf("step %d: got %v, want %v", i, v, want[i])
+		}
+	}
+	if math.Abs(*got.Totals.Due-total) > 1e-6 {
+		t.Errorf("got %v rows in total, want %v", *got.Totals.Due, total)
+	}
+}
