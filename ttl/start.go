@@ -240,7 +240,8 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
 	}
 
-	stay, _, err := plan.ReadStaying(ctx, t.session, p.Rule, &f.Layout, f.Children) // if that is a reason, the run is held
+	// If there is a reason not to delete, the run is held for it.
+	stay, _, err := plan.ReadStaying(ctx, t.session, p.Rule, &f.Layout, f.Children)
 	if err != nil {
 		return nil, err
 	}

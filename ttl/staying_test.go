@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,7 +122,7 @@ func (a *adoptions) one(table string) {
 	_, err := a.f.Admin.ExecContext(a.f.T.Context(),
 		fmt.Sprintf(a.f.In("INSERT INTO {t}.%s (t) VALUES (%d)"), table, row))
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		if !strings.Contains("1452 1205 1213", fmt.Sprint(refused.Number)) {
+		if !slices.Contains([]uint16{1452, 1205, 1213}, refused.Number) {
 			a.f.T.Error(err)
 		}
 		return
@@ -177,8 +178,8 @@ func TestForeignKeyComesMidJob(t *testing.T) {
 
 				if name == "secondary" {
 					f.Wait("the job to be held", func() bool {
-						return strings.Contains(f.Text(f.In("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM {t}_c.job")),
-							"InnoDB could change a child")
+						job := f.Text(f.In("SELECT COALESCE(MAX(CONCAT(state, reason)), '') FROM {t}_c.job"))
+						return strings.Contains(job, "InnoDB could change a child")
 					})
 					if left := f.Rows("t"); left != "1000" {
 						t.Errorf("%s rows are left of 1000", left)
@@ -256,7 +257,7 @@ func TestTriggerHidesNoChildren(t *testing.T) {
 		defer f.run(nil)()
 
 		f.Wait("a job to end", func() bool {
-			return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history WHERE state = 'finished' AND deleted = 100")) > 0
+			return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history WHERE state = 'finished' AND deleted > 0")) > 0
 		})
 		if left := f.Rows("child"); left != "200" {
 			t.Errorf("%s rows are left of 200", left)

@@ -98,6 +98,12 @@ func readChildren(ctx context.Context, q Querier, mariadb bool, schema, table st
 	return c, nil
 }
 
+// Denied reports whether a server refused a question for want of a right on a table or a column.
+func Denied(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (my.Number == ddl.CodeTableDenied || my.Number == ddl.CodeColumnDenied)
+}
+
 // read reads keys column by column.
 func (c *Children) read(ctx context.Context, q Querier, query, schema, table string) error {
 	err := EachRow(ctx, q, query, []any{schema, table}, func(rows *sql.Rows) error {

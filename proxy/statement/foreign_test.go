@@ -21,7 +21,8 @@ func TestForeignKeysKept(t *testing.T) {
 		t.fails(8152, "ALTER TABLE parent TTL_FK = ''")
 		t.fails(1064, "ALTER TABLE parent TTL_FK = 'CHILDREN'")
 		t.exec("CREATE TABLE later (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
-			"CREATE TABLE other (id INT PRIMARY KEY, p INT)", "ALTER TABLE other ADD FOREIGN KEY (p) REFERENCES parent (id)",
+			"CREATE TABLE other (id INT PRIMARY KEY, p INT)",
+			"ALTER TABLE other ADD FOREIGN KEY (p) REFERENCES parent (id)",
 			"ALTER TABLE parent TTL_ENABLE = 'OFF'", "ALTER TABLE parent TTL_ENABLE = 'ON'", "EXPLAIN TTL parent")
 		t.wantPolicy("parent", hourly)
 
@@ -57,7 +58,8 @@ func TestRightsOnChildren(t *testing.T) {
 			t.Helper()
 			err := c.try(declare)
 			t.want(1105, what, err)
-			if err != nil && (strings.Contains(err.Error(), name) != named || !strings.Contains(err.Error(), "GRANT SELECT")) {
+			if err != nil && (strings.Contains(err.Error(), name) != named ||
+				!strings.Contains(err.Error(), "GRANT SELECT")) {
 				t.Errorf("%s: the child is named in %q: want %v", what, err, named)
 			}
 			t.wantPolicy("parent", "")
@@ -65,7 +67,7 @@ func TestRightsOnChildren(t *testing.T) {
 
 		c.run("USE " + t.schema)
 		refused("without a right on the child", false)
-		user := strings.Split(accountOf(c), "@")[0]
+		user, _, _ := strings.Cut(accountOf(c), "@")
 		grant := func(right string) { t.exec("GRANT " + right + " ON " + far + ".child TO '" + user + "'@'%'") }
 		grant("INSERT")
 		refused("with INSERT", true)

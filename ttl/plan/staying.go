@@ -2,12 +2,9 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -58,13 +55,11 @@ func StayingOf(r catalog.Rule, l *tables.Layout, c tables.Children) (s Staying, 
 func ReadStaying(
 	ctx context.Context, q tables.Querier, r catalog.Rule, l *tables.Layout, c tables.Children,
 ) (s Staying, why string, err error) {
-	s, why = StayingOf(r, l, c)
-	for _, ask := range []func(context.Context, tables.Querier) (string, error){
-		s.unreadable, func(ctx context.Context, q tables.Querier) (string, error) { return s.unlike(ctx, q, l.Columns) },
-	} {
-		if err == nil && why == "" {
-			why, err = ask(ctx, q)
-		}
+	if s, why = StayingOf(r, l, c); why == "" {
+		why, err = s.unreadable(ctx, q)
+	}
+	if err == nil && why == "" {
+		why, err = s.unlike(ctx, q, l.Columns)
 	}
 	if why != "" {
 		s = Staying{}
@@ -95,9 +90,9 @@ func sameNames(a, b []string) bool {
 func (s Staying) unreadable(ctx context.Context, q tables.Querier) (string, error) {
 	for _, k := range s.keys {
 		_, err := explainAll(ctx, q, SelectKey(k)+k.Child())
-		if my, ok := errors.AsType[*mysql.MySQLError](err); ok &&
-			(my.Number == ddl.CodeTableDenied || my.Number == ddl.CodeColumnDenied) {
-			return fmt.Sprintf("the service account may not read the foreign key of %s: %s to it", k.Child(), GrantFor(k)), nil
+		if tables.Denied(err) {
+			return fmt.Sprintf("the service account may not read the foreign key of %s: %s to it", k.Child(),
+				GrantFor(k)), nil
 		}
 		if err != nil {
 			return "", err
@@ -125,8 +120,8 @@ func (s Staying) unlike(ctx context.Context, q tables.Querier, parent tables.Col
 			a, _ := child.Named(name)
 			b, known := parent.Named(k.References[i])
 			if known && (a.Kind != b.Kind || a.Collation != b.Collation || a.Kind == tables.Ordinal) {
-				return fmt.Sprintf("TTL_FK = 'SKIP' cannot keep the rows that %s points at: its column %s is not certain "+
-					"to be compared as InnoDB does", k, name), nil
+				return fmt.Sprintf("TTL_FK = 'SKIP' cannot keep the rows that %s points at: its column %s is not "+
+					"certain to be compared as InnoDB does", k, name), nil
 			}
 		}
 	}
@@ -165,7 +160,8 @@ func (s Staying) condition(lock string) string {
 	for i, k := range s.keys {
 		pairs := make([]string, len(k.Columns))
 		for j, column := range k.Columns {
-			pairs[j] = "ttlproxy_child." + ddl.Quote(column) + " = " + s.parent.Name() + "." + ddl.Quote(k.References[j])
+			pairs[j] = "ttlproxy_child." + ddl.Quote(column) + " = " + s.parent.Name() + "." +
+				ddl.Quote(k.References[j])
 		}
 		all[i] = "(SELECT 1 FROM " + k.Child() + " AS ttlproxy_child WHERE " + strings.Join(pairs, " AND ") +
 			" LIMIT 1" + lock + ") IS NULL"
