@@ -81,11 +81,12 @@ func TestRestartRefusesNobody(t *testing.T) {
 		}
 		schema := s.Database(t)
 		db := s.Open(t, schema)
-		execAll(t, db, "CREATE TABLE t (id BIGINT PRIMARY KEY)")
+		execAll(t, db, "CREATE TABLE t (id BIGINT PRIMARY KEY)",
+			"SET GLOBAL max_connections = 3000") // those that have waited come at once
 		address, socket := passedSocket(t)
 		notified, states := told(t)
 		config := program.Config{
-			Args: append(proxyArgs(s), "--listen=systemd:clients", "--max-logins=1000"), Sockets: []*os.File{socket},
+			Args: append(proxyArgs(s), "--listen=systemd:clients"), Sockets: []*os.File{socket},
 			Env: []string{"NOTIFY_SOCKET=" + notified, "WATCHDOG_USEC=200000"},
 		}
 		p := program.Start(t, config)
