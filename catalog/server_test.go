@@ -49,10 +49,10 @@ func newBench(t *testing.T, cfg *mysql.Config) *bench {
 		}
 	})
 
-	var err error
-	if b.Store, err = Open(t.Context(), b.db, Config{Schema: "ttl_" + n, Version: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	mysqltest.Premade(t, b.db, "ttl_"+n, func() (err error) {
+		b.Store, err = Open(t.Context(), b.db, Config{Schema: "ttl_" + n, Version: "test"})
+		return err
+	})
 
 	return b
 }

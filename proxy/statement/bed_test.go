@@ -42,9 +42,10 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 
 	b.db = sql.OpenDB(connector)
 	t.Cleanup(func() { b.db.Close() })
-	if b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: b.schema + "_catalog"}); err != nil {
-		t.Fatal(err)
-	}
+	mysqltest.Premade(t, b.db, b.schema+"_catalog", func() (err error) {
+		b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: b.schema + "_catalog"})
+		return err
+	})
 
 	t.Cleanup(func() { b.db.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+b.store.Schema()) })
 	h := &Handler{

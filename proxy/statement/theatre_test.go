@@ -47,10 +47,12 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 
 	service := sql.OpenDB(connector)
 	t.Cleanup(func() { service.Close() })
-	store, err := catalog.Open(t.Context(), service, catalog.Config{Schema: schema + "_cat"})
-	if err != nil {
-		t.Fatal(err)
-	}
+
+	var store *catalog.Store
+	mysqltest.Premade(t, service, schema+"_cat", func() (err error) {
+		store, err = catalog.Open(t.Context(), service, catalog.Config{Schema: schema + "_cat"})
+		return err
+	})
 
 	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}

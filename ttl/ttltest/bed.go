@@ -57,10 +57,10 @@ func NewBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
 
 	b.Admin = sql.OpenDB(connector)
 	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "DROP DATABASE IF EXISTS "+b.Schema+"_c", "CREATE DATABASE "+b.Schema)
-	b.Store, err = catalog.Open(t.Context(), b.Admin, catalog.Config{Schema: b.Schema + "_c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mysqltest.Premade(t, b.Admin, b.Schema+"_c", func() (err error) {
+		b.Store, err = catalog.Open(t.Context(), b.Admin, catalog.Config{Schema: b.Schema + "_c"})
+		return err
+	})
 
 	t.Cleanup(b.close)
 	if rows > 0 {
