@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,7 +165,11 @@ func (c *conn) send(seq byte, payload []byte) {
 // ask sends commands, in one piece, and returns every byte of their answers. A file that is asked
 // for is sent between them.
 func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
-	var out []byte
+	size := 0
+	for _, payload := range commands {
+		size += len(payload) + 64 // headers and attributes
+	}
+	out := make([]byte, 0, size)
 	outstanding := 0
 	for _, payload := range commands {
 		out, _ = wire.AppendPacket(out, 0, c.attributed(payload))
@@ -192,6 +197,9 @@ func (c *conn) ask(file []byte, commands ...[]byte) ([]byte, error) {
 			return answer, fmt.Errorf("after %d bytes: %w", len(answer), err)
 		}
 
+		if len(answer)+n > cap(answer) {
+			answer = slices.Grow(answer, 3*len(answer)+n) // an answer of 16 MiB is not to be copied often
+		}
 		answer = append(answer, buf[:n]...)
 		for rest := buf[:n]; len(rest) > 0; {
 			n, _, ended := c.tracker.Scan(rest)

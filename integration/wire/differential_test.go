@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
@@ -139,11 +140,9 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 		one("list of fields of nothing", append(cmd(wire.FieldList), "missing\x00"...)),
 		one("unknown to every server", cmd(wire.CreateDB, 'x')),
 		one("kill nobody", cmd(wire.ProcessKill, 255, 255, 255, 127)),
-		one("big value there", sql("INSERT INTO t VALUES (100, NULL, '"+strings.Repeat("y", wire.MaxPayload+1000)+
-			"')")),
+		bigValue(),
 		one("big value back", sql("SELECT b FROM t WHERE id = 100")),
-		one("exactly 16 MiB there", sql("SELECT LENGTH('"+
-			strings.Repeat("z", wire.MaxPayload-1-len("SELECT LENGTH('')"))+"')")),
+		exactlyFull(),
 		one("exactly 16 MiB back", sql(fmt.Sprintf("SELECT REPEAT('x', %d)", wire.MaxPayload-4))),
 		one("many rows", sql("SELECT a.id, b.id, REPEAT('r', 100) FROM t a, t b, t c, t d, t e ORDER BY 1, 2")),
 		one("reset", cmd(wire.ResetConnection)),
@@ -153,6 +152,19 @@ func script(mariaDB bool, caps wire.Capability) []exchange {
 
 	return s
 }
+
+// bigValue and exactlyFull are made once: under the race detector, 16 MiB anew for each session take
+// longer than all the rest.
+var (
+	bigValue = sync.OnceValue(func() exchange {
+		return one("big value there",
+			sql("INSERT INTO t VALUES (100, NULL, '"+strings.Repeat("y", wire.MaxPayload+1000)+"')"))
+	})
+	exactlyFull = sync.OnceValue(func() exchange {
+		return one("exactly 16 MiB there",
+			sql("SELECT LENGTH('"+strings.Repeat("z", wire.MaxPayload-1-len("SELECT LENGTH('')"))+"')"))
+	})
+)
 
 // prepared are the commands on prepared statements.
 func prepared(mariaDB bool) []exchange {
