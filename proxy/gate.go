@@ -35,7 +35,7 @@ func (s *session) holdBack(c wire.Start, at int) (bool, error) {
 	}
 
 	ours := s.ours(s.payload(c, at))
-	if tooLong(c) != nil {
+	if isTooLong(c) {
 		return ours, nil // as much as there is: intercept refuses it
 	}
 	if c.Size > heldLimit || !ours && !s.goesOn(c, at) {
@@ -93,6 +93,9 @@ func tooLong(c wire.Start) *wire.Error {
 		return nil
 	}
 }
+
+// isTooLong reports whether there is such an error.
+func isTooLong(c wire.Start) bool { return tooLong(c) != nil }
 
 // interesting reports whether a command of this kind may concern us.
 func (s *session) interesting(c wire.Start) bool {

@@ -275,7 +275,7 @@ func TestIdleAfterChangeUser(t *testing.T) {
 			wiretest.Expect(2, []byte("scramble again")), wiretest.Send(3, okPacket(auto)),
 		}
 		login := wiretest.ServeLogin(wiretest.Capabilities)
-		backend := ""
+		var backend string
 		if held {
 			conversation = append(conversation, showsAccount(t, "CREATE USER `other`@`%`"))
 			backend = "unix:" + wiretest.ServeUnix(t, wiretest.Script{

@@ -36,8 +36,8 @@ func watchingOptions() []option {
 		{
 			name: "connection-log", arg: "on|off", group: "Watching", on: onServe,
 			bind: func(o *options) value { return onOff{&o.Proxy.ConnectionLog} },
-			text: "Log a line for each client's session that ends: from where, as whom, to which server, how long, how " +
-				"many bytes, and why it ended.",
+			text: "Log a line for each client's session that ends: from where, as whom, to which server, how long, " +
+				"how many bytes, and why it ended.",
 		},
 		{
 			name: "slow-log", arg: "DURATION", group: "Watching", on: onServe,
