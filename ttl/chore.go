@@ -47,7 +47,7 @@ func (t *ticker) doChores(ctx context.Context) {
 
 // keep is the housekeeping of the catalog.
 func (t *ticker) keep(ctx context.Context) {
-	if err := t.engine.store.Keep(ctx, t.lease, leaseFor, t.limits().historyDays); err != nil && ctx.Err() == nil {
+	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits().historyDays); err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be removed",
 			slog.Any("err", err))
 	}
@@ -56,7 +56,7 @@ func (t *ticker) keep(ctx context.Context) {
 // sweep settles what clients left behind in the middle of a DDL: whether a connection is gone only
 // its own member of a cluster can tell.
 func (t *ticker) sweep(ctx context.Context) {
-	n, err := t.engine.store.Sweep(ctx)
+	n, err := t.store.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "statements whose client has vanished could not be settled",
 			slog.Any("err", err))
@@ -70,7 +70,7 @@ func (t *ticker) sweep(ctx context.Context) {
 // vouch tells other members, which see a table for the first time, whether it still is the one its
 // policy was declared on.
 func (t *ticker) vouch(ctx context.Context) {
-	if err := t.engine.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
+	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
 	}
 }

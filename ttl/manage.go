@@ -20,7 +20,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 			return nil
 		}
 
-		led, err := t.engine.store.LeadJob(ctx, job.ID, t.node())
+		led, err := t.store.LeadJob(ctx, job.ID, t.node())
 		if err != nil {
 			return err // ErrFence: its owner lives
 		}
@@ -62,7 +62,7 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 		}
 	}
 
-	if err := t.engine.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
+	if err := t.store.FinishJob(ctx, job.ID, job.Fence, end, reason); err != nil {
 		return err
 	}
 
@@ -139,7 +139,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return why, err
 	}
 
-	known, err := t.engine.store.Identities(ctx, p.ID)
+	known, err := t.store.Identities(ctx, p.ID)
 	if err == nil && known.AtFirstSight() {
 		known, err = t.tables.recognize(ctx, p) // those who could vouch for it may be gone
 	}
@@ -155,7 +155,7 @@ func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.Job
 	if next == job.State && reason == job.Reason {
 		return nil
 	}
-	if err := t.engine.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
+	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
 		return err
 	}
 	job.State, job.Reason = next, reason

@@ -12,7 +12,7 @@ import (
 // forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or no longer
 // due.
 func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
-	old, err := t.engine.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
+	old, err := t.store.RowsNotTried(ctx, job.PolicyID, job.Partition, job.CreatedAt)
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -21,7 +21,7 @@ func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 		return err
 	}
 	mended := slices.DeleteFunc(old, func(key string) bool { return there[key] })
-	return t.engine.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
+	return t.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
 }
 
 // stillDue asks the table which of the rows still exist and have expired.
@@ -30,7 +30,7 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 		return nil, err
 	}
 
-	p, err := t.engine.store.PolicyByID(ctx, job.PolicyID)
+	p, err := t.store.PolicyByID(ctx, job.PolicyID)
 	if err != nil {
 		return nil, err
 	}

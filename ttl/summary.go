@@ -40,7 +40,7 @@ func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
 		facts := job.JobFacts
 		facts.Note = strings.Join(slices.DeleteFunc(append([]string{facts.Note}, a.lines()...),
 			func(s string) bool { return s == "" }), "\n")
-		err = t.engine.store.SetJobFacts(ctx, job.ID, job.Fence, facts)
+		err = t.store.SetJobFacts(ctx, job.ID, job.Fence, facts)
 		t.summedUp[job.ID] = err == nil
 	}
 

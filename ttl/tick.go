@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 const (
@@ -19,9 +20,35 @@ const (
 	retryStart  = 10 * time.Second // after a job could not be started
 )
 
+// tickerStore is what a ticker asks of the catalog, and tells it.
+type tickerStore interface {
+	starterStore
+
+	Pulse(ctx context.Context, node uint64) (catalog.Pulse, error)
+	LastEvent(ctx context.Context) (id uint64, err error)
+	Checks() uint64
+	Acquire(ctx context.Context, name string, node uint64, ttl time.Duration) (catalog.Lease, error)
+
+	Policies(ctx context.Context) ([]catalog.Policy, error)
+	Schedules(ctx context.Context) ([]catalog.Schedule, error)
+	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
+
+	Jobs(ctx context.Context) ([]catalog.Job, error)
+	LeadJob(ctx context.Context, id, node uint64) (catalog.Job, error)
+	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
+	SetJobFacts(ctx context.Context, id, fence uint64, f catalog.JobFacts) error
+	RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error)
+	ForgetRowErrors(ctx context.Context, policy uint64, partition string, keys []string) error
+
+	Keep(ctx context.Context, lease catalog.Lease, ttl time.Duration, days int64) error
+	Sweep(ctx context.Context) (settled int, err error)
+	Vouch(ctx context.Context, actor string) error
+}
+
 // ticker is the state of the loop that looks at the catalog once per tick.
 type ticker struct {
 	*starter
+	store      tickerStore
 	engine     *Engine
 	more       []*starter    // that help when many jobs are due
 	news       chan struct{} // this process has recorded a change
@@ -47,7 +74,7 @@ type ticker struct {
 
 func newTicker(e *Engine) *ticker {
 	t := &ticker{
-		starter: e.newStarter(), engine: e, news: make(chan struct{}, 1),
+		starter: e.newStarter(), store: e.store, engine: e, news: make(chan struct{}, 1),
 		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		setbacks: map[uint64]setback{}, lookedAt: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
@@ -137,13 +164,13 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	if !t.leads || !t.others {
 		return false
 	}
-	event, err := t.engine.store.LastEvent(ctx)
+	event, err := t.store.LastEvent(ctx)
 	return err == nil && event != t.event
 }
 
 func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
-	pulse, err := t.engine.store.Pulse(ctx, t.node())
+	pulse, err := t.store.Pulse(ctx, t.node())
 	if err != nil {
 		return err
 	}
@@ -169,7 +196,7 @@ func (t *ticker) tick(ctx context.Context) error {
 		return err
 	}
 
-	jobs, err := t.engine.store.Jobs(ctx)
+	jobs, err := t.store.Jobs(ctx)
 	if err != nil {
 		return err
 	}
@@ -208,7 +235,7 @@ func (t *ticker) lead(ctx context.Context) error {
 		return nil
 	}
 
-	lease, err := t.engine.store.Acquire(ctx, leaseScheduler, t.node(), leaseFor)
+	lease, err := t.store.Acquire(ctx, leaseScheduler, t.node(), leaseFor)
 	held := errors.Is(err, catalog.ErrLeaseHeld)
 	if t.leads && held {
 		t.metrics.leaseLost(leaseScheduler)
@@ -272,8 +299,8 @@ func (t *ticker) clockDoubted(ctx context.Context, now time.Time) bool {
 	case leapt == 0:
 		t.doubted = 0
 	case t.doubted == 0:
-		t.doubted = t.engine.store.Checks() + checksAfter
-	case t.engine.store.Checks() >= t.doubted:
+		t.doubted = t.store.Checks() + checksAfter
+	case t.store.Checks() >= t.doubted:
 		t.clock.Forget()
 		_, why = t.clock.Look(now)
 	}

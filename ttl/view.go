@@ -61,12 +61,12 @@ func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.J
 }
 
 func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
-	policies, err := t.engine.store.Policies(ctx)
+	policies, err := t.store.Policies(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	runs, err := t.engine.store.Schedules(ctx)
+	runs, err := t.store.Schedules(ctx)
 	if err != nil {
 		return nil, err
 	}
