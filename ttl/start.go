@@ -25,34 +25,14 @@ type prospect struct {
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
 // then holds, then the brake; whatever holds the job, the job exists to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
-	p, settings := d.policy, t.limits().revision
-	if err := t.session.ready(ctx); err != nil {
+	settings := t.limits().revision
+	known, err := t.recognize(ctx, &d)
+	if err != nil || known == nil {
 		return err
 	}
-	if d.connection != t.session.ID() { // which may lead to another server
-		d.glance = glance{}
-	}
 
-	identities, err := d.known, error(nil)
-	if identities == nil {
-		identities, err = t.tables.recognize(ctx, p)
-	}
-	if err != nil || identities == nil {
-		return err
-	}
-	if p, err = t.store.PolicyByID(ctx, p.ID); err != nil { // whose approval may just have been withdrawn
-		return err
-	}
-	if d.known != nil && p.Version != d.policy.Version {
-		return nil // it has changed since the glance at its table: the next tick examines both
-	}
-
-	if p.Unread != "" {
-		return nil // which is what reports say of it
-	}
-
-	d.policy = p
-	facts, err := t.facts(ctx, now, p.Table, identities, d.before)
+	p := d.policy
+	facts, err := t.facts(ctx, now, p.Table, known, d.before)
 	if err != nil {
 		return err
 	}
@@ -75,39 +55,77 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
+	r := &run{duePolicy: d, at: now, cutoff: cutoff, settings: settings, prospects: prospects}
+	if err := t.judge(ctx, r, held, together(prospects, facts)); err != nil {
+		return err
+	}
+	if err := t.create(ctx, r, known); err != nil {
+		return err // refused, perhaps, because the brake was changed meanwhile
+	}
+
+	return t.store.ForgetPartitions(ctx, p.ID, r.left())
+}
+
+// recognize makes sure that the table of a due policy is still the one, and reads the policy again.
+// It returns nil if nothing should start: then the policy is disarmed, has changed since the glance
+// at its table, or cannot be understood.
+func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnation, error) {
+	if err := t.session.ready(ctx); err != nil {
+		return nil, err
+	}
+	if d.connection != t.session.ID() { // which may lead to another server
+		d.glance = glance{}
+	}
+
+	known, err := d.known, error(nil)
+	if known == nil {
+		known, err = t.tables.recognize(ctx, d.policy)
+	}
+	if err != nil || known == nil {
+		return nil, err
+	}
+
+	p, err := t.store.PolicyByID(ctx, d.policy.ID) // whose approval may just have been withdrawn
+	if err != nil {
+		return nil, err
+	}
+	if d.known != nil && p.Version != d.policy.Version {
+		return nil, nil // the next tick examines both
+	}
+	if p.Unread != "" {
+		return nil, nil // which is what reports say of it
+	}
+
+	d.policy = p
+	return known, nil
+}
+
+// judge decides in which state a run begins, and by which ruling of the brake.
+func (t *starter) judge(ctx context.Context, r *run, held string, all plan.Estimate) error {
+	p := r.policy
 	runs, err := t.store.Runs(ctx, p.ID)
 	if err != nil {
 		return err
 	}
 
-	r := &run{
-		duePolicy: d, at: now, cutoff: cutoff,
-		state: catalog.JobRunning, settings: settings, prospects: prospects,
-	}
-	all := together(prospects, facts)
-	switch ruling := braked(now, p, runs, all, *t.limits()); {
+	r.state = catalog.JobRunning
+	r.ruling = braked(r.at, p, runs, all, *t.limits())
+
+	switch {
 	case held != "":
-		r.state, r.reason, r.ruling = catalog.JobPaused, held, ruling.afterwards()
-	case ruling.Why != "":
-		r.state, r.reason, r.ruling = catalog.JobNeedsApproval, ruling.Why, ruling
-		err = t.store.Record(ctx, catalog.Event{
+		r.state, r.reason, r.ruling = catalog.JobPaused, held, r.ruling.afterwards()
+		return nil
+	case r.ruling.Why != "":
+		r.state, r.reason = catalog.JobNeedsApproval, r.ruling.Why
+		return t.store.Record(ctx, catalog.Event{
 			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(),
-			Text: ruling.Why,
+			Text: r.ruling.Why,
 		})
 	default:
-		r.ruling = ruling
 		// An empty table says nothing about what will be loaded into it.
 		r.passed = !p.Approved() && !all.Tiny()
+		return nil
 	}
-
-	if err != nil {
-		return err
-	}
-	if err := t.create(ctx, r, identities); err != nil {
-		return err // refused, perhaps, because the brake was changed meanwhile
-	}
-
-	return t.store.ForgetPartitions(ctx, p.ID, r.left())
 }
 
 // run is what will become the jobs of a table: one, or one per partition.

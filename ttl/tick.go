@@ -168,27 +168,18 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	return err == nil && event != t.event
 }
 
+// tick reads what there is, starts what is due, and looks after what runs.
 func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
+
 	pulse, err := t.store.Pulse(ctx, t.node())
 	if err != nil {
 		return err
 	}
 
 	t.others = pulse.Others
-	if pulse.Event != t.event || time.Since(t.limitsAt) > limitsEvery {
-		if err := t.engine.readLimits(ctx); err != nil {
-			return err
-		}
-		t.event, t.limitsAt = pulse.Event, time.Now()
-	}
-
-	if l := t.limits(); l.revision != t.settings.revision {
-		clear(t.lookedAt)
-		if l.historyDays != t.settings.historyDays {
-			t.keeping.did = time.Time{}
-		}
-		t.settings, t.settingsAt = *l, time.Now()
+	if err := t.adopt(ctx, pulse.Event); err != nil {
+		return err
 	}
 
 	t.metrics.work.measure(time.Now(), t.engine.rates, t.limits().target)
@@ -209,24 +200,54 @@ func (t *ticker) tick(ctx context.Context) error {
 	t.queue.Set(jobs, v.late())
 	t.schedule(ctx, v, pulse.Pause)
 	t.heard = false
+
 	t.doChores(ctx)
 	t.forget(jobs)
 
 	for _, job := range jobs {
-		err := t.manage(ctx, v, job)
-		if errors.Is(err, catalog.ErrFence) && job.Owner == t.node() {
-			t.metrics.leaseLost(leaseJob)
-		}
-		if err != nil && !catalog.Overtaken(err) {
-			t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed",
-				slog.Uint64("job", job.ID), slog.Any("err", err))
-		}
-		if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
-			t.wakeCrew()
-		}
+		t.lookAfter(ctx, v, job)
 	}
 
 	return nil
+}
+
+// adopt reads the settings if they may have changed, and does what follows from other ones.
+func (t *ticker) adopt(ctx context.Context, event uint64) error {
+	if event != t.event || time.Since(t.limitsAt) > limitsEvery {
+		if err := t.engine.readLimits(ctx); err != nil {
+			return err
+		}
+		t.event, t.limitsAt = event, time.Now()
+	}
+
+	l := t.limits()
+	if l.revision == t.settings.revision {
+		return nil
+	}
+
+	clear(t.lookedAt)
+	if l.historyDays != t.settings.historyDays {
+		t.keeping.did = time.Time{}
+	}
+	t.settings, t.settingsAt = *l, time.Now()
+
+	return nil
+}
+
+// lookAfter manages a job, and wakes the crew if it has tasks left.
+func (t *ticker) lookAfter(ctx context.Context, v view, job catalog.Job) {
+	err := t.manage(ctx, v, job)
+	if errors.Is(err, catalog.ErrFence) && job.Owner == t.node() {
+		t.metrics.leaseLost(leaseJob)
+	}
+	if err != nil && !catalog.Overtaken(err) {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed",
+			slog.Uint64("job", job.ID), slog.Any("err", err))
+	}
+
+	if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
+		t.wakeCrew()
+	}
 }
 
 // lead takes or keeps the right to start jobs.
