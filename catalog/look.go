@@ -91,10 +91,16 @@ func (s *Store) shape(ctx context.Context, conn *sql.Conn, t Table) (tables.Shap
 	if err != nil {
 		return tables.Shape{}, err
 	}
-	for i := range key {
-		key[i] = ddl.Quote(key[i])
+	return shapeOf(columns, key), nil
+}
+
+// shapeOf is the shape of a table with these columns and this primary key, in their order.
+func shapeOf(columns, key []string) tables.Shape {
+	quoted := make([]string, len(key))
+	for i, name := range key {
+		quoted[i] = ddl.Quote(name)
 	}
-	return tables.Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(key, ",")}, nil
+	return tables.Shape{Columns: strings.Join(columns, "\n"), PrimaryKey: strings.Join(quoted, ",")}
 }
 
 func lines(ctx context.Context, conn *sql.Conn, query string, t Table) ([]string, error) {
