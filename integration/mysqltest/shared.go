@@ -83,10 +83,9 @@ func open(flavour sandbox.Flavour, variable string) (*Server, error) {
 
 // Careless leaves out what guards a server's files against a power failure: tests kill servers, not
 // machines. On MySQL it takes a third off the time that a catalog needs to come and go, on MariaDB
-// two thirds. MySQL's performance schema, which nothing of ours reads, costs it a tenth of its work
-// and half of its memory.
+// two thirds.
 func Careless(flavour sandbox.Flavour) []string {
-	args := []string{"--innodb-flush-method=nosync", "--performance-schema=OFF"}
+	args := []string{"--innodb-flush-method=nosync"}
 	if flavour == sandbox.MariaDB {
 		args = append(args, "--debug-no-sync") // it syncs files of its own with each DDL, besides InnoDB's
 	}
