@@ -49,8 +49,8 @@ func TemporaryTable() *Error {
 func ReferencedTable() *Error {
 	return &Error{
 		CodeReferencedTable, stateGeneral,
-		"Set TTL for a table referenced by foreign key is not allowed, unless TTL_FK = 'SKIP' keeps the rows that are " +
-			"referenced",
+		"Set TTL for a table referenced by foreign key is not allowed, unless TTL_FK = 'SKIP' keeps the rows that " +
+			"are referenced",
 	}
 }
 

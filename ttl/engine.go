@@ -78,7 +78,8 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(), gang: pace.NewGang(), look: make(chan struct{}, 1),
+		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(),
+		gang: pace.NewGang(), look: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	e.tables = newRecognizer(store, log, e.actor)
@@ -92,7 +93,8 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		store: store, log: log, metrics: metrics.work, sessions: e.sessions, tables: e.tables,
 		queue: e.queue, gang: e.gang, rates: e.rates,
 		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.workLimits, readLimits: e.readLimits,
-		stopped: e.stopped, starting: e.rush.on.Load, finished: e.wakeTicker, lost: func() { metrics.leaseLost(leaseTask) },
+		stopped: e.stopped, starting: e.rush.on.Load, finished: e.wakeTicker,
+		lost:         func() { metrics.leaseLost(leaseTask) },
 		beforePacket: cfg.beforePacket,
 	})
 

@@ -185,7 +185,8 @@ func (v *preview) answer() *Preview {
 		Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
 		TimeIndex: v.now.TimeIndex,
-		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers, Brake: v.brake(), Seen: &v.seen,
+		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers,
+		Brake: v.brake(), Seen: &v.seen,
 	}
 
 	p.Version = v.Version
