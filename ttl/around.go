@@ -67,7 +67,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 		case errors.Is(err, errBehind) && w.behind == behindLimit:
 			return err
 		case errors.Is(err, errWaited), errors.Is(err, errBehind) && size == 1:
-			err = w.leaveHeld(ctx, keys, c)
+			err = w.passBehind(ctx, keys, c)
 		case errors.Is(err, errBehind):
 			w.round = size / 2
 			continue
@@ -75,7 +75,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 			w.round = min(size/2, poisonRound)
 			continue
 		case classify(err) == poison:
-			err = w.leave(ctx, keys[0], c, err)
+			err = w.passPoison(ctx, keys[0], c, err)
 		}
 
 		if err != nil {
@@ -90,14 +90,14 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 // deleteFree deletes those of the rows that are not locked and remembers the others.
 func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
-		deleted, held, err := w.table.deleteFree(ctx, keys, c)
-		w.parked = append(w.parked, held[:min(len(held), parkedLimit-len(w.parked))]...)
+		deleted, locked, err := w.table.deleteFree(ctx, keys, c)
+		w.parked = append(w.parked, locked[:min(len(locked), parkedLimit-len(w.parked))]...)
 		return deleted, err
 	})
 }
 
-// leave reports a row that cannot be deleted and continues after it.
-func (w *walk) leave(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
+// passPoison reports a row that cannot be deleted and continues after it.
+func (w *walk) passPoison(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
 	if err := w.poison(ctx, key, cause); err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (w *walk) leave(ctx context.Context, key tables.Key, c checkpoint, cause er
 	return w.goOn(ctx, c)
 }
 
-// leaveHeld continues after rows that are themselves free, but whose deletion would have to wait.
+// passBehind continues after rows that are themselves free, but whose deletion would have to wait.
 // One of them is the culprit, nobody knows which: the next lists are shorter.
-func (w *walk) leaveHeld(ctx context.Context, keys []tables.Key, c checkpoint) error {
+func (w *walk) passBehind(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	w.behind++
 	w.round = max(min(len(keys), poisonRound)/10, 1)
 	c.skipped += int64(len(keys))

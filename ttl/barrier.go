@@ -71,7 +71,7 @@ func (b *barrier) enter(n uint64) string {
 // show it: a batch that was sent before and lost may have left the same number as this one would.
 const entered = "SET @ttlproxy_entered = ROW_COUNT()"
 
-// inside holds only in a packet whose enter changed the task's row, for the table the policy was
+// inside is true only in a packet whose enter changed the task's row, for the table the policy was
 // declared on. Scalar subqueries: both servers evaluate them once, and MySQL does not turn them
 // into a join.
 func (b *barrier) inside(n uint64) string {

@@ -47,11 +47,11 @@ type starter struct {
 	server  serverState
 }
 
-// serverState is what holds everything on a server, as of a tick.
+// serverState is why nothing may be deleted on a server, as of a tick.
 type serverState struct {
 	asked      bool
 	connection uint64
-	held       string
+	pause      string // why; empty for no reason
 }
 
 func (e *Engine) newStarter() *starter {
@@ -72,7 +72,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	}
 
 	queue := make(chan []duePolicy, len(due))
-	for some := range slices.Chunk(due, lookedAtOnce(len(due))) {
+	for some := range slices.Chunk(due, glancesAtOnce(len(due))) {
 		queue <- some
 	}
 
@@ -88,7 +88,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 					return
 				}
 
-				s.lookAt(ctx, now, some)
+				s.glanceAt(ctx, now, some)
 				for _, d := range some {
 					if t.startsOver(ctx) {
 						return
@@ -109,17 +109,17 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	t.engine.wakeTicker()
 }
 
-// mostLookedAt bounds how many tables are examined with the same statements: what was seen should
+// mostGlances bounds how many tables are examined with the same statements: what was seen should
 // still be fresh when the last of them starts.
-const mostLookedAt = 16
+const mostGlances = 16
 
-// lookedAtOnce is how many tables a starter examines before it starts their jobs: one, unless there
+// glancesAtOnce is how many tables a starter examines before it starts their jobs: one, unless there
 // are many.
-func lookedAtOnce(jobs int) int { return max(min(jobs/manyDue, mostLookedAt), 1) }
+func glancesAtOnce(jobs int) int { return max(min(jobs/manyDue, mostGlances), 1) }
 
-// lookAt examines tables whose jobs are started next. What goes wrong here goes wrong again, and is
+// glanceAt examines tables whose jobs are started next. What goes wrong here goes wrong again, and is
 // then reported, when each is started.
-func (t *starter) lookAt(ctx context.Context, now time.Time, some []duePolicy) {
+func (t *starter) glanceAt(ctx context.Context, now time.Time, some []duePolicy) {
 	if err := t.session.ready(ctx); err != nil {
 		return
 	}

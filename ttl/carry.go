@@ -281,7 +281,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		}
 
 		l := w.limits()
-		walk.limits(l)
+		walk.adopt(l)
 		done, err = walk.step(ctx)
 		w.gang.Done(walk.took)
 
@@ -428,8 +428,8 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
 		return w.pause(ctx, a.job, doubt.reason)
-	case classify(cause) == hold:
-		return w.pause(ctx, a.job, holdReason(cause, w.account, a.job.Table))
+	case classify(cause) == pause:
+		return w.pause(ctx, a.job, pauseReason(cause, w.account, a.job.Table))
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, a.job, cause.Error())
 	default:
@@ -446,7 +446,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 
 	why, err := "", w.session.ready(ctx)
 	if err == nil {
-		why, err = w.holdsNow(ctx, a.task)
+		why, err = w.pauseNow(ctx, a.task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
 		why, err = doubt.reason, nil
 	}
@@ -461,9 +461,9 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 	return err
 }
 
-// holdsNow says for which of the reasons that a batch itself checks nothing may be deleted now.
-func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error) {
-	if why, err := w.sessions.holds(ctx, w.session); err != nil || why != "" {
+// pauseNow says for which of the reasons that a batch itself checks nothing may be deleted now.
+func (w *worker) pauseNow(ctx context.Context, task catalog.Task) (string, error) {
+	if why, err := w.sessions.pauses(ctx, w.session); err != nil || why != "" {
 		return why, err
 	}
 
@@ -478,7 +478,7 @@ func (w *worker) holdsNow(ctx context.Context, task catalog.Task) (string, error
 	}
 
 	c, _ := layout.Column(p.Rule.Column)
-	return zoneHold(ctx, w.session, p.Rule, c.Kind)
+	return zonePause(ctx, w.session, p.Rule, c.Kind)
 }
 
 // changed finds out what became of a table whose identity was not the expected one. If it is
@@ -532,7 +532,7 @@ func (w *worker) pause(ctx context.Context, job catalog.Job, reason string) erro
 // setState makes a job wait.
 func (w *worker) setState(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
 	if err := w.store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
-		return fmt.Errorf("hold job: %w", err)
+		return fmt.Errorf("pause job: %w", err)
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ const (
 	poison
 	// replan: the table has another index, column or partition than planned for.
 	replan
-	// hold: the server does not accept deletes now: read-only, disk full, STATEMENT binlog, missing
+	// pause: the server does not accept deletes now: read-only, disk full, STATEMENT binlog, missing
 	// right.
-	hold
+	pause
 	// never: a bug of ours or a server that we do not understand; stop the job.
 	never
 )
@@ -43,16 +43,16 @@ var consequences = map[uint16]consequence{
 	3572: locked,      // MySQL: NOWAIT would have to wait
 	1213: notExecuted, // deadlock, or Galera certification
 	1020: notExecuted, // record changed since last read (MariaDB with snapshot isolation)
-	1047: hold,        // Galera node not in the primary component
+	1047: pause,       // Galera node not in the primary component
 	1180: notExecuted, // error during COMMIT
 	1297: notExecuted, // temporary error
 	1317: notExecuted, // query killed
 	1690: notExecuted, // out of range: a count or a foreign key forbids the batch (barrier.leave)
 	1969: notExecuted, // max_statement_time exceeded (MariaDB)
 	3024: notExecuted, // max_execution_time exceeded
-	1040: hold,        // too many connections
-	1203: hold,        // too many connections of this account
-	1226: hold,        // account's hourly limits
+	1040: pause,       // too many connections
+	1203: pause,       // too many connections of this account
+	1226: pause,       // account's hourly limits
 	1053: maybeExecuted,
 	1927: maybeExecuted, // connection was killed (MariaDB)
 	4031: maybeExecuted, // disconnected because of inactivity
@@ -82,26 +82,26 @@ var consequences = map[uint16]consequence{
 	1412: replan, // table definition has changed
 	1615: replan, // statement needs to be re-prepared
 
-	1290: hold, // --read-only
-	1792: hold, // read only transaction
-	1836: hold, // read-only mode
-	3100: hold, // group replication refuses the transaction
-	1021: hold, // disk full
-	1114: hold, // table is full
-	1030: hold, // storage engine error
-	1026: hold, // error writing file
-	1598: hold, // binary logging not possible
-	1665: hold, // STATEMENT binlog with READ COMMITTED
-	1142: hold, // command denied on table
-	1143: hold, // command denied on column
-	1044: hold, // access denied to schema
-	1045: hold, // access denied
-	1227: hold, // missing privilege
-	1370: hold, // execute denied to trigger's routine
-	1449: hold, // definer of a trigger is gone
-	1197: hold, // multi-statement transaction larger than max_binlog_cache_size
-	1206: hold, // lock table full
-	1637: hold, // too many active transactions
+	1290: pause, // --read-only
+	1792: pause, // read only transaction
+	1836: pause, // read-only mode
+	3100: pause, // group replication refuses the transaction
+	1021: pause, // disk full
+	1114: pause, // table is full
+	1030: pause, // storage engine error
+	1026: pause, // error writing file
+	1598: pause, // binary logging not possible
+	1665: pause, // STATEMENT binlog with READ COMMITTED
+	1142: pause, // command denied on table
+	1143: pause, // command denied on column
+	1044: pause, // access denied to schema
+	1045: pause, // access denied
+	1227: pause, // missing privilege
+	1370: pause, // execute denied to trigger's routine
+	1449: pause, // definer of a trigger is gone
+	1197: pause, // multi-statement transaction larger than max_binlog_cache_size
+	1206: pause, // lock table full
+	1637: pause, // too many active transactions
 }
 
 // classify sorts an error of a packet by its consequence.
@@ -140,8 +140,8 @@ func lost(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// holdReason says why the server does not accept an account's deletes from a table now.
-func holdReason(err error, account string, table catalog.Table) string {
+// pauseReason says why the server does not accept an account's deletes from a table now.
+func pauseReason(err error, account string, table catalog.Table) string {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return err.Error()

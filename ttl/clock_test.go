@@ -24,7 +24,7 @@ func TestDoubtedClockStartsNothing(t *testing.T) {
 		m.clock.Skew = 0 // as in real life
 		m.pass()
 
-		if stop, why := m.engine.heldBy(); f.jobs() != "0" || stop != catalog.StopClock ||
+		if stop, why := m.engine.standing(); f.jobs() != "0" || stop != catalog.StopClock ||
 			!strings.Contains(why, "more than a day apart") {
 			t.Errorf("%s jobs have started, and the node is stopped by %q: %q", f.jobs(), stop, why)
 		}
@@ -69,7 +69,7 @@ func TestLeapDeletesNothing(t *testing.T) {
 		expect := func(when, rows, held string) {
 			t.Helper()
 			m.again()
-			_, got := m.engine.heldBy()
+			_, got := m.engine.standing()
 			if f.Rows("t") != rows || !strings.Contains(got, held) || held == "" && got != "" {
 				t.Errorf("%s: %s rows are left, and the node is held by %q; want %s and %q",
 					when, f.Rows("t"), got, rows, held)
@@ -148,7 +148,7 @@ func TestSilenceOfOneNode(t *testing.T) {
 		}
 
 		m.again()
-		if stop, why := m.engine.heldBy(); f.jobs() != "2" || stop != "" || why != "" {
+		if stop, why := m.engine.standing(); f.jobs() != "2" || stop != "" || why != "" {
 			t.Errorf("%s jobs have started, and the node is held by %q; want 2 and none", f.jobs(), why)
 		}
 	})

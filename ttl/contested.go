@@ -20,7 +20,7 @@ const contestedFor = 5 * time.Minute
 
 func newContested() *contested { return &contested{met: map[uint64]time.Time{}} }
 
-// meet notes that somebody held rows that a batch wanted. A nil contested forgets.
+// meet notes that somebody had locked rows that a batch wanted. A nil contested forgets.
 func (c *contested) meet(policy uint64) {
 	if c == nil {
 		return

@@ -3,7 +3,7 @@
 //
 // # The life of a job
 //
-//	tick ── due? ── recognize the table ── holds? ── cutoff ── estimate ── plan ── brake? ── split
+//	tick ── due? ── recognize the table ── pause? ── cutoff ── estimate ── plan ── brake? ── split
 //	 by the database's clock                                                              │
 //	                                                                                      ▼
 //	        job: running | paused (why) | needs approval (how many) | waiting for window
@@ -36,7 +36,7 @@
 //  4. Any doubt stops deletion: read-only server, running applier, STATEMENT binlog, changed zone,
 //     catalog away. The reason is in SHOW TTL JOBS or SHOW TTL NODES.
 //  5. Nobody waits for the engine: it waits one second for metadata locks and skips locked rows,
-//     and wait_timeout frees what a frozen engine holds.
+//     and wait_timeout frees what a frozen engine has locked.
 //  6. A surprising number of rows waits for APPROVE.
 //  7. The binlog is never switched off; each DELETE carries a comment that names job, task and
 //     policy.

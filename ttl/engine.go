@@ -46,17 +46,17 @@ type Engine struct {
 	gang     *pace.Gang
 	sessions *pool
 	tables   *recognizer
-	look     chan struct{} // wakes the ticker before its time
+	wakes    chan struct{} // the ticker, before its time
 	metrics  *Metrics
 
 	crew *crew
 	rush rush
 
-	reading sync.Mutex // the settings: those read last are the newest
-	limits  atomic.Pointer[limits]
-	node    atomic.Uint64
-	doubt   atomic.Pointer[string]    // why the server's clock is not believed
-	beat    atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
+	adopting sync.Mutex // the settings: those read last are the newest
+	limits   atomic.Pointer[limits]
+	node     atomic.Uint64
+	doubt    atomic.Pointer[string]    // why the server's clock is not believed
+	beat     atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
 }
 
 // New checks the configuration and prepares an engine on an open catalog.
@@ -78,15 +78,15 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(),
-		gang: pace.NewGang(), look: make(chan struct{}, 1),
+		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(), gang: pace.NewGang(),
+		wakes: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
 	e.tables = newRecognizer(store, log, e.actor)
 	e.sessions = sessions
 	sessions.admit, sessions.key, sessions.setup = cfg.Admit, store.ServerKey(), cfg.afterOpen
-	sessions.holds = func(ctx context.Context, q tables.Querier) (string, error) {
-		return serverHold(ctx, q, *e.limits.Load())
+	sessions.pauses = func(ctx context.Context, q tables.Querier) (string, error) {
+		return serverPause(ctx, q, *e.limits.Load())
 	}
 
 	e.crew = newCrew(crewConfig{
@@ -106,7 +106,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.sessions.close()
 	for ctx.Err() == nil {
-		err := e.session(ctx)
+		err := e.registration(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -119,9 +119,9 @@ func (e *Engine) Run(ctx context.Context) error {
 // Node is the id this process has in the catalog now; 0 before it has one.
 func (e *Engine) Node() uint64 { return e.node.Load() }
 
-// session is the life of one registration: it ends when ctx does, or when the catalog no longer
+// registration is the life of one: it ends when ctx does, or when the catalog no longer
 // knows this node.
-func (e *Engine) session(ctx context.Context) error {
+func (e *Engine) registration(ctx context.Context) error {
 	if err := e.readLimits(ctx); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (e *Engine) session(ctx context.Context) error {
 	node := e.cfg.Node
 	e.beaten() // the catalog has just answered
 	node.Engine, node.Workers = true, e.limits.Load().workers
-	node.Stop, node.Status = e.heldBy()
+	node.Stop, node.Status = e.standing()
 
 	id, err := e.store.Join(ctx, node)
 	if err != nil {
@@ -169,7 +169,7 @@ const stopEvery = time.Second
 func (e *Engine) beats(ctx context.Context) error {
 	said, at := catalog.Stop(""), time.Now()
 	for wait(ctx, stopEvery); ctx.Err() == nil; wait(ctx, stopEvery) {
-		stop, status := e.heldBy()
+		stop, status := e.standing()
 		if stop == said && time.Since(at) < catalog.BeatInterval-stopEvery/2 {
 			continue
 		}
@@ -232,8 +232,8 @@ func (e *Engine) stop() (catalog.Stop, string) {
 	return "", ""
 }
 
-// heldBy is what SHOW TTL NODES says about this node: what stops it, or what slows it down.
-func (e *Engine) heldBy() (catalog.Stop, string) {
+// standing is what SHOW TTL NODES says about this node: what stops it, or what slows it down.
+func (e *Engine) standing() (catalog.Stop, string) {
 	if stop, why := e.stop(); stop != "" {
 		return stop, why
 	}
@@ -246,7 +246,7 @@ func (e *Engine) heldBy() (catalog.Stop, string) {
 // wakeTicker makes the ticker look again before its time; once is enough.
 func (e *Engine) wakeTicker() {
 	select {
-	case e.look <- struct{}{}:
+	case e.wakes <- struct{}{}:
 	default:
 	}
 }

@@ -13,7 +13,7 @@ import (
 // layouts remembers the columns and indexes of tables, so that a task that is claimed again, a
 // second later, need not ask for them. A layout is kept under the incarnation of the table it was
 // read from, and every ALTER makes another one: what is found cannot be stale. Only statements are
-// written from it. Estimates, reasons to hold a job, and whether the table is still that
+// written from it. Estimates, reasons to pause a job, and whether the table is still that
 // incarnation are asked for every time.
 type layouts struct {
 	known *lru.Cache[layoutKey, *tables.Layout]
@@ -57,7 +57,7 @@ func (l layouts) layout(
 	}
 	read, err := tables.ReadLayout(ctx, s, t.Schema, t.Name)
 	if err == nil && ok {
-		err = l.keep(ctx, s, key, read)
+		err = l.remember(ctx, s, key, read)
 	}
 	return read, err
 }
@@ -68,8 +68,8 @@ func (l layouts) add(key layoutKey, known *tables.Layout) { l.known.Add(key, kno
 // forget forgets all of them: nothing that was remembered may influence the new plan.
 func (l layouts) forget() { l.known.Purge() }
 
-// keep remembers a layout that was read just now, if its table was not altered meanwhile.
-func (l layouts) keep(ctx context.Context, q tables.Querier, key layoutKey, read *tables.Layout) error {
+// remember keeps a layout that was read just now, if its table was not altered meanwhile.
+func (l layouts) remember(ctx context.Context, q tables.Querier, key layoutKey, read *tables.Layout) error {
 	created, err := tables.Created(ctx, q, key.table.Schema, key.table.Name)
 	if err == nil && created.Unix() == key.created {
 		l.add(key, read)

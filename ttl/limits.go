@@ -26,8 +26,8 @@ type limits struct {
 
 // readLimits adopts the settings, so that a change takes effect on every node within seconds.
 func (e *Engine) readLimits(ctx context.Context) error {
-	e.reading.Lock()
-	defer e.reading.Unlock()
+	e.adopting.Lock()
+	defer e.adopting.Unlock()
 
 	v, err := e.store.Settings(ctx)
 	if err != nil {

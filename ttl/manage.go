@@ -12,7 +12,7 @@ import (
 )
 
 // manage moves a job on: it takes over a job whose node is gone, ends one whose tasks are done,
-// that is too old or no longer wanted, and resumes one when what held it is over. Only the owner
+// that is too old or no longer wanted, and resumes one when what paused it is over. Only the owner
 // does this; everything it writes names the job's fence.
 func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 	if job.Owner != t.node() {
@@ -88,11 +88,11 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if closed := s.Terms.Timing.Closed(v.now, t.limits().window); closed != "" {
 		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
 	}
-	if !t.looksAt(job, v.now) {
+	if !t.reconsiders(job, v.now) {
 		return nil
 	}
 
-	why, err := t.heldNow(ctx, s.Policy, job)
+	why, err := t.pauseNow(ctx, s.Policy, job)
 	switch {
 	case err != nil:
 		return err
@@ -103,28 +103,29 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	}
 }
 
-// reconsiderEvery is how often a job's table is checked for reasons to hold it, reconsiderFor how
+// reconsiderEvery is how often a job's table is checked for reasons to pause it, reconsiderFor how
 // long that may take in a tick: if there are many jobs, some wait for the next tick.
 const (
 	reconsiderEvery = 5 * time.Second
 	reconsiderFor   = time.Second
 )
 
-// looksAt says whether it is time to check a job's table. That of a new job was checked a moment
+// reconsiders says whether it is time to check a job's table. That of a new job was checked a moment
 // ago, under the same settings.
-func (t *ticker) looksAt(job catalog.Job, now time.Time) bool {
+func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow // which is open now
 	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
-	if !waits && (isNew || time.Since(t.lookedAt[job.ID]) < reconsiderEvery || time.Since(t.tickAt) > reconsiderFor) {
+	wasJustNow := time.Since(t.reconsidered[job.ID]) < reconsiderEvery
+	if !waits && (isNew || wasJustNow || time.Since(t.tickAt) > reconsiderFor) {
 		return false
 	}
-	t.lookedAt[job.ID] = time.Now()
+	t.reconsidered[job.ID] = time.Now()
 	return true
 }
 
-// heldNow says why a job must wait although its policy is in force and its window open; empty when
+// pauseNow says why a job must wait although its policy is in force and its window open; empty when
 // it need not.
-func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
+func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
 	if err := t.session.ready(ctx); err != nil {
 		return "", err
 	}
@@ -134,7 +135,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return "", err
 	}
 
-	why, err := t.holds(ctx, p, facts)
+	why, err := t.pauses(ctx, p, facts)
 	if err != nil || why != "" {
 		return why, err
 	}
@@ -147,7 +148,7 @@ func (t *ticker) heldNow(ctx context.Context, p catalog.Policy, job catalog.Job)
 		return "", err
 	}
 
-	return partitionHold(known, job.Partition, ""), nil
+	return partitionPause(known, job.Partition, ""), nil
 }
 
 // setState moves a job to another state, or gives its state another reason.
@@ -165,9 +166,9 @@ func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.Job
 
 // forget drops what is remembered about jobs that have ended.
 func (t *ticker) forget(jobs []catalog.Job) {
-	for id := range t.lookedAt {
+	for id := range t.reconsidered {
 		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
-			delete(t.lookedAt, id)
+			delete(t.reconsidered, id)
 		}
 	}
 	for id := range t.summedUp {

@@ -12,13 +12,13 @@ type meter struct {
 	statements, deleted, examined atomic.Int64
 	busy                          atomic.Int64 // nanoseconds of delete statements
 
-	// The reading before; only measure uses these.
+	// The counts before; only measure uses these.
 	at     time.Time
-	before reading
+	before counts
 }
 
-// reading is what was counted until one moment.
-type reading struct{ statements, deleted, examined, busy int64 }
+// counts are what was counted until one moment.
+type counts struct{ statements, deleted, examined, busy int64 }
 
 // measureEvery is the time over which speeds are averaged.
 const measureEvery = 10 * time.Second
@@ -31,7 +31,7 @@ func (m *meter) batch(deleted, examined int64, took time.Duration) {
 	m.busy.Add(int64(took))
 }
 
-// measure shows the speeds since the last reading beside their limits. One goroutine calls it,
+// measure shows the speeds since it last did beside their limits. One goroutine calls it,
 // every tick.
 func (m *workMetrics) measure(now time.Time, r *pace.Rates, target time.Duration) {
 	took := now.Sub(m.meter.at)
@@ -39,10 +39,10 @@ func (m *workMetrics) measure(now time.Time, r *pace.Rates, target time.Duration
 		return
 	}
 
-	v := reading{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load(), m.meter.busy.Load()}
+	v := counts{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load(), m.meter.busy.Load()}
 	last := m.meter.before
 	m.meter.at, m.meter.before = now, v
-	if took > time.Minute { // the first reading
+	if took > time.Minute { // the first time
 		return
 	}
 

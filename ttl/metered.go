@@ -69,19 +69,19 @@ func (m *metered) deleteKeys(ctx context.Context, keys []tables.Key, c checkpoin
 
 func (m *metered) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
-) (deleted int64, held []tables.Key, err error) {
+) (deleted int64, locked []tables.Key, err error) {
 	deleted, err = m.deletes(c, func() (n int64, err error) {
-		n, held, err = m.table.deleteFree(ctx, keys, c)
+		n, locked, err = m.table.deleteFree(ctx, keys, c)
 		return n, err
 	})
 	if err != nil {
 		return 0, nil, err
 	}
 	if c.again == 0 {
-		m.rows.skipped.Add(float64(len(held)))
+		m.rows.skipped.Add(float64(len(locked)))
 	}
-	m.rows.refreshed.Add(float64(max(int64(len(keys)-len(held))-deleted, 0)))
-	return deleted, held, nil
+	m.rows.refreshed.Add(float64(max(int64(len(keys)-len(locked))-deleted, 0)))
+	return deleted, locked, nil
 }
 
 func (m *metered) move(ctx context.Context, c checkpoint) error {

@@ -1,6 +1,6 @@
 package ttl
 
-// Queries about the server; see hold.go and recognizer.go. The deleting statements are written by
+// Queries about the server; see pause.go and recognizer.go. The deleting statements are written by
 // plan.Statements and barrier.
 const (
 	selectServerState = `SELECT @@global.read_only, IF(@@global.log_bin, @@session.binlog_format, 'OFF')`

@@ -74,8 +74,8 @@ func (r *recognizer) remembered(ctx context.Context, server string, p catalog.Po
 	return known, err
 }
 
-// unaltered reports whether facts that were read before their table was recognized certainly still
-// hold. Then the layout is remembered with them.
+// unaltered reports whether facts that were read before their table was recognized are certainly
+// still true. Then the layout is remembered with them.
 func (r *recognizer) unaltered(
 	s *session, now time.Time, t catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) bool {

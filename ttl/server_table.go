@@ -201,7 +201,7 @@ func (t *serverTable) judge(p packet, found []int64) (int64, error) {
 // returns the locked keys.
 func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	c checkpoint,
-) (deleted int64, held []tables.Key, err error) {
+) (deleted int64, locked []tables.Key, err error) {
 	if err := t.ready(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -215,14 +215,14 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 		return 0, nil, err
 	}
 
-	free, held, err := t.lockFree(ctx, keys)
+	free, locked, err := t.lockFree(ctx, keys)
 	if err != nil {
 		t.session.rollback(ctx)
 		return 0, nil, err
 	}
 
-	c.skipped += int64(len(held))
-	c.chosen = int64(len(keys) - len(held))
+	c.skipped += int64(len(locked))
+	c.chosen = int64(len(keys) - len(locked))
 	del, err := t.statements.Forcing().DeleteKeys(free, t.barrier.inside(t.batch))
 	if err != nil {
 		t.session.rollback(ctx)
@@ -240,7 +240,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	}
 
 	deleted, err = t.judge(whole, append(found, rest...))
-	return deleted, held, err
+	return deleted, locked, err
 }
 
 // behind finds out what is locked when all rows are ours.
@@ -257,7 +257,7 @@ func (t *serverTable) behind(err error) error {
 
 // lockFree locks those of the rows that nobody else has locked, and says which of the others are
 // still due.
-func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, held []tables.Key, err error) {
+func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, locked []tables.Key, err error) {
 	lock, err := t.statements.UnlockedKeys(keys)
 	if err != nil {
 		return nil, nil, err
@@ -277,8 +277,8 @@ func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, he
 		return nil, nil, err
 	}
 
-	held, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
-	return free, held, err
+	locked, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
+	return free, locked, err
 }
 
 // move checkpoints without deleting.

@@ -81,8 +81,8 @@ type session struct {
 	// elsewhere that wait_timeout was over.
 	broken bool
 
-	admit func(context.Context, *sql.Conn) error                // may refuse the server at the other end
-	holds func(context.Context, tables.Querier) (string, error) // may have reasons to wait there; nil for none
+	admit  func(context.Context, *sql.Conn) error                // may refuse the server at the other end
+	pauses func(context.Context, tables.Querier) (string, error) // may have reasons to wait there; nil for none
 	// the expression that is server; empty when nobody needs to know
 	key string
 	// further statements for each connection; tests move the clock with them
@@ -151,8 +151,8 @@ func (s *session) meet(ctx context.Context) error {
 		}
 	}
 
-	if s.holds != nil {
-		switch why, err := s.holds(ctx, s.conn); {
+	if s.pauses != nil {
+		switch why, err := s.pauses(ctx, s.conn); {
 		case err != nil:
 			return err
 		case why != "":

@@ -17,10 +17,10 @@ import (
 // pool makes the engine's sessions, and keeps those of workers that are between two tasks: opening
 // one takes as long as a small job.
 type pool struct {
-	admit func(context.Context, *sql.Conn) error                // may refuse the server at the other end
-	holds func(context.Context, tables.Querier) (string, error) // may have reasons not to delete there
-	key   string                                                // the expression that tells servers apart
-	setup []string                                              // further statements for each connection
+	admit  func(context.Context, *sql.Conn) error                // may refuse the server at the other end
+	pauses func(context.Context, tables.Querier) (string, error) // may have reasons not to delete there
+	key    string                                                // the expression that tells servers apart
+	setup  []string                                              // further statements for each connection
 
 	db      *sql.DB
 	flavour atomic.Pointer[string]
@@ -50,7 +50,7 @@ func newPool(cfg *mysql.Config) (*pool, error) {
 	}
 
 	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(0) // sessions are held, or closed; never pooled
+	db.SetMaxIdleConns(0) // sessions are kept, or closed; never pooled
 	return &pool{db: db}, nil
 }
 
@@ -62,7 +62,7 @@ func (p *pool) session() *session {
 // deleter is a session that deletes: a server with reasons to wait is not even asked.
 func (p *pool) deleter() *session {
 	s := p.session()
-	s.holds = p.holds
+	s.pauses = p.pauses
 	return s
 }
 

@@ -97,9 +97,9 @@ func TestEmptyTableApprovesNothing(t *testing.T) {
 	})
 }
 
-// TestHoldDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
+// TestPauseDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
 // it asks before it deletes.
-func TestHoldDoesNotPassTheBrake(t *testing.T) {
+func TestPauseDoesNotPassTheBrake(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 3000)

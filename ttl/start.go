@@ -23,7 +23,7 @@ type prospect struct {
 }
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
-// then holds, then the brake; whatever holds the job, the job exists to say so.
+// then reasons to pause, then the brake; whatever stands in its way, the job exists to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 	settings := t.limits().revision
 	known, err := t.recognize(ctx, &d)
@@ -37,7 +37,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	held, err := t.holds(ctx, p, facts)
+	pause, err := t.pauses(ctx, p, facts)
 	if errors.Is(err, errColumn) {
 		return t.store.Disarm(ctx, t.actor(), p.ID, p.Version, err.Error())
 	}
@@ -56,7 +56,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 	}
 
 	r := &run{duePolicy: d, at: now, cutoff: cutoff, settings: settings, prospects: prospects}
-	if err := t.judge(ctx, r, held, together(prospects, facts)); err != nil {
+	if err := t.judge(ctx, r, pause, together(prospects, facts)); err != nil {
 		return err
 	}
 	if err := t.create(ctx, r, known); err != nil {
@@ -101,7 +101,7 @@ func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnati
 }
 
 // judge decides in which state a run begins, and by which ruling of the brake.
-func (t *starter) judge(ctx context.Context, r *run, held string, all plan.Estimate) error {
+func (t *starter) judge(ctx context.Context, r *run, pause string, all plan.Estimate) error {
 	p := r.policy
 	runs, err := t.store.Runs(ctx, p.ID)
 	if err != nil {
@@ -112,8 +112,8 @@ func (t *starter) judge(ctx context.Context, r *run, held string, all plan.Estim
 	r.ruling = braked(r.at, p, runs, all, *t.limits())
 
 	switch {
-	case held != "":
-		r.state, r.reason, r.ruling = catalog.JobPaused, held, r.ruling.afterwards()
+	case pause != "":
+		r.state, r.reason, r.ruling = catalog.JobPaused, pause, r.ruling.afterwards()
 		return nil
 	case r.ruling.Why != "":
 		r.state, r.reason = catalog.JobNeedsApproval, r.ruling.Why
@@ -170,7 +170,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 	}
 
 	for _, x := range r.prospects {
-		job := t.newJob(r, x, partitionHold(identities, x.partition, r.reason))
+		job := t.newJob(r, x, partitionPause(identities, x.partition, r.reason))
 		var err error
 		if job.Tasks, err = t.tasks(ctx, x); err != nil {
 			return err
@@ -214,30 +214,30 @@ func (t *starter) facts(
 // actor is how the engine signs events.
 func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
 
-// holds asks for reasons to wait, of the server first.
-func (t *starter) holds(ctx context.Context, p catalog.Policy, f *tables.Facts) (string, error) {
+// pauses asks for reasons to wait, of the server first.
+func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts) (string, error) {
 	if moved := t.store.Reserved(p.Table); moved != nil {
 		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
 	}
 
-	why, err := t.serverHold(ctx)
+	why, err := t.serverPause(ctx)
 	if err != nil || why != "" {
 		return why, err
 	}
-	return tableHold(ctx, t.session, p, f)
+	return tablePause(ctx, t.session, p, f)
 }
 
-// serverHold asks a server once for all tables that a tick examines.
-func (t *starter) serverHold(ctx context.Context) (string, error) {
+// serverPause asks a server once for all tables that a tick examines.
+func (t *starter) serverPause(ctx context.Context) (string, error) {
 	if s := t.server; s.asked && s.connection == t.session.ID() {
-		return s.held, nil
+		return s.pause, nil
 	}
-	why, err := serverHold(ctx, t.session, *t.limits())
-	t.server = serverState{asked: err == nil, connection: t.session.ID(), held: why}
+	why, err := serverPause(ctx, t.session, *t.limits())
+	t.server = serverState{asked: err == nil, connection: t.session.ID(), pause: why}
 	return why, err
 }
 
-func partitionHold(all tables.Incarnation, partition, reason string) string {
+func partitionPause(all tables.Incarnation, partition, reason string) string {
 	if i, _ := all.At(partition); i.Held.Holds() {
 		return i.Held.Text
 	}
@@ -249,7 +249,7 @@ func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, er
 	return plan.CutoffOf(p.Terms, c.Kind, now)
 }
 
-// prospects plans for the table, or for each of its partitions that may hold due rows.
+// prospects plans for the table, or for each of its partitions that may have due rows.
 func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts,
 	cutoff plan.Cutoff,
 ) ([]prospect, error) {

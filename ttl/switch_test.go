@@ -275,7 +275,7 @@ func TestStopIsLogged(t *testing.T) {
 
 	var before catalog.Stop
 	look := func() {
-		now, why := e.heldBy()
+		now, why := e.standing()
 		e.logStop(t.Context(), before, now, why)
 		before = now
 	}

@@ -48,35 +48,35 @@ type tickerStore interface {
 // ticker is the state of the loop that looks at the catalog once per tick.
 type ticker struct {
 	*starter
-	store      tickerStore
-	engine     *Engine
-	more       []*starter    // that help when many jobs are due
-	news       chan struct{} // this process has recorded a change
-	heard      bool          // such news since the last tick
-	leads      bool
-	others     bool // other processes are there
-	lease      catalog.Lease
-	leaseAt    time.Time
-	tickAt     time.Time // when this tick began
-	known      known
-	event      uint64 // the last one when the settings were read
-	limitsAt   time.Time
-	settings   limits // those that jobs were last looked at by
-	settingsAt time.Time
-	chores     []*chore
-	keeping    *chore // of them
-	clock      catalog.ClockWatch
-	doubted    uint64               // the witness's checks when the clock leapt
-	setbacks   map[uint64]setback   // of policies whose job could not be started
-	lookedAt   map[uint64]time.Time // jobs whose holds were looked at
-	summedUp   map[uint64]bool      // jobs whose note says what they leave behind
+	store        tickerStore
+	engine       *Engine
+	more         []*starter    // that help when many jobs are due
+	news         chan struct{} // this process has recorded a change
+	heard        bool          // such news since the last tick
+	leads        bool
+	others       bool // other processes are there
+	lease        catalog.Lease
+	leaseAt      time.Time
+	tickAt       time.Time // when this tick began
+	known        known
+	event        uint64 // the last one when the settings were read
+	limitsAt     time.Time
+	settings     limits // those that jobs were last looked at by
+	settingsAt   time.Time
+	chores       []*chore
+	keeping      *chore // of them
+	clock        catalog.ClockWatch
+	doubted      uint64               // the witness's checks when the clock leapt
+	setbacks     map[uint64]setback   // of policies whose job could not be started
+	reconsidered map[uint64]time.Time // when jobs were
+	summedUp     map[uint64]bool      // jobs whose note says what they leave behind
 }
 
 func newTicker(e *Engine) *ticker {
 	t := &ticker{
 		starter: e.newStarter(), store: e.store, engine: e, news: make(chan struct{}, 1),
 		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
-		setbacks: map[uint64]setback{}, lookedAt: map[uint64]time.Time{},
+		setbacks: map[uint64]setback{}, reconsidered: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{},
 	}
 	t.assignChores()
@@ -100,7 +100,7 @@ func (e *Engine) ticks(ctx context.Context) error {
 		failing = err != nil
 		t.closeIdle(idleLimit)
 		e.sessions.trim(idleLimit)
-		t.rest(ctx)
+		t.await(ctx)
 	}
 
 	return nil
@@ -114,25 +114,25 @@ func (t *ticker) closeIdle(idle time.Duration) {
 	}
 }
 
-// leastRest keeps a ticker that is woken again and again from asking without a pause; one that had
-// to read all policies rests restShare times as long as that took, unless many jobs are still due.
+// leastWait keeps a ticker that is woken again and again from asking without a pause; one that had
+// to read all policies rests waitShare times as long as that took, unless many jobs are still due.
 const (
-	leastRest = 20 * time.Millisecond
-	restShare = 3
+	leastWait = 20 * time.Millisecond
+	waitShare = 3
 )
 
 // askEvery is how often the leader asks whether another process, such as one without an engine, has
 // recorded something.
 const askEvery = 200 * time.Millisecond
 
-// rest waits until the next tick is due, or until something has happened that is worth a look.
-func (t *ticker) rest(ctx context.Context) {
-	share := restShare * t.known.took
+// await waits until the next tick is due, or until something has happened that is worth a look.
+func (t *ticker) await(ctx context.Context) {
+	share := waitShare * t.known.took
 	if t.engine.rush.many() {
 		share = 0
 	}
 
-	wait(ctx, min(max(leastRest, share), t.engine.cfg.Tick))
+	wait(ctx, min(max(leastWait, share), t.engine.cfg.Tick))
 	timer := time.NewTimer(t.engine.cfg.Tick)
 	defer timer.Stop()
 
@@ -143,7 +143,7 @@ func (t *ticker) rest(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.engine.look:
+		case <-t.engine.wakes:
 			return
 		case <-t.news:
 			t.heard = true
@@ -205,7 +205,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	t.forget(jobs)
 
 	for _, job := range jobs {
-		t.lookAfter(ctx, v, job)
+		t.tend(ctx, v, job)
 	}
 
 	return nil
@@ -225,7 +225,7 @@ func (t *ticker) adopt(ctx context.Context, event uint64) error {
 		return nil
 	}
 
-	clear(t.lookedAt)
+	clear(t.reconsidered)
 	if l.historyDays != t.settings.historyDays {
 		t.keeping.did = time.Time{}
 	}
@@ -234,8 +234,8 @@ func (t *ticker) adopt(ctx context.Context, event uint64) error {
 	return nil
 }
 
-// lookAfter manages a job, and wakes the crew if it has tasks left.
-func (t *ticker) lookAfter(ctx context.Context, v view, job catalog.Job) {
+// tend manages a job, and wakes the crew if it has tasks left.
+func (t *ticker) tend(ctx context.Context, v view, job catalog.Job) {
 	err := t.manage(ctx, v, job)
 	if errors.Is(err, catalog.ErrFence) && job.Owner == t.node() {
 		t.metrics.leaseLost(leaseJob)

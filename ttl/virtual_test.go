@@ -58,7 +58,7 @@ func TestVirtualColumns(t *testing.T) {
 
 		wait := func(column, held string) {
 			t.Helper()
-			why, err := tableHold(t.Context(), f.Admin,
+			why, err := tablePause(t.Context(), f.Admin,
 				catalog.Policy{Rule: catalog.Rule{Column: column, TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable}},
 				facts)
 			if err != nil || !strings.Contains(why, held) || held == "" && why != "" {

@@ -37,7 +37,7 @@ type table interface {
 	keyOf(entry tables.Key) tables.Key
 	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
 	deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
-	deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) (deleted int64, held []tables.Key, err error)
+	deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) (deleted int64, locked []tables.Key, err error)
 	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
 	move(ctx context.Context, c checkpoint) error
 	resume(batch uint64)
@@ -55,7 +55,7 @@ const (
 	moveEvery = time.Second
 )
 
-// walk carries one task from its cursor to the end of its range, a block at a time.
+// walk goes from a task's cursor to the end of its range, a block at a time.
 //
 //	         ┌────────────── block ──────────────┐
 //	at ──────┤ find its end by key, n rows       ├── end ──────── to
@@ -451,8 +451,8 @@ func (w *walk) resume(at tables.Key, batch uint64) {
 	w.table.resume(batch)
 }
 
-// limits adopts changed settings.
-func (w *walk) limits(l *workLimits) {
+// adopt takes over changed settings.
+func (w *walk) adopt(l *workLimits) {
 	block := largestBlock
 	if l.scanMost > 0 {
 		block = min(block, l.scanMost)

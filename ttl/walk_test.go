@@ -360,7 +360,7 @@ func walkWithin(t *testing.T, way plan.Way, l *workLimits, ownBatch int, most in
 	w.ownBatch = ownBatch
 
 	for done := false; !done; {
-		w.limits(l)
+		w.adopt(l)
 		var err error
 		if done, err = w.step(t.Context()); err != nil {
 			if classify(err) != notExecuted {

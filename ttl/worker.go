@@ -80,7 +80,7 @@ func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
 
 	l := w.limits()
 	if w.session.settings != l.revision {
-		w.session.close() // so that its server is looked at anew: other settings may find reasons to hold there
+		w.session.close() // so that its server is looked at anew: other settings may find reasons to pause there
 		w.session.settings = l.revision
 	}
 	if err := w.session.ready(ctx); err != nil {

@@ -16,9 +16,9 @@ func byServerZone(r catalog.Rule, column tables.Kind) bool {
 	return column != tables.Timestamp && r.ZoneSource == catalog.ZoneFromServer
 }
 
-// zoneHold says why dates cannot be judged in the zone of a rule: the server's is a different one,
+// zonePause says why dates cannot be judged in the zone of a rule: the server's is a different one,
 // or its clocks differ from those here.
-func zoneHold(ctx context.Context, q tables.Querier, r catalog.Rule, column tables.Kind) (string, error) {
+func zonePause(ctx context.Context, q tables.Querier, r catalog.Rule, column tables.Kind) (string, error) {
 	if column == tables.Timestamp {
 		return "", nil
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// serverHold says why nothing may be deleted on this server now; empty when something may. Asked by
+// serverPause says why nothing may be deleted on this server now; empty when something may. Asked by
 // every tick that starts jobs, and every few seconds while jobs run.
-func serverHold(ctx context.Context, q tables.Querier, l limits) (string, error) {
+func serverPause(ctx context.Context, q tables.Querier, l limits) (string, error) {
 	var readOnly bool
 	var binlog string
 	if err := q.QueryRowContext(ctx, selectServerState).Scan(&readOnly, &binlog); err != nil {
@@ -33,12 +33,12 @@ func serverHold(ctx context.Context, q tables.Querier, l limits) (string, error)
 		return "", nil
 	}
 
-	return applierHold(ctx, q)
+	return applierPause(ctx, q)
 }
 
-// applierHold looks for replication that is applied here: rows then belong to another server's
+// applierPause looks for replication that is applied here: rows then belong to another server's
 // engine. If that cannot be seen, nothing is deleted.
-func applierHold(ctx context.Context, q tables.Querier) (string, error) {
+func applierPause(ctx context.Context, q tables.Querier) (string, error) {
 	for _, query := range []string{showReplicas, showReplica} {
 		rows, err := q.QueryContext(ctx, query)
 		if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
@@ -95,8 +95,8 @@ func applierRuns(rows *sql.Rows) (string, error) {
 	return "", rows.Err()
 }
 
-// tableHold says why this table must wait although its policy is armed; empty when it need not.
-func tableHold(ctx context.Context, q tables.Querier, p catalog.Policy, f *tables.Facts) (string, error) {
+// tablePause says why this table must wait although its policy is armed; empty when it need not.
+func tablePause(ctx context.Context, q tables.Querier, p catalog.Policy, f *tables.Facts) (string, error) {
 	if _, why, err := plan.ReadStaying(ctx, q, p.Rule, &f.Layout, f.Children); err != nil || why != "" {
 		return why, err
 	}
@@ -112,7 +112,7 @@ func tableHold(ctx context.Context, q tables.Querier, p catalog.Policy, f *table
 		return ddl.ReaderDependent(p.Rule.Column, why).Message, nil
 	}
 
-	return zoneHold(ctx, q, p.Rule, c.Kind)
+	return zonePause(ctx, q, p.Rule, c.Kind)
 }
 
 // errColumn means that the TTL column is gone or no longer a date.

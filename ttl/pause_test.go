@@ -12,8 +12,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// TestServerHolds puts servers of our own into every state in which nothing may be deleted.
-func TestServerHolds(t *testing.T) {
+// TestServerPauses puts servers of our own into every state in which nothing may be deleted.
+func TestServerPauses(t *testing.T) {
 	t.Parallel()
 	replica := map[sandbox.Flavour][2]string{
 		sandbox.MariaDB: {
@@ -41,7 +41,7 @@ func TestServerHolds(t *testing.T) {
 					}
 				}
 
-				why, err := serverHold(t.Context(), db, l)
+				why, err := serverPause(t.Context(), db, l)
 				if err != nil || !strings.Contains(why, want) || want == "" && why != "" {
 					t.Errorf("after %v: got %q, %v; want %q", statements, why, err, want)
 				}
@@ -77,7 +77,7 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	}
 
 	p.Table = catalog.Table{Schema: f.Schema + "_c", Name: "event"}
-	if why, err := m.holds(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
+	if why, err := m.pauses(t.Context(), p, nil); err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
 	}
 }
@@ -139,13 +139,13 @@ func changedZone(t *testing.T, db *sql.DB) {
 		{"at", "+01:00", catalog.ZoneFromServer, false},
 	} {
 		p := catalog.Policy{Rule: catalog.Rule{Column: c.column, TimeZone: c.zone, ZoneSource: c.source}}
-		why, err := tableHold(t.Context(), db, p, facts)
+		why, err := tablePause(t.Context(), db, p, facts)
 		if err != nil || (why != "") != c.held {
 			t.Errorf("%s with %s from %s: got %q, %v; want held %v", c.column, c.zone, c.source, why, err, c.held)
 		}
 	}
 
-	if _, err := tableHold(t.Context(), db, catalog.Policy{Rule: catalog.Rule{Column: "id"}}, facts); err == nil {
+	if _, err := tablePause(t.Context(), db, catalog.Policy{Rule: catalog.Rule{Column: "id"}}, facts); err == nil {
 		t.Error("a column that is no date is not objected to")
 	}
 }
@@ -192,7 +192,7 @@ func zoneAhead(t *testing.T, db *sql.DB) {
 		}
 
 		p := catalog.Policy{Rule: catalog.Rule{Column: c.column, TimeZone: c.zone, ZoneSource: c.source}}
-		why, err := tableHold(t.Context(), db, p, facts)
+		why, err := tablePause(t.Context(), db, p, facts)
 		if err != nil || !strings.Contains(why, c.want) || c.want == "" && why != "" {
 			t.Errorf("%s in %s from %s: got %q, %v; want %q", c.column, c.zone, c.source, why, err, c.want)
 		}
