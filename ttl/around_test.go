@@ -94,7 +94,8 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 
 	c.ids, c.want, _ = strings.Cut(c.want, ": ")
 	f.T.Cleanup(func() {
-		if _, err := f.Admin.ExecContext(context.WithoutCancel(f.T.Context()), "DROP DATABASE "+c.caseSchema); err != nil {
+		ctx := context.WithoutCancel(f.T.Context())
+		if _, err := f.Admin.ExecContext(ctx, "DROP DATABASE "+c.caseSchema); err != nil {
 			f.T.Error(err)
 		}
 	})
@@ -134,7 +135,8 @@ func (c *aroundCase) direct(statements ...string) {
 		c.T.Fatal(err)
 	}
 	defer conn.Close()
-	for _, s := range append([]string{"CREATE DATABASE IF NOT EXISTS " + c.caseSchema, "USE " + c.caseSchema}, statements...) {
+	there := []string{"CREATE DATABASE IF NOT EXISTS " + c.caseSchema, "USE " + c.caseSchema}
+	for _, s := range append(there, statements...) {
 		if _, err := conn.ExecContext(c.T.Context(), s); err != nil {
 			c.T.Fatalf("%s: %v", s, err)
 		}
@@ -241,7 +243,7 @@ func (c *aroundCase) outcome() string {
 	}
 }
 
-// told says whether the event is missing.
+// told says so if the event is missing.
 func (c *aroundCase) told(kind catalog.EventKind) string {
 	c.T.Helper()
 	events, err := c.Store.Events(c.T.Context(), catalog.Filter{Table: c.policy.Table, Limit: 100})
@@ -261,8 +263,8 @@ func (c *aroundCase) state() string {
 	return c.Text(open)
 }
 
-// await waits until the policy has come to what the page says. All are on their way at the same
-// time, and the first has to wait for most of them.
+// await waits until the policy is as the page says. All cases are under way at the same time, and the
+// first one waits for most of the others, too.
 func (c *aroundCase) await() {
 	c.T.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); wait(c.T.Context(), 100*time.Millisecond) {
@@ -272,7 +274,7 @@ func (c *aroundCase) await() {
 	}
 }
 
-// settled reports whether the policy has come to what the page says. Where the table was emptied, a
+// settled reports whether the policy is as the page says. Where the table was emptied, a
 // row that comes later has to go.
 func (c *aroundCase) settled() bool {
 	c.T.Helper()
@@ -304,7 +306,7 @@ func (c *aroundCase) expired() string {
 	return c.Text("SELECT COUNT(*) FROM " + c.caseSchema + ".t WHERE made < '2026-01-01'")
 }
 
-// judge looks at the rows, when all tables have come to rest and jobs have run.
+// judge looks at the rows, when all tables have settled and jobs have run.
 func (c *aroundCase) judge() {
 	c.T.Helper()
 	held, partitions := strings.CutSuffix(strings.TrimSuffix(c.want, "s"), " wait")

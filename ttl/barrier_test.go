@@ -182,7 +182,7 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 	})
 }
 
-// TestLockedRowsAreGoneRound: rows the application holds do not hold up their neighbours.
+// TestLockedRowsAreGoneRound: rows that the application has locked do not hold up their neighbours.
 func TestLockedRowsAreGoneRound(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 20000)

@@ -56,8 +56,8 @@ func (m *moment) again() {
 }
 
 // TestLeapDeletesNothing: when the clock leaps further than time has passed here, nothing is judged
-// by it until it is back, or until a person says that it is right; a witness holds all nodes for
-// that.
+// by it until it is back, or until a person says that it is right; a witness stops all nodes
+// for that.
 func TestLeapDeletesNothing(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)

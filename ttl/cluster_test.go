@@ -42,8 +42,8 @@ func TestClusterLimitIsShared(t *testing.T) {
 		even, before := time.Now(), left()
 		f.Wait("a while", elapsed(2*time.Second))
 
-		// A second's worth of each node may be spent ahead, a batch that was on its way before
-		// comes on top.
+		// Each node may be a second's worth ahead, and a batch that was on its way before comes
+		// on top of that.
 		if gone, most := before-left(), int(600*time.Since(even).Seconds())+2*600; gone > most {
 			t.Errorf("%d rows went in %v, want at most %d", gone, time.Since(even), most)
 		}

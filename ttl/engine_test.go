@@ -205,7 +205,7 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 }
 
 // TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows,
-// also where the second of its creation is the one that was remembered.
+// even if it was created in the very second that is remembered.
 func TestTakenOverMidJob(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		const oneEach, parts = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN MAXVALUE)",
@@ -303,7 +303,7 @@ func (f *fixture) set(name, value string) {
 	}
 }
 
-// aWhile is long enough for several ticks of an engine, in which it shows whether it holds still.
+// aWhile is long enough for several ticks of an engine, in which it shows whether it stays still.
 const aWhile = 600 * time.Millisecond
 
 func elapsed(d time.Duration) func() bool {
@@ -311,8 +311,8 @@ func elapsed(d time.Duration) func() bool {
 	return func() bool { return time.Since(began) > d }
 }
 
-// TestLostConnection: a connection that dies with its packet leaves neither a gap nor a double
-// count.
+// TestLostConnection: when a connection dies with its packet, no row is left out and none is counted
+// twice.
 func TestLostConnection(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -400,7 +400,7 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 	})
 }
 
-// TestHoldsAndLetsGo: a foreign key that points at the table holds its job until it is gone.
+// TestHoldsAndLetsGo: a foreign key that points at the table pauses its job until it is gone.
 func TestHoldsAndLetsGo(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -570,7 +570,7 @@ func TestKeylessTableSaysWhy(t *testing.T) {
 }
 
 // TestLockedRowIsLeftForTheNextJob: rows that the application holds neither stop their neighbours
-// nor count as failed. In a table so small that the servers would rather read all of it.
+// nor count as failed. The table is so small that the servers would rather read all of it.
 func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -593,7 +593,7 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 }
 
 // TestAlterIsNotHeldUp: the application's DDL waits for one batch at most. The trigger makes
-// batches so slow that those which were let in front of a waiting ALTER could be counted.
+// batches so slow that any that got in ahead of a waiting ALTER could be counted.
 func TestAlterIsNotHeldUp(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)

@@ -24,8 +24,8 @@ func (f *fixture) failing(number int) (works func()) {
 	return func() { f.Exec("DELETE FROM " + f.Schema + ".failing") }
 }
 
-// TestErrorsByConsequence lets deletes fail with what servers say in bad times: the job tries
-// again, or waits with the reason and goes on by itself. No row is lost, counted twice, or taken
+// TestErrorsByConsequence makes deletes fail with what servers say in bad times: the job tries
+// again, or waits, gives the reason, and goes on by itself. No row is lost, counted twice, or taken
 // for a bad one.
 func TestErrorsByConsequence(t *testing.T) {
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func TestErrorsByConsequence(t *testing.T) {
 	}
 }
 
-// TestUnknownErrorEndsTheJob: an error nobody knows is a person's business; the job says what it
+// TestUnknownErrorEndsTheJob: an error that nobody knows is left to a person; the job says what it
 // was.
 func TestUnknownErrorEndsTheJob(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

@@ -74,7 +74,7 @@ func (m *moment) counter(query string) (n int) {
 	return n
 }
 
-// copyPolicy gives the only policy brothers that ran when it did.
+// copyPolicy gives the only policy siblings that ran when it did.
 func (f *fixture) copyPolicy(n int) {
 	f.T.Helper()
 	c := f.Schema + "_c."

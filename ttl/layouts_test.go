@@ -133,8 +133,10 @@ func TestLayoutKeys(t *testing.T) {
 		known tables.Incarnation
 		want  bool
 	}{
-		"a table":           {tables.Incarnation{{TableID: 7, CreateTime: created}}, true},
-		"just altered":      {tables.Incarnation{{TableID: 7, CreateTime: ttltest.Noon.Add(-layoutAge + time.Second)}}, false},
+		"a table": {tables.Incarnation{{TableID: 7, CreateTime: created}}, true},
+		"just altered": {
+			tables.Incarnation{{TableID: 7, CreateTime: ttltest.Noon.Add(-layoutAge + time.Second)}}, false,
+		},
 		"created to-morrow": {tables.Incarnation{{TableID: 7, CreateTime: ttltest.Noon.Add(24 * time.Hour)}}, false},
 		"without its id":    {tables.Incarnation{{CreateTime: created}}, false},
 		"without its time":  {tables.Incarnation{{TableID: 7}}, false},

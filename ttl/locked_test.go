@@ -44,8 +44,8 @@ func (f *workFixture) wantWaits(before, most int) {
 }
 
 // TestLockedRowsHoldNobodyUp: whatever an application holds of a table, and wherever, all other
-// rows go at once, and what is left is counted. Who walks by the key waits for nobody, who walks by
-// the index on time once.
+// rows go at once, and what is left is counted. A walk by the key waits for nobody, one by the index
+// on time waits once.
 func TestLockedRowsHoldNobodyUp(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newWorkFixture(t, cfg, 0)
@@ -198,7 +198,8 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 		table := f.serverTable()
 		table.contested = newContested()
 		before := f.lockWaits()
-		w := newWalk(table, plan.WalkRange, plan.Range{To: tables.Key{"20000"}}, pace.NewBatchSize(1000, 1000, time.Second),
+		w := newWalk(table, plan.WalkRange, plan.Range{To: tables.Key{"20000"}},
+			pace.NewBatchSize(1000, 1000, time.Second),
 			pace.NewRates(newWorkMetrics(nil).wait), nil)
 		f.toEnd(w)
 
@@ -225,7 +226,7 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 }
 
 // TestLockedBehindARow: whoever reads a column in share mode by an index that covers it holds the
-// entry and not the row. MariaDB tells at once and the row is found; MySQL makes us wait, and
+// entry and not the row. MariaDB says so at once, and the row is found; MySQL makes us wait, and
 // what was waited for is left with its neighbours.
 func TestLockedBehindARow(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

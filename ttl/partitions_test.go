@@ -43,7 +43,7 @@ func TestPartitionsNotDueCostNothing(t *testing.T) {
 	})
 }
 
-// TestPartitionsThatAreGoneAreForgotten: what is not a partition any more is in no list, and is not
+// TestPartitionsThatAreGoneAreForgotten: what is no longer a partition is in no list, and is not
 // late.
 func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

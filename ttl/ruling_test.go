@@ -133,7 +133,9 @@ func TestConsentIsForOneRun(t *testing.T) {
 			Finished: finished,
 		}
 	}
-	before := catalog.Run{At: ttltest.Noon.Add(-time.Hour), FinishedAt: ttltest.Noon.Add(-time.Minute), Deleted: 5, Finished: true}
+	before := catalog.Run{
+		At: ttltest.Noon.Add(-time.Hour), FinishedAt: ttltest.Noon.Add(-time.Minute), Deleted: 5, Finished: true,
+	}
 
 	for _, c := range []struct {
 		runs []catalog.Run
@@ -169,7 +171,7 @@ type lifetime struct {
 }
 
 // live runs the brake over the table's life as the engine does: runs are judged, bounded,
-// remembered; what is held waits until somebody has approved it, an hour later.
+// remembered; what the brake stops waits until somebody has approved it, an hour later.
 func (x *lifetime) live(hours int) {
 	p := policyOf(1, fmt.Sprintf("%dh", x.interval), nil)
 	p.Rule.TimeZone = "" // which is looked up each time
@@ -219,9 +221,9 @@ func (x *lifetime) live(hours int) {
 	}
 }
 
-// TestBrakeOverAYear lets tables of many kinds live for a year of hours. None that only lives its
-// life is ever held, not when it has grown a hundredfold, nor after three days without an engine;
-// every import of old rows is.
+// TestBrakeOverAYear lets tables of many kinds live for a year, hour by hour. None that leads an
+// ordinary life is ever stopped by the brake, not when it has grown a hundredfold, nor after three
+// days without an engine; every import of old rows is.
 func TestBrakeOverAYear(t *testing.T) {
 	t.Parallel()
 	const day, year = 24, 365 * 24

@@ -68,14 +68,24 @@ func TestDue(t *testing.T) {
 		want   bool
 	}{
 		{"never ran", policyOf(1, "1h", nil), nil, open, true},
-		{"interval not over", policyOf(1, "1h", nil), startedAt(ttltest.Noon.Add(-time.Hour + time.Microsecond)), open, false},
-		{"interval over, from start to start", policyOf(1, "1h", nil), startedAt(ttltest.Noon.Add(-time.Hour)), open, true},
+		{
+			"interval not over", policyOf(1, "1h", nil),
+			startedAt(ttltest.Noon.Add(-time.Hour + time.Microsecond)), open, false,
+		},
+		{
+			"interval over, from start to start", policyOf(1, "1h", nil),
+			startedAt(ttltest.Noon.Add(-time.Hour)), open, true,
+		},
 		{
 			"the last partition counts", policyOf(1, "1h", nil),
-			append(startedAt(ttltest.Noon.Add(-2*time.Hour)), startedAt(ttltest.Noon.Add(-time.Minute))...), open, false,
+			append(startedAt(ttltest.Noon.Add(-2*time.Hour)), startedAt(ttltest.Noon.Add(-time.Minute))...),
+			open, false,
 		},
 		{"zero interval", policyOf(1, "0", nil), startedAt(ttltest.Noon.Add(-time.Second)), open, true},
-		{"zero interval rests a second", policyOf(1, "0", nil), startedAt(ttltest.Noon.Add(-time.Second / 2)), open, false},
+		{
+			"zero interval waits a second", policyOf(1, "0", nil),
+			startedAt(ttltest.Noon.Add(-time.Second / 2)), open, false,
+		},
 		{"TTL_ENABLE off", off, nil, open, false},
 		{"disarmed", disarmed, nil, open, false},
 		{"paused", stopped, nil, open, false},

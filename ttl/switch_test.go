@@ -269,7 +269,9 @@ func TestStopIsLogged(t *testing.T) {
 	t.Parallel()
 	stopFile := filepath.Join(t.TempDir(), "stop")
 	var log strings.Builder
-	e := &Engine{cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: pace.NewRates(nil)}
+	e := &Engine{
+		cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: pace.NewRates(nil),
+	}
 	e.limits.Store(&limits{enabled: true})
 	e.beaten()
 

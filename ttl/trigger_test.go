@@ -20,7 +20,8 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 		f.Fill("trap", 4)
 		f.Exec(strings.ReplaceAll(`CREATE TRIGGER SCHEMA.trap AFTER DELETE ON SCHEMA.trap FOR EACH ROW BEGIN
-				SET SESSION time_zone = '-12:00', SESSION foreign_key_checks = 0, SESSION sql_safe_updates = 1, SESSION lock_wait_timeout = 1000;
+				SET SESSION time_zone = '-12:00', SESSION foreign_key_checks = 0, SESSION sql_safe_updates = 1,
+				SESSION lock_wait_timeout = 1000;
 				CREATE TEMPORARY TABLE IF NOT EXISTS SCHEMA.t (id INT PRIMARY KEY, made TIMESTAMP NULL);
 			END`, "SCHEMA", f.Schema),
 			"CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, made TIMESTAMP NULL)",

@@ -537,7 +537,8 @@ func TestRestingRowsCostLittle(t *testing.T) {
 			}
 
 			w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
-				pace.NewRates(func(string, time.Duration) {}), func(context.Context, tables.Key, error) error { return nil })
+				pace.NewRates(func(string, time.Duration) {}),
+				func(context.Context, tables.Key, error) error { return nil })
 			if rest {
 				w.resting = rests
 			}

@@ -234,7 +234,8 @@ func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, s
 			t.Fatal(err)
 		}
 
-		for written := change.Add(-4 * time.Hour); written.Before(change.Add(4 * time.Hour)); written = written.Add(7*time.Minute + 30*time.Second) {
+		const step = 7*time.Minute + 30*time.Second
+		for written := change.Add(-4 * time.Hour); written.Before(change.Add(4 * time.Hour)); written = written.Add(step) {
 			switch expired := wall(written.In(zone)).Before(cutoff.Wall); {
 			case kind == tables.Timestamp:
 				checkInstant(t, written, now, span, cutoff)
