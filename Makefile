@@ -14,7 +14,7 @@ CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 LOGINTIME   ?= 2m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
-SLOW        := ./ttl ./integration ./proxy/statement ./catalog ./proxy ./integration/wire ./ttl/plan ./integration/clients
+SLOW        := ./ttl ./ttl/work ./integration ./proxy/statement ./catalog ./proxy ./integration/wire ./ttl/plan ./integration/clients
 
 .PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
 

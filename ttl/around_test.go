@@ -15,6 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // TestStatementsAroundTheProxy runs every line of the page that says what becomes of a policy
@@ -267,7 +268,7 @@ func (c *aroundCase) state() string {
 // first one waits for most of the others, too.
 func (c *aroundCase) await() {
 	c.T.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); wait(c.T.Context(), 100*time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); work.Wait(c.T.Context(), 100*time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.T.Fatalf("%s: got %s, want %s", c.statement, c.outcome(), c.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // mostStarters bounds how many jobs are started side by side. Each takes a connection to the
@@ -35,7 +36,7 @@ type starter struct {
 	store   starterStore
 	log     *slog.Logger
 	metrics *Metrics
-	tables  *recognizer
+	tables  *work.Recognizer
 	queue   *pace.Queue
 
 	node     func() uint64 // the id of this one
@@ -43,7 +44,7 @@ type starter struct {
 	limits   func() *limits
 	wakeCrew func()
 
-	session *session
+	session *work.Session
 	server  serverState
 }
 
@@ -57,7 +58,7 @@ type serverState struct {
 func (e *Engine) newStarter() *starter {
 	return &starter{
 		store: e.store, log: e.log, metrics: e.metrics, tables: e.tables, queue: e.queue,
-		node: e.node.Load, actor: e.actor, limits: e.limits.Load, wakeCrew: e.crew.wake, session: e.sessions.session(),
+		node: e.node.Load, actor: e.actor, limits: e.limits.Load, wakeCrew: e.crew.Wake, session: e.sessions.Session(),
 	}
 }
 
@@ -120,7 +121,7 @@ func glancesAtOnce(jobs int) int { return max(min(jobs/manyDue, mostGlances), 1)
 // glanceAt examines tables whose jobs are started next. What goes wrong here goes wrong again, and is
 // then reported, when each is started.
 func (t *starter) glanceAt(ctx context.Context, now time.Time, some []duePolicy) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.session.Ready(ctx); err != nil {
 		return
 	}
 
@@ -129,7 +130,7 @@ func (t *starter) glanceAt(ctx context.Context, now time.Time, some []duePolicy)
 		d := &some[i]
 		policies[i], d.connection = d.policy, t.session.ID()
 		// a table that new may be altered in the same second: it is read later
-		if now.Sub(d.policy.ChangedAt) >= layoutAge {
+		if now.Sub(d.policy.ChangedAt) >= work.LayoutAge {
 			d.before, _ = tables.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package ttl is the deletion engine: it starts jobs when policies are due and deletes expired rows
-// in small batches, through a barrier that makes "stopped" mean stopped.
+// Package ttl is the deletion engine: it starts jobs when policies are due, moves them on until they
+// end, and has a crew that carries out their tasks.
 //
 // # The life of a job
 //
@@ -8,14 +8,9 @@
 //	                                                                                      ▼
 //	        job: running | paused (why) | needs approval (how many) | waiting for window
 //	         │
-//	         ├─ task ─ claim ─▶ block ─▶ block ─▶ … ─▶ end of its range ─▶ finished
-//	         ├─ task            │  each block is one packet, one transaction:
-//	         └─ task            │    BEGIN
-//	            any node,       │    enter    the task is ours, the policy in force, nothing paused
-//	            one at a time   │    DELETE   keys AND expired AND entered AND the same table
-//	                            │    leave    cursor and counts
-//	                            │    COMMIT
-//	                            └─ a slice of time is over: back to the others
+//	         ├─ task ─ any node, one at a time: package work
+//	         ├─ task
+//	         └─ task
 //	         ▼
 //	all tasks finished ── summary ── history
 //
@@ -49,6 +44,6 @@
 // # What it never does
 //
 // It does not talk to clients or to the proxy; both meet in the catalog. It does not decide what a
-// policy means (package plan) nor keep state of its own: kill it anywhere, and the catalog has
-// everything there is to know.
+// policy means (package plan), delete a row itself (package work), nor keep state of its own: kill
+// it anywhere, and the catalog has everything there is to know.
 package ttl

@@ -17,6 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // Config of an Engine. Backend and Node are required.
@@ -44,12 +45,12 @@ type Engine struct {
 	rates    *pace.Rates
 	queue    *pace.Queue
 	gang     *pace.Gang
-	sessions *pool
-	tables   *recognizer
+	sessions *work.Pool
+	tables   *work.Recognizer
 	wakes    chan struct{} // the ticker, before its time
 	metrics  *Metrics
 
-	crew *crew
+	crew *work.Crew
 	rush rush
 
 	adopting sync.Mutex // the settings: those read last are the newest
@@ -68,7 +69,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		cfg.Tick = time.Second
 	}
 
-	sessions, err := newPool(cfg.Backend)
+	sessions, err := work.NewPool(cfg.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -78,24 +79,27 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.work.wait), queue: pace.NewQueue(), gang: pace.NewGang(),
+		rates: pace.NewRates(metrics.work.Waited), queue: pace.NewQueue(), gang: pace.NewGang(),
 		wakes: make(chan struct{}, 1),
 	}
 	e.limits.Store(&limits{})
-	e.tables = newRecognizer(store, log, e.actor)
+	e.tables = work.NewRecognizer(store, log, e.actor)
 	e.sessions = sessions
-	sessions.admit, sessions.key, sessions.setup = cfg.Admit, store.ServerKey(), cfg.afterOpen
-	sessions.pauses = func(ctx context.Context, q tables.Querier) (string, error) {
+	sessions.Admit, sessions.Key, sessions.Setup = cfg.Admit, store.ServerKey(), cfg.afterOpen
+	sessions.Pauses = func(ctx context.Context, q tables.Querier) (string, error) {
 		return serverPause(ctx, q, *e.limits.Load())
 	}
 
-	e.crew = newCrew(crewConfig{
-		store: store, log: log, metrics: metrics.work, sessions: e.sessions, tables: e.tables,
-		queue: e.queue, gang: e.gang, rates: e.rates,
-		node: e.node.Load, actor: e.actor, account: cfg.Backend.User, limits: e.workLimits, readLimits: e.readLimits,
-		stopped: e.stopped, starting: e.rush.on.Load, finished: e.wakeTicker,
-		lost:         func() { metrics.leaseLost(leaseTask) },
-		beforePacket: cfg.beforePacket,
+	e.crew = work.NewCrew(work.Config{
+		Store: store, Log: log, Metrics: metrics.work, Sessions: e.sessions, Tables: e.tables,
+		Queue: e.queue, Gang: e.gang, Rates: e.rates,
+
+		Node: e.node.Load, Actor: e.actor, Account: cfg.Backend.User,
+		Limits: e.workLimits, ReadLimits: e.readLimits,
+		Stopped: e.stopped, Starting: e.rush.on.Load,
+		Finished: e.wakeTicker, Lost: func() { metrics.leaseLost(leaseTask) },
+
+		BeforePacket: cfg.beforePacket,
 	})
 
 	return e, nil
@@ -104,14 +108,14 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 // Run works until ctx ends, then gives its tasks back and returns nil. It survives an unreachable
 // catalog: nothing is deleted meanwhile.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.sessions.close()
+	defer e.sessions.Close()
 	for ctx.Err() == nil {
 		err := e.registration(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		e.log.LogAttrs(ctx, slog.LevelWarn, "engine starts again", slog.Any("err", err))
-		wait(ctx, 2*time.Second)
+		work.Wait(ctx, 2*time.Second)
 	}
 	return nil
 }
@@ -145,8 +149,8 @@ func (e *Engine) registration(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.beats(ctx) })
 	g.Go(func() error { return e.ticks(ctx) })
-	g.Go(func() error { return e.crew.run(ctx) })
-	defer e.sessions.trim(0)
+	g.Go(func() error { return e.crew.Run(ctx) })
+	defer e.sessions.Trim(0)
 
 	return g.Wait()
 }
@@ -168,7 +172,7 @@ const stopEvery = time.Second
 // changes.
 func (e *Engine) beats(ctx context.Context) error {
 	said, at := catalog.Stop(""), time.Now()
-	for wait(ctx, stopEvery); ctx.Err() == nil; wait(ctx, stopEvery) {
+	for work.Wait(ctx, stopEvery); ctx.Err() == nil; work.Wait(ctx, stopEvery) {
 		stop, status := e.standing()
 		if stop == said && time.Since(at) < catalog.BeatInterval-stopEvery/2 {
 			continue
@@ -248,15 +252,5 @@ func (e *Engine) wakeTicker() {
 	select {
 	case e.wakes <- struct{}{}:
 	default:
-	}
-}
-
-// wait pauses for d, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

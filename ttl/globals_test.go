@@ -12,6 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a
@@ -100,19 +101,19 @@ func sessionsOf(t *testing.T, cfg *mysql.Config) map[string]tables.Querier {
 	}
 
 	db := sql.OpenDB(connector)
-	engine, err := newPool(cfg)
+	engine, err := work.NewPool(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	session := engine.session()
+	session := engine.Session()
 	t.Cleanup(func() {
-		session.close()
-		engine.close()
+		session.Close()
+		engine.Close()
 		_ = db.Close()
 	})
 
-	if err := session.ready(t.Context()); err != nil {
+	if err := session.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -6,12 +6,13 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // limits are the settings by which the engine works, read again every few seconds, and as soon as
 // something was refused that had been decided by older ones.
 type limits struct {
-	workLimits
+	work.Limits
 
 	enabled      bool          // ttl_job_enable
 	clusterRows  int64         // ttl_cluster_rows_limit
@@ -54,20 +55,20 @@ func (e *Engine) readLimits(ctx context.Context) error {
 }
 
 // workLimits are those of the limits in force by which workers work.
-func (e *Engine) workLimits() *workLimits { return &e.limits.Load().workLimits }
+func (e *Engine) workLimits() *work.Limits { return &e.limits.Load().Limits }
 
 func limitsOf(v setting.Reading, nodes int) limits {
 	l := limits{
-		workLimits: workLimits{
-			revision:     v.Revision,
-			scanBatch:    int(v.Int(setting.ScanBatchSize)),
-			scanMost:     v.Bound(setting.ScanBatchSize),
-			deleteBatch:  int(v.Int(setting.DeleteBatchSize)),
-			deleteMost:   v.Bound(setting.DeleteBatchSize),
-			runningTasks: int(v.Int(setting.RunningTasks)),
-			target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
-			nodes:        nodes,
-			window:       v.Window(),
+		Limits: work.Limits{
+			Revision:     v.Revision,
+			ScanBatch:    int(v.Int(setting.ScanBatchSize)),
+			ScanMost:     v.Bound(setting.ScanBatchSize),
+			DeleteBatch:  int(v.Int(setting.DeleteBatchSize)),
+			DeleteMost:   v.Bound(setting.DeleteBatchSize),
+			RunningTasks: int(v.Int(setting.RunningTasks)),
+			Target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
+			Nodes:        nodes,
+			Window:       v.Window(),
 		},
 		enabled:      v.Bool(setting.JobEnable),
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
@@ -80,10 +81,10 @@ func limitsOf(v setting.Reading, nodes int) limits {
 		historyDays:  v.Int(setting.HistoryDays),
 	}
 
-	if l.countsTasks = true; l.runningTasks < 0 {
+	if l.CountsTasks = true; l.RunningTasks < 0 {
 		all := nodes * int(v.Int(setting.ScanWorkerCount))
-		l.runningTasks = min(all, mostTasks)
-		l.countsTasks = all > mostTasks // otherwise the workers are no more
+		l.RunningTasks = min(all, mostTasks)
+		l.CountsTasks = all > mostTasks // otherwise the workers are no more
 	}
 
 	return l

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // manage moves a job on: it takes over a job whose node is gone, ends one whose tasks are done,
@@ -25,7 +26,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 			return err // ErrFence: its owner lives
 		}
 
-		t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", jobAttrs(led)...)
+		t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", work.JobAttrs(led)...)
 		job = led
 	}
 
@@ -68,7 +69,7 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 
 	job.State, job.Reason = end, reason
 	t.metrics.jobEnded(job)
-	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(jobAttrs(job),
+	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(work.JobAttrs(job),
 		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed),
 		slog.Uint64("skipped", job.Counts.Skipped),
 		slog.Uint64("failed", job.Counts.Failed), slog.Uint64("examined", job.Counts.Examined))...)
@@ -85,7 +86,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if s.Unread != "" {
 		return t.setState(ctx, job, catalog.JobPaused, s.Unread)
 	}
-	if closed := s.Terms.Timing.Closed(v.now, t.limits().window); closed != "" {
+	if closed := s.Terms.Timing.Closed(v.now, t.limits().Window); closed != "" {
 		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
 	}
 	if !t.reconsiders(job, v.now) {
@@ -126,7 +127,7 @@ func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 // pauseNow says why a job must wait although its policy is in force and its window open; empty when
 // it need not.
 func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.session.Ready(ctx); err != nil {
 		return "", err
 	}
 
@@ -142,7 +143,7 @@ func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job
 
 	known, err := t.store.Identities(ctx, p.ID)
 	if err == nil && known.AtFirstSight() {
-		known, err = t.tables.recognize(ctx, p) // those who could vouch for it may be gone
+		known, err = t.tables.Recognize(ctx, p) // those who could vouch for it may be gone
 	}
 	if err != nil {
 		return "", err
@@ -160,7 +161,7 @@ func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.Job
 		return err
 	}
 	job.State, job.Reason = next, reason
-	t.log.LogAttrs(ctx, slog.LevelInfo, "job changes its state", jobAttrs(job)...)
+	t.log.LogAttrs(ctx, slog.LevelInfo, "job changes its state", work.JobAttrs(job)...)
 	return nil
 }
 

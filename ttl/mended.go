@@ -7,6 +7,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // forgetMended drops rows from SHOW TTL ERRORS that are gone when a job has finished, or no longer
@@ -24,9 +25,9 @@ func (t *ticker) forgetMended(ctx context.Context, job catalog.Job) error {
 	return t.store.ForgetRowErrors(ctx, job.PolicyID, job.Partition, mended)
 }
 
-// stillDue asks the table which of the rows still exist and have expired.
+// work.StillDue asks the table which of the rows still exist and have expired.
 func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) (map[string]bool, error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.session.Ready(ctx); err != nil {
 		return nil, err
 	}
 
@@ -42,5 +43,5 @@ func (t *ticker) stillDue(ctx context.Context, job catalog.Job, texts []string) 
 
 	statements := plan.StatementsOf(layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral,
 		plan.Staying{})
-	return stillDue(ctx, t.session, statements, texts)
+	return work.StillDue(ctx, t.session, statements, texts)
 }

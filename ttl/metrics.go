@@ -4,12 +4,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // Metrics counts what this node's engine does. What concerns the whole cluster is read from the
 // catalog instead.
 type Metrics struct {
-	work *workMetrics
+	work *work.Metrics
 
 	workers prometheus.Gauge
 	passes  prometheus.Counter
@@ -32,7 +33,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: "ttlproxy_" + name, Help: help})
 	}
 	m := &Metrics{
-		work:    newWorkMetrics(r),
+		work:    work.NewMetrics(r),
 		workers: oneGauge("workers", "Workers that the settings allow this node."),
 		passes: oneCounter("passes_total",
 			"Passes over a table or partition that this node has completed: jobs that finished."),

@@ -63,8 +63,8 @@ func (f *fixture) at(instant time.Time) *moment {
 	e.beaten()
 	m.ticker = newTicker(e)
 	f.T.Cleanup(func() {
-		m.session.close()
-		e.sessions.close()
+		m.session.Close()
+		e.sessions.Close()
 		_ = db.Close()
 	})
 
@@ -104,16 +104,16 @@ func (m *moment) pass() {
 func (m *moment) workUntilCalled(ctx context.Context) {
 	ctx, call := context.WithCancel(ctx)
 	defer call()
-	before := m.engine.crew.beforePacket
-	m.engine.crew.beforePacket = func() {
+	before := m.engine.crew.BeforePacket
+	m.engine.crew.BeforePacket = func() {
 		if before(); m.packets == m.most {
 			call()
 		}
 	}
 	if m.most == 0 || m.packets < m.most {
-		m.engine.crew.work(ctx)
+		m.engine.crew.Work(ctx)
 	}
-	m.engine.crew.beforePacket = before
+	m.engine.crew.BeforePacket = before
 }
 
 // jobs is how many jobs have started so far.

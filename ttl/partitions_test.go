@@ -90,7 +90,7 @@ func (f *fixture) divide(now time.Time, n int) {
 func (m *moment) starting() (statements int) {
 	m.f.T.Helper()
 	ctx := m.f.T.Context()
-	if err := m.session.ready(ctx); err != nil {
+	if err := m.session.Ready(ctx); err != nil {
 		m.f.T.Fatal(err)
 	}
 

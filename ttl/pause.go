@@ -13,6 +13,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // serverPause says why nothing may be deleted on this server now; empty when something may. Asked by
@@ -112,7 +113,7 @@ func tablePause(ctx context.Context, q tables.Querier, p catalog.Policy, f *tabl
 		return ddl.ReaderDependent(p.Rule.Column, why).Message, nil
 	}
 
-	return zonePause(ctx, q, p.Rule, c.Kind)
+	return work.ZonePause(ctx, q, p.Rule, c.Kind)
 }
 
 // errColumn means that the TTL column is gone or no longer a date.

@@ -68,7 +68,7 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	f.Fill("t", 200)
 	m := f.at(utc("05-10 12:00:00"))
 	p := m.declare("UTC", "1h", nil)
-	m.engine.crew.beforePacket = func() { f.Exec("SET GLOBAL read_only = 1") }
+	m.engine.crew.BeforePacket = func() { f.Exec("SET GLOBAL read_only = 1") }
 	m.pass()
 	f.Exec("SET GLOBAL read_only = 0")
 
@@ -92,7 +92,7 @@ func otherZoneBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	m := f.at(utc("05-10 12:00:00"))
 	p := m.declare("+09:00", "1h", nil)
 	f.Exec("UPDATE " + f.Schema + "_c.policy SET zone_source = 'server'")
-	m.engine.crew.beforePacket = func() { f.Exec("SET GLOBAL time_zone = '-08:00'") }
+	m.engine.crew.BeforePacket = func() { f.Exec("SET GLOBAL time_zone = '-08:00'") }
 	m.pass()
 
 	if got := f.waits(); f.Rows("t") != "200" ||

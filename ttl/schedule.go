@@ -60,5 +60,5 @@ func due(now time.Time, s scheduled, l limits) (duePolicy, bool) {
 		return duePolicy{}, false
 	}
 	t := duePolicy{policy: s.Policy, trigger: next.Trigger, by: next.By, since: next.At, ran: s.ran}
-	return t, s.Terms.Timing.Closed(now, l.window) == ""
+	return t, s.Terms.Timing.Closed(now, l.Window) == ""
 }

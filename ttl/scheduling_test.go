@@ -10,6 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 func policyOf(id uint64, interval string, options map[string]string) catalog.Policy {
@@ -37,7 +38,7 @@ func startedAt(at time.Time) []catalog.Schedule { return []catalog.Schedule{{Las
 // windowOf are limits with a global window.
 func windowOf(start, end string) limits {
 	values := setting.Values{setting.WindowStart: start, setting.WindowEnd: end}
-	return limits{workLimits: workLimits{window: values.Window()}}
+	return limits{Limits: work.Limits{Window: values.Window()}}
 }
 
 func TestDue(t *testing.T) {

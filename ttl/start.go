@@ -12,6 +12,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // prospect is one table or partition with everything that is known before its job.
@@ -25,7 +26,7 @@ type prospect struct {
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
 // then reasons to pause, then the brake; whatever stands in its way, the job exists to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
-	settings := t.limits().revision
+	settings := t.limits().Revision
 	known, err := t.recognize(ctx, &d)
 	if err != nil || known == nil {
 		return err
@@ -70,7 +71,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 // It returns nil if nothing should start: then the policy is disarmed, has changed since the glance
 // at its table, or cannot be understood.
 func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnation, error) {
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.session.Ready(ctx); err != nil {
 		return nil, err
 	}
 	if d.connection != t.session.ID() { // which may lead to another server
@@ -79,7 +80,7 @@ func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnati
 
 	known, err := d.known, error(nil)
 	if known == nil {
-		known, err = t.tables.recognize(ctx, d.policy)
+		known, err = t.tables.Recognize(ctx, d.policy)
 	}
 	if err != nil || known == nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 
 	for i, job := range jobs {
 		t.metrics.jobStarted(job)
-		t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", jobAttrs(job)...)
+		t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", work.JobAttrs(job)...)
 		if x := r.prospects[i]; x.choice.Way == plan.Refuse {
 			if err := t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason); err != nil {
 				return err
@@ -205,7 +206,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 func (t *starter) facts(
 	ctx context.Context, now time.Time, table catalog.Table, known tables.Incarnation, before *tables.Facts,
 ) (*tables.Facts, error) {
-	if t.tables.unaltered(t.session, now, table, known, before) {
+	if t.tables.Unaltered(t.session, now, table, known, before) {
 		return before, nil
 	}
 	return tables.ReadFacts(ctx, t.session, table.Schema, table.Name)
@@ -380,7 +381,7 @@ func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, e
 	}
 
 	ranges, err := x.statements.Split(ctx, t.session, x.estimate,
-		taskCount(x.estimate.Rows, t.limits().runningTasks))
+		taskCount(x.estimate.Rows, t.limits().RunningTasks))
 	if err != nil {
 		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
 	}
@@ -403,13 +404,4 @@ func taskCount(rows int64, running int) int {
 		return 1
 	}
 	return min((n+running-1)/running*running, maxTasks)
-}
-
-func jobAttrs(j catalog.Job) []slog.Attr {
-	return []slog.Attr{
-		slog.Uint64("job", j.ID), slog.String("schema", j.Table.Schema), slog.String("table", j.Table.Name),
-		slog.String("partition", j.Partition),
-		slog.String("state", string(j.State)), slog.String("reason", j.Reason), slog.String("plan", j.Plan),
-		slog.Int("tasks", j.Tasks), slog.String("cutoff", j.CutoffLiteral),
-	}
 }

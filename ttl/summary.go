@@ -60,7 +60,7 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 		table:   job.Table.String(),
 		deleted: job.Counts.Deleted, before: max(*job.TableRows, job.Counts.Deleted), history: -1,
 	}
-	if err := t.session.ready(ctx); err != nil {
+	if err := t.session.Ready(ctx); err != nil {
 		return a, err
 	}
 

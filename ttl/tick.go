@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 const (
@@ -98,8 +99,8 @@ func (e *Engine) ticks(ctx context.Context) error {
 		}
 
 		failing = err != nil
-		t.closeIdle(idleLimit)
-		e.sessions.trim(idleLimit)
+		t.closeIdle(work.IdleLimit)
+		e.sessions.Trim(work.IdleLimit)
 		t.await(ctx)
 	}
 
@@ -108,9 +109,9 @@ func (e *Engine) ticks(ctx context.Context) error {
 
 // closeIdle closes the sessions that have not been used for some time.
 func (t *ticker) closeIdle(idle time.Duration) {
-	t.session.closeIdle(idle)
+	t.session.CloseIdle(idle)
 	for _, s := range t.more {
-		s.session.closeIdle(idle)
+		s.session.CloseIdle(idle)
 	}
 }
 
@@ -132,7 +133,7 @@ func (t *ticker) await(ctx context.Context) {
 		share = 0
 	}
 
-	wait(ctx, min(max(leastWait, share), t.engine.cfg.Tick))
+	work.Wait(ctx, min(max(leastWait, share), t.engine.cfg.Tick))
 	timer := time.NewTimer(t.engine.cfg.Tick)
 	defer timer.Stop()
 
@@ -182,7 +183,7 @@ func (t *ticker) tick(ctx context.Context) error {
 		return err
 	}
 
-	t.metrics.work.measure(time.Now(), t.engine.rates, t.limits().target)
+	t.metrics.work.Measure(time.Now(), t.engine.rates, t.limits().Target)
 	if err := t.lead(ctx); err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (t *ticker) adopt(ctx context.Context, event uint64) error {
 	}
 
 	l := t.limits()
-	if l.revision == t.settings.revision {
+	if l.Revision == t.settings.Revision {
 		return nil
 	}
 

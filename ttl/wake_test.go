@@ -222,7 +222,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 
 		var sessions atomic.Int64
 		all := make(chan struct{})
-		m.engine.sessions.admit = func(ctx context.Context, _ *sql.Conn) error {
+		m.engine.sessions.Admit = func(ctx context.Context, _ *sql.Conn) error {
 			if sessions.Add(1) == mostStarters {
 				close(all)
 			}
@@ -234,7 +234,7 @@ func TestJobsStartSideBySide(t *testing.T) {
 			}
 		}
 
-		m.session.close()
+		m.session.Close()
 		m.ticker = newTicker(m.engine) // whose sessions meet at the gate
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -265,7 +265,7 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 		f.Exec(f.In("RENAME TABLE {t}.t1 TO {t}.before"), f.In("CREATE TABLE {t}.t1 LIKE {t}.before"),
 			f.In("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
-		m.engine.crew.beforePacket = func() {
+		m.engine.crew.BeforePacket = func() {
 			if m.engine.rush.on.Load() {
 				early.Add(1)
 			}
@@ -273,7 +273,7 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		crew := make(chan error, 1)
-		go func() { crew <- m.engine.crew.run(ctx) }()
+		go func() { crew <- m.engine.crew.Run(ctx) }()
 		defer func() {
 			cancel()
 			<-crew
@@ -342,9 +342,9 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 		p := m.declare("UTC", "1h", nil)
 		s := m.engine.newStarter()
-		defer s.session.close()
+		defer s.session.Close()
 
-		if err := s.session.ready(t.Context()); err != nil {
+		if err := s.session.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 

@@ -1,0 +1,149 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+var (
+	// errBehind: the rows are free, but something that is deleted or written with them is not: an
+	// entry of another index, what a trigger writes to.
+	errBehind = errors.New("what would be deleted with these rows is locked")
+	// errWaited is errBehind on a server that said so only after a wait.
+	errWaited = fmt.Errorf("after waiting: %w", errBehind)
+)
+
+const (
+	// poisonRound is the longest list that is tried after a poison row was met.
+	poisonRound = 100
+	// behindLimit is how many successive lists may be left because of what is behind their rows. If
+	// there are more, the cause is not the rows.
+	behindLimit = 3
+	// parkedLimit is the most locked rows that the same job retries.
+	parkedLimit = 10_000
+)
+
+// revisits are the pauses before rows are retried that were locked when the walk came by: an
+// application that locks a row for the length of a statement has released it by then.
+var revisits = []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond}
+
+// roundabout repeats a block after an error that says something about its rows.
+func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) error {
+	if c := classify(cause); c != locked && c != poison {
+		return cause
+	}
+	block.From = w.at // a part of it may be done
+	l, err := w.due(ctx, block)
+	if err != nil {
+		return err
+	}
+	if len(l.keys) == 0 {
+		return w.pass(ctx, l, true)
+	}
+	return w.carefully(ctx, l)
+}
+
+// carefully deletes the rows of a lot that nobody has locked and nothing objects to, in lists that
+// get shorter until each culprit stands alone. Locked rows need no search: the server passes over
+// them. Nothing is waited for twice.
+func (w *walk) carefully(ctx context.Context, l lot) error {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+		size, err := w.room(ctx, min(len(l.keys), w.round, w.list()))
+		if err != nil {
+			return err
+		}
+
+		keys, c := w.part(l, size)
+		err = w.deleteFree(ctx, keys, c)
+		switch {
+		case err == nil:
+			w.round, w.behind = min(2*w.round, listed), 0
+		case errors.Is(err, errBehind) && w.behind == behindLimit:
+			return err
+		case errors.Is(err, errWaited), errors.Is(err, errBehind) && size == 1:
+			err = w.passBehind(ctx, keys, c)
+		case errors.Is(err, errBehind):
+			w.round = size / 2
+			continue
+		case classify(err) == poison && size > 1:
+			w.round = min(size/2, poisonRound)
+			continue
+		case classify(err) == poison:
+			err = w.passPoison(ctx, keys[0], c, err)
+		}
+
+		if err != nil {
+			return err
+		}
+
+		l = l.from(size)
+	}
+	return nil
+}
+
+// deleteFree deletes those of the rows that are not locked and remembers the others.
+func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) error {
+	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
+		deleted, locked, err := w.table.deleteFree(ctx, keys, c)
+		w.parked = append(w.parked, locked[:min(len(locked), parkedLimit-len(w.parked))]...)
+		return deleted, err
+	})
+}
+
+// passPoison reports a row that cannot be deleted and continues after it.
+func (w *walk) passPoison(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
+	if err := w.poison(ctx, key, cause); err != nil {
+		return err
+	}
+	c.failed = 1
+	return w.goOn(ctx, c)
+}
+
+// passBehind continues after rows that are themselves free, but whose deletion would have to wait.
+// One of them is the culprit, nobody knows which: the next lists are shorter.
+func (w *walk) passBehind(ctx context.Context, keys []tables.Key, c checkpoint) error {
+	w.behind++
+	w.round = max(min(len(keys), poisonRound)/10, 1)
+	c.skipped += int64(len(keys))
+	return w.goOn(ctx, c)
+}
+
+func (w *walk) goOn(ctx context.Context, c checkpoint) error {
+	if err := w.table.move(ctx, c); err != nil {
+		return err
+	}
+	w.arrived(c.cursor, 0)
+	return nil
+}
+
+// revisit retries the rows that were locked. They count as skipped: whatever stops it, the numbers
+// are right.
+func (w *walk) revisit(ctx context.Context, pauses []time.Duration) {
+	for _, pause := range pauses {
+		if len(w.parked) == 0 {
+			return
+		}
+		Wait(ctx, pause)
+		if ctx.Err() != nil || w.again(ctx) != nil {
+			return
+		}
+	}
+}
+
+func (w *walk) again(ctx context.Context) error {
+	if err := w.throttle.Wait(ctx); err != nil {
+		return err
+	}
+	keys := w.parked
+	w.parked, w.began = nil, time.Now()
+	return w.carefully(ctx, lot{
+		keys: keys, cursors: slices.Repeat([]tables.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1),
+		end: w.at, again: true,
+	})
+}

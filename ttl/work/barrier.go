@@ -1,0 +1,124 @@
+package work
+
+import (
+	"fmt"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+)
+
+// barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be
+// deleted is inside the packet, judged by the server; nothing that the engine believes is trusted
+// from one packet to the next.
+type barrier struct {
+	table    string // the catalog's task table
+	job      uint64
+	task     uint64
+	fence    uint64
+	policy   uint64
+	version  uint64
+	guard    string // the policy is in force and not paused: catalog.Store.Guard
+	identity string // the table is the one the policy was declared on
+	keys     string // no foreign key was added, changed or dropped; empty if none may point at the table
+	mariadb  bool   // and not MySQL
+	atOnce   string // precedes a DELETE that must not wait for rows; empty if the server has no such thing
+}
+
+// checkpoint is what a batch leaves behind in its task when it commits.
+type checkpoint struct {
+	cursor  tables.Key
+	scanned int64 // rows examined on the way to the cursor
+	chosen  int64 // keys named for deletion; 0 when the batch was a range
+	skipped int64 // rows left because they are locked, or resting after an error
+	again   int64 // rows that count as skipped and are retried
+	failed  int64 // rows that cannot be deleted
+}
+
+// comment precedes every deleting statement: the slow log, the process list and the binlog show it.
+func (b *barrier) comment() string {
+	return fmt.Sprintf("/* ttlproxy job=%d task=%d policy=%d v=%d */ ", b.job, b.task, b.policy, b.version)
+}
+
+// withoutWaiting is how MariaDB lets one statement fail at once if it would wait for a row. On
+// MySQL a second is the shortest wait.
+const withoutWaiting = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+
+func withoutWaitingOn(s catalog.Server) string {
+	if s.MariaDB {
+		return withoutWaiting
+	}
+	return ""
+}
+
+// waits says that a DELETE would wait for a row.
+func (b *barrier) waits() bool { return b.atOnce == "" }
+
+// delete is a deleting statement as it is sent.
+func (b *barrier) delete(statement string) string { return b.comment() + b.atOnce + statement }
+
+// enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n
+// under this fence, the policy is not in force in this version, a pause covers it, or the server
+// was made read-only for all who are not exempt, as the account may be. The guard's share locks
+// keep all that as it is until the packet ends; the row lock on the task makes whoever wants to
+// change it wait, or makes this packet fail.
+func (b *barrier) enter(n uint64) string {
+	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' "+
+		"AND @@global.read_only = 0 AND %s",
+		b.table, n+1, b.task, b.fence, n, b.guard)
+}
+
+// entered remembers in the session whether enter changed its row. The batch number alone does not
+// show it: a batch that was sent before and lost may have left the same number as this one would.
+const entered = "SET @ttlproxy_entered = ROW_COUNT()"
+
+// inside is true only in a packet whose enter changed the task's row, for the table the policy was
+// declared on. Scalar subqueries: both servers evaluate them once, and MySQL does not turn them
+// into a join.
+func (b *barrier) inside(n uint64) string {
+	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = "+
+		"%d) = 1 AND %s",
+		b.table, b.task, b.fence, n+1, b.same())
+}
+
+// same is the condition that the table, and what points at it, is what the batch was planned for.
+func (b *barrier) same() string {
+	if b.keys == "" {
+		return b.identity
+	}
+	return b.identity + " AND " + b.keys
+}
+
+// keptKeys is zero, or out of range if a foreign key came while the rows were deleted: MariaDB
+// creates a table that points at this one, and rows in it, without waiting for us, and a cascade
+// would have deleted them.
+func (b *barrier) keptKeys() string {
+	if b.keys == "" || !b.mariadb {
+		return ""
+	}
+	return " - IF(" + b.keys + ", 0, 18446744073709551615)"
+}
+
+// leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Deleted rows
+// prove that it found the right table, whose metadata lock it has held since; if there are none,
+// the check, which may be expensive, is repeated. It is -1 if the server could not report to its
+// dead client: that is out of the range of counts, and the error keeps the packet from being
+// committed.
+func (b *barrier) leave(n uint64, c checkpoint) string {
+	refreshed := ""
+	if c.chosen > 0 {
+		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
+	}
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s%s, "+
+		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
+		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
+		b.table, tables.Literal(c.cursor.Encode()), b.keptKeys(), refreshed, c.scanned, c.skipped-c.again, c.failed,
+		b.task, b.fence, n+1, b.same())
+}
+
+// move checkpoints progress without deleting: blocks in which nothing was due.
+func (b *barrier) move(n uint64, c checkpoint) string {
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = "+
+		"failed + %d"+
+		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
+		b.table, tables.Literal(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
+}

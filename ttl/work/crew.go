@@ -1,0 +1,88 @@
+package work
+
+import (
+	"context"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+)
+
+// Config is what the workers of a node share. Only BeforePacket may be nil.
+type Config struct {
+	Store    Store
+	Log      *slog.Logger
+	Metrics  *Metrics
+	Sessions *Pool
+	Tables   *Recognizer
+
+	Queue *pace.Queue
+	Gang  *pace.Gang
+	Rates *pace.Rates
+
+	Node       func() uint64 // the id of this one
+	Actor      func() string // how it signs
+	Account    string        // the one that deletes
+	Limits     func() *Limits
+	ReadLimits func(context.Context) error // makes Limits the newest
+	Stopped    func() string               // why nothing may be sent now
+	Starting   func() bool                 // many jobs are being started: no task is taken up
+	Finished   func()                      // called when a task is done: it may have been its job's last
+	Lost       func()                      // called when a task turns out to be somebody else's
+
+	BeforePacket func() // hook for tests: between choosing a batch and sending it
+}
+
+// Crew are the workers of a node.
+type Crew struct {
+	Config
+	contested  *contested
+	tableRates *pace.TableRates
+	news       chan struct{} // there may be work
+	seats      chan struct{} // taken by workers at work
+}
+
+// NewCrew prepares a crew, which begins with Run.
+func NewCrew(cfg Config) *Crew {
+	return &Crew{
+		Config: cfg, contested: newContested(), tableRates: pace.NewTableRates(cfg.Metrics.Waited),
+		news: make(chan struct{}, 1), seats: make(chan struct{}, maxWorkers),
+	}
+}
+
+// maxWorkers is the most that ttl_scan_worker_count allows.
+const maxWorkers = 256
+
+// Wake tells the crew that there may be work; once is enough.
+func (c *Crew) Wake() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps as many workers at work as the settings say, while there is work.
+func (c *Crew) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-c.news:
+		}
+		for len(c.seats) < c.Gang.Wanted() && !c.Starting() {
+			c.seats <- struct{}{}
+			g.Go(func() error {
+				defer func() { <-c.seats }()
+				c.Work(ctx)
+				return nil
+			})
+		}
+	}
+
+	return g.Wait()
+}
+
+// spare reports that more workers are at work than this node wants.
+func (c *Crew) spare() bool { return len(c.seats) > c.Gang.Wanted() }

@@ -1,0 +1,61 @@
+package work
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+)
+
+// meter measures what the fixed limits limit, so that people can see both side by side.
+type meter struct {
+	statements, deleted, examined atomic.Int64
+	busy                          atomic.Int64 // nanoseconds of delete statements
+
+	// The counts before; only measure uses these.
+	at     time.Time
+	before counts
+}
+
+// counts are what was counted until one moment.
+type counts struct{ statements, deleted, examined, busy int64 }
+
+// measureEvery is the time over which speeds are averaged.
+const measureEvery = 10 * time.Second
+
+// batch counts a delete statement.
+func (m *meter) batch(deleted, examined int64, took time.Duration) {
+	m.statements.Add(1)
+	m.deleted.Add(deleted)
+	m.examined.Add(examined)
+	m.busy.Add(int64(took))
+}
+
+// Measure shows the speeds since it last did beside their limits. One goroutine calls it,
+// every tick.
+func (m *Metrics) Measure(now time.Time, r *pace.Rates, target time.Duration) {
+	took := now.Sub(m.meter.at)
+	if took < measureEvery {
+		return
+	}
+
+	v := counts{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load(), m.meter.busy.Load()}
+	last := m.meter.before
+	m.meter.at, m.meter.before = now, v
+	if took > time.Minute { // the first time
+		return
+	}
+
+	statements, deleted, examined := r.Limits()
+	perSecond := func(n int64) float64 { return float64(n) / took.Seconds() }
+	m.signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
+	m.signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
+	m.signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
+	seconds := 0.0
+
+	if n := v.statements - last.statements; n > 0 {
+		seconds = time.Duration(v.busy-last.busy).Seconds() / float64(n)
+	}
+
+	m.signal("delete_statement_seconds", seconds, target.Seconds())
+}

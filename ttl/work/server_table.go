@@ -1,0 +1,299 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// serverTable is the table on the server, reached by one session and deleted from through the
+// barrier.
+type serverTable struct {
+	policy     catalog.Policy
+	session    *Session
+	statements *plan.Statements
+	barrier    *barrier
+	batch      uint64 // the task's batch number as last known
+
+	bind      func(context.Context) error // tells the catalog of another connection
+	contested *contested
+	halted    func() string // called before each packet: a switch that needs no catalog
+
+	// beforePacket is a hook for tests: it runs between deciding on a batch and sending it.
+	beforePacket func()
+}
+
+func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error) {
+	query, err := t.statements.BlockEnd(r, rows)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := t.read(ctx, query, len(t.statements.Key))
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return keys[0], nil
+}
+
+// ready makes the session ready. Where children decide which rows stay, it is one in which no trigger
+// has run yet: a temporary table that a trigger creates would hide them from the next batch.
+func (t *serverTable) ready(ctx context.Context) error {
+	if t.statements.Staying.None() || t.session.visited == 0 {
+		return t.session.Ready(ctx)
+	}
+	t.session.Close()
+	return t.session.reopened(ctx, func() error { return t.bind(ctx) })
+}
+
+// blockRows counts a range that is known to be shorter than a block.
+func (t *serverTable) blockRows(ctx context.Context, r plan.Range) (rows int, err error) {
+	query, err := t.statements.BlockRows(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
+	return rows, t.session.QueryRowContext(ctx, query).Scan(&rows)
+}
+
+func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error) {
+	query, err := t.statements.BlockKeys(r)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(ctx, query, len(t.statements.Key))
+}
+
+func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
+	query, err := t.statements.DueAmong(r, keys)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(ctx, query, len(t.statements.Key))
+}
+
+func (t *serverTable) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
+	query, err := t.statements.WalkPage(after, rows)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(ctx, query, len(t.statements.Walk))
+}
+
+func (t *serverTable) keyOf(entry tables.Key) tables.Key { return t.statements.KeyOf(entry) }
+
+func (t *serverTable) read(ctx context.Context, query string, columns int) ([]tables.Key, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	return plan.QueryKeys(ctx, t.session, query, columns)
+}
+
+func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {
+	packet, err := t.packet(r, c)
+	if err != nil {
+		return 0, err
+	}
+	return t.send(ctx, packet)
+}
+
+// packet is the batch that deletes a range.
+func (t *serverTable) packet(r plan.Range, c checkpoint) (packet, error) {
+	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
+	if !t.locksFirst() {
+		del, err := t.statements.DeleteRange(r, guard)
+		return t.barrier.close(p, t.batch, del, c), err
+	}
+	lock, err := t.statements.LockRange(r)
+	if err != nil {
+		return p, err
+	}
+	del, err := t.statements.Forcing().DeleteRange(r, guard)
+	return t.barrier.close(p.locking(lock), t.batch, del, c), err
+}
+
+// locksFirst says that a range is locked as a whole before anything of it is deleted: on MySQL,
+// where a DELETE would wait with everything that it has deleted locked, and where batches have
+// lately met locks.
+func (t *serverTable) locksFirst() bool {
+	return t.barrier.waits() || t.contested.lately(t.policy.ID)
+}
+
+func (t *serverTable) deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
+	packet, err := t.packetOfKeys(keys, c)
+	if err != nil {
+		return 0, err
+	}
+	return t.send(ctx, packet)
+}
+
+// packetOfKeys is the batch that deletes what keys name.
+func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) (packet, error) {
+	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
+	if !t.contested.lately(t.policy.ID) {
+		del, err := t.statements.DeleteKeys(keys, guard)
+		return t.barrier.close(p, t.batch, del, c), err
+	}
+	lock, err := t.statements.LockKeys(keys)
+	if err != nil {
+		return p, err
+	}
+	del, err := t.statements.Forcing().DeleteKeys(keys, guard)
+	return t.barrier.close(p.locking(lock), t.batch, del, c), err
+}
+
+func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
+	del := t.statements.DeleteSome(rows, t.barrier.inside(t.batch))
+	return t.send(ctx, t.barrier.close(t.barrier.open(t.batch), t.batch, del, c))
+}
+
+func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
+	if t.beforePacket != nil {
+		t.beforePacket()
+	}
+	if t.halted != nil && t.halted() != "" {
+		return 0, errHalted
+	}
+
+	found, err := t.session.packet(ctx, p.statements...)
+	if err != nil {
+		t.session.visited = t.policy.ID
+		if classify(err) == locked {
+			t.contested.meet(t.policy.ID)
+		}
+		return 0, err
+	}
+
+	return t.judge(p, found)
+}
+
+// judge reads the answers of a packet and keeps count of the batches.
+func (t *serverTable) judge(p packet, found []int64) (int64, error) {
+	how, deleted, err := p.judge(found)
+	if deleted > 0 {
+		t.session.visited = t.policy.ID
+	}
+
+	switch {
+	case err != nil:
+		return 0, err
+	case how == refused:
+		return 0, errRefused
+	case how == changed:
+		t.batch++ // entering was committed
+		return 0, errChanged
+	default:
+		t.batch++
+		return deleted, nil
+	}
+}
+
+// deleteFree skips locked rows: it locks those of the keys that are free and deletes them, in one
+// transaction of two packets. wait_timeout ends the transaction should we never send the second. It
+// returns the locked keys.
+func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
+	c checkpoint,
+) (deleted int64, locked []tables.Key, err error) {
+	if err := t.ready(ctx); err != nil {
+		return 0, nil, err
+	}
+	if t.halted != nil && t.halted() != "" {
+		return 0, nil, errHalted
+	}
+
+	opened := t.barrier.open(t.batch)
+	found, err := t.session.packet(ctx, opened.statements...)
+	if err != nil {
+		return 0, nil, err
+	}
+
+	free, locked, err := t.lockFree(ctx, keys)
+	if err != nil {
+		t.session.rollback(ctx)
+		return 0, nil, err
+	}
+
+	c.skipped += int64(len(locked))
+	c.chosen = int64(len(keys) - len(locked))
+	del, err := t.statements.Forcing().DeleteKeys(free, t.barrier.inside(t.batch))
+	if err != nil {
+		t.session.rollback(ctx)
+		return 0, nil, err
+	}
+	if t.beforePacket != nil {
+		t.beforePacket()
+	}
+
+	whole := t.barrier.close(opened, t.batch, del, c)
+	rest, err := t.session.packet(ctx, whole.after(opened)...)
+	if err != nil {
+		t.session.visited = t.policy.ID
+		return 0, nil, t.behind(err)
+	}
+
+	deleted, err = t.judge(whole, append(found, rest...))
+	return deleted, locked, err
+}
+
+// behind finds out what is locked when all rows are ours.
+func (t *serverTable) behind(err error) error {
+	switch {
+	case classify(err) != locked:
+		return err
+	case t.barrier.waits():
+		return fmt.Errorf("%w: %w", errWaited, err)
+	default:
+		return fmt.Errorf("%w: %w", errBehind, err)
+	}
+}
+
+// lockFree locks those of the rows that nobody else has locked, and says which of the others are
+// still due.
+func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, locked []tables.Key, err error) {
+	lock, err := t.statements.UnlockedKeys(keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	if free, err = plan.QueryKeys(ctx, t.session, lock, len(t.statements.Key)); err != nil || len(free) == len(keys) {
+		return free, nil, err
+	}
+
+	ours := make(map[string]bool, len(free))
+	for _, key := range free {
+		ours[key.Encode()] = true
+	}
+
+	others := slices.DeleteFunc(slices.Clone(keys), func(key tables.Key) bool { return ours[key.Encode()] })
+	due, err := t.statements.DueAmong(plan.Range{}, others)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	locked, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
+	return free, locked, err
+}
+
+// move checkpoints without deleting.
+func (t *serverTable) move(ctx context.Context, c checkpoint) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	found, err := t.session.packet(ctx, t.barrier.move(t.batch, c))
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if found[0] == 0 {
+		return errRefused
+	}
+	return nil
+}
+
+func (t *serverTable) resume(batch uint64) { t.batch = batch }

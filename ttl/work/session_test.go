@@ -1,0 +1,87 @@
+package work
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// TestBrokenSessionIsReplaced: a connection that the server has closed under an engine's questions
+// does not stay in use.
+func TestBrokenSessionIsReplaced(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		s := f.engine.Session()
+		defer s.Close()
+
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		f.Exec("KILL " + strconv.FormatUint(s.ID(), 10))
+		var one int
+		f.Wait("the connection to be gone",
+			func() bool { return s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) != nil })
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
+			t.Errorf("after it was made ready again: %v", err)
+		}
+	})
+}
+
+// TestTriggersLeaveNothingBehind: the next batch of the table is sent in a session whose variables
+// are as they were.
+func TestTriggersLeaveNothingBehind(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 100)
+		f.Exec(f.In(ttltest.Stray))
+		table := f.serverTable()
+		if err := table.session.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		before := ttltest.Variables(t, table.session, "SESSION")
+		expect := func(after string) {
+			t.Helper()
+			ttltest.ReadsTheServersClock(t, "engine after "+after, table.session)
+			for name, now := range ttltest.Variables(t, table.session, "SESSION") {
+				if now != before[name] && !moving(name) {
+					t.Errorf("after %s: %s is %s, and was %s", after, name, now, before[name])
+				}
+			}
+		}
+
+		if n, err := table.deleteRange(t.Context(), plan.Range{To: tables.Key{"50"}},
+			checkpoint{cursor: tables.Key{"50"}}); n != 25 || err != nil {
+			t.Fatalf("got %d rows, %v; want 25", n, err)
+		}
+
+		expect("a batch")
+
+		f.Exec(f.In("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW FOLLOWS stray SIGNAL SQLSTATE " +
+			"'45000'"))
+		if _, err := table.deleteRange(t.Context(), plan.Range{From: tables.Key{"50"}},
+			checkpoint{cursor: tables.Key{"100"}}); err == nil {
+			t.Fatal("the trigger did not object")
+		}
+
+		expect("one that was rolled back")
+	})
+}
+
+// moving reports whether a variable is another one at each look.
+func moving(name string) bool {
+	switch name {
+	case "timestamp", "statement_id", "error_count", "warning_count", "rand_seed1", "rand_seed2":
+		return true
+	}
+	return strings.Contains(name, "gtid")
+}

@@ -1,0 +1,153 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// errBound: the run has deleted all that it may delete unasked, and more is due.
+var errBound = errors.New("the run has deleted all that it may delete unasked")
+
+// share is a task's part of what its run may delete. The catalog refuses the batch that would
+// exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share means
+// any number of rows.
+type share struct {
+	store   allower
+	task    catalog.Task
+	deleted uint64
+	allowed *uint64 // nil for any number
+	scarce  bool    // the run had less left than was asked for
+}
+
+// allower gives a task more of what its run may delete.
+type allower interface {
+	Allow(ctx context.Context, task catalog.Task, want uint64) (allowed *uint64, err error)
+}
+
+func newShare(store allower, task catalog.Task) *share {
+	return &share{store: store, task: task, deleted: task.Counts.Deleted, allowed: task.Allowed}
+}
+
+// room is how many of n rows may be deleted now. If they are too few, the run is asked for more; if
+// it has too few left, it is not asked again before they are used up.
+func (s *share) room(ctx context.Context, rows int) (int, error) {
+	if s == nil || s.allowed == nil {
+		return rows, nil
+	}
+
+	left := s.left()
+	if left >= uint64(rows) || s.scarce && left > 0 {
+		return int(min(left, uint64(rows))), nil
+	}
+
+	allowed, err := s.store.Allow(ctx, s.task, uint64(rows))
+	if err != nil || allowed == nil {
+		s.allowed = allowed
+		return rows, err
+	}
+
+	s.allowed = allowed
+	left = s.left()
+	s.scarce = left < uint64(rows)
+	return int(min(left, uint64(rows))), nil
+}
+
+// tight reports whether that many rows may be too many, without asking twice.
+func (s *share) tight(ctx context.Context, rows int) (bool, error) {
+	if s != nil && s.allowed != nil && s.scarce {
+		return s.left() < uint64(rows), nil
+	}
+	room, err := s.room(ctx, rows)
+	return room < rows, err
+}
+
+func (s *share) left() uint64 {
+	if *s.allowed < s.deleted {
+		return 0
+	}
+	return *s.allowed - s.deleted
+}
+
+func (s *share) spent(rows int64) {
+	if s != nil {
+		s.deleted += uint64(max(rows, 0))
+	}
+}
+
+// resume adopts what the catalog says about the task.
+func (s *share) resume(task catalog.Task) {
+	if s != nil {
+		s.deleted, s.allowed, s.scarce = task.Counts.Deleted, task.Allowed, false
+	}
+}
+
+// overBound makes a job that has deleted what it may ask again, and say what is left as far as that
+// is known.
+func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
+	job, err := w.Store.Job(ctx, task.JobID)
+	if err != nil {
+		return err
+	}
+
+	left, err := w.leftOf(ctx, job)
+	if err != nil {
+		return err
+	}
+	if left.DueExact && left.Expired == 0 {
+		return w.Store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFinished, "")
+	}
+
+	due := job.Counts.Deleted + uint64(max(left.Expired, 0))
+	job.EstimatedRows = &due
+	bound := uint64(0)
+	if job.Bound != nil {
+		bound = *job.Bound
+	}
+
+	reason := fmt.Sprintf("the run may delete %d rows unasked, this job has deleted %d, and %s; APPROVE TTL JOB FOR "+
+		"%s VERSION %d lets them go",
+		bound, job.Counts.Deleted, left.Due(), job.Table, job.Version)
+	if err := w.Store.Ask(ctx, w.Actor(), job, reason); err != nil {
+		return err
+	}
+
+	w.Log.LogAttrs(ctx, slog.LevelWarn, "job waits for approval", append(JobAttrs(job), slog.String("why", reason))...)
+	return nil
+}
+
+// leftOf estimates how much of a job's table or partition is still due.
+func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, error) {
+	policy, err := w.Store.PolicyByID(ctx, job.PolicyID)
+	if err != nil {
+		return plan.Estimate{}, err
+	}
+	if err := w.session.Ready(ctx); err != nil {
+		return plan.Estimate{}, err
+	}
+
+	facts, err := tables.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
+	if err != nil {
+		return plan.Estimate{}, err
+	}
+
+	rows := facts.Rows
+	for _, p := range facts.Partitions {
+		if p.Name == job.Partition {
+			rows = p.Rows
+		}
+	}
+
+	stay, _, err := plan.ReadStaying(ctx, w.session, policy.Rule, &facts.Layout, facts.Children)
+	if err != nil {
+		return plan.Estimate{}, err
+	}
+
+	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
+	return s.Estimate(ctx, w.session, rows)
+}

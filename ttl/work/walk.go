@@ -1,0 +1,471 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// How a task ends before its range does.
+var (
+	// errRefused: the barrier did not open; the catalog knows why.
+	errRefused = errors.New("the policy or the task changed")
+	// errChanged: the table is not the one the policy was declared on.
+	errChanged = errors.New("the table changed")
+	// errHalted: the stop file exists, or this node is on its own.
+	errHalted = errors.New("this node must not delete now")
+	// errStuck: the cursor did not move, and would walk the same rows for ever.
+	errStuck = errors.New("the cursor does not advance")
+	// errKeyless: a row cannot be deleted, and nothing names it.
+	errKeyless = errors.New("a row cannot be deleted, and the table has no key by which to skip it")
+)
+
+// table is the user's table as a walk sees it. Its deletes go through the barrier and leave a
+// checkpoint.
+type table interface {
+	blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error)
+	blockRows(ctx context.Context, r plan.Range) (int, error)
+	dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error)
+	dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error)
+	page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error)
+	keyOf(entry tables.Key) tables.Key
+	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
+	deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
+	deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) (deleted int64, locked []tables.Key, err error)
+	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
+	move(ctx context.Context, c checkpoint) error
+	resume(batch uint64)
+}
+
+const (
+	// listed is the longest list of keys in one DELETE, whatever the settings: beyond it both
+	// servers prefer other plans.
+	listed = 1000
+	// sparseShare is the due share of a block below which its rows are deleted by key: a range
+	// DELETE locks, and waits for, every row it looks at.
+	sparseShare = 0.05
+	denseShare  = 0.2
+	// moveEvery is how often progress through rows that stay is checkpointed.
+	moveEvery = time.Second
+)
+
+// walk goes from a task's cursor to the end of its range, a block at a time.
+//
+//	         ┌────────────── block ──────────────┐
+//	at ──────┤ find its end by key, n rows       ├── end ──────── to
+//	         │ much is due: one range DELETE     │
+//	         │ little is:   keys, DELETE by key  │
+//	         │ locked rows: keys SKIP LOCKED     │
+//	         │ poison rows: halve until alone,   │
+//	         │ and from then on skip them        │
+//	         └───────────────────────────────────┘
+//
+// Rows that were locked are retried when the range is done.
+type walk struct {
+	table    table
+	way      plan.Way
+	at, to   tables.Key
+	size     *pace.BatchSize
+	throttle pace.Throttle
+	share    *share // of what the run may delete; nil for any number
+	poison   func(ctx context.Context, key tables.Key, err error) error
+	resting  *resting // rows that were poison before and are not retried yet
+
+	pageRows, listRows int // keys read, and named, by one statement
+	most               int // rows that one DELETE may delete, once somebody has said so; 0 for any number
+	ownBatch           int // TTL_DELETE_BATCH_SIZE of the table
+	// named: every row to delete is named by key. Among rows that stay, a range would look for the
+	// children of each of them, and wait for those that somebody has locked.
+	named bool
+
+	deleted int64         // by this walk
+	took    int64         // rows examined or deleted by the last step
+	began   time.Time     // the last step
+	idle    time.Duration // of it, waiting for the turn to delete
+	cut     bool          // the last step ended before its block
+	sparse  bool
+	round   int          // length of lists among locked or poison rows
+	behind  int          // lists in a row that were left for what is behind their rows
+	parked  []tables.Key // rows that were locked when the walk came by
+	scanned int64        // since the last checkpoint
+	passed  int64        // resting rows, since the last checkpoint
+	moved   time.Time
+}
+
+// lot is the part of a block that is deleted by key.
+type lot struct {
+	keys    []tables.Key
+	cursors []tables.Key // the positions of the keys
+	resting []int64      // rows left alone before each key, and behind the last
+	end     tables.Key   // of the block
+	again   bool         // the keys count as skipped already
+}
+
+// from is the lot without its first n keys.
+func (l lot) from(n int) lot {
+	l.keys, l.cursors, l.resting = l.keys[n:], l.cursors[n:], l.resting[n:]
+	return l
+}
+
+// lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the
+// index on time.
+func (w *walk) lotOf(positions []tables.Key, keyOf func(tables.Key) tables.Key, end tables.Key) lot {
+	l := lot{resting: make([]int64, 1, len(positions)+1), end: end}
+	for _, at := range positions {
+		key := keyOf(at)
+		if w.resting.has(key) {
+			l.resting[len(l.keys)]++
+			continue
+		}
+		l.keys, l.cursors, l.resting = append(l.keys, key), append(l.cursors, at), append(l.resting, 0)
+	}
+	return l
+}
+
+func itself(key tables.Key) tables.Key { return key }
+
+// step does one block. done is true when the range is walked to its end.
+func (w *walk) step(ctx context.Context) (done bool, err error) {
+	if err := w.throttle.Wait(ctx); err != nil {
+		return false, err
+	}
+
+	w.took, w.began, w.idle, w.cut = 0, time.Now(), 0, false
+	switch w.way {
+	case plan.WalkIndex:
+		done, err = w.stepIndex(ctx)
+	case plan.DeleteSome:
+		done, err = w.stepSome(ctx)
+	default:
+		done, err = w.stepRange(ctx)
+	}
+
+	return done && !w.cut, err
+}
+
+// awaitTurn waits until a DELETE may be sent.
+func (w *walk) awaitTurn(ctx context.Context) error {
+	asked := time.Now()
+	err := w.throttle.MaySend(ctx)
+	w.idle += time.Since(asked)
+	return err
+}
+
+// worked is how long the step has lasted, without its waits for a turn.
+func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
+
+// enough says that a step has waited so long that others should have their turn, and settings
+// should be read again. What is left of its block, after n of all its keys, belongs to the next
+// one, which begins at the last checkpoint and is smaller.
+func (w *walk) enough(n, all int) bool {
+	if n == 0 || n == all || w.idle <= pace.SliceTime {
+		return false
+	}
+	w.cut = true
+	w.size.Set(w.size.Rows * n / all)
+	return true
+}
+
+// allowed is how many rows the next DELETE may delete, whatever limits it.
+func (w *walk) allowed() int {
+	_, rows := w.throttle.Rows()
+	if w.most > 0 {
+		rows = min(rows, w.most)
+	}
+	return rows
+}
+
+// list is how many keys the next DELETE may name.
+func (w *walk) list() int { return min(w.listRows, listed, w.allowed()) }
+
+func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
+	rows := w.rows()
+	end, err := w.table.blockEnd(ctx, plan.Range{From: w.at, To: w.to}, rows)
+	if err != nil {
+		return false, err
+	}
+
+	done = end == nil || end.Equal(w.to)
+	if end == nil { // the last block is shorter; by how much has to be asked
+		end = w.to
+		if rows, err = w.table.blockRows(ctx, plan.Range{From: w.at, To: end}); err != nil {
+			return false, err
+		}
+	}
+
+	if !done && end.Equal(w.at) {
+		return false, errStuck
+	}
+
+	block := plan.Range{From: w.at, To: end}
+	w.examined(rows)
+	rest, err := w.resting.in(ctx, w.table, block)
+	if err != nil {
+		return false, err
+	}
+
+	tight, err := w.share.tight(ctx, rows)
+	if err != nil {
+		return false, err
+	}
+
+	choosy := w.named || rest || tight || rows > w.allowed() || w.most > 0 // somebody may put more rows into the range
+	if w.sparse || choosy {
+		return done, w.deleteSparse(ctx, block, rows, choosy, done)
+	}
+
+	return done, w.deleteDense(ctx, block, rows)
+}
+
+// deleteDense deletes a block by its range.
+func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) error {
+	if err := w.awaitTurn(ctx); err != nil {
+		return err
+	}
+	began := w.worked()
+	deleted, err := w.table.deleteRange(ctx, block, w.checkpoint(block.To))
+	if err != nil {
+		return w.roundabout(ctx, block, err)
+	}
+	w.size.Took(rows, w.worked()-began)
+	w.sparse = float64(deleted) < sparseShare*float64(rows)
+	w.arrived(block.To, deleted)
+	return nil
+}
+
+// deleteSparse reads the due keys of a block and deletes them by key, or by range if they are many
+// and none has to be left out.
+func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, choosy, last bool) error {
+	began := w.worked()
+	l, err := w.due(ctx, block)
+	if err != nil {
+		return err
+	}
+	if !choosy && float64(len(l.keys)) > denseShare*float64(rows) {
+		return w.deleteDense(ctx, block, rows)
+	}
+
+	w.sparse = w.sparse || float64(len(l.keys)) < sparseShare*float64(rows)
+	if len(l.keys) == 0 {
+		w.size.Took(rows, w.worked()-began)
+		return w.pass(ctx, l, last)
+	}
+	if _, err := w.deleteListed(ctx, l); err != nil {
+		return w.roundabout(ctx, block, err)
+	}
+	if !w.cut {
+		w.size.Took(rows, w.worked()-began)
+	}
+
+	return nil
+}
+
+// due reads what has to be deleted from a block.
+func (w *walk) due(ctx context.Context, block plan.Range) (lot, error) {
+	keys, err := w.table.dueKeys(ctx, block)
+	return w.lotOf(keys, itself, block.To), err
+}
+
+// pass moves past a block in which nothing has to be deleted, with a checkpoint now and then.
+func (w *walk) pass(ctx context.Context, l lot, last bool) error {
+	w.at = l.end
+	w.passed += l.resting[0]
+	if !last && time.Since(w.moved) < moveEvery {
+		return nil
+	}
+	if err := w.table.move(ctx, w.checkpoint(l.end)); err != nil {
+		return err
+	}
+	w.arrived(l.end, 0)
+	return nil
+}
+
+// deleteListed deletes the keys of a lot in lists of bounded length, and returns the rest.
+func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+		size, err := w.room(ctx, min(len(l.keys), w.list()))
+		if err != nil {
+			return l, err
+		}
+		keys, c := w.part(l, size)
+		if err := w.deletePart(ctx, keys, c, w.table.deleteKeys); err != nil {
+			return l, err
+		}
+		l = l.from(size)
+	}
+	return l, nil
+}
+
+// part is a list of the first of a lot's keys, and the checkpoint behind them. With the last list
+// the block is done.
+func (w *walk) part(l lot, size int) ([]tables.Key, checkpoint) {
+	c := w.checkpoint(l.cursors[size-1])
+	upTo := size
+	if size == len(l.keys) {
+		c.cursor, upTo = l.end, size+1
+	}
+	for _, resting := range l.resting[:upTo] {
+		c.skipped += resting
+	}
+	if l.again {
+		c.again = int64(size)
+	}
+	return l.keys[:size], c
+}
+
+// room is how many of n rows may be deleted, at least one.
+func (w *walk) room(ctx context.Context, rows int) (int, error) {
+	room, err := w.share.room(ctx, rows)
+	if err == nil && room == 0 {
+		err = errBound
+	}
+	return room, err
+}
+
+type deleteFunc func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
+
+func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, remove deleteFunc) error {
+	if err := w.awaitTurn(ctx); err != nil {
+		return err
+	}
+	c.chosen = int64(len(keys))
+	deleted, err := remove(ctx, keys, c)
+	if err != nil {
+		return err
+	}
+	w.arrived(c.cursor, deleted)
+	return nil
+}
+
+// stepIndex deletes the oldest due rows, found by the index on time.
+func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
+	rows := max(min(w.rows(), w.pageRows), 1)
+	entries, err := w.table.page(ctx, w.at, rows)
+	if err != nil {
+		return false, err
+	}
+
+	w.examined(len(entries))
+	if len(entries) == 0 {
+		return true, nil
+	}
+
+	end := entries[len(entries)-1]
+	if end.Equal(w.at) {
+		return false, errStuck
+	}
+
+	done = len(entries) < rows
+	if err := w.deleteEntries(ctx, entries); err != nil {
+		return false, err
+	}
+	if !w.cut {
+		w.size.Took(len(entries), w.worked())
+	}
+
+	return done, nil
+}
+
+// deleteEntries deletes the rows behind entries of the index on time.
+func (w *walk) deleteEntries(ctx context.Context, entries []tables.Key) error {
+	for part := range slices.Chunk(entries, w.list()) {
+		l := w.lotOf(part, w.table.keyOf, part[len(part)-1])
+		if len(l.keys) == 0 {
+			if err := w.pass(ctx, l, true); err != nil {
+				return err
+			}
+			continue
+		}
+
+		rest, err := w.deleteListed(ctx, l)
+		if c := classify(err); err != nil && (c == locked || c == poison) {
+			err = w.carefully(ctx, rest)
+		}
+		if err != nil || w.cut {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepSome deletes due rows of a table without a key, as many as fit in a batch.
+func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
+	rows, err := w.room(ctx, min(w.rows(), w.allowed()))
+	if err != nil {
+		return false, err
+	}
+	if err := w.awaitTurn(ctx); err != nil {
+		return false, err
+	}
+
+	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
+	if err != nil && classify(err) == poison {
+		return false, fmt.Errorf("%w: %w", errKeyless, err)
+	}
+	if err != nil {
+		return false, err
+	}
+
+	w.size.Took(rows, w.worked())
+	w.arrived(nil, deleted)
+	return deleted < int64(rows), nil
+}
+
+// rows is the size of the next block: what fits the target time, and a second of the throttle's
+// budget.
+func (w *walk) rows() int {
+	budget, _ := w.throttle.Rows()
+	return max(min(w.size.Next(), budget), 1)
+}
+
+func (w *walk) checkpoint(at tables.Key) checkpoint {
+	return checkpoint{cursor: at, scanned: w.scanned, skipped: w.passed}
+}
+
+func (w *walk) arrived(at tables.Key, deleted int64) {
+	w.at, w.scanned, w.passed, w.moved = at, 0, 0, time.Now()
+	w.deleted += deleted
+	w.share.spent(deleted)
+	w.throttle.Spend(0, deleted)
+}
+
+// newWalk begins at the cursor of a task.
+func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle pace.Throttle,
+	poison func(context.Context, tables.Key, error) error,
+) *walk {
+	return &walk{
+		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
+		round: listed, pageRows: listed, listRows: listed, moved: time.Now(),
+	}
+}
+
+// resume continues from a checkpoint that the server has, after an answer that never came.
+func (w *walk) resume(at tables.Key, batch uint64) {
+	w.at, w.scanned, w.passed = at, 0, 0
+	w.table.resume(batch)
+}
+
+// adopt takes over changed settings.
+func (w *walk) adopt(l *Limits) {
+	block := largestBlock
+	if l.ScanMost > 0 {
+		block = min(block, l.ScanMost)
+	}
+	w.size.Bound(block, l.Target)
+	w.pageRows, w.listRows, w.most = l.ScanBatch, l.DeleteBatch, l.DeleteMost
+	if w.ownBatch > 0 {
+		w.listRows, w.most = w.ownBatch, w.ownBatch
+	}
+}
+
+func (w *walk) examined(rows int) {
+	w.throttle.Spend(int64(rows), 0)
+	w.scanned += int64(rows)
+	w.took += int64(rows)
+}
