@@ -64,7 +64,7 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 // deletesWhatIsDue runs a job from its declaration to its end.
 func deletesWhatIsDue(t *testing.T, cfg *mysql.Config) {
 	t.Helper()
-	f := newFixture(t, cfg, 0)
+	f := &fixture{ttltest.NewMigratedBed(t, cfg, 0)}
 	f.Fill("t", 200)
 	m := f.at(utc("05-10 12:00:00"))
 	m.declare("UTC", "1h", nil)

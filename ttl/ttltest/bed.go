@@ -44,6 +44,25 @@ const (
 // gone when the test ends.
 func NewBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
 	t.Helper()
+	return newBed(t, cfg, rows, mysqltest.Premade)
+}
+
+// NewMigratedBed is NewBed on a server whose settings are somebody's whims: only the migrations
+// themselves know how to make a catalog there.
+func NewMigratedBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
+	t.Helper()
+	return newBed(t, cfg, rows, func(tb testing.TB, _ *sql.DB, _ string, open func() error) {
+		tb.Helper()
+		if err := open(); err != nil {
+			tb.Fatal(err)
+		}
+	})
+}
+
+func newBed(
+	t *testing.T, cfg *mysql.Config, rows int, makeCatalog func(testing.TB, *sql.DB, string, func() error),
+) *Bed {
+	t.Helper()
 	b := &Bed{T: t, Config: cfg, Schema: "ttl_" +
 		strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))}
 	if len(b.Schema) > 40 {
@@ -57,7 +76,7 @@ func NewBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
 
 	b.Admin = sql.OpenDB(connector)
 	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "DROP DATABASE IF EXISTS "+b.Schema+"_c", "CREATE DATABASE "+b.Schema)
-	mysqltest.Premade(t, b.Admin, b.Schema+"_c", func() (err error) {
+	makeCatalog(t, b.Admin, b.Schema+"_c", func() (err error) {
 		b.Store, err = catalog.Open(t.Context(), b.Admin, catalog.Config{Schema: b.Schema + "_c"})
 		return err
 	})
