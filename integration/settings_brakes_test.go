@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -27,6 +28,23 @@ var brakeTrials = map[string]func(*trial){
 	},
 	"TTL_MAX_ROWS":    func(s *trial) { s.bounded("TTL_MAX_ROWS = 100", "TTL_MAX_ROWS = 1000") },
 	"TTL_MAX_PERCENT": func(s *trial) { s.bounded("TTL_MAX_PERCENT = 10", "TTL_MAX_PERCENT = 90") },
+	ddl.OptionForeignKeys: func(s *trial) {
+		s.rows(10, "TRUE", byID)
+		parent := s.schema + "." + s.table
+		child := parent + "_child"
+		execAll(s.T, s.direct,
+			"CREATE TABLE "+child+" (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES "+parent+" (id))",
+			"INSERT INTO "+child+" VALUES (1, 4)")
+
+		s.declare("TTL_FK = 'SKIP' TTL_JOB_INTERVAL = '1s'")
+		s.wait("what nothing points at to go", func() bool { return s.gone("") == 9 })
+		if n := s.gone("AND id = 4"); n > 0 {
+			s.Error("a row went that another points at")
+		}
+
+		execAll(s.T, s.direct, "DROP TABLE "+child)
+		s.wait("the last one to go", func() bool { return s.gone("") == 10 })
+	},
 	setting.Restore: func(s *trial) {
 		conn, err := s.db.Conn(s.Context())
 		if err != nil {
