@@ -22,7 +22,7 @@ func TestAccountsAndStatements(t *testing.T) {
 		a := &trial{theatre: t, twin: t.server.Database(t.T)}
 		a.config = t.server.Account(t.T, "account")
 		t.db.SetMaxOpenConns(1)
-		a.makeAnew()
+		a.makeAnew("DROP DATABASE $")
 		for _, grants := range a.grants() {
 			a.try(grants)
 		}
@@ -182,7 +182,7 @@ func (a *trial) try(grants []string) {
 		}
 		if changes := d.stand == nil || d.stand[0] == newTable ||
 			strings.Contains(d.ours, "REMOVE"); changes && (got == 0 || want == 0) {
-			a.makeAnew()
+			a.makeAnew(d.ours)
 		}
 	}
 }
@@ -272,21 +272,30 @@ func (a *trial) traces() (s string) {
 	return s
 }
 
-// makeAnew makes the tables: t and the partitioned p have a policy on our side.
-func (a *trial) makeAnew() {
+// makeAnew makes what a statement may have changed: t and the partitioned p have a policy on our
+// side.
+func (a *trial) makeAnew(after string) {
 	a.Helper()
 	const columns = " (id INT PRIMARY KEY, created DATETIME, KEY k (created))"
 	const table, partitioned = "CREATE TABLE $.t" + columns, "CREATE TABLE $.p" + columns
 	const partitions = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS " +
 		"THAN (20))"
 	const ttl = " TTL = created + INTERVAL 10 HOUR"
-	for _, s := range []string{
-		"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", table + ttl,
-		partitioned + ttl + partitions,
-	} {
+
+	ours, twin := []string{"DROP TABLE IF EXISTS $.t, $.n"}, []string{"DROP TABLE IF EXISTS $.t, $.n"}
+	switch {
+	case strings.Contains(after, "DATABASE"):
+		ours = []string{"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", partitioned + ttl + partitions}
+		twin = []string{"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", partitioned + partitions}
+	case strings.Contains(after, "$.p"):
+		ours = append(ours, "DROP TABLE IF EXISTS $.p", partitioned+ttl+partitions)
+		twin = append(twin, "DROP TABLE IF EXISTS $.p", partitioned+partitions)
+	}
+
+	for _, s := range append(ours, table+ttl) {
 		a.exec(strings.ReplaceAll(s, "$", a.schema))
 	}
-	for _, s := range []string{"DROP DATABASE IF EXISTS $", "CREATE DATABASE $", table, partitioned + partitions} {
+	for _, s := range append(twin, table) {
 		a.must(strings.ReplaceAll(s, "$", a.twin))
 	}
 }
