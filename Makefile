@@ -14,7 +14,7 @@ CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 LOGINTIME   ?= 2m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
-SLOW        := ./ttl ./ttl/work ./integration ./proxy/statement ./catalog ./proxy ./integration/wire ./ttl/plan ./integration/clients
+SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./proxy ./ttl/plan
 
 .PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
 
@@ -34,7 +34,7 @@ unit: ## tests that need no server
 	go test -short ./...
 
 test: ## everything a contributor must pass: gets the servers, runs all tests with the race detector on both
-	@scripts/test.sh -race -shuffle=on $(SLOW) ./...
+	@scripts/test.sh -race -shuffle=on -parallel 4 $(SLOW) ./...
 
 race: ## tests that need no server, with the race detector, in random order, twice
 	go test -short -race -shuffle=on -count=2 ./...
