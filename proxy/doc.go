@@ -9,7 +9,7 @@
 //
 // Backends (backends.go). Servers are asked how they are (health.go, ask.go). New sessions go to the
 // first one that is healthy and writable, and those on another end (writer.go); the connections of
-// the engine and the catalog follow (follow.go).
+// the engine and the catalog follow (owned.go).
 //
 // Handshake (handshake.go). The server's greeting goes to the client, with some capabilities taken
 // out (capability.go); the client's answer goes to the server, and so on until OK or an error. No

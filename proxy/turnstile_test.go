@@ -63,6 +63,8 @@ func TestTooManyLogins(t *testing.T) {
 	t.Parallel()
 	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t)}},
 		Config{MaxLogins: 1, LoginTimeout: 50 * time.Millisecond})
+	p.logins.mu.Lock()
 	p.logins.inside = 1
+	p.logins.mu.Unlock()
 	play(t, p.address, wiretest.Receive(expectError(ddl.CodeTooManyConnections)), wiretest.ExpectClose())
 }
