@@ -104,21 +104,13 @@ func TestRestartUnderLoadLosesNothing(t *testing.T) {
 		}
 
 		for round := range 6 {
-			for before := committed.Load(); committed.Load() < before+100 && !t.Failed(); {
-				<-time.After(time.Millisecond)
-			}
+			awaitMore(t, &committed, 100)
 			p.restart(t, round%2)
 		}
 
 		cancel()
 		load.Wait()
-		var rows int64
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t").Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
-		if rows != committed.Load() {
-			t.Errorf("%d rows are there, %d were committed", rows, committed.Load())
-		}
+		areThere(t, db, committed.Load())
 
 		t.Logf("%d committed, %d could not begin", committed.Load(), refused.Load())
 	})
@@ -185,4 +177,24 @@ func TestDrainHasADeadline(t *testing.T) {
 			t.Error("the transaction was committed over a session that is gone")
 		}
 	})
+}
+
+// awaitMore waits until so many more were committed.
+func awaitMore(t *testing.T, committed *atomic.Int64, more int64) {
+	t.Helper()
+	for before := committed.Load(); committed.Load() < before+more && !t.Failed(); {
+		<-time.After(time.Millisecond)
+	}
+}
+
+// areThere demands exactly the rows that were committed.
+func areThere(t *testing.T, db *sql.DB, committed int64) {
+	t.Helper()
+	var rows int64
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t").Scan(&rows); err != nil {
+		t.Fatal(err)
+	}
+	if rows != committed {
+		t.Errorf("%d rows are there, %d were committed", rows, committed)
+	}
 }

@@ -124,9 +124,7 @@ func TestRestartRefusesNobody(t *testing.T) {
 		}
 
 		for round := range restarts {
-			for before := committed.Load(); committed.Load() < before+int64(rate)/2 && !t.Failed(); {
-				<-time.After(time.Millisecond)
-			}
+			awaitMore(t, &committed, int64(rate)/2)
 			if round == restarts/2 {
 				config.Path = anotherBinary(t)
 			}
@@ -138,13 +136,7 @@ func TestRestartRefusesNobody(t *testing.T) {
 
 		cancel()
 		load.Wait()
-		var rows int64
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t").Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
-		if rows != committed.Load() {
-			t.Errorf("%d rows are there, %d were committed", rows, committed.Load())
-		}
+		areThere(t, db, committed.Load())
 		for _, state := range []string{
 			"READY=1", "STOPPING=1", "WATCHDOG=1", "RELOADING=1\nMONOTONIC_USEC=",
 		} {

@@ -67,26 +67,6 @@ func BenchmarkRelayQuery(b *testing.B) {
 	answer := okPacket(auto)
 	answer, _ = wire.AppendPacket(nil, 1, answer)
 	address, _ := proxyFor(b, wiretest.Echo(b, len(request), answer), Config{}, pass)
-
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-
-	if err := wiretest.LogIn(wiretest.Capabilities).Play(c); err != nil {
-		b.Fatal(err)
-	}
-
-	buf := make([]byte, len(answer))
 	b.ReportAllocs()
-
-	for b.Loop() {
-		if _, err := c.Write(request); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.ReadFull(c, buf); err != nil {
-			b.Fatal(err)
-		}
-	}
+	wiretest.Ask(b, address, request, answer)
 }

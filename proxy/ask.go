@@ -108,7 +108,7 @@ func readPairs(ctx context.Context, db *sql.DB, query string) (map[string]string
 // none.
 func readGroup(ctx context.Context, db *sql.DB) (g group, err error) {
 	rows, err := db.QueryContext(ctx, askGroup)
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == tableDenied {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == ddl.CodeTableDenied {
 		return group{}, nil
 	}
 	if err != nil {
@@ -133,9 +133,6 @@ func readGroup(ctx context.Context, db *sql.DB) (g group, err error) {
 	}
 	return g, rows.Err()
 }
-
-// tableDenied is the error for a table that an account may not read.
-const tableDenied = 1142
 
 // isOn reports whether a variable is on, in whichever words.
 func isOn(value string) bool { return value != "" && value != "OFF" && value != "0" }

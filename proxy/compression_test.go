@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -26,26 +25,8 @@ func BenchmarkCompression(b *testing.B) {
 	b.Run("relayed", func(b *testing.B) {
 		request, _ := wire.AppendPacket(nil, 0, command(wire.Query, "SELECT"))
 		address, _ := proxyFor(b, wiretest.Echo(b, len(request), answer), Config{}, pass)
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer c.Close()
-
-		if err := wiretest.LogIn(wiretest.Capabilities).Play(c); err != nil {
-			b.Fatal(err)
-		}
-
-		buf := make([]byte, len(answer))
 		b.SetBytes(int64(len(answer)))
-		for b.Loop() {
-			if _, err := c.Write(request); err != nil {
-				b.Fatal(err)
-			}
-			if _, err := io.ReadFull(c, buf); err != nil {
-				b.Fatal(err)
-			}
-		}
+		wiretest.Ask(b, address, request, answer)
 	})
 	b.Run("inflated", func(b *testing.B) {
 		r, err := zlib.NewReader(bytes.NewReader(packed.Bytes()))

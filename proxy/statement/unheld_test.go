@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"io"
 	"net"
 	"testing"
 
@@ -66,26 +65,9 @@ func BenchmarkUnconcerned(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			request, _ := wire.AppendPacket(nil, 0, query(text))
 			answer, _ := wire.AppendPacket(nil, 1, wire.OK{Status: auto}.Append(nil))
-			c, err := net.Dial("tcp", proxyWith(b, wiretest.Echo(b, len(request), answer), withoutStore(b)))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer c.Close()
-
-			if err := wiretest.LogIn(wiretest.Capabilities).Play(c); err != nil {
-				b.Fatal(err)
-			}
-
-			buf := make([]byte, len(answer))
+			address := proxyWith(b, wiretest.Echo(b, len(request), answer), withoutStore(b))
 			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := c.Write(request); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := io.ReadFull(c, buf); err != nil {
-					b.Fatal(err)
-				}
-			}
+			wiretest.Ask(b, address, request, answer)
 		})
 	}
 }

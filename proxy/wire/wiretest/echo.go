@@ -43,3 +43,28 @@ func Echo(tb testing.TB, request int, answer []byte) string {
 
 	return l.Addr().String()
 }
+
+// Ask measures how long a client waits for an answer: it logs in at address, and sends the request
+// again and again.
+func Ask(b *testing.B, address string, request, answer []byte) {
+	b.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+
+	if err := LogIn(Capabilities).Play(c); err != nil {
+		b.Fatal(err)
+	}
+
+	buf := make([]byte, len(answer))
+	for b.Loop() {
+		if _, err := c.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
