@@ -53,19 +53,11 @@ func (s *Store) forgetVanished(ctx context.Context, days int64) error {
 	}
 
 	for _, p := range old {
-		seen, err := s.Look(ctx, p.Table)
+		gone, err := s.isGone(ctx, p.Table)
 		if err != nil {
 			return err
 		}
-		if seen.Exists {
-			continue
-		}
-
-		blind, err := s.isBlind(ctx, p.Table)
-		if err != nil {
-			return err
-		}
-		if blind {
+		if !gone {
 			continue
 		}
 

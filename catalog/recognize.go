@@ -16,15 +16,13 @@ import (
 func (s *Store) Recognize(
 	ctx context.Context, actor string, p Policy,
 ) (known tables.Incarnation, why string, err error) {
-	seen, err := s.Look(ctx, p.Table)
-	if err != nil {
-		return nil, "", err
+	seen, known, c, err := s.lookAndCompare(ctx, p)
+	if err == nil && c.How == tables.Stranger {
+		// It may have looked like one without a right that the account has now.
+		if err = s.sees(ctx, p.Table); err == nil {
+			seen, known, c, err = s.lookAndCompare(ctx, p)
+		}
 	}
-	if known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
-		return nil, "", err
-	}
-
-	c, err := s.compare(ctx, p, known, seen)
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,9 +35,6 @@ func (s *Store) Recognize(
 
 	switch {
 	case c.How == tables.Stranger:
-		if err := s.sees(ctx, p.Table); err != nil {
-			return nil, "", err
-		}
 		return nil, c.Why, s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
 	case c.How == tables.Same:
 		return c.Now, "", nil
@@ -66,6 +61,20 @@ func (s *Store) Recognize(
 
 		return s.learnIdentity(ctx, tx, p.ID, seen.Server, c.Now)
 	})
+}
+
+// lookAndCompare compares a policy's table, as it is now, with what is remembered of it.
+func (s *Store) lookAndCompare(
+	ctx context.Context, p Policy,
+) (seen tables.Seen, known tables.Incarnation, c tables.Comparison, err error) {
+	if seen, err = s.Look(ctx, p.Table); err != nil {
+		return seen, nil, c, err
+	}
+	if known, err = s.identities(ctx, s.db, selectIdentities, p.ID, seen.Server); err != nil {
+		return seen, nil, c, err
+	}
+	c, err = s.compare(ctx, p, known, seen)
+	return seen, known, c, err
 }
 
 // doubt withdraws the approval of a policy.

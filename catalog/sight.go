@@ -37,11 +37,22 @@ func (s *Store) sees(ctx context.Context, t Table) error {
 	return err
 }
 
-// isBlind reports whether a table cannot be judged because the service account may not read it.
-func (s *Store) isBlind(ctx context.Context, t Table) (bool, error) {
-	err := s.sees(ctx, t)
-	if _, blind := errors.AsType[*BlindError](err); blind {
-		return true, nil
+// isGone reports whether a table is not there, to an account that may read it. It looks once more
+// after it has made sure of that: the right may have been given since.
+func (s *Store) isGone(ctx context.Context, t Table) (bool, error) {
+	seen, err := s.Look(ctx, t)
+	if err != nil || seen.Exists {
+		return false, err
 	}
-	return false, err
+
+	err = s.sees(ctx, t)
+	if _, blind := errors.AsType[*BlindError](err); blind {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+
+	seen, err = s.Look(ctx, t)
+	return !seen.Exists, err
 }
