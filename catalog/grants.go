@@ -70,6 +70,10 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 			"GRANT SESSION_VARIABLES_ADMIN ON *.*" + to,
 			"binlog_rows_query_log_events, so that the binary log shows which policy deleted a row",
 		},
+		Grant{
+			"GRANT SELECT ON performance_schema.replication_group_members" + to,
+			"whether a member of Group Replication still sees the majority, which backend-check asks",
+		},
 	)
 }
 

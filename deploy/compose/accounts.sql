@@ -5,3 +5,4 @@ GRANT SELECT, DELETE ON `app`.* TO 'ttlproxy'@'%';
 GRANT PROCESS ON *.* TO 'ttlproxy'@'%';
 GRANT REPLICATION CLIENT ON *.* TO 'ttlproxy'@'%';
 GRANT SESSION_VARIABLES_ADMIN ON *.* TO 'ttlproxy'@'%';
+GRANT SELECT ON performance_schema.replication_group_members TO 'ttlproxy'@'%';
