@@ -1,0 +1,82 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// Control turns the strictest signal into the share of its full speed at which the whole cluster
+// may delete: between a floor, at which it stays visible that the table is served, and 1. One node
+// computes it for all (see Duty), because several controllers on one signal take each other's
+// effect for the load they measure, and swing.
+//
+// The pressure is what is measured by its threshold, so it is wanted below 1, and it consists of a
+// load that is not ours and a part that is. How large ours is, nobody knows: an hour later the same
+// speed may cost ten times as much. So the share is changed by a factor, never by a term:
+//
+//	pressure  0 ────────────── 0.9 ──── 1 ───────────→
+//	share     grows, by up to   stays   shrinks by pressure²,
+//	          a third in half           at most by half in
+//	          a second                  half a second
+//
+// With s for the logarithm of the share, a step up changes s by at most (0.9 − pressure)/3. Where
+// the pressure is proportional to the speed, or less steep, dpressure/ds is at most the pressure:
+// the loop's gain is at most 0.3 there, which is stable even if the answer comes five steps late.
+// Where it is steep, as in a queue that fills up, the first step over 1 costs at most a half, and
+// the way back up ends in the band where the share stays: a band, because any line between growing
+// and shrinking is crossed by noise for ever. Halving follows from what is at stake: within a
+// second of a step of the load, three quarters of what we do to the server are gone. Growing is
+// slower than shrinking, as in every protocol that shares a line with strangers.
+type Control struct {
+	share float64
+	floor float64
+	at    time.Time
+}
+
+const (
+	// growBelow and shrinkAbove are the band of pressures in which the share stays.
+	growBelow   = 0.9
+	shrinkAbove = 1.0
+	growth      = 0.35 // for each controlStep, without any pressure
+	steepness   = 2    // of shrinking: the share is divided by this power of the pressure
+	mostShrink  = 0.5  // in one controlStep
+	controlStep = 500 * time.Millisecond
+	// longestStep bounds what is made of a pause: a signal that was not looked at says nothing about
+	// the time in between.
+	longestStep = 2 * controlStep
+)
+
+// NewControl begins at full speed, and goes down to floor.
+func NewControl(floor float64) *Control { return &Control{share: 1, floor: floor} }
+
+// SetFloor changes how low the share may go.
+func (c *Control) SetFloor(floor float64) { c.floor = min(max(floor, 0), 1) }
+
+// Step takes the pressure that is there now, and returns the share: 0 while the pressure is
+// infinite.
+func (c *Control) Step(now time.Time, pressure float64) float64 {
+	steps := 1.0
+	if !c.at.IsZero() {
+		steps = min(now.Sub(c.at), longestStep).Seconds() / controlStep.Seconds()
+	}
+	c.at = now
+
+	switch {
+	case math.IsInf(pressure, 1):
+		c.share = c.floor
+		return 0
+	case pressure > shrinkAbove:
+		c.share *= math.Pow(max(math.Pow(pressure, -steepness), mostShrink), steps)
+	case pressure < growBelow:
+		c.share *= math.Pow(1+growth*(growBelow-pressure)/growBelow, steps)
+	}
+
+	c.share = min(max(c.share, c.floor), 1)
+	return c.share
+}
+
+// Doubt returns the floor: what decides is unknown. The way up begins there.
+func (c *Control) Doubt(now time.Time) float64 {
+	c.at, c.share = now, c.floor
+	return c.share
+}

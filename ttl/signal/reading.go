@@ -1,0 +1,98 @@
+package signal
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// State is how a reading came about.
+type State string
+
+// The states of a reading.
+const (
+	Measured State = "measured" // Value is what it is now
+	NotSeen  State = "not seen" // nothing here shows it: it decides nothing
+	Unknown  State = "unknown"  // it could not be measured: nobody knows whether it is good
+	Holds    State = "holds"    // it says so itself: nothing is deleted
+)
+
+// Reading is what a signal says about one of its sources.
+type Reading struct {
+	Signal    string // its name: that of its setting without ttl_throttle_
+	Source    string // what was measured: a server, a file, an address
+	State     State
+	Value     float64
+	Threshold float64
+	Unit      string // of both: ms, %, …
+	Detail    string // why it is not measured, or what makes the value
+	At        time.Time
+}
+
+// Pressure compares readings of different things: 1 at the threshold, infinite where nothing may be
+// deleted, 0 where nothing is to be said.
+func (r Reading) Pressure() float64 {
+	switch r.State {
+	case Holds:
+		return math.Inf(1)
+	case Measured:
+		if r.Threshold > 0 {
+			return max(r.Value, 0) / r.Threshold
+		}
+	case NotSeen, Unknown:
+	}
+	return 0
+}
+
+// Strict orders readings: what holds everything, then what is unknown, then by pressure.
+func (r Reading) strict() float64 {
+	if r.State == Unknown {
+		return math.MaxFloat64
+	}
+	return r.Pressure()
+}
+
+// Strictest is the reading that decides; false if there is none.
+func Strictest(all []Reading) (strictest Reading, found bool) {
+	for _, r := range all {
+		if !found || r.strict() > strictest.strict() {
+			strictest, found = r, true
+		}
+	}
+	return strictest, found
+}
+
+// String says what the reading says, for people: "replica_lag of db2: 3.2 s > 1 s".
+func (r Reading) String() string {
+	name := r.Signal
+	if r.Source != "" {
+		name += " of " + r.Source
+	}
+
+	switch r.State {
+	case Measured:
+		sign := "<="
+		if r.Value > r.Threshold {
+			sign = ">"
+		}
+		return fmt.Sprintf("%s: %s %s %s", name, r.quantity(r.Value), sign, r.quantity(r.Threshold))
+	case NotSeen, Unknown:
+		return fmt.Sprintf("%s: %s, %s", name, r.State, r.Detail)
+	case Holds:
+		return name + ": " + r.Detail
+	}
+	return name
+}
+
+// quantity writes a number with three digits, and its unit.
+func (r Reading) quantity(v float64) string {
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if v != math.Trunc(v) {
+		text = strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	if r.Unit != "" {
+		text += " " + r.Unit
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package signal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// patience is how long a signal may take to answer.
+	patience = time.Second
+	// promptly is how long a look waits for the slowest.
+	promptly = 200 * time.Millisecond
+	// fresh is how long the last readings of a signal stand while it does not answer: one lost
+	// packet is no reason to slow down.
+	fresh = 3 * time.Second
+)
+
+// Watch asks signals and remembers what they said last.
+type Watch struct {
+	mu    sync.Mutex
+	posts []*post
+}
+
+// post is one signal with what it has said.
+type post struct {
+	signal   Signal
+	asking   bool
+	readings []Reading // what it said last
+	doubtful time.Time // the first question since then
+	failed   string    // why that was not answered
+}
+
+// NewWatch watches signals.
+func NewWatch(signals ...Signal) *Watch {
+	w := &Watch{}
+	for _, s := range signals {
+		w.posts = append(w.posts, &post{signal: s})
+	}
+	return w
+}
+
+// Ask asks every signal that has answered the last question, and returns when all have, or after a
+// moment. Signals that take longer go on; their answers count when they come.
+func (w *Watch) Ask(ctx context.Context, l Look) {
+	var asked sync.WaitGroup
+	w.mu.Lock()
+	for _, p := range w.posts {
+		if p.asking {
+			continue
+		}
+		if p.asking = true; p.doubtful.IsZero() {
+			p.doubtful = time.Now()
+		}
+		asked.Go(func() {
+			readings, err := p.ask(ctx, l)
+			w.take(p, readings, err)
+		})
+	}
+	w.mu.Unlock()
+
+	all := make(chan struct{})
+	go func() { // and whoever waits for it: a signal that never answers is asked no more
+		asked.Wait()
+		close(all)
+	}()
+
+	timer := time.NewTimer(promptly)
+	defer timer.Stop()
+	select {
+	case <-all:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// ask is one question. A panic is an error, too.
+func (p *post) ask(ctx context.Context, l Look) (readings []Reading, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("it failed: %v", broken)
+		}
+	}()
+
+	readings, err = p.signal.Read(ctx, l)
+	for i := range readings {
+		readings[i].Signal, readings[i].At = p.signal.Name(), time.Now()
+	}
+	return readings, err
+}
+
+func (w *Watch) take(p *post, readings []Reading, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	p.asking = false
+	if err != nil {
+		p.failed = err.Error()
+		return
+	}
+	p.readings, p.doubtful, p.failed = readings, time.Time{}, ""
+}
+
+// Readings are what the signals said last, by signal and source. One that has not answered for long
+// is Unknown.
+func (w *Watch) Readings() []Reading {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	var all []Reading
+	for _, p := range w.posts {
+		silent := time.Since(p.doubtful)
+		if p.doubtful.IsZero() || silent <= fresh {
+			all = append(all, p.readings...)
+			continue
+		}
+
+		why := p.failed
+		if why == "" {
+			why = fmt.Sprintf("it has not answered for %v", silent.Round(time.Second))
+		}
+		all = append(all, Reading{Signal: p.signal.Name(), State: Unknown, Detail: why, At: p.doubtful})
+	}
+
+	slices.SortFunc(all, func(a, b Reading) int {
+		return strings.Compare(a.Signal+"\x00"+a.Source, b.Signal+"\x00"+b.Source)
+	})
+	return all
+}
