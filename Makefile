@@ -16,7 +16,7 @@ LOGINTIME   ?= 2m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
 SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./proxy ./ttl/plan
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,8 +50,11 @@ bench: ## benchmarks into bin/bench.txt, compared with bin/bench.old.txt if ther
 	go test -short -run '^$$' -bench . -benchmem -count 6 ./... | tee $(BIN)/bench.txt
 	@test ! -f $(BIN)/bench.old.txt || go run $(BENCHSTAT) $(BIN)/bench.old.txt $(BIN)/bench.txt
 
-bench-delete: ## rows per second of the engine, one DELETE, pt-archiver and others (ARGS=-busy: and what an application feels)
+bench-delete: ## rows per second of the engine, one DELETE, pt-archiver and others
 	go run ./bench/delete $(ARGS)
+
+bench-foreground: build ## what an application and a replica feel of each of them (ARGS=-quick: in a minute)
+	go run ./bench/delete -busy -replica -runs 1 $(ARGS)
 
 bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and no proxy
 	go run ./bench/dataplane

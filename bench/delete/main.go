@@ -7,8 +7,13 @@
 //
 //	go run ./bench/delete -rows 1000000 -runs 5
 //
-// With -busy an application updates other rows of the table meanwhile, and its latencies are
-// printed: median, 99th percentile and the longest.
+// With -busy an application works on other rows of the table meanwhile, and it is told what it
+// feels of each way. Its statements arrive by the clock, never only after the last answer, and each
+// is timed from when it should have been sent: whoever waits for a stall is counted. By turns the
+// application is busy and idle. The real program is used, as users run it; the application goes
+// through it or beside it. With -replica the server has one, whose lag is told.
+//
+//	go build -o bin/ ./cmd/... && go run ./bench/delete -busy -replica
 //
 // Servers are started privately (see package sandbox), or named by -mariadb and -mysql.
 package main
@@ -24,8 +29,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
@@ -45,23 +48,47 @@ type options struct {
 	target              int
 	only                string
 	busy, verbose       bool
+	replica, durable    bool
+	rate, idleRate      float64
+	step, alone         time.Duration
+	proxy               string
 	dsn                 map[sandbox.Flavour]*string
 }
 
+// wants reports whether a way is to be measured: those that only make sense beside an application,
+// or only without one, have a mark.
 func (o options) wants(w way) bool {
-	named := o.only == "" || slices.Contains(strings.Split(o.only, ","), w.name)
-	return named && (o.busy || !w.busyOnly)
+	if o.only != "" {
+		return slices.Contains(strings.Split(o.only, ","), w.name)
+	}
+	return w.when == always || (w.when == busyOnly) == o.busy
+}
+
+// smaller takes what -quick leaves.
+func (o *options) smaller() {
+	o.rows, o.runs = min(o.rows, 20_000), 1
+	o.step, o.alone = min(o.step, time.Second), min(o.alone, 2*time.Second)
+	o.rate = min(o.rate, 200)
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("delete", flag.ContinueOnError)
 	o := options{dsn: map[sandbox.Flavour]*string{}}
 	flags.IntVar(&o.rows, "rows", 1_000_000, "rows of the table; half of them are expired")
-	flags.IntVar(&o.runs, "runs", 5, "runs of each way; the median counts")
+	flags.IntVar(&o.runs, "runs", 5, "runs of each way; the median counts, with -busy all of them")
 	flags.IntVar(&o.workers, "workers", 4, "workers of ttlproxy and of the key lists")
-	flags.IntVar(&o.target, "target", 50, "ttl_batch_target_ms")
+	flags.IntVar(&o.target, "target", 50, "ttl_batch_target_ms, without -busy")
 	flags.BoolVar(&o.busy, "busy", false,
-		"let an application update other rows of the table meanwhile, and tell how long that takes")
+		"let an application work on other rows of the table, and tell what it feels")
+	flags.BoolVar(&o.replica, "replica", false, "with -busy: the server has a replica, whose lag is told")
+	flags.BoolVar(&o.durable, "durable", false, "flush redo and binary log at every commit")
+	flags.Float64Var(&o.rate, "rate", 500, "with -busy: statements of the busy application per second")
+	flags.Float64Var(&o.idleRate, "idle-rate", 10, "with -busy: statements of the idle application per second")
+	flags.DurationVar(&o.step, "step", 2*time.Second,
+		"with -busy: how long the application is busy or idle, by turns; 0: it is always busy")
+	flags.DurationVar(&o.alone, "alone", 8*time.Second, "with -busy: how long the application is watched alone")
+	flags.StringVar(&o.proxy, "proxy", "bin/ttlproxy", "with -busy: the program to run")
+	quick := flags.Bool("quick", false, "a small table and a short time, to see that it works")
 	flags.BoolVar(&o.verbose, "v", false, "show the engine's log")
 	flags.StringVar(&o.only, "only", "", "names of the ways to run, comma separated; all when empty")
 	o.dsn[sandbox.MariaDB] = flags.String("mariadb", "", "DSN of a MariaDB to use; \"none\" leaves it out")
@@ -69,6 +96,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+
+	if *quick {
+		o.smaller()
+	}
+
+	measure := speeds
+	if o.busy {
+		measure = beside
 	}
 
 	for _, flavour := range []sandbox.Flavour{sandbox.MariaDB, sandbox.MySQL} {
@@ -83,15 +119,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// measure runs all ways on one server, in turns.
-func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writer) error {
-	cfg, release, err := server(ctx, flavour, *o.dsn[flavour])
-	if err != nil {
-		return err
-	}
-	defer release()
-
-	b, err := newBench(ctx, cfg, o)
+// speeds runs all ways on one server, in turns, and tells how fast they are.
+func speeds(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writer) error {
+	b, err := newBench(ctx, flavour, o)
 	if err != nil {
 		return err
 	}
@@ -99,63 +129,47 @@ func measure(ctx context.Context, flavour sandbox.Flavour, o options, out io.Wri
 
 	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired, median of %d runs\n",
 		flavour, b.version, o.rows, o.runs)
-	speeds, updates := map[string][]float64{}, map[string][]time.Duration{}
-	for run := range o.runs {
-		for i := range ways {
-			w := ways[(run+i)%len(ways)] // no way always comes after the same other
-			if !o.wants(w) {
-				continue
-			}
-			if err := b.fill(ctx); err != nil {
-				return err
-			}
-
-			application := func() ([]time.Duration, error) { return nil, nil }
-			if o.busy {
-				application = b.foreground(ctx)
-			}
-
-			rows, took, err := w.run(ctx, b)
-			felt, failed := application()
-			if err := errors.Join(err, failed); err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-
-			speeds[w.name] = append(speeds[w.name], float64(rows)/took.Seconds())
-			updates[w.name] = append(updates[w.name], felt...)
+	all := map[string][]float64{}
+	err = b.turns(func(w way) error {
+		if err := b.fill(ctx); err != nil {
+			return err
 		}
+		rows, took, err := w.run(ctx, b)
+		if left, ok := errors.AsType[*leftOut](err); ok {
+			fmt.Fprintf(out, "  %-12s left out: %s\n", w.name, left.why)
+			return nil
+		}
+		all[w.name] = append(all[w.name], float64(rows)/took.Seconds())
+		return err
+	})
+	if err != nil {
+		return err
 	}
 
 	for _, w := range ways {
-		if all := speeds[w.name]; len(all) > 0 {
+		if all := all[w.name]; len(all) > 0 {
 			slices.Sort(all)
-			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s%s\n",
-				w.name, all[len(all)/2], latencies(updates[w.name]), w.text)
+			fmt.Fprintf(out, "  %-12s %9.0f rows/s   %s\n", w.name, all[len(all)/2], w.text)
 		}
 	}
 
 	return nil
 }
 
-// server starts a private server, unless a DSN names one.
-func server(ctx context.Context, flavour sandbox.Flavour, dsn string) (*mysql.Config, func(), error) {
-	if dsn != "" {
-		cfg, err := mysql.ParseDSN(dsn)
-		return cfg, func() {}, err
+// turns runs all ways that are wanted; no way always comes after the same other.
+func (b *bench) turns(once func(way) error) error {
+	for run := range b.runs {
+		for i := range ways {
+			w := ways[(run+i)%len(ways)]
+			if !b.wants(w) {
+				continue
+			}
+			if err := once(w); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
 	}
-
-	// A redo log that is small for the buffer pool would measure how fast pages are flushed.
-	args := []string{"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M"}
-	if flavour == sandbox.MySQL {
-		args[1] = "--innodb-redo-log-capacity=512M"
-	}
-
-	s, err := sandbox.Start(ctx, sandbox.Config{Flavour: flavour, Args: args})
-	if err != nil {
-		return nil, nil, err
-	}
-
-	return s.Config(""), func() { _ = s.Close() }, nil
+	return nil
 }
 
 // timed measures f.

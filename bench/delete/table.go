@@ -8,6 +8,9 @@ import (
 	"os"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 const schema = "ttlproxy_bench"
@@ -17,21 +20,27 @@ type bench struct {
 	options
 	cfg     *mysql.Config
 	db      *sql.DB
+	replica *sql.DB // nil without one
 	version string
 	log     *slog.Logger
+	servers []*sandbox.Server
+	proxied *program.Process // while a way runs that needs it
 }
 
-func newBench(ctx context.Context, cfg *mysql.Config, o options) (*bench, error) {
-	cfg = cfg.Clone()
-	cfg.DBName = ""
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, err
-	}
-
-	b := &bench{options: o, cfg: cfg, db: sql.OpenDB(connector), log: slog.New(slog.DiscardHandler)}
+// newBench starts what is not running yet, and fills the table that every run is copied from.
+func newBench(ctx context.Context, flavour sandbox.Flavour, o options) (b *bench, err error) {
+	b = &bench{options: o, log: slog.New(slog.DiscardHandler)}
 	if o.verbose {
 		b.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	defer func() {
+		if err != nil {
+			b.close(context.WithoutCancel(ctx))
+		}
+	}()
+
+	if err := b.connect(ctx, flavour); err != nil {
+		return nil, err
 	}
 	if err := b.db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&b.version); err != nil {
 		return nil, err
@@ -53,6 +62,7 @@ func (b *bench) exec(ctx context.Context, statements ...string) error {
 // second row is expired.
 func (b *bench) template(ctx context.Context) error {
 	err := b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "CREATE DATABASE "+schema,
+		"CREATE TABLE "+schema+".beat (id INT PRIMARY KEY, at BIGINT NOT NULL) ENGINE=InnoDB",
 		"CREATE TABLE "+schema+
 			".template (id BIGINT PRIMARY KEY AUTO_INCREMENT, made DATETIME NOT NULL, user_id INT NOT NULL, pad "+
 			"VARCHAR(200) NOT NULL, KEY (user_id)) ENGINE=InnoDB",
@@ -96,7 +106,24 @@ func (b *bench) left(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
+// clean checks that nothing is left of what has expired.
+func (b *bench) clean(ctx context.Context) error {
+	left, err := b.left(ctx)
+	if left > 0 {
+		err = fmt.Errorf("%d expired rows are left", left)
+	}
+	return err
+}
+
 func (b *bench) close(ctx context.Context) {
-	_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog")
-	_ = b.db.Close()
+	if b.db != nil {
+		_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog")
+		_ = b.db.Close()
+	}
+	if b.replica != nil {
+		_ = b.replica.Close()
+	}
+	for _, s := range b.servers {
+		_ = s.Close()
+	}
 }

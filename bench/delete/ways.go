@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -16,25 +17,61 @@ import (
 type way struct {
 	name, text string
 	run        func(ctx context.Context, b *bench) (rows int, took time.Duration, err error)
-	busyOnly   bool // makes sense beside an application only
+	when       when
+	through    bool // the application goes through the proxy
+	program    bool // the proxy runs, with an engine
 }
+
+// when a way is measured.
+type when int
+
+const (
+	always when = iota
+	busyOnly
+	quietOnly
+)
 
 var ways = []way{
-	{"nothing", "the application alone, for 2 s", nothing, true},
-	{"ttlproxy", "the engine: plan, barrier, identity check and checkpoint in every batch", engine, false},
-	{"single", "one DELETE without bounds", single, false},
-	{"pt-archiver", "pt-archiver --purge --bulk-delete --limit 1000 --commit-each", archiver, false},
-	{"key-lists", "SELECT 500 keys, DELETE 100 by key, as TiDB does", keyLists, false},
-	{"naive", "DELETE … LIMIT 1000 until nothing is left; stopped after 10 s", naive, false},
+	{name: "alone", text: "nothing is deleted", run: nothing, when: busyOnly},
+	{
+		name: "alone-through", text: "nothing is deleted, through the proxy", run: nothing,
+		when: busyOnly, program: true, through: true,
+	},
+	{
+		name: "engine", text: "ttlproxy's own: plan, barrier, identity check and checkpoint in every batch",
+		run: engine, when: quietOnly,
+	},
+	{
+		name: "ttlproxy", text: "default settings, the application beside it",
+		run: proxied, when: busyOnly, program: true,
+	},
+	{
+		name: "ttlproxy-through", text: "default settings, the application through it",
+		run: proxied, when: busyOnly, program: true, through: true,
+	},
+	{
+		name: "unthrottled", text: "ttlproxy, ttl_throttle_… off, the application beside it",
+		run: unthrottled, when: busyOnly, program: true,
+	},
+	{name: "single", text: "one DELETE without bounds", run: single},
+	{name: "pt-archiver", text: "pt-archiver --purge --bulk-delete --limit 1000 --commit-each", run: archiver},
+	{name: "pt-max-lag", text: "pt-archiver, also --max-lag 1s", run: laggingArchiver, when: busyOnly},
+	{name: "key-lists", text: "SELECT 500 keys, DELETE 100 by key, as TiDB does", run: keyLists},
+	{
+		name: "naive", text: "DELETE … LIMIT 1000 until nothing is left; stopped after 10 s",
+		run: naive, when: quietOnly,
+	},
 }
 
+// leftOut says why a way cannot be measured here.
+type leftOut struct{ why string }
+
+func (l *leftOut) Error() string { return l.why }
+
 // nothing is what the others are compared with.
-func nothing(ctx context.Context, _ *bench) (int, time.Duration, error) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(2 * time.Second):
-	}
-	return 0, time.Second, ctx.Err()
+func nothing(ctx context.Context, b *bench) (int, time.Duration, error) {
+	pause(ctx, b.alone)
+	return 0, b.alone, ctx.Err()
 }
 
 func single(ctx context.Context, b *bench) (int, time.Duration, error) {
@@ -63,25 +100,44 @@ func naive(ctx context.Context, b *bench) (int, time.Duration, error) {
 
 // archiver runs pt-archiver where it is installed.
 func archiver(ctx context.Context, b *bench) (int, time.Duration, error) {
-	host, port, err := net.SplitHostPort(b.cfg.Addr)
-	if err != nil {
-		return 0, 0, err
-	}
+	return b.archive(ctx)
+}
 
-	dsn := fmt.Sprintf("h=%s,P=%s,u=%s,D=%s,t=t", host, port, b.cfg.User, schema)
-	if b.cfg.Passwd != "" {
-		dsn += ",p=" + b.cfg.Passwd
+// laggingArchiver lets it wait for the replica.
+func laggingArchiver(ctx context.Context, b *bench) (int, time.Duration, error) {
+	if b.replica == nil {
+		return 0, 0, &leftOut{"there is no replica"}
 	}
+	replica := b.servers[len(b.servers)-1].Config("")
+	rows, took, err := b.archive(ctx, "--max-lag", "1s", "--check-interval", "1s", "--check-slave-lag", dsn(replica))
+	if left, failed := errors.AsType[*exec.ExitError](err); failed {
+		return 0, 0, &leftOut{"pt-archiver cannot read this replica's lag: " + left.Error()}
+	}
+	return rows, took, err
+}
 
-	command := exec.CommandContext(ctx, "pt-archiver", "--source", dsn, "--where", "made < NOW()", "--purge",
-		"--bulk-delete", "--limit", "1000", "--commit-each", "--no-check-charset", "--no-version-check")
+// dsn is an account as Percona's tools take it.
+func dsn(cfg *mysql.Config) string {
+	host, port, _ := net.SplitHostPort(cfg.Addr) // which sandbox or the driver has put together
+	text := fmt.Sprintf("h=%s,P=%s,u=%s", host, port, cfg.User)
+	if cfg.Passwd != "" {
+		text += ",p=" + cfg.Passwd
+	}
+	return text
+}
+
+func (b *bench) archive(ctx context.Context, options ...string) (int, time.Duration, error) {
+	command := exec.CommandContext(ctx, "pt-archiver", append([]string{
+		"--source", dsn(b.cfg) + ",D=" + schema + ",t=t", "--where", "made < NOW()", "--purge", "--bulk-delete",
+		"--limit", "1000", "--commit-each", "--no-check-charset", "--no-version-check",
+	}, options...)...)
 	var output []byte
 	took, err := timed(func() (err error) {
 		output, err = command.CombinedOutput()
 		return err
 	})
 	if errors.Is(err, exec.ErrNotFound) {
-		return 0, time.Second, nil
+		return 0, 0, &leftOut{"pt-archiver is not installed"}
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, output)

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// TestBeside runs the ways that need most: the program, a replica, and pt-archiver where it is.
+func TestBeside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers: left out under -short")
+	}
+
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			args := []string{
+				"-busy", "-replica", "-quick", "-rows=4000", "-rate=100", "-step=200ms", "-alone=300ms",
+				"-only=alone,ttlproxy-through,single,pt-max-lag", "-proxy=" + program.Build(t),
+			}
+			for _, other := range mysqltest.Flavours {
+				if other != flavour {
+					args = append(args, "-"+string(other)+"=none")
+				}
+			}
+
+			var out strings.Builder
+			err := run(t.Context(), args, &out)
+			if errors.Is(err, sandbox.ErrNotInstalled) && os.Getenv("CI") != "true" {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			// milliseconds, statements a second, none failed, speeds, back-off, the replica's lag
+			const figures = `( +\d+\.\d){4} +\d+ +0( +(\d+|-)){3} +([\d.]+ s|-|never) +\d+\.\d\d s`
+			for line, want := range map[string]string{
+				"alone": figures, "ttlproxy-through": figures, "single": figures,
+				"pt-max-lag": "(" + figures + "| left out: )",
+			} {
+				if !regexp.MustCompile(`(?m)^  ` + line + ` *` + want).MatchString(out.String()) {
+					t.Errorf("%s: got\n%s", line, out.String())
+				}
+			}
+		})
+	}
+}
+
+// TestArrivals answers nothing: statements arrive all the same.
+func TestArrivals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &load{busy: 1000, idle: 100, step: 10 * time.Millisecond, began: time.Now()}
+		arrivals := make(chan time.Time, 1000)
+		ctx, stop := context.WithTimeout(t.Context(), 35*time.Millisecond)
+		defer stop()
+		l.arrive(ctx, arrivals)
+
+		busy, idle := 0, 0
+		for range len(arrivals) {
+			if l.busyAt(<-arrivals) {
+				busy++
+			} else {
+				idle++
+			}
+		}
+		if busy < 20 || busy > 21 || idle != 2 {
+			t.Errorf("got %d arrivals while it was busy and %d while it was idle, want 20 and 2", busy, idle)
+		}
+	})
+}
+
+func TestBackOff(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	at := began.Add
+	l := &load{step: time.Second, began: began}
+	watched := func(slower time.Duration) *watch {
+		w := &watch{}
+		rows := int64(0)
+		for d := time.Duration(0); d <= 4*time.Second; d += 100 * time.Millisecond {
+			if d > 0 && (d <= 2*time.Second+slower || d > 3*time.Second) {
+				rows += 1000
+			}
+			w.deleted = append(w.deleted, sample{at(d), rows})
+		}
+		return w
+	}
+
+	if got, want := watched(300*time.Millisecond).backOff(l, at(4*time.Second)), 400*time.Millisecond; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := watched(time.Second).backOff(l, at(4*time.Second)); got >= 0 {
+		t.Errorf("got %v, want that it never made way", got)
+	}
+	if got := watched(0).speed(l.busyAt, at(time.Second)); got != 10_000 {
+		t.Errorf("got %v rows a second, want 10000", got)
+	}
+}
