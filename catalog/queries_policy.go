@@ -118,9 +118,10 @@ const (
  WHERE policy_id = ? AND partition_name <> '' AND COALESCE(held_code, held) <> ? ORDER BY seen_at DESC`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
-	insertIdentity         = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id,
+	insertIdentities       = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id,
  create_time, held_code, held, seen_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+ VALUES ` // and identityValues for each
+	identityValues = `(?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
 // Identities on other members of a cluster. Conditions on {server-key} tell which is this one.

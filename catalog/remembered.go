@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -60,14 +62,24 @@ func (s *Store) learnIdentity(
 func (s *Store) insertIdentities(
 	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation,
 ) error {
-	for _, i := range all {
-		created := sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()}
-		code := sql.Null[string]{V: string(i.Held.Code), Valid: i.Held.Holds()}
-		text := sql.Null[string]{V: i.Held.Text, Valid: i.Held.Holds()}
-		if _, err := s.exec(ctx, tx, insertIdentity, policy, i.Partition, server, i.TableID, created, code,
-			text); err != nil {
+	for some := range slices.Chunk(all, mostIdentities) {
+		var args []any
+		for _, i := range some {
+			args = append(args, policy, i.Partition, server, i.TableID,
+				sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()},
+				sql.Null[string]{V: string(i.Held.Code), Valid: i.Held.Holds()},
+				sql.Null[string]{V: i.Held.Text, Valid: i.Held.Holds()})
+		}
+
+		values := strings.Join(slices.Repeat([]string{identityValues}, len(some)), ", ")
+		if _, err := s.exec(ctx, tx, insertIdentities+values, args...); err != nil {
 			return fmt.Errorf("remember identity: %w", err)
 		}
 	}
+
 	return nil
 }
+
+// mostIdentities bounds the partitions that one statement remembers: it has seven parameters for
+// each, and servers allow 65,535.
+const mostIdentities = 1000
