@@ -61,9 +61,11 @@ const (
 	ListVariables List = "VARIABLES"
 	ListEvents    List = "EVENTS"
 	ListSessions  List = "SESSIONS"
+
+	ListPartitions List = "PARTITIONS" // of one table
 )
 
-// Lists are all of them, in the order of the grammar.
+// Lists are those that may be of every table, in the order of the grammar.
 func Lists() []List {
 	return []List{
 		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables,

@@ -9,19 +9,28 @@ import (
 // showTTL reads what follows SHOW TTL.
 func (r *reader) showTTL() bool {
 	a := &ShowTTL{}
+	if r.take(string(ListPartitions)) {
+		a.List = ListPartitions
+		ok := r.forTable(&a.Table) && a.Table != nil && r.narrowed(a)
+		r.close(a, ok, usagePartitions)
+		return true
+	}
+
 	list := List(strings.ToUpper(r.spelling(r.current())))
 	ok := slices.Contains(Lists(), list) && r.take(string(list))
 	if ok {
 		a.List = list
 		ok = r.forTable(&a.Table) && r.fromSchema(&a.Schema)
 	}
-	if ok {
-		a.Filter = r.filter()
-		ok = !r.peek(0, "WHERE") && r.limit(&a.Limit)
-	}
 
-	r.close(a, ok, usageShow)
+	r.close(a, ok && r.narrowed(a), usageShow)
 	return true
+}
+
+// narrowed reads which rows of a list are wanted, and how many.
+func (r *reader) narrowed(a *ShowTTL) bool {
+	a.Filter = r.filter()
+	return !r.peek(0, "WHERE") && r.limit(&a.Limit)
 }
 
 func (r *reader) fromSchema(schema *string) (ok bool) {

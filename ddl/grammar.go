@@ -9,6 +9,8 @@ import (
 const (
 	usageShow = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS | " +
 		"SESSIONS} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+	usagePartitions = "SHOW TTL PARTITIONS FOR table [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+
 	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n " +
 		"unit …}"
 	usageRun     = "RUN TTL JOB FOR table [WAIT]"
@@ -21,11 +23,19 @@ const (
 
 // Grammar returns the statements that we answer, one for each.
 func Grammar() []string {
-	return []string{usageShow, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove, usageTrust}
+	return []string{
+		usageShow, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove, usageTrust,
+	}
 }
 
 // WrongCondition is a syntax error in the condition of a SHOW TTL.
-func WrongCondition(where string) *Error { return wrongNear(where, 1, usageShow) }
+func WrongCondition(s *ShowTTL) *Error {
+	usage := usageShow
+	if s.List == ListPartitions {
+		usage = usagePartitions
+	}
+	return wrongNear(s.Filter.Where, 1, usage)
+}
 
 // usageError is a syntax error at the current token.
 func (r *reader) usageError(usage string) *Error {

@@ -227,7 +227,28 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 				s.Errorf("%s %s: %s shows nothing of what it promises", r.method, path, empty)
 			}
 		}
+
+		s.divided(c)
 	})
+}
+
+// divided asks about the table once it has partitions.
+func (s *scene) divided(c *contract) {
+	s.Helper()
+	table := s.policy.Table
+	if _, err := s.db.ExecContext(s.Context(), "ALTER TABLE "+table.String()+
+		" DROP PRIMARY KEY, ADD PRIMARY KEY (id, at) PARTITION BY RANGE COLUMNS (at) "+
+		"(PARTITION past VALUES LESS THAN ('2001-01-01'), PARTITION later VALUES LESS THAN (MAXVALUE))"); err != nil {
+		s.Fatal(err)
+	}
+
+	const path = "/api/v1/tables/{table}/partitions"
+	code, body := s.ask("GET", path, testToken, "")
+	wrong := c.wrongIn("/api/v1/tables/{schema}/{table}/partitions", "GET", code, body)
+	if wrong != nil || !strings.Contains(body, `"name":"past","bound":"'2001-01-01'"`) ||
+		!strings.Contains(body, `"due":"2001-01-`) {
+		s.Errorf("%s: got %d %s\n%s", path, code, body, strings.Join(wrong, "\n"))
+	}
 }
 
 // emptyList finds lists of our own values in which nothing was checked.

@@ -34,10 +34,7 @@ func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), previewTimeout)
 	defer cancel()
 
-	p, err := a.store.Policy(ctx, pathTable(r))
-	if errors.Is(err, catalog.ErrNoPolicy) {
-		err = &answerError{http.StatusNotFound, "table " + pathTable(r).String() + " has no TTL policy"}
-	}
+	p, err := a.declared(ctx, pathTable(r))
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -52,6 +49,15 @@ func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 	}
 
 	a.answer(w, r, v, err)
+}
+
+// declared is the policy of a table.
+func (a *api) declared(ctx context.Context, t catalog.Table) (catalog.Policy, error) {
+	p, err := a.store.Policy(ctx, t)
+	if errors.Is(err, catalog.ErrNoPolicy) {
+		err = &answerError{http.StatusNotFound, "table " + t.String() + " has no TTL policy"}
+	}
+	return p, err
 }
 
 func (a *api) preview(ctx context.Context, p catalog.Policy) (*plan.Preview, error) {

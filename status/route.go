@@ -45,6 +45,7 @@ func (a *api) routes() []route {
 		{"GET", "/api/v1/settings", open, a.getSettings},
 		{"GET", "/api/v1/tables/{schema}/{table}", open, a.getTable},
 		{"GET", "/api/v1/tables/{schema}/{table}/preview", open, a.getPreview},
+		{"GET", "/api/v1/tables/{schema}/{table}/partitions", open, a.getPartitions},
 		{"GET", "/api/v1/jobs/{job}/tasks", open, a.getTasks},
 		{"GET", "/api/v1/sessions", needToken, a.getSessions},
 		{"GET", "/api/v1/token", needToken, a.getToken},

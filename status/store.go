@@ -6,6 +6,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // Store is what the listener asks of the catalog; *catalog.Store is one.
@@ -21,6 +22,7 @@ type Reads interface {
 	Values(ctx context.Context) (setting.Values, error)
 	Settings(ctx context.Context) (setting.Reading, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
+	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
 	Jobs(ctx context.Context) ([]catalog.Job, error)

@@ -11,4 +11,9 @@
 // Nobody else reads a Snapshot or judges one: whether a job may run (MayRun), what is due
 // (catalog.Timing) and how a wait for a job ends (Await) are here as well. The package starts and
 // stops nothing itself.
+//
+// # Size
+//
+// Every list is a file with a name or two. They share the snapshot, its judges and the words for
+// both, which would have to be exported if the lists were apart.
 package report

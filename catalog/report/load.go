@@ -33,6 +33,8 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 		l, err = listOf(listVariables)(from.Values(ctx))
 	case ddl.ListSessions:
 		return Sessions(nil), errSessions
+	case ddl.ListPartitions:
+		return Partitions(f.Table, nil), errPartitions
 	default:
 		l, err = now(ctx, from, name, f.Table)
 	}
@@ -40,6 +42,9 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	l.Keep(func(r Row) bool { return concerns(f.Table, r.Table) })
 	return l, err
 }
+
+// errPartitions is why partitions cannot be read from here.
+var errPartitions = errors.New("the catalog does not know partitions as they are now (SHOW TTL PARTITIONS FOR …)")
 
 // errSessions is why sessions cannot be read from here.
 var errSessions = errors.New("sessions are not in the catalog: their proxy knows them (SHOW TTL SESSIONS)")
@@ -122,6 +127,8 @@ func Empty(name ddl.List) (l List) {
 		l = listVariables(nil)
 	case ddl.ListSessions:
 		l = Sessions(nil)
+	case ddl.ListPartitions:
+		l = Partitions(catalog.Table{}, nil)
 	case ddl.ListStatus:
 		l = Status(none, catalog.Lineage{})
 	}

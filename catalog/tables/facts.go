@@ -158,6 +158,7 @@ func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Colu
 
 		c.Kind = kindOf(strings.ToLower(dataType))
 		c.Nullable = nullable == "YES"
+		c.Fractions = (c.Kind == Datetime || c.Kind == Timestamp) && strings.Contains(columnType, "(")
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")
@@ -211,7 +212,7 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	}
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition
-		if err := rows.Scan(&p.Name, &p.Rows, &p.Method, &p.Expression, &p.Below); err != nil {
+		if err := rows.Scan(&p.Name, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below); err != nil {
 			return err
 		}
 		f.Partitions = append(f.Partitions, p)

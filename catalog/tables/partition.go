@@ -11,8 +11,9 @@ import (
 
 // Partition is one partition of a partitioned table.
 type Partition struct {
-	Name string
-	Rows int64
+	Name  string
+	Rows  int64
+	Bytes uint64 // with its indexes
 
 	Method     string // RANGE, RANGE COLUMNS, LIST, HASH, …
 	Expression string // of the columns that rows are divided by
@@ -29,8 +30,12 @@ func (p Partition) End(c Column) (end time.Time, known bool) {
 		return p.endOfColumns()
 	case p.Method != "RANGE":
 		return end, false
-	case c.Kind == Timestamp && of("unix_timestamp(%s)"):
+	case c.Kind == Timestamp && (of("unix_timestamp(%s)") || of("floor(unix_timestamp(%s))")):
 		return p.endByNumber(0, 1<<40, secondOf)
+	case c.Kind != Timestamp && of("to_seconds(%s)"):
+		return p.endByNumber(secondsADay, daysTo9999*secondsADay, func(n int64) time.Time {
+			return secondOf(n - daysTo1970*secondsADay)
+		})
 	case c.Kind != Timestamp && of("to_days(%s)"):
 		return p.endByNumber(1, daysTo9999, dayOf)
 	case c.Kind != Timestamp && of("year(%s)"):
@@ -44,6 +49,8 @@ func (p Partition) End(c Column) (end time.Time, known bool) {
 const (
 	daysTo1970 = 719_528
 	daysTo9999 = 3_652_425
+
+	secondsADay = 24 * 60 * 60
 )
 
 // secondOf, dayOf and yearOf are the first moments with these numbers.
@@ -51,7 +58,7 @@ func secondOf(n int64) time.Time { return time.Unix(n, 0).UTC() }
 
 func yearOf(n int64) time.Time { return time.Date(int(n), 1, 1, 0, 0, 0, 0, time.UTC) }
 
-func dayOf(n int64) time.Time { return time.Unix((n-daysTo1970)*24*60*60, 0).UTC() }
+func dayOf(n int64) time.Time { return time.Unix((n-daysTo1970)*secondsADay, 0).UTC() }
 
 // endByNumber reads a bound that is a number within limits, which MAXVALUE is not.
 func (p Partition) endByNumber(least, most int64, of func(int64) time.Time) (end time.Time, known bool) {

@@ -13,6 +13,8 @@ func TestEndOfAPartition(t *testing.T) {
 		{Datetime, byRange, "to_days(`a``t`)", "719529", "1970-01-02 00:00:00"},
 		{Datetime, byRange, "TO_DAYS(`A``T`)", "738886", "2023-01-01 00:00:00"},
 		{Timestamp, byRange, "unix_timestamp(`a``t`)", "86400", "1970-01-02 00:00:00"},
+		{Timestamp, byRange, "floor(unix_timestamp(`a``t`))", "86400", "1970-01-02 00:00:00"},
+		{Datetime, byRange, "to_seconds(`a``t`)", "62167305600", "1970-01-02 00:00:00"},
 		{Date, byRange, "year(`a``t`)", "2024", "2024-01-01 00:00:00"},
 		{Date, byColumns, "`a``t`", "'2024-02-29'", "2024-02-29 00:00:00"},
 		{Datetime, byColumns, "`a``t`,`x`", "'2024-02-29 10:00:00.5','2020-01-01'", "2024-02-29 10:00:00.5"},
@@ -20,6 +22,8 @@ func TestEndOfAPartition(t *testing.T) {
 		{Timestamp, byColumns, "`a``t`", "'2024-02-29'", ""}, // in the zone of a session
 		{Timestamp, byRange, "to_days(`a``t`)", "719529", ""},
 		{Datetime, byRange, "unix_timestamp(`a``t`)", "86400", ""},
+		{Timestamp, byRange, "to_seconds(`a``t`)", "62167305600", ""},
+		{Datetime, byRange, "floor(to_seconds(`a``t`))", "62167305600", ""},
 		{Datetime, byRange, "to_days(`at`)", "719529", ""},
 		{Datetime, byRange, "to_days(`a``t`) + 1", "719529", ""},
 		{Datetime, byRange, "to_days(`a``t`)", "MAXVALUE", ""},

@@ -43,6 +43,7 @@ var talks = []talk{
 	{"SHOW TTL STATUS LIKE 'Deleting'", "Deleting"},
 	{"SHOW TTL EVENTS FOR orders", "declared"},
 	{"SHOW TTL SESSIONS", "127.0.0.1"},
+	{"SHOW TTL PARTITIONS FOR orders", "has no partitions"},
 	{"SHOW TTL VARIABLES LIKE 'ttl_restore'", "hold, arm"},
 	{"EXPLAIN TTL orders", "rows due now"},
 	{"EXPLAIN FORMAT=JSON TTL orders", "percent_due"},
@@ -287,7 +288,7 @@ func TestTalksLeaveNothingOut(t *testing.T) {
 		wanted = append(wanted, verb)
 	}
 
-	for _, list := range ddl.Lists() {
+	for _, list := range append(ddl.Lists(), ddl.ListPartitions) {
 		wanted = append(wanted, "SHOW TTL "+string(list))
 	}
 

@@ -16,7 +16,8 @@ func TestEveryListIsShownInBothProtocols(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		for _, list := range ddl.Lists() {
+		run(t, b.db, "ALTER TABLE "+b.schema+".orders PARTITION BY HASH (id) PARTITIONS 3")
+		for _, list := range append(ddl.Lists(), ddl.ListPartitions+" FOR orders") {
 			query := "SHOW TTL " + string(list)
 			text := rows(t, db, query)
 			st, err := db.PrepareContext(t.Context(), query)

@@ -91,6 +91,14 @@ func explainList(p *plan.Preview) report.List {
 
 	say("estimated duration", fmt.Sprintf("%s (%s)", duration(p.Seconds), p.SpeedFrom))
 	say("estimated end", p.End)
+	if p.Partitions > 0 {
+		say("partitions", fmt.Sprintf("%d of %d may hold rows that are due", p.MayBeDue, p.Partitions))
+	}
+	if p.WorthDividing() {
+		say("partition by", p.Rotation.Statement)
+		say("partitioning", p.Rotation.Note)
+	}
+
 	say("foreign keys", strings.Join(p.Children, ", "))
 	say("triggers", strings.Join(p.Triggers, ", "))
 

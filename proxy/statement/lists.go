@@ -11,6 +11,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // longList bounds lists that grow with time. LIMIT may ask for more, up to what fits in a packet of
@@ -28,6 +29,10 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
+
+	if s.List == ddl.ListPartitions {
+		return a.partitions(ctx, s)
+	}
 
 	of := catalog.Table{Schema: s.Schema}
 	if s.Table != nil {
@@ -110,7 +115,7 @@ func checkCondition(x *proxy.Exchange, action ddl.Action) error {
 	none := report.Empty(s.List)
 	_, err := x.Ask((&reply{list: &none, filter: s.Filter}).query(literalRows(&none)))
 	if e, refused := errors.AsType[*wire.Error](err); refused && e.Code == ddl.CodeSyntax {
-		return refusal(ddl.WrongCondition(s.Filter.Where))
+		return refusal(ddl.WrongCondition(s))
 	}
 	return err
 }
@@ -138,5 +143,40 @@ func (a *admin) sessions(s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	l := report.Sessions(shown)
+	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, maxList)}, nil
+}
+
+// partitions answers SHOW TTL PARTITIONS, to whoever may see the table.
+func (a *admin) partitions(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
+	table, err := a.shownTable(*s.Table)
+	if err != nil {
+		return nil, err
+	}
+
+	p, err := a.declared(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+
+	fates, err := plan.Fates(ctx, a.q.h.config.DB, a.q.store, p)
+	if errors.Is(err, plan.ErrNoPartitions) {
+		return nil, refuse("Table %s has no partitions; EXPLAIN FORMAT = JSON TTL shows how it could have them", table)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	shown := make([]report.Partition, len(fates))
+	for i, f := range fates {
+		shown[i] = report.Partition{
+			Name: f.Name, Bound: f.Below, Rows: f.Rows, Bytes: f.Bytes, DueAt: f.DueAt, Fate: f.Text,
+		}
+	}
+
+	l := report.Partitions(table, shown)
+	if err := a.censor(ctx, &l); err != nil {
+		return nil, err
+	}
+
 	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, maxList)}, nil
 }

@@ -17,6 +17,7 @@ type catalogStore interface {
 	report.Store // for lists
 	report.Starts
 	plan.Source // for previews
+	plan.FateSource
 }
 
 // reads are its queries, beside those of lists and previews.

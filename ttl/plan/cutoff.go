@@ -21,6 +21,7 @@ type Cutoff struct {
 	Kind tables.Kind
 
 	now  time.Time     // the clock it was computed from
+	wall time.Time     // its reading in the zone
 	kept time.Duration // by which Wall is before what the clock alone would say
 }
 
@@ -47,7 +48,7 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Ki
 	// Durations of time.Time saturate at 292 years; seconds do not.
 	ago := wallNow.Unix() - wallThen.Unix()
 	instant := time.Unix(now.Unix()-ago, 0).UTC()
-	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, now: now}
+	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, now: now, wall: wallNow}
 	if kind == tables.Timestamp {
 		return c, nil
 	}

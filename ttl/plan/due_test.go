@@ -29,7 +29,8 @@ var divided = []struct {
 	{"columns_of_days", "DATETIME", "RANGE COLUMNS (made)", "'%s'", 5},
 	{"two_columns", "DATETIME NOT NULL", "RANGE COLUMNS (made, id)", "'%s', 50", 5},
 	{"second_column", "DATETIME NOT NULL", "RANGE COLUMNS (note, made)", "'a', '%s'", 0},
-	{"other_function", "DATETIME", "RANGE (TO_SECONDS(made))", "TO_SECONDS('%s')", 0},
+	{"to_seconds", "DATETIME", "RANGE (TO_SECONDS(made))", "TO_SECONDS('%s')", 5},
+	{"other_function", "DATETIME", "RANGE (FLOOR(TO_DAYS(made)))", "TO_DAYS('%s')", 0},
 	{"calculated", "DATETIME", "RANGE (TO_DAYS(made) + 1000)", "TO_DAYS('%s')", 0},
 	{"other_column", "DATETIME", "RANGE (TO_DAYS(other))", "TO_DAYS('%s')", 0},
 	{

@@ -68,11 +68,19 @@ type Preview struct {
 	Usual      *float64 `json:"usual_rows_per_hour,omitempty"`
 	Children   []string `json:"foreign_keys,omitempty"`
 	Triggers   []string `json:"triggers,omitempty"`
+	Partitions int      `json:"partitions,omitempty"`
+	MayBeDue   int      `json:"partitions_that_may_be_due,omitempty"` // jobs look at no others
 	Warnings   []string `json:"warnings,omitempty"`
+
+	// Rotation is how the table could be divided; nil for one that is.
+	Rotation *Rotation `json:"rotation,omitempty"`
 
 	// Seen shows keys and dates of rows: only for readers who may read them.
 	Seen *Seen `json:"seen,omitempty"`
 }
+
+// WorthDividing reports whether the table is so large that people should be told how to divide it.
+func (p *Preview) WorthDividing() bool { return p.Rotation != nil && p.Rows > largeTable }
 
 // Seen is what a preview has seen of the rows themselves.
 type Seen struct {
@@ -127,18 +135,25 @@ type preview struct {
 	staying  Staying
 	keyHold  string // why foreign keys let nothing be deleted
 	cutoff   Cutoff
-	now      *Statements // for rows that are due now
-	due      Estimate
+	near     []tables.Partition // those that are looked at
+	now      *Statements        // for rows that are due now
+	due      Estimate           // in them
 	choice   Choice
 	days     []Day
+	rotation *Rotation
 	seen     Seen
 }
 
 func (v *preview) look(ctx context.Context) (err error) {
+	if err := v.leaveOutDistant(); err != nil {
+		return err
+	}
 	if v.cutoff, v.now, err = v.after(0); err != nil {
 		return err
 	}
-	if v.due, err = v.now.Survey(ctx, v.q, v.facts.Rows); err != nil {
+
+	near, _ := v.rows()
+	if v.due, err = v.now.Survey(ctx, v.q, near); err != nil {
 		return err
 	}
 
@@ -155,8 +170,51 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if err := v.lookAhead(ctx); err != nil {
 		return err
 	}
+	if v.rotation, err = rotationOf(ctx, v.q, v.facts, v.Rule, v.cutoff); err != nil {
+		return err
+	}
 
 	return v.lookAtRows(ctx)
+}
+
+// leaveOutDistant narrows what is looked at to the partitions in which rows may be due within the
+// days that are shown.
+func (v *preview) leaveOutDistant() error {
+	days := previewDays
+	if v.Brief {
+		days = 0
+	}
+	cutoff, _, err := v.after(days)
+	if err == nil {
+		v.near = DuePartitions(v.facts, v.Rule.Column, cutoff)
+	}
+	return err
+}
+
+// rows are the server's estimates of the rows in what is looked at, and in the partitions that are
+// left out.
+func (v *preview) rows() (near, distant int64) {
+	if len(v.near) == len(v.facts.Partitions) {
+		return v.facts.Rows, 0
+	}
+	for i, p := range v.facts.Partitions {
+		if i < len(v.near) {
+			near += p.Rows
+		} else {
+			distant += p.Rows
+		}
+	}
+	return near, distant
+}
+
+// inAll is what is known of the whole table.
+func (v *preview) inAll() Estimate {
+	e := v.due
+	if len(v.near) < len(v.facts.Partitions) {
+		_, distant := v.rows()
+		e.Rows, e.Exact = e.Rows+distant, false
+	}
+	return e
 }
 
 // after prepares the statements as they will be in that many days.
@@ -170,23 +228,31 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 		return cutoff, nil, err
 	}
 	s, err := NewStatements(&v.facts.Layout, "", v.Rule.Column, cutoff, v.Floor, v.staying)
+	if err == nil && len(v.near) < len(v.facts.Partitions) {
+		s.Target = s.Target.Among(v.near)
+	}
 	return cutoff, s, err
 }
 
 // brake says why a job that starts now would wait for approval.
 func (v *preview) brake() string {
-	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: v.due, Known: v.Known, Usual: v.Usual}).Why
+	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: v.inAll(), Known: v.Known, Usual: v.Usual}).Why
 }
 
 func (v *preview) answer() *Preview {
+	all := v.inAll()
 	p := &Preview{
 		Table: v.Table.String(), TTL: v.Rule.Expiry(), TimeZone: v.Rule.TimeZone, Cutoff: v.now.Expired.Cutoff,
-		Rows: v.due.Rows, RowsExact: v.due.Exact, Due: v.due.Expired, Exact: v.due.DueExact,
-		Percent: 100 * v.due.Share(), Null: v.due.Null, Odd: v.due.Implausible,
+		Rows: all.Rows, RowsExact: all.Exact, Due: all.Expired, Exact: all.DueExact,
+		Percent: 100 * all.Share(), Null: all.Null, Odd: all.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
 		TimeIndex: v.now.TimeIndex,
 		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers,
-		Brake: v.brake(), Seen: &v.seen,
+		Brake: v.brake(), Rotation: v.rotation, Seen: &v.seen,
+	}
+
+	if p.Partitions = len(v.facts.Partitions); p.Partitions > 0 {
+		p.MayBeDue = len(DuePartitions(v.facts, v.Rule.Column, v.cutoff))
 	}
 
 	p.Version = v.Version

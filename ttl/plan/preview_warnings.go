@@ -51,7 +51,7 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Null > 0, "rows without a date, which never expire: %s", about(p.Null, p.RowsExact))
 	warn(p.Odd > 0, "rows with a zero date or one before %s, which never expire: %s", v.Floor,
 		about(p.Odd, p.RowsExact))
-	warn(v.due.MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?",
+	warn(v.inAll().MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?",
 		v.Rule.Column)
 	warn(v.keyHold != "", "jobs will wait: %s", v.keyHold)
 	warn(!v.staying.None(), "rows that these foreign keys point at stay: %s", strings.Join(p.Children, ", "))

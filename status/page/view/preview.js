@@ -26,6 +26,7 @@ function content(p) {
       fact('Would take', span(p.estimated_seconds), p.speed_from),
       p.estimated_end && fact('Would end', p.estimated_end, 'Its windows interrupt the work'),
       fact('Plan', p.plan, p.plan_reason),
+      p.partitions && fact('Partitions', `${p.partitions_that_may_be_due} of ${p.partitions} may hold rows that are due`),
       seen?.oldest_due && fact('Oldest due', seen.oldest_due, seen.dates_sampled ? 'Of the rows sampled' : null),
       seen?.newest_due && fact('Newest due', seen.newest_due, seen.dates_sampled ? 'Of the rows sampled' : null)),
     h('p', { class: 'hint' }, p.plan_reason),
@@ -36,9 +37,15 @@ function content(p) {
     seen?.sample_keys?.length > 0 && h('details', { 'data-key': 'samples' }, h('summary', {}, 'Keys of some rows that are due'),
       h('ul', { class: 'plain keys' }, seen.sample_keys.map(key =>
         h('li', {}, h('code', {}, key.map((v, i) => `${seen.key_columns[i]} = ${v}`).join(', ')))))),
+    p.rotation && rotation(p.rotation),
     !seen && h('p', { class: 'hint' }, 'Keys, dates and statements are shown with the token, or with ', h('code', {}, 'EXPLAIN TTL'), '.'),
   ];
 }
+
+/** rotation is the statement that would divide the table, or why there is none. */
+const rotation = r => h('details', { 'data-key': 'rotation' }, h('summary', {}, 'Partitions that it could have'),
+  r.note && h('p', { class: 'hint' }, r.note),
+  r.statement && h('pre', { tabindex: 0 }, r.statement));
 
 /** due, share and cutoff are the answers that the dialogs of the actions show too. */
 export const due = p => `${p.exact ? '' : 'about '}${count(p.rows_due)}`;

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Rotation is how a table could be divided by its TTL column, so that jobs look only at the
+// partitions in which something may be due.
+type Rotation struct {
+	Statement string `json:"statement,omitempty"` // the ALTER TABLE
+	Note      string `json:"note,omitempty"`      // what it changes besides, or why there is none
+}
+
+// width is how long a partition is: finer ones for shorter intervals, so that a table has some
+// dozens of them.
+type width struct {
+	upTo   time.Duration // the longest interval that it is for
+	name   string        // of a partition, by where it begins
+	bound  string        // in a statement
+	begins func(time.Time) time.Time
+	next   func(time.Time) time.Time
+}
+
+const oneDay = 24 * time.Hour
+
+func widths() []width {
+	const byDay = "'2006-01-02'"
+	days := func(n int) func(time.Time) time.Time {
+		return func(t time.Time) time.Time { return t.AddDate(0, 0, n) }
+	}
+	months := func(n int) func(time.Time) time.Time {
+		return func(t time.Time) time.Time { return t.AddDate(0, n, 0) }
+	}
+
+	return []width{
+		{
+			2 * oneDay, "p2006010215", "'2006-01-02 15:04:05'",
+			func(t time.Time) time.Time { return t.Truncate(time.Hour) },
+			func(t time.Time) time.Time { return t.Add(time.Hour) },
+		},
+		{92 * oneDay, "p20060102", byDay, midnight, days(1)},
+		{
+			366 * oneDay, "p20060102", byDay,
+			func(t time.Time) time.Time { return midnight(t).AddDate(0, 0, -(int(t.Weekday())+6)%7) }, // to Monday
+			days(7),
+		},
+		{6 * 366 * oneDay, "p200601", byDay, firstOfMonth, months(1)},
+		{
+			0, "p2006", byDay, // for all others
+			func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) },
+			months(12),
+		},
+	}
+}
+
+// widthFor is the width for an interval of that many seconds.
+func widthFor(seconds int64, kind tables.Kind) width {
+	all := widths()
+	if kind == tables.Date {
+		all = all[1:] // which has no hours
+	}
+	for _, w := range all {
+		if seconds <= int64(w.upTo/time.Second) {
+			return w
+		}
+	}
+	return all[len(all)-1]
+}
+
+func midnight(t time.Time) time.Time { return t.Truncate(oneDay) }
+
+func firstOfMonth(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+const (
+	comingPartitions = 3   // that a new rotation has ready
+	mostPartitions   = 120 // of it
+)
+
+// rotationOf writes the statement that divides a table, in the words of both servers; nil for a table
+// that is divided already.
+func rotationOf(
+	ctx context.Context, q tables.Querier, f *tables.Facts, r catalog.Rule, cutoff Cutoff,
+) (*Rotation, error) {
+	if len(f.Partitions) > 0 {
+		return nil, nil
+	}
+
+	c, found := f.Column(r.Column)
+	if !found {
+		return &Rotation{Note: "there is no column " + r.Column}, nil
+	}
+
+	why, err := undivided(ctx, q, f, c)
+	if why != "" || err != nil {
+		return &Rotation{Note: why}, err
+	}
+
+	key, note, why := dividedKey(f, c)
+	if why != "" {
+		return &Rotation{Note: why}, nil
+	}
+
+	return &Rotation{
+		Statement: "ALTER TABLE " + f.Target("").Name() + key + " PARTITION BY " + division(c, cutoff), Note: note,
+	}, nil
+}
+
+// undivided says why the servers would refuse partitions; empty if they would not, for all that is
+// known.
+func undivided(ctx context.Context, q tables.Querier, f *tables.Facts, c tables.Column) (string, error) {
+	switch {
+	case f.Unfit() != "":
+		return f.Unfit(), nil
+	case c.Generated:
+		return c.Quoted() + " is a generated column", nil
+	case len(f.Children.Names()) > 0:
+		return "no foreign key may point at a table with partitions: " + strings.Join(f.Children.Names(), ", "), nil
+	}
+
+	keys, err := names(ctx, q, selectForeignKeys, f.Schema, f.Table)
+	if err != nil {
+		return "", fmt.Errorf("read foreign keys of %s.%s: %w", f.Schema, f.Table, err)
+	}
+	if len(keys) > 0 {
+		return "a table with partitions may have no foreign keys: " + strings.Join(keys, ", "), nil
+	}
+
+	indexes, err := names(ctx, q, selectOddIndexes, f.Schema, f.Table)
+	if err != nil {
+		return "", fmt.Errorf("read indexes of %s.%s: %w", f.Schema, f.Table, err)
+	}
+	if len(indexes) > 0 {
+		return "a table with partitions may have no full-text or spatial indexes: " + strings.Join(indexes, ", "), nil
+	}
+
+	return "", nil
+}
+
+// dividedKey adds the TTL column to the primary key, where it has to be; note says what that means.
+// why is set if another key, or the column, does not allow it.
+func dividedKey(f *tables.Facts, c tables.Column) (change, note, why string) {
+	for _, ix := range f.Indexes {
+		if !ix.Unique || slices.ContainsFunc(ix.Columns, func(name string) bool { return strings.EqualFold(name, c.Name) }) {
+			continue
+		}
+
+		columns := make([]string, len(ix.Columns), len(ix.Columns)+1)
+		for i, name := range ix.Columns {
+			columns[i] = ddl.Quote(name)
+		}
+
+		switch key := "(" + strings.Join(columns, ", ") + ")"; {
+		case ix.Name != "PRIMARY":
+			return "", "", fmt.Sprintf("every unique key of a table with partitions contains the column that divides it: %s "+
+				"does not contain %s", ddl.Quote(ix.Name), c.Quoted())
+		case c.Nullable:
+			return "", "", fmt.Sprintf("%s would have to be in the primary key, and may be NULL", c.Quoted())
+		default:
+			longer := "(" + strings.Join(append(columns, c.Quoted()), ", ") + ")"
+			change = " DROP PRIMARY KEY, ADD PRIMARY KEY " + longer
+			note = fmt.Sprintf("the primary key becomes %s: nothing but the application then keeps %s unique", longer, key)
+		}
+	}
+
+	return change, note, ""
+}
+
+// division is what follows PARTITION BY: the first partition is for whatever is older than the rest,
+// and the last for what comes after them.
+func division(c tables.Column, cutoff Cutoff) string {
+	now := cutoff.now.UTC() // a TIMESTAMP is divided by days in UTC
+	if c.Kind != tables.Timestamp {
+		now = cutoff.wall
+	}
+
+	w := widthFor(now.Unix()-cutoff.Wall.Unix(), c.Kind)
+	first := cutoff.Wall
+	if c.Kind == tables.Timestamp && first.Unix() < 0 {
+		first = time.Unix(0, 0).UTC()
+	}
+
+	begins := []time.Time{w.begins(first)}
+	for at, coming := begins[0], 0; coming < comingPartitions; {
+		if at = w.next(at); at.After(now) {
+			coming++
+		}
+		if begins = append(begins, at); len(begins) > mostPartitions {
+			begins = begins[1:]
+		}
+	}
+
+	by, bound := "RANGE COLUMNS ("+c.Quoted()+")", func(t time.Time) string { return t.Format(w.bound) }
+	if c.Kind == tables.Timestamp {
+		seconds := "UNIX_TIMESTAMP(" + c.Quoted() + ")"
+		if c.Fractions {
+			seconds = "FLOOR(" + seconds + ")" // MySQL divides by whole numbers only
+		}
+		by = "RANGE (" + seconds + ")"
+		bound = func(t time.Time) string { return fmt.Sprint(t.Unix()) }
+	}
+
+	name, parts := "p_older", make([]string, 0, len(begins)+1)
+	for _, at := range begins {
+		parts = append(parts, fmt.Sprintf("PARTITION %s VALUES LESS THAN (%s)", name, bound(at)))
+		name = at.Format(w.name)
+	}
+	parts = append(parts, "PARTITION p_later VALUES LESS THAN (MAXVALUE)")
+
+	return by + " (" + strings.Join(parts, ", ") + ")"
+}
