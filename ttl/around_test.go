@@ -22,7 +22,7 @@ import (
 // after a statement around the proxy.
 func TestStatementsAroundTheProxy(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newBrakedFixture(t, cfg, 0)
 		var cases []*aroundCase
 		for n, line := range linesOfPage(t) {
 			cases = append(cases, newAroundCase(f, n, line, f.Store.Server().MariaDB))

@@ -374,7 +374,7 @@ func TestTakeOver(t *testing.T) {
 // approved.
 func TestBrakeWaitsForApproval(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newBrakedFixture(t, cfg, 0)
 		f.Fill("t", 3000)
 		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01' WHERE id > 100")
 		p := f.Declare("t")
@@ -527,7 +527,6 @@ func TestBigJobIsSummedUp(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 30_000)
-		f.set(setting.BrakePercent, "100")
 		f.Declare("t")
 		defer f.run(nil)()
 
@@ -576,7 +575,6 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 900)
 		f.Exec("UPDATE " + f.Schema + ".t SET made = '2020-01-01'")
-		f.set(setting.BrakePercent, "100")
 		letGo := f.Hold("SELECT * FROM {t} WHERE id IN (400, 401) FOR UPDATE")
 		f.Declare("t")
 		defer f.run(nil)()
@@ -599,7 +597,6 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20_000)
 		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema + ".t FOR EACH ROW DO SLEEP(0.002)")
-		f.set(setting.BrakePercent, "100")
 		f.set(setting.BatchTargetMS, "100")
 		f.Declare("t")
 		defer f.run(nil)()
@@ -703,7 +700,7 @@ func TestColumnReplacedInPlace(t *testing.T) {
 		}
 
 		betweenJobs := func(t *testing.T, partitions string) {
-			f := newFixture(t, cfg, 0)
+			f := newBrakedFixture(t, cfg, 0)
 			f.Fill("t", 4000)
 			f.Exec("ALTER TABLE " + f.Schema + ".t " + partitions)
 			f.Declare("t")
@@ -725,7 +722,7 @@ func TestColumnReplacedInPlace(t *testing.T) {
 				"PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN MAXVALUE)")
 		})
 		t.Run("in a job", func(t *testing.T) {
-			f := newFixture(t, cfg, 0)
+			f := newBrakedFixture(t, cfg, 0)
 			f.Fill("t", 20_000)
 			f.DeclareEvery("t", "1h")
 			var packets atomic.Int64

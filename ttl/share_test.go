@@ -69,7 +69,7 @@ func TestRunStopsAtItsBound(t *testing.T) {
 // is loaded afterwards is a surprise.
 func TestEmptyTableApprovesNothing(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newBrakedFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE " + f.Schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
 		p := f.Declare("t")
 		defer f.run(nil)()
@@ -101,7 +101,7 @@ func TestEmptyTableApprovesNothing(t *testing.T) {
 // it asks before it deletes.
 func TestPauseDoesNotPassTheBrake(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
+		f := newBrakedFixture(t, cfg, 0)
 		f.Fill("t", 3000)
 		f.Exec("UPDATE "+f.Schema+".t SET made = '2020-01-01'",
 			"CREATE TABLE "+f.Schema+".child (t INT, CONSTRAINT fk FOREIGN KEY (t) REFERENCES "+f.Schema+".t (id))")
