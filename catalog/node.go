@@ -41,10 +41,11 @@ const (
 	StopSwitch  Stop = "switched off" // ttl_job_enable is OFF
 	StopSilence Stop = "cut off"      // the catalog does not answer it
 	StopClock   Stop = "clock"        // the server's clock is not believed: no job starts
+	StopSetting Stop = "setting"      // a setting has a value that this version does not understand
 )
 
 // Stops are all there are.
-func Stops() []Stop { return []Stop{StopFile, StopSwitch, StopSilence, StopClock} }
+func Stops() []Stop { return []Stop{StopFile, StopSwitch, StopSilence, StopClock, StopSetting} }
 
 // deadAfter is two beats and a little for transport.
 func (s *Store) deadAfter() int64 {

@@ -225,9 +225,14 @@ func (e *Engine) stop() (catalog.Stop, string) {
 		}
 	}
 
-	if !e.limits.Load().enabled {
+	l := e.limits.Load()
+	if !l.enabled {
 		return catalog.StopSwitch, "ttl_job_enable is OFF"
 	}
+	if l.unread != "" {
+		return catalog.StopSetting, l.unread
+	}
+
 	if since := time.Since(*e.beat.Load()); since > 2*catalog.BeatInterval {
 		// Others may have taken over the tasks; the barrier would refuse us, so why try.
 		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))

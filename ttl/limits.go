@@ -14,6 +14,7 @@ import (
 type limits struct {
 	work.Limits
 
+	unread       string        // the setting that is not understood, and so may be any of these
 	enabled      bool          // ttl_job_enable
 	clusterRows  int64         // ttl_cluster_rows_limit
 	workers      int           // tasks worked on at once by this node
@@ -70,6 +71,7 @@ func limitsOf(v setting.Reading, nodes int) limits {
 			Nodes:        nodes,
 			Window:       v.Window(),
 		},
+		unread:       v.Unread(),
 		enabled:      v.Bool(setting.JobEnable),
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
 		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),

@@ -63,6 +63,9 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 		"ttl_date_floor": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
 			return f.Store.Set(ctx, "test", map[string]string{setting.DateFloor: "2021-01-01"})
 		},
+		"a value that is not understood": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			return f.Store.Set(ctx, "test", map[string]string{setting.WindowStart: "at dusk"})
+		},
 		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
 			return os.WriteFile(stopFile, nil, 0o600)
 		},
@@ -304,6 +307,31 @@ func TestStopIsLogged(t *testing.T) {
 		!strings.Contains(got, stopFile) || !strings.Contains(got, "this node deletes again") {
 		t.Errorf("got %s", got)
 	}
+}
+
+// TestSettingThatIsNotUnderstood: a value that another version has stored may be a limit, so a node
+// that cannot read it deletes nothing, says so, and goes on once the value is one that it can read.
+func TestSettingThatIsNotUnderstood(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 100)
+		f.Declare("t")
+		f.set(setting.WindowStart, "at dusk")
+		defer f.run(nil)()
+
+		f.Wait("the node to say what stops it", func() bool {
+			nodes, err := f.Store.Nodes(t.Context())
+			return err == nil && len(nodes) == 1 && nodes[0].Stop == catalog.StopSetting &&
+				strings.Contains(nodes[0].Status, setting.WindowStart+" has the value 'at dusk'")
+		})
+		f.Wait("a while", elapsed(aWhile))
+		if left := f.Rows("t"); left != "100" {
+			t.Fatalf("%s rows are left beside a window that is not understood", left)
+		}
+
+		f.set(setting.WindowStart, setting.Unset)
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "50" })
+	})
 }
 
 // TestStopFileEndsByItself: when the file is gone, work goes on where it was.

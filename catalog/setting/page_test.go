@@ -26,7 +26,8 @@ They are kept in the catalog and hold for all proxies of it. Ten have a second n
 warning 1292, and ` + "`SET GLOBAL name = DEFAULT`" + ` leaves a setting as if nobody had ever set it.
 
 Once the statement has answered, no row goes by the old value, on any node: the batches that were planned by it are refused, and work
-goes on, within a second, by the new one. The last column says what else there is to a change.
+goes on, within a second, by the new one. The last column says what else there is to a change. A value that a node does not understand,
+as another version may have stored, stops that node until it is set anew: it could be a limit.
 
 Options of the program itself are in [options.md](options.md).
 

@@ -21,6 +21,31 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
+// TestValueThatIsNotUnderstood: a value that Check would have refused or changed is never taken for
+// the default without a word.
+func TestValueThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	for _, s := range All() {
+		r := NewReading(1)
+		r.Take(s.Name, s.Default)
+		if why := r.Unread(); why != "" {
+			t.Errorf("%s with its default: got %q", s.Name, why)
+		}
+
+		r.Take(s.Name, "as the moon goes")
+		if why := r.Unread(); !strings.Contains(why, s.Name+" has the value 'as the moon goes'") {
+			t.Errorf("%s: got %q", s.Name, why)
+		}
+	}
+
+	r := NewReading(1)
+	r.Take(BatchTargetMS, "-1")
+	r.Take("ttl_of_another_version", "?")
+	if why := r.Unread(); !strings.Contains(why, BatchTargetMS) {
+		t.Errorf("a number out of range: got %q", why)
+	}
+}
+
 func TestSettingIsFoundByBothNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -1,6 +1,9 @@
 package setting
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,18 +53,39 @@ type Reading struct {
 	// revision may delete.
 	Revision uint64
 	said     map[string]bool
+	unread   map[string]string
 }
 
 // NewReading is one in which nothing was set.
 func NewReading(revision uint64) Reading {
-	return Reading{Values: Defaults(), Revision: revision, said: map[string]bool{}}
+	return Reading{Values: Defaults(), Revision: revision, said: map[string]bool{}, unread: map[string]string{}}
 }
 
-// Take adds a value that somebody has set. A setting that this version does not know is left out.
+// Take adds a value that somebody has set. A setting that this version does not know is left out; of
+// one that it knows, a value that Check would not have stored is kept apart: see Unread.
 func (r Reading) Take(name, value string) {
-	if _, known := r.Values[name]; known && value != Unset {
-		r.Values[name], r.said[name] = value, true
+	s, known := Find(name)
+	if !known || value == Unset {
+		return
 	}
+
+	if _, changed, refusal := s.Check(value, time.UTC); changed != nil || refusal != nil {
+		r.unread[name] = value
+		return
+	}
+
+	r.Values[name], r.said[name] = value, true
+}
+
+// Unread says which setting has a value that this version does not understand, as another version
+// may have stored, or somebody by hand; empty when there is none. It may be a limit, so whoever
+// deletes must not go by its default.
+func (r Reading) Unread() string {
+	for _, name := range slices.Sorted(maps.Keys(r.unread)) {
+		return fmt.Sprintf("%s has the value '%s', which this version does not understand: "+
+			"SET GLOBAL %[1]s = DEFAULT, or to another value", name, r.unread[name])
+	}
+	return ""
 }
 
 // Said reports whether somebody has set a setting, even to its default.
