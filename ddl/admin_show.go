@@ -7,13 +7,12 @@ import (
 )
 
 // showTTL reads what follows SHOW TTL.
-func (r *reader) showTTL() bool {
+func (r *reader) showTTL() {
 	a := &ShowTTL{}
 	if r.take(string(ListPartitions)) {
 		a.List = ListPartitions
-		ok := r.forTable(&a.Table) && a.Table != nil && r.narrowed(a)
-		r.close(a, ok, usagePartitions)
-		return true
+		r.close(a, r.forTable(&a.Table) && a.Table != nil && r.narrowed(a), usagePartitions)
+		return
 	}
 
 	list := List(strings.ToUpper(r.spelling(r.current())))
@@ -24,7 +23,6 @@ func (r *reader) showTTL() bool {
 	}
 
 	r.close(a, ok && r.narrowed(a), usageShow)
-	return true
 }
 
 // narrowed reads which rows of a list are wanted, and how many.

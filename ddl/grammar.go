@@ -24,7 +24,8 @@ const (
 // Grammar returns the statements that we answer, one for each.
 func Grammar() []string {
 	return []string{
-		usageShow, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove, usageTrust,
+		usageShow, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove,
+		usageTrust,
 	}
 }
 

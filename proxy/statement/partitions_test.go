@@ -47,20 +47,33 @@ func TestPartitionsAreShown(t *testing.T) {
 			t.Errorf("got %v, want p_older and p_later", got)
 		}
 
-		run(t, b.db, "DROP USER IF EXISTS stranger")
-		run(t, b.db, "CREATE USER stranger IDENTIFIED BY ''")
 		run(t, b.db, "CREATE TABLE "+b.schema+".other (id INT)")
-		run(t, b.db, "GRANT SELECT ON "+b.schema+".other TO stranger")
-		account := b.server.Config(b.schema)
-		account.User, account.Passwd = "stranger", ""
-		stranger := b.client(t, account)
+		stranger := b.client(t, b.server.Account(t, "partitions_stranger", "SELECT ON "+b.schema+".other"))
 		if code, text := refused(t, stranger, "SHOW TTL PARTITIONS FOR audit"); code != ddl.CodeTableDenied {
 			t.Errorf("somebody who may not see the table: got %d, %s", code, text)
 		}
 
-		run(t, b.db, "GRANT SELECT (id) ON "+b.schema+".audit TO stranger")
+		run(t, b.db, "GRANT SELECT (id) ON "+b.schema+".audit TO partitions_stranger")
 		if got := rows(t, stranger, "SHOW TTL PARTITIONS FOR audit"); len(got) != len(all) {
 			t.Errorf("somebody who may see the table: got %d lines, want %d", len(got), len(all))
 		}
 	})
+}
+
+// TestLargeTablesAreToldHowToDivide: the statement is a line of its own where it is worth while; small
+// tables have it in JSON only.
+func TestLargeTablesAreToldHowToDivide(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int64]int{100_000: 0, 100_001: 2} {
+		p := &plan.Preview{Rows: rows, Rotation: &plan.Rotation{Statement: "ALTER TABLE …", Note: "the key becomes longer"}}
+		told := 0
+		for _, row := range explainList(p).Rows {
+			if strings.HasPrefix(row.Values[0].(string), "partition") {
+				told++
+			}
+		}
+		if told != want {
+			t.Errorf("of %d rows: %d lines, want %d", rows, told, want)
+		}
+	}
 }

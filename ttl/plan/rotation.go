@@ -149,8 +149,9 @@ func undivided(ctx context.Context, q tables.Querier, f *tables.Facts, c tables.
 // dividedKey adds the TTL column to the primary key, where it has to be; note says what that means.
 // why is set if another key, or the column, does not allow it.
 func dividedKey(f *tables.Facts, c tables.Column) (change, note, why string) {
+	divides := func(name string) bool { return strings.EqualFold(name, c.Name) }
 	for _, ix := range f.Indexes {
-		if !ix.Unique || slices.ContainsFunc(ix.Columns, func(name string) bool { return strings.EqualFold(name, c.Name) }) {
+		if !ix.Unique || slices.ContainsFunc(ix.Columns, divides) {
 			continue
 		}
 
@@ -161,14 +162,15 @@ func dividedKey(f *tables.Facts, c tables.Column) (change, note, why string) {
 
 		switch key := "(" + strings.Join(columns, ", ") + ")"; {
 		case ix.Name != "PRIMARY":
-			return "", "", fmt.Sprintf("every unique key of a table with partitions contains the column that divides it: %s "+
-				"does not contain %s", ddl.Quote(ix.Name), c.Quoted())
+			return "", "", fmt.Sprintf("every unique key of a table with partitions contains the column that divides "+
+				"it: %s does not contain %s", ddl.Quote(ix.Name), c.Quoted())
 		case c.Nullable:
 			return "", "", fmt.Sprintf("%s would have to be in the primary key, and may be NULL", c.Quoted())
 		default:
 			longer := "(" + strings.Join(append(columns, c.Quoted()), ", ") + ")"
 			change = " DROP PRIMARY KEY, ADD PRIMARY KEY " + longer
-			note = fmt.Sprintf("the primary key becomes %s: nothing but the application then keeps %s unique", longer, key)
+			note = fmt.Sprintf("the primary key becomes %s: nothing but the application then keeps %s unique",
+				longer, key)
 		}
 	}
 

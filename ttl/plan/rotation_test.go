@@ -41,7 +41,7 @@ func TestRotationAsAdvised(t *testing.T) {
 // adviseAndDivide follows the advice for a table, and looks at what came of it.
 func adviseAndDivide(t *testing.T, db *sql.DB, now time.Time, span ddl.Span, column string) {
 	t.Helper()
-	f, r, cutoff := advised(t, db, "t", now, span)
+	_, r, cutoff := advised(t, db, "t", now, span)
 	if !strings.Contains(r.Note, "(`id`, `m``ade`)") {
 		t.Errorf("%s: note %q", column, r.Note)
 	}
