@@ -184,3 +184,14 @@ const (
 	insertInitialSetting = `INSERT IGNORE INTO {setting} (name, value, changed_by, changed_at)
  VALUES (?, ?, ?, UTC_TIMESTAMP(6))`
 )
+
+// The views of TTL_VIEW.
+const (
+	selectLiveViews = `SELECT schema_name, view_name, table_name, definition FROM {live_view}
+ ORDER BY schema_name, view_name`
+	upsertLiveView = `INSERT INTO {live_view} (schema_name, view_name, table_name, definition, made_by, made_at)
+ VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(6))
+ ON DUPLICATE KEY UPDATE table_name = VALUES(table_name), definition = VALUES(definition),
+ made_by = VALUES(made_by), made_at = VALUES(made_at)`
+	deleteLiveView = `DELETE FROM {live_view} WHERE schema_name = ? AND view_name = ?`
+)

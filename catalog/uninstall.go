@@ -19,6 +19,8 @@ type Removal struct {
 	store *Store
 	// Drops are the statements, in order.
 	Drops []string
+	// Views are those that TTL_VIEW has made, which their owners have to drop: they stay as they are.
+	Views []Table
 	// Kept says why the schema itself stays; empty when it goes.
 	Kept string
 	// Account is the service account as the server knows it, quoted; somebody else has to drop it.
@@ -42,6 +44,14 @@ func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	r := &Removal{store: s}
 	if r.Account, err = s.account(ctx); err != nil {
 		return nil, err
+	}
+
+	views, err := s.LiveViews(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		r.Views = append(r.Views, v.View)
 	}
 
 	steps, err := migrations(migrationFiles)

@@ -15,6 +15,7 @@ const (
 	CodeUnsupportedDDL    = 8200
 
 	CodeNote                = 1003 // a note or warning beside an answer
+	CodeTableExists         = 1050
 	CodeUnknownColumn       = 1054
 	CodeSyntax              = 1064
 	CodeUnknownError        = 1105

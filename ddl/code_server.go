@@ -8,7 +8,6 @@ const (
 	CodeSchemaDenied    = 1044
 	CodeNotInCluster    = 1047
 	CodeNoDatabase      = 1049
-	CodeTableExists     = 1050
 	CodeBadTable        = 1051
 	CodeShutdown        = 1053
 	CodeDuplicateColumn = 1060

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The names of the table options. All but the first three are ours.
@@ -27,6 +28,7 @@ const (
 	OptionMaxRows     = "TTL_MAX_ROWS"
 	OptionMaxPercent  = "TTL_MAX_PERCENT"
 	OptionForeignKeys = "TTL_FK"
+	OptionView        = "TTL_VIEW"
 )
 
 // ForeignKeysSkip is the value of TTL_FK by which rows stay that a foreign key points at.
@@ -43,6 +45,7 @@ type Options struct {
 	MaxRows     int64  // that one run may delete
 	MaxPercent  int64  // of the table, in one run
 	ForeignKeys string // what becomes of rows that foreign keys point at; empty if none may
+	View        string // the name of a view of the rows that have not expired; empty for none
 }
 
 // ReadOptions reads what [Clause.Options] keeps: texts by the names of the options. What it takes
@@ -102,6 +105,7 @@ func extensions() []extension {
 			whole(1, 100, func(o *Options, n int64) { o.MaxPercent = n }),
 		},
 		{OptionForeignKeys, "'SKIP' (rows that a foreign key points at stay)", readForeignKeys},
+		{OptionView, "'name' (a view of the rows that have not expired, beside the table)", readView},
 	}
 }
 
@@ -165,6 +169,19 @@ func readForeignKeys(o *Options, text string) error {
 	o.ForeignKeys = text
 	if text != ForeignKeysSkip {
 		return errors.New("not '" + ForeignKeysSkip + "'")
+	}
+	return nil
+}
+
+// mostName is how long a name can be on both servers.
+const mostName = 64
+
+// readView reads the name of a view, which is beside its table and has no schema of its own.
+func readView(o *Options, text string) error {
+	o.View = text
+	if strings.ContainsAny(text, ".`/\\\x00") || strings.TrimSpace(text) != text ||
+		utf8.RuneCountInString(text) > mostName {
+		return errors.New("not the plain name of a view")
 	}
 	return nil
 }

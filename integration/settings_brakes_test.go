@@ -45,6 +45,14 @@ var brakeTrials = map[string]func(*trial){
 		execAll(s.T, s.direct, "DROP TABLE "+child)
 		s.wait("the last one to go", func() bool { return s.gone("") == 10 })
 	},
+	ddl.OptionView: func(s *trial) {
+		s.sql(s.closed())
+		s.rows(10, "id <= 6", byID)
+		s.declare("TTL_VIEW = 'live_rows'")
+		if n := s.number("SELECT COUNT(*) FROM %s.live_rows", s.schema); n != 4 {
+			s.Errorf("%d rows are shown, want the 4 that have not expired", n)
+		}
+	},
 	setting.Restore: func(s *trial) {
 		conn, err := s.db.Conn(s.Context())
 		if err != nil {

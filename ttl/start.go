@@ -247,7 +247,7 @@ func partitionPause(all tables.Incarnation, partition, reason string) string {
 
 func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, error) {
 	c, _ := f.Column(p.Rule.Column)
-	return plan.CutoffOf(p.Terms, c.Kind, now)
+	return plan.CutoffOf(p.Terms, c, now)
 }
 
 // prospects plans for the table, or for each of its partitions that may have due rows.

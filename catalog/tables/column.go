@@ -16,6 +16,7 @@ type Column struct {
 	Charset   string // of Text
 	Collation string // of Text
 	Values    uint64 // of Ordinal: the largest number a value can have
+	Digits    int    // of a second's fraction: those of Datetime, Timestamp and Time
 	Nullable  bool
 	Generated bool
 	Invisible bool

@@ -152,7 +152,7 @@ func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Colu
 		var c Column
 		var dataType, columnType, nullable, extra, expression string
 		if err := rows.Scan(&c.Name, &dataType, &columnType, &c.Charset, &c.Collation, &nullable, &extra,
-			&expression, &c.Primary); err != nil {
+			&expression, &c.Primary, &c.Digits); err != nil {
 			return err
 		}
 

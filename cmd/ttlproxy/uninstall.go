@@ -92,4 +92,10 @@ func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
 				"-- Nothing else was made on the server but the account:\n", schema, cellText(r.Kept))
 	}
 	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
+	if len(r.Views) > 0 {
+		fmt.Fprintln(out, "-- and, in the name of whoever asked for them by TTL_VIEW, the views:")
+	}
+	for _, v := range r.Views {
+		fmt.Fprintf(out, "-- DROP VIEW %s;\n", cellText(v.String()))
+	}
 }

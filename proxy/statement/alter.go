@@ -145,7 +145,9 @@ func (q *request) declare(ctx context.Context, a *ddl.AlterTable, table catalog.
 	}
 
 	if a.Clause.Remove {
-		err = q.remove(ctx, table, p)
+		if err = q.remove(ctx, table, p); err == nil {
+			q.followViews(ctx, []catalog.Table{table})
+		}
 	} else {
 		err = q.write(ctx, a, table, p)
 	}
@@ -190,6 +192,13 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 		return err
 	}
 
+	remake := redrawsView(a.Clause)
+	if remake {
+		if err := q.makeView(ctx, table, rule); err != nil {
+			return err
+		}
+	}
+
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
 		declared, err = q.store.Declare(ctx, q.client(),
@@ -201,7 +210,21 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 		q.noteDeclared(ctx, table, rule)
 	}
 
+	switch {
+	case remake && err != nil:
+		q.followViews(ctx, []catalog.Table{table}) // by the rule that is still in force
+	case remake:
+		q.dropUnkept(ctx, []catalog.Table{table})
+	}
+
 	return err
+}
+
+// redrawsView reports whether the view of a table has to be made anew when its policy changes.
+func redrawsView(c *ddl.Clause) bool {
+	_, view := c.Options[ddl.OptionView]
+	_, zone := c.Options[ddl.OptionTimeZone]
+	return c.TTL != nil || view || zone
 }
 
 // arms reports whether the clause may cause rows to be deleted that were not before.
@@ -347,6 +370,9 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
 		rule, err := q.ruleFor(ctx, a, table, p)
+		if err == nil {
+			err = q.checkView(ctx, table, a.Clause, &rule)
+		}
 		if err != nil {
 			return declaredWithout(err)
 		}
@@ -370,7 +396,7 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 		intents = append(intents, intent)
 	}
 
-	return q.carry(ctx, change{declares: a.Clause != nil, intents: intents})
+	return q.carry(ctx, change{declares: a.Clause != nil, views: true, intents: intents})
 }
 
 // renamedBy adds to the intent of an ALTER that its table gets another name, if the policy may

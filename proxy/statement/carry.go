@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type change struct {
 	intents  []catalog.Intent
 	declares bool // the client is promised a policy: no OK before it is durable
 	partly   bool // when the DDL fails some of it may have happened
+	views    bool // the views of its tables have to follow
 	// unless, called when the policies are stopped, says that the DDL will do nothing.
 	unless func() (bool, error)
 	idly   func() error // how it is then let through; nil: as it is
@@ -84,6 +86,9 @@ func (q *request) carry(ctx context.Context, c change) error {
 		if c.declares {
 			q.noteIntents(ctx, c.intents)
 		}
+		if c.views {
+			q.followViews(ctx, namesIn(c.intents))
+		}
 	}
 
 	if err := q.passed(committed); err != nil {
@@ -91,6 +96,17 @@ func (q *request) carry(ctx context.Context, c change) error {
 	}
 
 	return q.send(h)
+}
+
+// namesIn are those of the tables of intents, by all names that they have had or got.
+func namesIn(intents []catalog.Intent) (all []catalog.Table) {
+	for _, i := range intents {
+		all = append(all, i.Table)
+		if i.To != nil {
+			all = append(all, *i.To)
+		}
+	}
+	return all
 }
 
 // step is a point in carry after which everything may end.
@@ -224,10 +240,13 @@ func (q *request) send(h *proxy.Held) error {
 	if err := q.veilNotes(); err != nil {
 		return err
 	}
+	if len(q.counted) > 0 {
+		q.x.Leave(q.counted...)
+	}
 	if len(q.notes) == 0 {
 		return q.x.Send(h)
 	}
-	q.x.Leave(q.notes...)
+	q.x.Leave(slices.Concat(q.counted, q.notes)...)
 	return q.x.SendOK(h, func(o *wire.OK) {
 		o.Warnings += uint16(len(q.notes))
 		o.Info = strings.TrimSpace(o.Info + "  " + q.notes[0].Message)

@@ -95,6 +95,9 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 	if err == nil && !a.OrReplace {
 		err = q.checkReferenced(ctx, table, rule, l)
 	}
+	if err == nil {
+		err = q.checkView(ctx, table, a.Clause, &rule)
+	}
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -115,7 +118,7 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 	}
 
 	return q.carry(ctx, change{
-		declares: true, partly: a.OrReplace, unless: q.appeared(a), idly: q.createPresent,
+		declares: true, partly: a.OrReplace, views: true, unless: q.appeared(a), idly: q.createPresent,
 		intents: []catalog.Intent{
 			{Kind: kind, Table: table, Rule: &rule, Arm: true, FromDump: dumped, Dormant: isGhost(table), Copy: origin},
 		},
@@ -216,10 +219,13 @@ func (q *request) createLike(ctx context.Context, a *ddl.CreateTable, table cata
 		kind = catalog.IntentReplace
 	}
 
-	rule := p.Rule
-	return q.carry(ctx, change{declares: true, partly: a.OrReplace, unless: q.appeared(a), intents: []catalog.Intent{
-		{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table), Copy: copyOf(*p)},
-	}})
+	rule := withoutView(p.Rule)
+	return q.carry(ctx, change{
+		declares: true, partly: a.OrReplace, views: true, unless: q.appeared(a),
+		intents: []catalog.Intent{
+			{Kind: kind, Table: table, Rule: &rule, Arm: true, Dormant: isGhost(table), Copy: copyOf(*p)},
+		},
+	})
 }
 
 // replaceWithout lets a CREATE without a policy through. If it replaces a table that has one, that
@@ -254,7 +260,9 @@ func (q *request) replace(ctx context.Context, a *ddl.CreateTable, table catalog
 	if err := q.needsToCreate(a); err != nil {
 		return err
 	}
-	return q.carry(ctx, change{partly: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}}})
+	return q.carry(ctx, change{
+		partly: true, views: true, intents: []catalog.Intent{{Kind: catalog.IntentReplace, Table: table}},
+	})
 }
 
 // appeared looks, for IF NOT EXISTS, whether somebody else has created the table while we waited

@@ -31,7 +31,7 @@ func (q *request) follow(
 		return err
 	}
 
-	return q.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents, views: kind == catalog.IntentDrop})
 }
 
 // drop removes the policies of dropped tables.
@@ -72,7 +72,7 @@ func (q *request) dropDatabase(ctx context.Context, a *ddl.DropDatabase) error {
 		return err
 	}
 
-	return q.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents, views: true})
 }
 
 // policyBelow returns the policy of the table that a name stands for, which is none when a
@@ -138,5 +138,5 @@ func (q *request) rename(ctx context.Context, a *ddl.RenameTables) error {
 		return err
 	}
 
-	return q.carry(ctx, change{partly: true, intents: intents})
+	return q.carry(ctx, change{partly: true, intents: intents, views: true})
 }

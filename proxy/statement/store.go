@@ -33,6 +33,7 @@ type reads interface {
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	PoliciesIn(ctx context.Context, schema string) ([]catalog.Policy, error)
+	LiveViews(ctx context.Context) ([]catalog.LiveView, error)
 
 	Job(ctx context.Context, id uint64) (catalog.Job, error)
 	EndedJob(ctx context.Context, job catalog.Job) (catalog.EndedJob, error)
@@ -43,6 +44,8 @@ type reads interface {
 type changes interface {
 	Declare(ctx context.Context, who catalog.Client, d catalog.Declaration) (catalog.Policy, error)
 	Remove(ctx context.Context, who catalog.Client, t catalog.Table) error
+	KeepLiveView(ctx context.Context, account string, v catalog.LiveView) error
+	ForgetLiveView(ctx context.Context, view catalog.Table) error
 	Stage(ctx context.Context, who catalog.Client, intents []catalog.Intent) (*catalog.Staged, error)
 
 	Pause(ctx context.Context, actor string, policy uint64, reason string, until time.Time) error

@@ -17,8 +17,9 @@ type Cutoff struct {
 	// Wall is what the TTL column is compared with: the reading of a calendar and a clock, held in
 	// UTC fields. For TIMESTAMP it is UTC; for DATETIME and DATE it is the policy's zone.
 	Wall time.Time
-	// Kind is the type of the TTL column.
-	Kind tables.Kind
+	// Kind is the type of the TTL column, Digits those of its fractions of a second.
+	Kind   tables.Kind
+	Digits int
 
 	now  time.Time     // the clock it was computed from
 	wall time.Time     // its reading in the zone
@@ -28,8 +29,8 @@ type Cutoff struct {
 // NewCutoff subtracts span from now, the database's clock, in zone.
 //
 // The subtraction is done on the wall clock (months and years clip to the end of the month: 31
-// March minus one month is 28 or 29 February) and truncated to whole seconds, as in `NOW() -
-// INTERVAL n unit`.
+// March minus one month is 28 or 29 February) and truncated to what the column can hold, as
+// in `NOW(digits) - INTERVAL n unit`: whole seconds, or fractions with that many digits.
 //
 // A TIMESTAMP is an instant, so the length of the subtracted span is taken from the current
 // instant: 90 minutes are 5400 seconds across a change of the clocks. A DATETIME or DATE carries no
@@ -37,18 +38,19 @@ type Cutoff struct {
 // it has under every reading: by the wall clock, by elapsed time, and whichever of two equal
 // readings it meant. The cutoff may thus lag by the size of the change for as long as that change
 // is within the interval's edge, and is never early.
-func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Kind) (Cutoff, error) {
+func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Kind, digits int) (Cutoff, error) {
 	if span.Months < 0 || span.Micros < 0 {
 		return Cutoff{}, fmt.Errorf("interval is negative")
 	}
 
 	wallNow := wall(now.In(zone))
-	wallThen := subtract(wallNow, span).Truncate(time.Second)
+	wallThen := subtract(wallNow, span).Truncate(grain(digits))
 
-	// Durations of time.Time saturate at 292 years; seconds do not.
+	// Durations of time.Time saturate at 292 years; seconds do not. Their fraction is the same in
+	// every zone.
 	ago := wallNow.Unix() - wallThen.Unix()
-	instant := time.Unix(now.Unix()-ago, 0).UTC()
-	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, now: now, wall: wallNow}
+	instant := time.Unix(now.Unix()-ago, int64(wallThen.Nanosecond())).UTC()
+	c := Cutoff{Instant: instant, Wall: instant, Kind: kind, Digits: digits, now: now, wall: wallNow}
 	if kind == tables.Timestamp {
 		return c, nil
 	}
@@ -63,8 +65,17 @@ func NewCutoff(now time.Time, zone *time.Location, span ddl.Span, kind tables.Ki
 }
 
 // DueAt is a moment: whatever had expired before it is before the cutoff. It is the clock that the
-// cutoff was computed from, in whole seconds, less what a change of the clocks keeps for longer.
-func (c Cutoff) DueAt() time.Time { return c.now.Truncate(time.Second).Add(-c.kept) }
+// cutoff was computed from, truncated like it, less what a change of the clocks keeps for longer.
+func (c Cutoff) DueAt() time.Time { return c.now.Truncate(grain(c.Digits)).Add(-c.kept) }
+
+// grain is the smallest step of a column whose seconds have a fraction of that many digits.
+func grain(digits int) time.Duration {
+	step := time.Second
+	for range min(digits, 6) {
+		step /= 10
+	}
+	return step
+}
 
 // unambiguous returns the latest wall reading all of whose earlier readings happened before t,
 // whichever pass of a repeated hour they were taken in.
@@ -116,7 +127,15 @@ func (c Cutoff) Literal() string {
 	if c.Kind == tables.Date {
 		return c.upper().Format("'2006-01-02'")
 	}
-	return c.upper().Format("'2006-01-02 15:04:05'")
+	return c.upper().Format("'" + layout(c.Digits) + "'")
+}
+
+// layout is how a DATETIME with that many digits is written.
+func layout(digits int) string {
+	if digits == 0 {
+		return time.DateTime
+	}
+	return time.DateTime + "." + strings.Repeat("0", digits)
 }
 
 // upper is what Literal says, as a value of the TTL column in UTC fields.
@@ -140,7 +159,6 @@ func (c Cutoff) ExpiryOf(value string) time.Time {
 	if c.Kind == tables.Date {
 		layout = time.DateOnly
 	}
-	value, _, _ = strings.Cut(value, ".")
 	t, err := time.Parse(layout, value)
 	if err != nil {
 		return time.Time{}

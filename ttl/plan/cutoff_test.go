@@ -133,7 +133,7 @@ func TestCutoffLiteral(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			cutoff, err := NewCutoff(now, mustZone(t, c.zone), c.span, c.kind)
+			cutoff, err := NewCutoff(now, mustZone(t, c.zone), c.span, c.kind, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestCutoffLiteral(t *testing.T) {
 func TestNegativeSpanIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, span := range []ddl.Span{{Months: -1}, {Micros: -1}} {
-		if _, err := NewCutoff(time.Unix(0, 0), time.UTC, span, tables.Datetime); err == nil {
+		if _, err := NewCutoff(time.Unix(0, 0), time.UTC, span, tables.Datetime, 0); err == nil {
 			t.Errorf("%v: want an error", span)
 		}
 	}
@@ -229,7 +229,7 @@ func clocksFrom2018To2033(zone *time.Location) string {
 func checkRowsAround(t *testing.T, now, change time.Time, zone *time.Location, span ddl.Span) {
 	t.Helper()
 	for _, kind := range []tables.Kind{tables.Datetime, tables.Timestamp} {
-		cutoff, err := NewCutoff(now, zone, span, kind)
+		cutoff, err := NewCutoff(now, zone, span, kind, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func TestMonthEndsAgainstAddition(t *testing.T) {
 	t.Parallel()
 	for now := time.Date(2023, 1, 1, 12, 0, 0, 0, time.UTC); now.Year() < 2029; now = now.AddDate(0, 0, 1) {
 		for _, months := range []int{1, 2, 3, 11, 12, 13, 48} {
-			cutoff, err := NewCutoff(now, time.UTC, ddl.Span{Months: int64(months)}, tables.Datetime)
+			cutoff, err := NewCutoff(now, time.UTC, ddl.Span{Months: int64(months)}, tables.Datetime, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +327,33 @@ func TestMonthEndsAgainstAddition(t *testing.T) {
 
 func TestNoCutoffOfNoRule(t *testing.T) {
 	t.Parallel()
-	if c, err := CutoffOf(catalog.Terms{Timing: catalog.Timing{Zone: time.UTC}}, tables.Datetime, time.Now()); err == nil {
+	unread := catalog.Terms{Timing: catalog.Timing{Zone: time.UTC}}
+	if c, err := CutoffOf(unread, tables.Column{Kind: tables.Datetime}, time.Now()); err == nil {
 		t.Errorf("got the cutoff %v of a rule that nobody has read", c)
+	}
+}
+
+// TestCutoffHasTheColumnsFraction: a cutoff is as fine as the column, and no finer, so that the row of
+// NOW() lives no shorter than its interval.
+func TestCutoffHasTheColumnsFraction(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 10, 15, 0, 0, 987_654_321, time.UTC)
+	for digits, want := range map[int]string{0: "15:00:00", 3: "15:00:00.987", 6: "15:00:00.987654"} {
+		for _, kind := range []tables.Kind{tables.Datetime, tables.Timestamp} {
+			c, err := NewCutoff(now, time.UTC, ddl.Span{}, kind, digits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Literal(); got != "'2026-03-10 "+want+"'" {
+				t.Errorf("of %d digits: got %s, want %s", digits, got, want)
+			}
+			if c.DueAt().After(now) || c.DueAt().Before(now.Add(-time.Second)) || !c.DueAt().Equal(c.Wall) {
+				t.Errorf("of %d digits: due at %s, the cutoff is %s", digits, c.DueAt(), c.Wall)
+			}
+			if p, _ := NewPredicate("at", c, DefaultFloor); kind == tables.Timestamp && digits == 3 &&
+				!strings.Contains(p.Opaque(), "UNIX_TIMESTAMP(`at`) < 1773154800.987000)") {
+				t.Errorf("the condition is %s", p.Opaque())
+			}
+		}
 	}
 }

@@ -105,7 +105,7 @@ func checkDivided(t *testing.T, db *sql.DB, table string, want int) {
 
 	c, _ := f.Column("made")
 	cutoff, err := NewCutoff(time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), time.UTC,
-		ddl.Span{Micros: 24 * 60 * 60 * 1e6}, c.Kind)
+		ddl.Span{Micros: 24 * 60 * 60 * 1e6}, c.Kind, c.Digits)
 	if err != nil {
 		t.Fatal(err)
 	}

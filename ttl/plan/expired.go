@@ -49,10 +49,25 @@ func (p Predicate) Sargable() string {
 // the zone that the session has at that row, and a trigger that fires for the row before may have
 // set another.
 func (p Predicate) Opaque() string {
+	return "(" + p.comparable("").Sargable() + ") IS TRUE"
+}
+
+// Living is the condition of all other rows, by a cutoff that moves: an expression, of a number of
+// seconds for a TIMESTAMP.
+func (p Predicate) Living(cutoff string) string {
+	return "(" + p.comparable(cutoff).Sargable() + ") IS NOT TRUE"
+}
+
+// comparable is the condition by what means the same in every session, and by another cutoff if one
+// is given.
+func (p Predicate) comparable(cutoff string) Predicate {
 	if p.Kind == tables.Timestamp {
 		p.Column, p.Floor, p.Cutoff = "UNIX_TIMESTAMP("+p.Column+")", epoch(p.Floor), epoch(p.Cutoff)
 	}
-	return "(" + p.Sargable() + ") IS TRUE"
+	if cutoff != "" {
+		p.Cutoff = cutoff
+	}
+	return p
 }
 
 // epoch is the literal of a date in UTC as a number of seconds; what cannot be read is NULL, which
@@ -62,7 +77,11 @@ func epoch(literal string) string {
 	if err != nil {
 		return "NULL"
 	}
-	return strconv.FormatInt(at.Unix(), 10)
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	if fraction := at.Nanosecond() / 1000; fraction > 0 {
+		seconds += fmt.Sprintf(".%06d", fraction)
+	}
+	return seconds
 }
 
 // Implausible is the condition of rows that hold a value but never expire: zero dates and dates

@@ -57,7 +57,7 @@ func Fates(ctx context.Context, q tables.Querier, from FateSource, p catalog.Pol
 		return nil, fmt.Errorf("there is no column %s", p.Rule.Column)
 	}
 
-	cutoff, err := CutoffOf(p.Terms, c.Kind, now)
+	cutoff, err := CutoffOf(p.Terms, c, now)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func dueAt(p tables.Partition, c tables.Column, t catalog.Terms) time.Time {
 	}
 
 	behind := func(now time.Time) bool {
-		cutoff, err := CutoffOf(t, c.Kind, now)
+		cutoff, err := CutoffOf(t, c, now)
 		return err == nil && !end.After(cutoff.upper())
 	}
 

@@ -22,7 +22,7 @@ func TestCutoffAgainstTheServers(t *testing.T) {
 			var want []string
 			for i := range 100 {
 				now, span, interval := someMoment(rnd)
-				cutoff, err := NewCutoff(now, time.UTC, span, tables.Datetime)
+				cutoff, err := NewCutoff(now, time.UTC, span, tables.Datetime, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +110,7 @@ func TestPredicateAtTheEdges(t *testing.T) {
 				column string
 				kind   tables.Kind
 			}{{"made", tables.Datetime}, {"stamp", tables.Timestamp}, {"day", tables.Date}} {
-				cutoff, err := NewCutoff(cut.Add(90*24*time.Hour), time.UTC, ddl.Span{Micros: 90 * day}, c.kind)
+				cutoff, err := NewCutoff(cut.Add(90*24*time.Hour), time.UTC, ddl.Span{Micros: 90 * day}, c.kind, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -223,7 +223,7 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 	if !found {
 		return Cutoff{}, nil, fmt.Errorf("there is no column %s", v.Rule.Column)
 	}
-	cutoff, err := CutoffOf(v.Terms, c.Kind, v.Now.AddDate(0, 0, days))
+	cutoff, err := CutoffOf(v.Terms, c, v.Now.AddDate(0, 0, days))
 	if err != nil {
 		return cutoff, nil, err
 	}

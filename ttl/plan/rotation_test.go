@@ -78,7 +78,7 @@ func advised(
 	}
 
 	c, _ := f.Column("m`ade")
-	cutoff, err := NewCutoff(now, time.FixedZone("", 3600), span, c.Kind)
+	cutoff, err := NewCutoff(now, time.FixedZone("", 3600), span, c.Kind, c.Digits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func statementsFor(t *testing.T, db *sql.DB, schema, table string) (*tables.Fact
 		t.Fatal(err)
 	}
 
-	cutoff, err := NewCutoff(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC, ddl.Span{Months: 1}, tables.Datetime)
+	cutoff, err := NewCutoff(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC, ddl.Span{Months: 1}, tables.Datetime, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
