@@ -133,6 +133,10 @@ func (a *admin) veilPreview(p *plan.Preview) error {
 	for i := range p.Warnings {
 		sentences = append(sentences, &p.Warnings[i])
 	}
+	if p.Rotation != nil {
+		sentences = append(sentences, &p.Rotation.Note)
+	}
+
 	return a.q.veil(sentences...)
 }
 
