@@ -48,28 +48,39 @@ func (r Rule) OtherOptions() string {
 	return strings.Join(others, " ")
 }
 
-// mostOpenings bounds how far ahead Finish looks: a year of windows that open once a day.
-const mostOpenings = 366
+// foreseen is how far ahead Finish looks.
+const foreseen = 366 * 24 * time.Hour
 
-// Finish is when work of a given length ends that begins at a given moment and proceeds only while
-// the table's window and the global one are open; zero if that is never, or too far away to tell.
-func (t Timing) Finish(from time.Time, global *ddl.Window, work time.Duration) time.Time {
-	at := from
-	for range mostOpenings {
+// Speed is how many rows a second are deleted from a moment on, and until when; zero until it never
+// changes.
+type Speed func(at time.Time) (rowsPerSecond float64, until time.Time)
+
+// Finish is when so many rows are deleted, if that begins at a given moment and proceeds only while
+// the table's window and the global one are open, and how much of the time is work; zero if it is
+// never, or too far away to tell.
+func (t Timing) Finish(from time.Time, global *ddl.Window, rows float64, speed Speed) (time.Time, time.Duration) {
+	var work time.Duration
+	for at := from; at.Sub(from) < foreseen; {
 		if at = t.Opens(at, global); at.IsZero() {
-			return at
+			break
 		}
 
-		closes := t.closes(at, global)
-		if closes.IsZero() || !at.Add(work).After(closes) {
-			return at.Add(work)
+		perSecond, until := speed(at)
+		if closes := t.closes(at, global); until.IsZero() || !closes.IsZero() && closes.Before(until) {
+			until = closes
 		}
 
-		work -= closes.Sub(at)
-		at = closes
+		left := time.Duration(min(rows/perSecond*float64(time.Second), float64(2*foreseen)))
+		if until.IsZero() || !at.Add(left).After(until) {
+			return at.Add(left), work + left
+		}
+
+		work += until.Sub(at)
+		rows -= perSecond * until.Sub(at).Seconds()
+		at = until
 	}
 
-	return time.Time{}
+	return time.Time{}, 0
 }
 
 // closes is when the first of the windows closes that are open at a moment; zero when there are

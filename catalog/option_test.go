@@ -53,15 +53,17 @@ func TestFinishBetweenWindows(t *testing.T) {
 		"whole day":        {window("12:00-11:59"), nil, 50 * time.Hour, 50 * time.Hour},
 		"never together":   {window("01:00-02:00"), window("03:00-04:00"), time.Minute, 0},
 		"more than a year": {window("01:00-01:00"), nil, 400 * time.Minute, 0},
+		"at the weekend":   {window("sat 10:00-11:59"), nil, 3 * time.Hour, (12*24 + 23) * time.Hour},
 	} {
 		want := at.Add(c.want)
 		if c.want == 0 {
 			want = time.Time{}
 		}
 
-		got := Timing{Zone: time.UTC, Window: c.own}.Finish(at, c.global, c.work)
-		if !got.Equal(want) {
-			t.Errorf("%s: got %v, want %v", name, got, want)
+		steady := func(time.Time) (float64, time.Time) { return 10, time.Time{} }
+		got, work := Timing{Zone: time.UTC, Window: c.own}.Finish(at, c.global, 10*c.work.Seconds(), steady)
+		if !got.Equal(want) || c.want != 0 && work != c.work {
+			t.Errorf("%s: got %v after %v of work, want %v after %v", name, got, work, want, c.work)
 		}
 	}
 }

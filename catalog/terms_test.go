@@ -52,7 +52,7 @@ func TestTerms(t *testing.T) {
 
 	got, err := rule.Terms()
 	if err != nil || got.Timing.Interval != 36*time.Hour || got.Timing.Zone.String() != "Europe/Prague" ||
-		got.Timing.Window.String() != "22:00-06:00" || got.Options.DeleteRate != 100 || !got.Read() {
+		got.Timing.Window.String() != "22:00-06:00" || got.Options.DeleteRate.String() != "100" || !got.Read() {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if zero := (Terms{}); zero.Read() {

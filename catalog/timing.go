@@ -97,10 +97,14 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	}
 }
 
+// mostOpenings is how often two windows may open one after the other before it is clear that they
+// never are open together: each of a week's days a few times.
+const mostOpenings = 32
+
 // Opens is the first moment at or after one at which the table's window and the global one are
 // open; zero when they never are together.
 func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
-	for range 10 {
+	for range mostOpenings {
 		began := at
 		if global != nil {
 			at = global.Opens(at.UTC())
@@ -108,7 +112,7 @@ func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
 		if t.Window != nil {
 			at = t.Window.Opens(at.In(t.Zone))
 		}
-		if at.Equal(began) {
+		if at.IsZero() || at.Equal(began) {
 			return at
 		}
 	}

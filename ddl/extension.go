@@ -38,7 +38,7 @@ const ForeignKeysSkip = "SKIP"
 type Options struct {
 	Cron        *Cron
 	Window      *Window
-	DeleteRate  int64 // rows per second
+	DeleteRate  *Rates // nil for no limit
 	BatchSize   int64
 	MaxLag      time.Duration
 	BrakeFactor *int64 // which may be 0, and then judges the policy only once
@@ -85,10 +85,10 @@ func extensions() []extension {
 	return []extension{
 		{OptionTimeZone, "'Europe/Berlin' or '+02:00'", nil}, // resolved where the zones are known
 		{OptionCron, "'0 3 * * *'", readCron},
-		{OptionWindow, "'22:00-06:00'", readWindow},
+		{OptionWindow, "'22:00-06:00' or 'mon-fri 22:00-06:00; sat-sun'", readWindow},
 		{
-			OptionDeleteRate, "1000 (rows per second)",
-			whole(1, math.MaxInt64, func(o *Options, n int64) { o.DeleteRate = n }),
+			OptionDeleteRate, "1000 (rows per second) or '1000; mon-fri 22:00-06:00 20000; sat-sun 20000'",
+			readRates,
 		},
 		{OptionBatchSize, "500 (1 to 10240)", whole(1, 10240, func(o *Options, n int64) { o.BatchSize = n })},
 		{OptionMaxLag, "'2h'", readMaxLag},
@@ -162,6 +162,12 @@ func readCron(o *Options, text string) error {
 func readWindow(o *Options, text string) error {
 	window, err := ParseWindow(text)
 	o.Window = &window
+	return err
+}
+
+func readRates(o *Options, text string) error {
+	rates, err := ParseRates(text)
+	o.DeleteRate = &rates
 	return err
 }
 

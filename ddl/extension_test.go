@@ -17,13 +17,16 @@ func TestOptionsAreReadAsTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got.DeleteRate == nil || got.DeleteRate.String() != "1000" {
+		t.Errorf("got %v, want 1000 rows a second", got.DeleteRate)
+	}
 	if got.Cron == nil || got.Window == nil || got.BrakeFactor == nil || *got.BrakeFactor != 0 {
 		t.Errorf("got %+v, want a schedule, a window and a factor", got)
 	}
 
-	got.Cron, got.Window, got.BrakeFactor = nil, nil, nil
+	got.Cron, got.Window, got.BrakeFactor, got.DeleteRate = nil, nil, nil, nil
 	want := Options{
-		DeleteRate: 1000, BatchSize: 500, MaxLag: 2 * time.Hour, MaxRows: 1_000_000, MaxPercent: 20,
+		BatchSize: 500, MaxLag: 2 * time.Hour, MaxRows: 1_000_000, MaxPercent: 20,
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)

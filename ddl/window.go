@@ -3,6 +3,7 @@ package ddl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,78 +11,54 @@ import (
 // ErrWindow is wrapped by every error about a window.
 var ErrWindow = errors.New("not a valid window")
 
-// Window is a part of the day, inclusive at both ends to the minute. One whose end is before its
-// start crosses midnight.
+// Window is some hours of some days of the week, inclusive at both ends to the minute.
 type Window struct {
-	start, end int // minutes of the day
+	spans []span
 }
 
-// ParseWindow reads the value of TTL_WINDOW: '22:00-06:00'.
-func ParseWindow(text string) (Window, error) {
-	from, to, found := strings.Cut(text, "-")
-	start, errStart := time.Parse("15:04", strings.TrimSpace(from))
-	end, errEnd := time.Parse("15:04", strings.TrimSpace(to))
-	if !found || errStart != nil || errEnd != nil {
-		return Window{}, fmt.Errorf("%w: '%s' is not of the form '22:00-06:00'", ErrWindow, text)
+// ParseWindow reads the value of TTL_WINDOW: '22:00-06:00', 'mon-fri 22:00-06:00; sat-sun'. Hours
+// that cross midnight are of the day on which they start.
+func ParseWindow(text string) (w Window, err error) {
+	for _, words := range items(text) {
+		s, rest, err := readSpan(words)
+		if err == nil && (len(words) == 0 || len(rest) > 0) {
+			err = fmt.Errorf("'%s' is not of the form '22:00-06:00' or 'mon-fri 22:00-06:00; sat-sun'", text)
+		}
+		if err != nil {
+			return Window{}, fmt.Errorf("%w: %w", ErrWindow, err)
+		}
+		w.spans = append(w.spans, s)
 	}
-	return NewWindow(start, end), nil
+	return w, nil
 }
 
-// NewWindow takes the times of day of two moments.
-func NewWindow(start, end time.Time) Window { return Window{minuteOf(start), minuteOf(end)} }
+// NewWindow takes the times of day of two moments, on every day.
+func NewWindow(start, end time.Time) Window {
+	return Window{[]span{{everyDay, minuteOf(start), minuteOf(end)}}}
+}
 
 // Contains reports whether the clock of t's location shows a time in the window.
 func (w Window) Contains(t time.Time) bool {
-	m := minuteOf(t)
-	if w.start <= w.end {
-		return w.start <= m && m <= w.end
-	}
-	return m >= w.start || m <= w.end
+	return slices.ContainsFunc(w.spans, func(s span) bool { return s.contains(t) })
 }
 
 // Opens is the first moment at or after t that is in the window.
-func (w Window) Opens(t time.Time) time.Time {
-	if w.Contains(t) {
-		return t
-	}
-	t = t.Truncate(time.Minute)
-	guess := t.Add(time.Duration((w.start-minuteOf(t)+minutesOfDay)%minutesOfDay) * time.Minute)
-	if w.Contains(guess) && !w.Contains(guess.Add(-time.Minute)) {
-		return guess
-	}
-	for !w.Contains(t) { // the clocks change in between
-		t = t.Add(time.Minute)
-	}
-	return t
-}
+func (w Window) Opens(t time.Time) time.Time { return seek(t, w.spans, w.Contains) }
 
-// Closes is the first moment after t, which is in the window, that is not; zero for a window of the
-// whole day.
+// Closes is the first moment after t, which is in the window, that is not; zero for a window that is
+// never closed.
 func (w Window) Closes(t time.Time) time.Time {
-	if (w.end+1)%minutesOfDay == w.start {
-		return time.Time{}
-	}
-	t = t.Truncate(time.Minute)
-	guess := t.Add(time.Duration((w.end+1-minuteOf(t)+minutesOfDay)%minutesOfDay) * time.Minute)
-	if !w.Contains(guess) && w.Contains(guess.Add(-time.Minute)) {
-		return guess
-	}
-	for w.Contains(t) { // the clocks change in between
-		t = t.Add(time.Minute)
-	}
-	return t
+	return seek(t, w.spans, func(t time.Time) bool { return !w.Contains(t) })
 }
 
-// Closed is how long the window stays closed, on a day without a clock change.
-func (w Window) Closed() time.Duration {
-	return time.Duration((w.start-w.end-1+2*minutesOfDay)%minutesOfDay) * time.Minute
-}
+// Closed is how long the window stays closed, at most, in a week without a clock change.
+func (w Window) Closed() time.Duration { return longestGap(w.spans) }
 
 // String is the window as TTL_WINDOW takes it.
 func (w Window) String() string {
-	return fmt.Sprintf("%02d:%02d-%02d:%02d", w.start/60, w.start%60, w.end/60, w.end%60)
+	var all []string
+	for _, s := range w.spans {
+		all = append(all, s.String())
+	}
+	return strings.Join(all, "; ")
 }
-
-const minutesOfDay = 24 * 60
-
-func minuteOf(t time.Time) int { return t.Hour()*60 + t.Minute() }

@@ -105,10 +105,19 @@ var limitTrials = map[string]func(*trial){
 				s.table) == "20000"
 		})
 	},
-	setting.DeleteRowsLimit:   func(s *trial) { s.slowed("SET GLOBAL ttl_delete_rows_limit = 200", 200, 40) },
-	setting.ClusterRowsLimit:  func(s *trial) { s.slowed("SET GLOBAL ttl_cluster_rows_limit = 200", 200, 40) },
-	setting.ScanRateLimit:     func(s *trial) { s.slowed("SET GLOBAL ttl_scan_rate_limit = 300", 300, 600) },
-	ddl.OptionDeleteRate:      func(s *trial) { s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = 200", 200, 40) },
+	setting.DeleteRowsLimit:  func(s *trial) { s.slowed("SET GLOBAL ttl_delete_rows_limit = 200", 200, 40) },
+	setting.ClusterRowsLimit: func(s *trial) { s.slowed("SET GLOBAL ttl_cluster_rows_limit = 200", 200, 40) },
+	setting.RateSchedule: func(s *trial) {
+		s.slowed("SET GLOBAL ttl_rate_schedule = '"+s.byTheClock()+"; zone Asia/Tokyo'", 200, 40)
+		since := s.after("SET GLOBAL ttl_rate_schedule = ''")
+		s.wait("the old speed", func() bool { return s.gone(since) > 1000 })
+	},
+	setting.ScanRateLimit: func(s *trial) { s.slowed("SET GLOBAL ttl_scan_rate_limit = 300", 300, 600) },
+	ddl.OptionDeleteRate: func(s *trial) {
+		s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = 200", 200, 40)
+		s.sql("ALTER TABLE " + s.table + " TTL_DELETE_RATE = 3000")
+		s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = '"+s.byTheClock()+"; zone Asia/Tokyo'", 200, 40)
+	},
 	setting.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
 	setting.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
 	setting.RunningTasks: func(s *trial) {
@@ -166,6 +175,14 @@ func (s *trial) slowed(statement string, perSecond, burst int) {
 	s.running("TTL_DELETE_RATE = 3000")
 	since := s.after(strings.ReplaceAll(statement, "{t}", s.table))
 	s.atMost(perSecond, burst, func() int { return s.gone(since) })
+}
+
+// byTheClock are speeds of which only the slow one is for today, in Tokyo.
+func (s *trial) byTheClock() string {
+	s.Helper()
+	today := strings.ToLower(s.text("SELECT LEFT(DAYNAME(UTC_TIMESTAMP() + INTERVAL 9 HOUR), 3)"))
+	tomorrow := strings.ToLower(s.text("SELECT LEFT(DAYNAME(UTC_TIMESTAMP() + INTERVAL 33 HOUR), 3)"))
+	return "9000; " + today + " 200; " + tomorrow + " 00:00-01:00 200; " + tomorrow + " 01:01-23:59 8000"
 }
 
 // connections counts who has deleted since.

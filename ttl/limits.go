@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
@@ -45,14 +46,32 @@ func (e *Engine) readLimits(ctx context.Context) error {
 	e.gang.Limit(l.workers)
 	e.metrics.workers.Set(float64(l.workers))
 
-	rows := v.Int(setting.DeleteRowsLimit)
-	if share := l.clusterRows / int64(nodes); l.clusterRows > 0 && (rows == 0 || share < rows) {
-		rows = max(share, 1)
+	rows, err := e.rowsLimit(ctx, v, l)
+	if err != nil {
+		return err
 	}
 
 	e.rates.Set(v.Int(setting.DeleteRateLimit), rows, v.Int(setting.ScanRateLimit))
 	e.limits.Store(&l) // when everything else follows them: a task that is claimed under this revision does, too
 	return nil
+}
+
+// rowsLimit is how many rows this node may delete per second now, by the server's clock.
+func (e *Engine) rowsLimit(ctx context.Context, v setting.Reading, l limits) (pace.Limit, error) {
+	var now int64
+	if rates := v.Rates(); rates != nil {
+		clock, err := e.store.Clock(ctx)
+		if err != nil {
+			return pace.Limit{}, err
+		}
+		now = rates.At(clock, time.UTC)
+	}
+
+	return pace.Strictest(
+		pace.Limit{Name: setting.DeleteRowsLimit, PerSecond: v.Int(setting.DeleteRowsLimit)},
+		pace.Limit{Name: setting.ClusterRowsLimit, PerSecond: l.Share(l.clusterRows)},
+		pace.Limit{Name: setting.RateSchedule, PerSecond: l.Share(now)},
+	), nil
 }
 
 // workLimits are those of the limits in force by which workers work.

@@ -30,6 +30,8 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 		stored, err = checkZone(value)
 	case KindDate:
 		stored, err = checkDate(value)
+	case KindRates:
+		stored, err = checkRates(value)
 	case KindChoice:
 		stored, err = s.checkChoice(value)
 	}
@@ -131,6 +133,14 @@ func checkZone(value string) (string, error) {
 		return "", errors.New("it takes a name such as 'Europe/Berlin' or an offset such as '+02:00'")
 	}
 	return value, nil
+}
+
+func checkRates(value string) (string, error) {
+	if strings.TrimSpace(value) == "" {
+		return "", nil
+	}
+	_, err := ddl.ParseRates(value)
+	return value, err
 }
 
 func checkDate(value string) (string, error) {

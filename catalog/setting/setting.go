@@ -16,6 +16,7 @@ const (
 	KindTime     Kind = "time of day" // HH:MM +ZZZZ
 	KindZone     Kind = "time zone"   // name, offset or empty
 	KindDate     Kind = "date"        // YYYY-MM-DD
+	KindRates    Kind = "speeds"      // by the clock, or empty
 	KindChoice   Kind = "choice"      // one of a list
 )
 
@@ -63,6 +64,7 @@ const (
 	DeleteRowsLimit    = "ttl_delete_rows_limit"
 	ScanRateLimit      = "ttl_scan_rate_limit"
 	ClusterRowsLimit   = "ttl_cluster_rows_limit"
+	RateSchedule       = "ttl_rate_schedule"
 	BatchTargetMS      = "ttl_batch_target_ms"
 	BrakeMaxRows       = "ttl_brake_max_rows"
 	BrakeRows          = "ttl_brake_rows"
@@ -161,6 +163,13 @@ func All() []Setting {
 		{
 			Name: ClusterRowsLimit, Kind: KindInt, Default: "0", Max: none, Scope: "cluster", Effect: EffectAtOnce,
 			Text: "The most rows deleted per second by all nodes together; 0 for no limit.",
+		},
+		{
+			Name: RateSchedule, Kind: KindRates, Default: "", Scope: "cluster", Effect: EffectAtOnce,
+			Text: "The most rows deleted per second by all nodes together, by the clock: '1000; mon-fri " +
+				"22:00-06:00 20000; sat-sun unlimited; zone Europe/Berlin'. Where parts meet, the slowest decides; " +
+				"the one without days and hours is for all other times; without a zone, UTC counts. " +
+				"TTL_DELETE_RATE takes the same for one table.",
 		},
 		{
 			Name: BatchTargetMS, Kind: KindInt,

@@ -90,6 +90,10 @@ func TestCheckFollowsTiDBAndMySQL(t *testing.T) {
 		{DefaultTimeZone, "CEST", "", 0, 1231},
 		{DateFloor, "2001-02-30", "", 0, 1231},
 		{HistoryDays, "0", "1", 1292, 0},
+		{RateSchedule, "sat-sun 20000; 1000", "sat-sun 20000; 1000", 0, 0},
+		{RateSchedule, " ", "", 0, 0},
+		{RateSchedule, "1000; sat fast", "", 0, 1231},
+		{RateSchedule, "1000; zone Mars/Base", "", 0, 1231},
 	} {
 		s, _ := Find(c.name)
 		got, warning, refusal := s.Check(c.value, berlin)

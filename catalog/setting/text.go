@@ -30,6 +30,8 @@ func (s Setting) Allowed() string {
 		return "name, offset, or empty"
 	case KindDate:
 		return "YYYY-MM-DD"
+	case KindRates:
+		return "rows per second by the clock, or empty"
 	case KindChoice:
 		return strings.Join(s.Choices, ", ")
 	}

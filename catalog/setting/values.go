@@ -99,6 +99,15 @@ func (r Reading) Bound(name string) int {
 	return int(r.Int(name))
 }
 
+// Rates are those of ttl_rate_schedule; nil for none.
+func (v Values) Rates() *ddl.Rates {
+	rates, err := ddl.ParseRates(v[RateSchedule])
+	if err != nil {
+		return nil // nothing is said, which is no speed
+	}
+	return &rates
+}
+
 // Window is the one that TiDB's variables set, in UTC; nil if they set none.
 func (v Values) Window() *ddl.Window {
 	start, err := time.Parse(timeLayout, v[WindowStart])

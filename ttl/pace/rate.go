@@ -42,12 +42,29 @@ func NewRates(waited func(signal string, d time.Duration)) *Rates {
 	}
 }
 
+// Limit is how many there may be per second, and what says so; 0 is unlimited.
+type Limit struct {
+	Name      string
+	PerSecond int64
+}
+
+// Strictest is the lowest of several limits, the first of those that are the same.
+func Strictest(all ...Limit) (strictest Limit) {
+	for i, l := range all {
+		if i == 0 || l.PerSecond > 0 && (strictest.PerSecond == 0 || l.PerSecond < strictest.PerSecond) {
+			strictest = l
+		}
+	}
+	return strictest
+}
+
 // Set sets the limits per second; 0 is unlimited.
-func (r *Rates) Set(statements, deleted, scanned int64) {
+func (r *Rates) Set(statements int64, deleted Limit, scanned int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.statements.set(statements)
-	r.deleted.set(deleted)
+	r.deleted.name = deleted.Name
+	r.deleted.set(deleted.PerSecond)
 	r.scanned.set(scanned)
 }
 

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
 
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(func(string, time.Duration) {})
-		r.Set(0, 100, 0)
+		r.Set(0, Limit{setting.DeleteRowsLimit, 100}, 0)
 		began, rows := time.Now(), int64(0)
 		for time.Since(began) < time.Minute {
 			if err := r.MaySend(t.Context()); err != nil {
@@ -25,7 +27,7 @@ func TestRates(t *testing.T) {
 			t.Errorf("%d rows in a minute, want about 6000", rows)
 		}
 
-		r.Set(2, 0, 0)
+		r.Set(2, Limit{}, 0)
 		began, statements := time.Now(), 0
 		for ; time.Since(began) < 10*time.Second; statements++ {
 			if err := r.MaySend(t.Context()); err != nil {
@@ -46,9 +48,9 @@ func TestRates(t *testing.T) {
 func TestRaisedLimitIsFeltSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(func(string, time.Duration) {})
-		r.Set(0, 1, 0)
+		r.Set(0, Limit{setting.DeleteRowsLimit, 1}, 0)
 		r.Spend(0, 3600) // an hour's worth
-		time.AfterFunc(5*time.Second, func() { r.Set(0, 0, 0) })
+		time.AfterFunc(5*time.Second, func() { r.Set(0, Limit{}, 0) })
 		began := time.Now()
 
 		if err := r.MaySend(t.Context()); err != nil {
@@ -58,7 +60,7 @@ func TestRaisedLimitIsFeltSoon(t *testing.T) {
 			t.Errorf("waited %v after the limit was lifted at 5s", took)
 		}
 
-		r.Set(0, 1, 0)
+		r.Set(0, Limit{setting.DeleteRowsLimit, 1}, 0)
 		r.Spend(0, 3600)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

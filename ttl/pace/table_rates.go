@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -20,16 +21,38 @@ func NewTableRates(waited func(signal string, d time.Duration)) *TableRates {
 	return &TableRates{all: map[uint64]*Rates{}, waited: waited}
 }
 
-// Of returns the throttle of a policy that allows rows per second on this node.
-func (t *TableRates) Of(policy uint64, rows int64) *Rates {
+// Of returns the throttle of a policy that allows rows per second on this node, which may be others
+// from one moment to the next.
+func (t *TableRates) Of(policy uint64, rows func() int64) Throttle {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, known := t.all[policy]
 	if !known {
 		r = NewRates(t.waited)
-		r.deleted.name = ddl.OptionDeleteRate
 		t.all[policy] = r
 	}
-	r.Set(0, rows, 0)
-	return r
+
+	c := &clocked{r, rows}
+	c.adopt()
+	return c
+}
+
+// clocked is rates that follow the clock.
+type clocked struct {
+	*Rates
+	rows func() int64
+}
+
+func (c *clocked) adopt() { c.Set(0, Limit{ddl.OptionDeleteRate, c.rows()}, 0) }
+
+// MaySend waits at the speed of the moment.
+func (c *clocked) MaySend(ctx context.Context) error {
+	c.adopt()
+	return c.Rates.MaySend(ctx)
+}
+
+// Rows are those of the speed of the moment.
+func (c *clocked) Rows() (scanned, deleted int) {
+	c.adopt()
+	return c.Rates.Rows()
 }

@@ -73,7 +73,7 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 		return nil, err
 	}
 
-	speed, err := speedOf(ctx, from, question, settings)
+	speed, err := speedOf(ctx, from, question, settings, now)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,9 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 const assumedSpeed = 20_000
 
 // speedOf is the speed of the table's last job, but never more than the limits now allow.
-func speedOf(ctx context.Context, from Source, q Question, settings setting.Reading) (Speed, error) {
+func speedOf(
+	ctx context.Context, from Source, q Question, settings setting.Reading, now time.Time,
+) (Speed, error) {
 	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
 	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
 	if err != nil {
@@ -107,7 +109,8 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 	}
 
 	own := q.Terms.Options
-	s.bound(float64(own.DeleteRate), ddl.OptionDeleteRate)
+	s.clock(own.DeleteRate, q.Terms.Timing.Zone, ddl.OptionDeleteRate, now)
+	s.clock(settings.Rates(), time.UTC, setting.RateSchedule, now)
 
 	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
 	if own.BatchSize > 0 {
@@ -116,6 +119,22 @@ func speedOf(ctx context.Context, from Source, q Question, settings setting.Read
 
 	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
 	return s, nil
+}
+
+// clock slows down to a limit by the clock; nil is none.
+func (s *Speed) clock(rates *ddl.Rates, zone *time.Location, from string, now time.Time) {
+	if rates == nil {
+		return
+	}
+	if !rates.Clocked() {
+		s.bound(float64(rates.At(now, zone)), from)
+		return
+	}
+	before, _ := s.At(now)
+	s.clocked = append(s.clocked, clocked{*rates, zone})
+	if after, _ := s.At(now); after < before {
+		s.From = from + ", by the clock"
+	}
 }
 
 // bound slows down to a limit; 0 is none.

@@ -28,10 +28,33 @@ type Question struct {
 	Usual     Usual
 }
 
-// Speed is how fast a job is expected to delete, and how that is known.
+// Speed is how fast a job is expected to delete, and how that is known. Limits by the clock come on
+// top.
 type Speed struct {
 	RowsPerSecond float64
 	From          string
+
+	clocked []clocked
+}
+
+// clocked is a limit by the clock of a zone.
+type clocked struct {
+	rates ddl.Rates
+	zone  *time.Location
+}
+
+// At is the speed at a moment, and when it will be another one; zero if never.
+func (s Speed) At(t time.Time) (rowsPerSecond float64, until time.Time) {
+	rowsPerSecond = s.RowsPerSecond
+	for _, c := range s.clocked {
+		if most := c.rates.At(t, c.zone); most > 0 {
+			rowsPerSecond = min(rowsPerSecond, float64(most))
+		}
+		if next := c.rates.Changes(t, c.zone); until.IsZero() || !next.IsZero() && next.Before(until) {
+			until = next
+		}
+	}
+	return rowsPerSecond, until
 }
 
 // Preview is the blast radius of a policy, found out by bounded reading; nothing is changed or
@@ -262,31 +285,37 @@ func (v *preview) answer() *Preview {
 	if p.TimeZone != "" {
 		p.ZoneFrom = string(v.Rule.ZoneSource)
 	}
-	if v.Speed.RowsPerSecond > 0 {
-		p.Seconds = float64(v.due.Expired) / v.Speed.RowsPerSecond
-	}
 
 	v.showPolicy(p)
+	v.foresee(p)
 	p.Warnings = v.warnings(p)
 	return p
 }
 
-// showPolicy shows the options of the policy, and when windows let the work end.
+// showPolicy shows the options of the policy.
 func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
 	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(v.Terms.Timing), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
 	p.DeleteRate, p.BatchSize, p.Options = o[ddl.OptionDeleteRate], o[ddl.OptionBatchSize], v.Rule.OtherOptions()
+}
 
-	if v.Terms.Timing.Window == nil && v.Window == nil {
+// foresee tells how long the work takes, and when windows let it end.
+func (v *preview) foresee(p *Preview) {
+	if v.Speed.RowsPerSecond <= 0 {
 		return
 	}
 
-	work := time.Duration(p.Seconds * float64(time.Second))
-	switch end := v.Terms.Timing.Finish(v.Now, v.Window, work); {
+	rows := float64(v.due.Expired)
+	end, work := v.Terms.Timing.Finish(v.Now, v.Window, rows, v.Speed.At)
+	switch {
 	case end.IsZero():
-		p.End = "not within a year of windows"
-	case end.Sub(v.Now) > work:
-		p.End = catalog.Moment(end)
+		now, _ := v.Speed.At(v.Now)
+		p.Seconds, p.End = rows/now, "not within a year of windows"
+	default:
+		p.Seconds = work.Seconds()
+		if end.Sub(v.Now) > work {
+			p.End = catalog.Moment(end)
+		}
 	}
 }
 

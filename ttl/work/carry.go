@@ -109,6 +109,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	if err != nil {
 		return nil, err
 	}
+	read := time.Now()
 	if err := w.open(policy, now); err != nil {
 		return nil, err
 	}
@@ -142,6 +143,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	}
 
 	return &serverTable{
+		clock:  func() time.Time { return now.Add(time.Since(read)) },
 		bind:   func(ctx context.Context) error { return w.bind(ctx, task) },
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.Stopped,
 		beforePacket: w.BeforePacket, contested: w.contested,
@@ -216,8 +218,8 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 		return w.poisoned(ctx, job, key, cause)
 	}
 	throttle := pace.All{w.Rates} // last of all: what it allows must be sent at once
-	if own.DeleteRate > 0 {
-		throttle = pace.All{w.tableRates.Of(job.PolicyID, max(own.DeleteRate/int64(w.Limits().Nodes), 1)), w.Rates}
+	if own.DeleteRate != nil {
+		throttle = pace.All{w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
 	}
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
@@ -227,6 +229,12 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	walk.sparse = w.Rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil
+}
+
+// ownRate is this node's share of TTL_DELETE_RATE at each moment.
+func (w *worker) ownRate(p catalog.Policy, clock func() time.Time) func() int64 {
+	rates, zone := p.Terms.Options.DeleteRate, p.Terms.Timing.Zone
+	return func() int64 { return w.Limits().Share(rates.At(clock(), zone)) }
 }
 
 // restingIn keeps a table's resting rows from one of the job's tasks to the next.

@@ -19,3 +19,11 @@ type Limits struct {
 	Nodes        int           // live engines
 	Window       *ddl.Window   // ttl_job_schedule_window_start_time and _end_time, in UTC
 }
+
+// Share is a node's part of what all engines together may do; of no limit there is none.
+func (l *Limits) Share(all int64) int64 {
+	if all <= 0 {
+		return 0
+	}
+	return max(all/int64(max(l.Nodes, 1)), 1)
+}

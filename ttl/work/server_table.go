@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -17,7 +18,8 @@ type serverTable struct {
 	session    *Session
 	statements *plan.Statements
 	barrier    *barrier
-	batch      uint64 // the task's batch number as last known
+	batch      uint64           // the task's batch number as last known
+	clock      func() time.Time // the server's, as it has gone on since the table was prepared
 
 	bind      func(context.Context) error // tells the catalog of another connection
 	contested *contested

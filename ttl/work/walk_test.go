@@ -354,7 +354,7 @@ func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64)
 	}
 
 	r := pace.NewRates(func(string, time.Duration) {})
-	r.Set(5, 0, 0)
+	r.Set(5, pace.Limit{}, 0)
 	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), r,
 		func(context.Context, tables.Key, error) error { return nil })
 	w.ownBatch = ownBatch
@@ -500,7 +500,7 @@ func TestSlowDeletesLetTheScanGoOn(t *testing.T) {
 		m := newMemTable(t, 5, 3000)
 		clear(m.due)
 		r := pace.NewRates(func(string, time.Duration) {})
-		r.Set(1, 1, 0)
+		r.Set(1, pace.Limit{PerSecond: 1}, 0)
 		r.Spend(0, 60) // no row may go for a minute
 		w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(100, 100, time.Second), r, nil)
 
