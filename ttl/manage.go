@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -136,7 +137,12 @@ func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job
 		return "", err
 	}
 
-	why, err := t.pauses(ctx, p, facts)
+	_, unkept, err := plan.ReadStaying(ctx, t.session, p.Terms, &facts.Layout, facts.Children)
+	if err != nil {
+		return "", err
+	}
+
+	why, err := t.pauses(ctx, p, facts, unkept)
 	if err != nil || why != "" {
 		return why, err
 	}

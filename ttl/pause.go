@@ -12,7 +12,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -96,11 +95,9 @@ func applierRuns(rows *sql.Rows) (string, error) {
 	return "", rows.Err()
 }
 
-// tablePause says why this table must wait although its policy is armed; empty when it need not.
+// tablePause says why this table must wait although its policy is armed and its foreign keys allow
+// deletion; empty when it need not.
 func tablePause(ctx context.Context, q tables.Querier, p catalog.Policy, f *tables.Facts) (string, error) {
-	if _, why, err := plan.ReadStaying(ctx, q, p.Rule, &f.Layout, f.Children); err != nil || why != "" {
-		return why, err
-	}
 	if unfit := f.Unfit(); unfit != "" {
 		return unfit, nil
 	}

@@ -38,7 +38,12 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	pause, err := t.pauses(ctx, p, facts)
+	stay, unkept, err := plan.ReadStaying(ctx, t.session, p.Terms, &facts.Layout, facts.Children)
+	if err != nil {
+		return err
+	}
+
+	pause, err := t.pauses(ctx, p, facts, unkept)
 	if errors.Is(err, errColumn) {
 		return t.store.Disarm(ctx, t.actor(), p.ID, p.Version, err.Error())
 	}
@@ -51,7 +56,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	prospects, err := t.prospects(ctx, p, facts, cutoff)
+	prospects, err := t.prospects(ctx, p, facts, cutoff, stay)
 	if err != nil {
 		return err
 	}
@@ -215,8 +220,9 @@ func (t *starter) facts(
 // actor is how the engine signs events.
 func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
 
-// pauses asks for reasons to wait, of the server first.
-func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts) (string, error) {
+// pauses asks for reasons to wait, of the server first. One is known: that rows which have to stay
+// could not be kept.
+func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts, unkept string) (string, error) {
 	if moved := t.store.Reserved(p.Table); moved != nil {
 		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
 	}
@@ -224,6 +230,9 @@ func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts)
 	why, err := t.serverPause(ctx)
 	if err != nil || why != "" {
 		return why, err
+	}
+	if unkept != "" {
+		return unkept, nil
 	}
 	return tablePause(ctx, t.session, p, f)
 }
@@ -251,18 +260,12 @@ func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, er
 }
 
 // prospects plans for the table, or for each of its partitions that may have due rows.
-func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts,
-	cutoff plan.Cutoff,
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts, cutoff plan.Cutoff,
+	stay plan.Staying,
 ) ([]prospect, error) {
 	partitions := []tables.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
 		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
-	}
-
-	// If there is a reason not to delete, the run is held for it.
-	stay, _, err := plan.ReadStaying(ctx, t.session, p.Rule, &f.Layout, f.Children)
-	if err != nil {
-		return nil, err
 	}
 
 	l := t.limits()

@@ -299,7 +299,7 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 		err = q.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
 	}
 	_, said := a.Clause.Options[ddl.OptionForeignKeys]
-	if err == nil && (!known || said || arms(a.Clause) && rule.Options[ddl.OptionForeignKeys] != "") {
+	if err == nil && (!known || said || arms(a.Clause)) {
 		err = q.checkReferenced(ctx, table, rule, l)
 	}
 	if err == nil && arms(a.Clause) {

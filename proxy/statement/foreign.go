@@ -18,7 +18,11 @@ func (q *request) checkReferenced(ctx context.Context, table catalog.Table, rule
 	if err != nil {
 		return err
 	}
-	if rule.Options[ddl.OptionForeignKeys] == "" {
+	terms, err := rule.Terms()
+	if err != nil {
+		return err
+	}
+	if terms.Options.ForeignKeys == "" {
 		if len(children.Keys) > 0 {
 			return refusal(ddl.ReferencedTable())
 		}
@@ -33,7 +37,7 @@ func (q *request) checkReferenced(ctx context.Context, table catalog.Table, rule
 
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	_, why, err := plan.ReadStaying(ctx, q.h.config.DB, rule, l.of(table), children)
+	_, why, err := plan.ReadStaying(ctx, q.h.config.DB, terms, l.of(table), children)
 	if why != "" {
 		err = q.veilError(refuse("ttlproxy: nothing was changed, because of a foreign key. %s", why))
 	}
@@ -105,7 +109,7 @@ func (q *request) checkParents(ctx context.Context, parents []ddl.Name, self cat
 		if err != nil {
 			return err
 		}
-		if p == nil || p.Rule.Options[ddl.OptionForeignKeys] != "" {
+		if p == nil || p.Terms.Options.ForeignKeys != "" {
 			continue // the engine plans anew, or waits and says why
 		}
 

@@ -136,7 +136,7 @@ func NewPreview(ctx context.Context, q tables.Querier, ask Question) (*Preview, 
 		return nil, err
 	}
 	v := &preview{Question: ask, q: q, facts: facts}
-	v.staying, v.keyHold, err = ReadStaying(ctx, q, ask.Rule, &facts.Layout, facts.Children)
+	v.staying, v.keyHold, err = ReadStaying(ctx, q, ask.Terms, &facts.Layout, facts.Children)
 	if err != nil {
 		return nil, fmt.Errorf("preview of %s: %w", ask.Table, err)
 	}

@@ -26,17 +26,17 @@ type Staying struct {
 	parent tables.Target
 }
 
-// StayingOf says which rows of a table stay under a rule. If that cannot be promised for the table
-// as it is, why says so, and nothing of it may be deleted.
-func StayingOf(r catalog.Rule, l *tables.Layout, c tables.Children) (s Staying, why string) {
-	if r.Options[ddl.OptionForeignKeys] != ddl.ForeignKeysSkip {
-		if len(c.Keys) > 0 {
-			why = "a foreign key points at the table: " + strings.Join(c.Names(), ", ")
-		}
-		return s, why
-	}
-
-	if c.Partly {
+// StayingOf says which rows of a table stay under the terms of a rule. If that cannot be promised for
+// the table as it is, why says so, and nothing of it may be deleted.
+func StayingOf(t catalog.Terms, l *tables.Layout, c tables.Children) (s Staying, why string) {
+	switch {
+	case !t.Read():
+		return s, "the rule that says which rows stay was not understood"
+	case t.Options.ForeignKeys == "" && len(c.Keys) > 0:
+		return s, "a foreign key points at the table: " + strings.Join(c.Names(), ", ")
+	case t.Options.ForeignKeys == "":
+		return s, ""
+	case c.Partly:
 		return s, "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
 			"GRANT PROCESS ON *.* shows them"
 	}
@@ -53,9 +53,9 @@ func StayingOf(r catalog.Rule, l *tables.Layout, c tables.Children) (s Staying, 
 // ReadStaying is StayingOf for an account that has to read the children; if there is a reason not to
 // delete, no rows are known to stay.
 func ReadStaying(
-	ctx context.Context, q tables.Querier, r catalog.Rule, l *tables.Layout, c tables.Children,
+	ctx context.Context, q tables.Querier, t catalog.Terms, l *tables.Layout, c tables.Children,
 ) (s Staying, why string, err error) {
-	if s, why = StayingOf(r, l, c); why == "" {
+	if s, why = StayingOf(t, l, c); why == "" {
 		why, err = s.unreadable(ctx, q)
 	}
 	if err == nil && why == "" {

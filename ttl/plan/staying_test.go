@@ -39,11 +39,31 @@ func TestStayingThatCannotBePromised(t *testing.T) {
 		{"another key that only refuses", "SKIP", key("c", "NO ACTION", "u"), ""},
 		{"the table itself", "SKIP", key("t", "NO ACTION", "a", "b"), "cannot look into the table"},
 	} {
-		r := catalog.Rule{Options: map[string]string{ddl.OptionForeignKeys: test.option}}
-		_, why := StayingOf(r, l, test.children)
+		_, why := StayingOf(terms(t, test.option), l, test.children)
 		if (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
 			t.Errorf("%s: got %q, want %q", test.name, why, test.why)
 		}
+	}
+}
+
+// terms are those of a rule with a value of TTL_FK.
+func terms(t *testing.T, foreignKeys string) catalog.Terms {
+	t.Helper()
+	read, err := catalog.Rule{
+		Literal: "1", Unit: "DAY", JobInterval: "1h",
+		Options: map[string]string{ddl.OptionForeignKeys: foreignKeys},
+	}.Terms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// TestStayingOfNoRule: what was not understood may have said which rows stay.
+func TestStayingOfNoRule(t *testing.T) {
+	t.Parallel()
+	if _, why := StayingOf(catalog.Terms{}, &tables.Layout{}, tables.Children{}); why == "" {
+		t.Error("rows would be deleted by a rule that nobody has read")
 	}
 }
 
@@ -67,13 +87,12 @@ func TestChildrenComparedOtherwise(t *testing.T) {
 			}
 		}
 
-		r := catalog.Rule{Options: map[string]string{ddl.OptionForeignKeys: ddl.ForeignKeysSkip}}
 		for table, refused := range map[string]bool{"words": true, "texts": false} {
 			f, err := tables.ReadFacts(t.Context(), db, schema, table)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, why, err := ReadStaying(t.Context(), db, r, &f.Layout, f.Children)
+			_, why, err := ReadStaying(t.Context(), db, terms(t, ddl.ForeignKeysSkip), &f.Layout, f.Children)
 			if err != nil || strings.Contains(why, "its column e is not certain") != refused {
 				t.Errorf("%s: got %q, want a reason: %v; %v", table, why, refused, err)
 			}

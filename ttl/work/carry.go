@@ -11,7 +11,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -127,7 +126,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		return nil, errors.Join(err, errChanged)
 	}
 
-	stay, keys, err := w.staying(ctx, policy.Rule, layout)
+	stay, keys, err := w.staying(ctx, policy.Terms, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +160,9 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 // still all that point at the table. The others, under whose rules none may point there, are looked
 // for by the ticker.
 func (w *worker) staying(
-	ctx context.Context, r catalog.Rule, l *tables.Layout,
+	ctx context.Context, t catalog.Terms, l *tables.Layout,
 ) (s plan.Staying, keys string, err error) {
-	if r.Options[ddl.OptionForeignKeys] == "" {
+	if t.Read() && t.Options.ForeignKeys == "" {
 		return s, "", nil
 	}
 
@@ -172,7 +171,7 @@ func (w *worker) staying(
 		return s, "", err
 	}
 
-	s, why, err := plan.ReadStaying(ctx, w.session, r, l, c)
+	s, why, err := plan.ReadStaying(ctx, w.session, t, l, c)
 	if why != "" {
 		err = &doubtError{why}
 	}

@@ -143,7 +143,7 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 		}
 	}
 
-	stay, _, err := plan.ReadStaying(ctx, w.session, policy.Rule, &facts.Layout, facts.Children)
+	stay, _, err := plan.ReadStaying(ctx, w.session, policy.Terms, &facts.Layout, facts.Children)
 	if err != nil {
 		return plan.Estimate{}, err
 	}
