@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -16,6 +17,26 @@ func (s *Store) Guard(policyID, version uint64) string {
 	text := fmt.Sprintf(guardText, s.schema, policyID, version)
 	if r := s.reached.Load(); r != nil {
 		text += fmt.Sprintf(reachedText, s.schema, tables.Literal(r.catalog), r.generation)
+	}
+	return text
+}
+
+// GuardAlong is the further condition of a batch that takes rows of other tables along: the policies
+// of those are these, and may all delete. Whoever changes one of them, or gives one of the tables
+// another, raises the fence of the batch's task.
+func (s *Store) GuardAlong(others []Table, policies []Policy) string {
+	names := make([]string, len(others))
+	for i, t := range others {
+		t = s.stored(t)
+		names[i] = "(" + tables.Literal(t.Schema) + ", " + tables.Literal(t.Name) + ")"
+	}
+
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf(alongText, s.schema, strings.Join(names, ", "), len(policies))
+	}
+	for _, p := range policies {
+		text += " AND " + fmt.Sprintf(guardText, s.schema, p.ID, p.Version)
 	}
 	return text
 }

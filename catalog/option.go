@@ -40,7 +40,7 @@ func shortDuration(d time.Duration) string {
 func (r Rule) OtherOptions() string {
 	shown := []string{ddl.OptionCron, ddl.OptionWindow, ddl.OptionMaxLag, ddl.OptionDeleteRate, ddl.OptionBatchSize}
 	var others []string
-	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Said())) {
 		if !slices.Contains(shown, name) {
 			others = append(others, name+"="+tables.Literal(r.Options[name]))
 		}

@@ -338,10 +338,28 @@ func clip(reason string) string {
 	return reason
 }
 
-// bar makes every batch planned so far for the policy impossible. It comes first in each
-// transaction that stops or changes a policy, before the policy's own row.
+// bar makes every batch planned so far for the policy impossible, and those of others that take rows
+// of its table along. It comes first in each transaction that stops or changes a policy, before the
+// policy's own row.
 func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
-	return s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks)
+	rows, err := tx.QueryContext(ctx, s.sql(selectTakersAlong), policy)
+	if err != nil {
+		return err
+	}
+	others, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return err
+	}
+
+	if err := s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks); err != nil {
+		return err
+	}
+	for _, other := range others {
+		if _, err := s.exec(ctx, tx, bumpTasks, other); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // barAll does the same for all policies.

@@ -7,6 +7,10 @@ const guardText = `EXISTS (SELECT 1 FROM %[1]s.policy WHERE id = %[2]d AND versi
  AND EXISTS (SELECT 1 FROM %[1]s.pause WHERE policy_id = 0 AND NOT held AND NOT (paused
  AND (until IS NULL OR until > UTC_TIMESTAMP(6))) LOCK IN SHARE MODE)`
 
+// alongText is formatted with the quoted schema, names of tables, and how many policies they have.
+const alongText = `
+ AND (SELECT COUNT(*) FROM %s.policy WHERE (schema_name, table_name) IN (%s)) = %d`
+
 // reachedText is formatted with the quoted schema, the catalog's id and a generation. It locks
 // nothing: the generation moves all the time.
 const reachedText = `

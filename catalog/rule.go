@@ -38,10 +38,20 @@ func (r Rule) Equal(o Rule) bool {
 		maps.Equal(r.Options, o.Options)
 }
 
-// sameExpiry reports whether a row expires at the same instant under both rules.
+// sameExpiry reports whether a row expires at the same instant under both rules, and takes the same
+// others along.
 func (r Rule) sameExpiry(o Rule) bool {
-	return strings.EqualFold(r.Column, o.Column) && r.Literal == o.Literal && r.Unit == o.Unit &&
+	return r.Options[ddl.OptionForeignKeys] == o.Options[ddl.OptionForeignKeys] &&
+		r.Options[ddl.OptionDependents] == o.Options[ddl.OptionDependents] &&
+		strings.EqualFold(r.Column, o.Column) && r.Literal == o.Literal && r.Unit == o.Unit &&
 		r.TimeZone == o.TimeZone && r.zoneSource() == o.zoneSource()
+}
+
+// Said are the options that a clause says, and not what is kept beside them.
+func (r Rule) Said() map[string]string {
+	said := maps.Clone(r.Options)
+	delete(said, ddl.OptionDependents)
+	return said
 }
 
 // Expiry returns when a row expires, as the clause says it: `created` + INTERVAL 10 HOUR.
@@ -63,7 +73,7 @@ func (r Rule) String() string {
 		fmt.Fprintf(&b, " TTL_TIME_ZONE=%s", tables.Literal(r.TimeZone))
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Said())) {
 		fmt.Fprintf(&b, " %s=%s", name, tables.Literal(r.Options[name]))
 	}
 

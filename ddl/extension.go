@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,8 +32,16 @@ const (
 	OptionView        = "TTL_VIEW"
 )
 
-// ForeignKeysSkip is the value of TTL_FK by which rows stay that a foreign key points at.
-const ForeignKeysSkip = "SKIP"
+// The values of TTL_FK.
+const (
+	ForeignKeysSkip     = "SKIP"     // rows that a foreign key points at stay
+	ForeignKeysChildren = "CHILDREN" // they go, and before them all rows that depend on them
+)
+
+// OptionDependents is kept beside TTL_FK = 'CHILDREN', a JSON list of quoted names: the tables whose
+// rows may go along with those of the policy's, or may lose their parent. No statement says it. It is
+// what was there when somebody declared the policy who has the rights for all of that.
+const OptionDependents = "TTL_FK dependents"
 
 // Options are the table options that TiDB does not have, as values. What is not said is zero.
 type Options struct {
@@ -41,11 +50,12 @@ type Options struct {
 	DeleteRate  *Rates // nil for no limit
 	BatchSize   int64
 	MaxLag      time.Duration
-	BrakeFactor *int64 // which may be 0, and then judges the policy only once
-	MaxRows     int64  // that one run may delete
-	MaxPercent  int64  // of the table, in one run
-	ForeignKeys string // what becomes of rows that foreign keys point at; empty if none may
-	View        string // the name of a view of the rows that have not expired; empty for none
+	BrakeFactor *int64   // which may be 0, and then judges the policy only once
+	MaxRows     int64    // that one run may delete
+	MaxPercent  int64    // of the table, in one run
+	ForeignKeys string   // what becomes of rows that foreign keys point at; empty if none may
+	Dependents  []string // tables of which rows may go along; see OptionDependents
+	View        string   // the name of a view of the rows that have not expired; empty for none
 }
 
 // ReadOptions reads what [Clause.Options] keeps: texts by the names of the options. What it takes
@@ -54,6 +64,9 @@ func ReadOptions(texts map[string]string) (Options, error) {
 	var o Options
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		e, known := findExtension(name)
+		if name == OptionDependents {
+			e, known = extension{name: name, read: readDependents}, true
+		}
 		if !known {
 			return Options{}, fmt.Errorf("option %s is unknown", name)
 		}
@@ -104,7 +117,10 @@ func extensions() []extension {
 			OptionMaxPercent, "20 (1 to 100, of the table, in one run)",
 			whole(1, 100, func(o *Options, n int64) { o.MaxPercent = n }),
 		},
-		{OptionForeignKeys, "'SKIP' (rows that a foreign key points at stay)", readForeignKeys},
+		{
+			OptionForeignKeys, "'SKIP' or 'CHILDREN' (rows that a foreign key points at stay, or take others along)",
+			readForeignKeys,
+		},
 		{OptionView, "'name' (a view of the rows that have not expired, beside the table)", readView},
 	}
 }
@@ -173,8 +189,8 @@ func readRates(o *Options, text string) error {
 
 func readForeignKeys(o *Options, text string) error {
 	o.ForeignKeys = text
-	if text != ForeignKeysSkip {
-		return errors.New("not '" + ForeignKeysSkip + "'")
+	if text != ForeignKeysSkip && text != ForeignKeysChildren {
+		return errors.New("neither '" + ForeignKeysSkip + "' nor '" + ForeignKeysChildren + "'")
 	}
 	return nil
 }
@@ -190,6 +206,10 @@ func readView(o *Options, text string) error {
 		return errors.New("not the plain name of a view")
 	}
 	return nil
+}
+
+func readDependents(o *Options, text string) error {
+	return json.Unmarshal([]byte(text), &o.Dependents)
 }
 
 func readMaxLag(o *Options, text string) (err error) {

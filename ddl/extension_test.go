@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -28,11 +29,11 @@ func TestOptionsAreReadAsTheyAreWritten(t *testing.T) {
 	want := Options{
 		BatchSize: 500, MaxLag: 2 * time.Hour, MaxRows: 1_000_000, MaxPercent: 20,
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 
-	if got, err := ReadOptions(nil); err != nil || got != (Options{}) {
+	if got, err := ReadOptions(nil); err != nil || !reflect.DeepEqual(got, Options{}) {
 		t.Errorf("of none: got %+v, %v", got, err)
 	}
 }

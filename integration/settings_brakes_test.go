@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -44,6 +45,20 @@ var brakeTrials = map[string]func(*trial){
 
 		execAll(s.T, s.direct, "DROP TABLE "+child)
 		s.wait("the last one to go", func() bool { return s.gone("") == 10 })
+
+		childless := s.parent(3, 1000)
+		s.wait("all to go", func() bool { return s.gone("") == 4 })
+		childless()
+	},
+	setting.MaxChildren: func(s *trial) {
+		for most, largest := range map[int]int{10: 10, 100: 35} {
+			childless := s.parent(35, most)
+			s.wait("all to go", func() bool { return s.gone("") == 36 })
+			childless()
+			if n := s.largest(""); n != largest {
+				s.Errorf("of 35 rows that depend on one, %d went at once when %d may, want %d", n, most, largest)
+			}
+		}
 	},
 	ddl.OptionView: func(s *trial) {
 		s.sql(s.closed())
@@ -200,4 +215,21 @@ func (s *trial) bounded(holds, lets string) {
 	}
 	s.sql("ALTER TABLE " + s.table + " " + lets)
 	s.wait("all to go", func() bool { return s.gone("") == 600 })
+}
+
+// parent makes a row that is due with some that go with it, up to a number of them at once, in a table
+// that can be dropped.
+func (s *trial) parent(children, most int) (childless func()) {
+	s.Helper()
+	s.rows(1, "TRUE", byID)
+	parent := s.schema + "." + s.table
+	child := parent + "_child"
+	execAll(s.T, s.direct,
+		"CREATE TABLE "+child+" (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES "+parent+" (id))",
+		fmt.Sprintf("INSERT INTO %s SELECT id, 1 FROM %s.seed WHERE id <= %d", child, s.schema, children),
+		fmt.Sprintf("CREATE TRIGGER %s_gone AFTER DELETE ON %s FOR EACH ROW"+
+			" INSERT INTO %s.gone VALUES ('%s', OLD.id, CONNECTION_ID(), NOW(6))", child, child, s.schema, s.table))
+	s.sql(fmt.Sprintf("SET GLOBAL ttl_fk_max_children = %d", most))
+	s.declare("TTL_FK = 'CHILDREN' TTL_JOB_INTERVAL = '1s'")
+	return func() { execAll(s.T, s.direct, "DROP TABLE "+child) }
 }

@@ -71,7 +71,7 @@ func viewTable(w *report.Work) tableView {
 		Version: p.Version,
 	}
 
-	maps.Copy(t.Options, p.Rule.Options)
+	maps.Copy(t.Options, p.Rule.Said())
 	if p.Rule.TimeZone != "" {
 		t.TimeZoneFrom = string(p.Rule.ZoneSource)
 	}

@@ -19,6 +19,7 @@ const mostStarters = 4
 
 // starterStore is what starters ask of the catalog, and tell it.
 type starterStore interface {
+	work.AlongStore
 	Reserved(t catalog.Table) error
 	Familiar(ctx context.Context, policies []catalog.Policy) (map[uint64]tables.Incarnation, error)
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)

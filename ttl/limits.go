@@ -85,6 +85,7 @@ func limitsOf(v setting.Reading, nodes int) limits {
 			ScanMost:     v.Bound(setting.ScanBatchSize),
 			DeleteBatch:  int(v.Int(setting.DeleteBatchSize)),
 			DeleteMost:   v.Bound(setting.DeleteBatchSize),
+			MaxChildren:  int(v.Int(setting.MaxChildren)),
 			RunningTasks: int(v.Int(setting.RunningTasks)),
 			Target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
 			Nodes:        nodes,
@@ -102,6 +103,9 @@ func limitsOf(v setting.Reading, nodes int) limits {
 		historyDays:  v.Int(setting.HistoryDays),
 	}
 
+	if l.ScanMost > 0 {
+		l.MaxChildren = min(l.MaxChildren, l.ScanMost)
+	}
 	if l.CountsTasks = true; l.RunningTasks < 0 {
 		all := nodes * int(v.Int(setting.ScanWorkerCount))
 		l.RunningTasks = min(all, mostTasks)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -94,7 +93,7 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 		return nil
 	}
 
-	why, err := t.pauseNow(ctx, s.Policy, job)
+	why, err := t.pauseNow(ctx, v.now, s.Policy, job)
 	switch {
 	case err != nil:
 		return err
@@ -127,7 +126,9 @@ func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 
 // pauseNow says why a job must wait although its policy is in force and its window open; empty when
 // it need not.
-func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job) (string, error) {
+func (t *ticker) pauseNow(
+	ctx context.Context, now time.Time, p catalog.Policy, job catalog.Job,
+) (string, error) {
 	if err := t.session.Ready(ctx); err != nil {
 		return "", err
 	}
@@ -137,7 +138,7 @@ func (t *ticker) pauseNow(ctx context.Context, p catalog.Policy, job catalog.Job
 		return "", err
 	}
 
-	_, unkept, err := plan.ReadStaying(ctx, t.session, p.Terms, &facts.Layout, facts.Children)
+	_, unkept, err := t.staying(ctx, now, p, facts)
 	if err != nil {
 		return "", err
 	}

@@ -38,7 +38,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	stay, unkept, err := plan.ReadStaying(ctx, t.session, p.Terms, &facts.Layout, facts.Children)
+	stay, unkept, err := t.staying(ctx, now, p, facts)
 	if err != nil {
 		return err
 	}
@@ -220,6 +220,17 @@ func (t *starter) facts(
 // actor is how the engine signs events.
 func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.Load()) }
 
+// staying says which rows stay, and what goes along with others; if that cannot be kept, why.
+func (t *starter) staying(
+	ctx context.Context, now time.Time, p catalog.Policy, f *tables.Facts,
+) (stay plan.Staying, why string, err error) {
+	stay, why, err = plan.ReadStaying(ctx, t.session, p.Terms, &f.Layout, f.Children)
+	if err == nil && why == "" {
+		_, why, err = work.AlongPause(ctx, t.store, stay.Along(), now)
+	}
+	return stay, why, err
+}
+
 // pauses asks for reasons to wait, of the server first. One is known: that rows which have to stay
 // could not be kept.
 func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts, unkept string) (string, error) {
@@ -297,9 +308,10 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 func together(all []prospect, f *tables.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
 	for _, x := range all {
-		sum.Rows += x.estimate.Rows
-		sum.Expired += x.estimate.Expired
-		sum.Exact, sum.DueExact = sum.Exact && x.estimate.Exact, sum.DueExact && x.estimate.DueExact
+		e := x.estimate.With(x.statements.Staying.Along())
+		sum.Rows += e.Rows
+		sum.Expired += e.Expired
+		sum.Exact, sum.DueExact = sum.Exact && e.Exact, sum.DueExact && e.DueExact
 	}
 	for _, p := range f.Partitions[min(len(all), len(f.Partitions)):] {
 		sum.Rows, sum.Exact = sum.Rows+p.Rows, false
@@ -325,7 +337,8 @@ func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
 }
 
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
-	due, rows := uint64(max(x.estimate.Expired, 0)), uint64(max(x.estimate.Rows, 0))
+	due := uint64(max(x.estimate.With(x.statements.Staying.Along()).Expired, 0))
+	rows := uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{
 		Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due,
 		TableRows: &rows,

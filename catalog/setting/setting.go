@@ -77,6 +77,7 @@ const (
 	DefaultJobInterval = "ttl_default_job_interval"
 	DefaultTimeZone    = "ttl_default_time_zone"
 	DateFloor          = "ttl_date_floor"
+	MaxChildren        = "ttl_fk_max_children"
 	HistoryDays        = "ttl_history_days"
 	JobTimeout         = "ttl_job_timeout"
 	HTTPTrigger        = "ttl_http_trigger"
@@ -227,6 +228,13 @@ func All() []Setting {
 		{
 			Name: DateFloor, Kind: KindDate, Default: "1970-01-02", Scope: "cluster", Effect: EffectReplan,
 			Text: "Dates before this one are mistakes and never expire.",
+		},
+		{
+			Name: MaxChildren, Kind: KindInt,
+			Default: "1000", Min: 1, Max: 10_000, Scope: "statement", Effect: EffectAtOnce,
+			Text: "The most rows that go in one transaction with a row that they depend on (TTL_FK = 'CHILDREN'). If " +
+				"there are more, they go first, in parts of that size. No more than ttl_scan_batch_size once that " +
+				"is set.",
 		},
 		{
 			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Effect: EffectAtOnce,

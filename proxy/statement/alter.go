@@ -23,8 +23,11 @@ func (q *request) alter(ctx context.Context, a *ddl.AlterTable) error {
 		others, err = q.exchanged(ctx, a)
 	}
 	if err == nil {
-		err = q.checkParents(ctx, references(a), table,
-			a.Clause != nil && a.Clause.TTL != nil || p != nil && !removes(a))
+		was := p
+		if removes(a) {
+			was = nil
+		}
+		err = q.checkParents(ctx, references(a), table, a.Clause, was)
 	}
 
 	switch {
@@ -300,7 +303,7 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 	}
 	_, said := a.Clause.Options[ddl.OptionForeignKeys]
 	if err == nil && (!known || said || arms(a.Clause)) {
-		err = q.checkReferenced(ctx, table, rule, l)
+		err = q.checkReferenced(ctx, table, &rule, l)
 	}
 	if err == nil && arms(a.Clause) {
 		err = q.serviceMayDelete(ctx, table)

@@ -25,7 +25,7 @@ func (q *request) create(ctx context.Context, a *ddl.CreateTable) error {
 		return q.createLike(ctx, a, table)
 	}
 
-	if err := q.checkParents(ctx, a.References, table, false); err != nil {
+	if err := q.checkParents(ctx, a.References, table, nil, nil); err != nil {
 		return q.withoutCatalog(ctx, err)
 	}
 
@@ -90,10 +90,10 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 		err = q.serviceMayDelete(ctx, table)
 	}
 	if err == nil {
-		err = q.checkParents(ctx, a.References, table, true)
+		err = q.checkParents(ctx, a.References, table, a.Clause, nil)
 	}
 	if err == nil && !a.OrReplace {
-		err = q.checkReferenced(ctx, table, rule, l)
+		err = q.checkReferenced(ctx, table, &rule, l)
 	}
 	if err == nil {
 		err = q.checkView(ctx, table, a.Clause, &rule)
@@ -220,6 +220,7 @@ func (q *request) createLike(ctx context.Context, a *ddl.CreateTable, table cata
 	}
 
 	rule := withoutView(p.Rule)
+	delete(rule.Options, ddl.OptionDependents) // what was agreed to is about the other table's children
 	return q.carry(ctx, change{
 		declares: true, partly: a.OrReplace, views: true, unless: q.appeared(a),
 		intents: []catalog.Intent{

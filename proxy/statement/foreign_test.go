@@ -3,6 +3,8 @@ package statement
 import (
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // TestForeignKeysKept declares policies on parents of foreign keys that say what becomes of rows with
@@ -19,7 +21,7 @@ func TestForeignKeysKept(t *testing.T) {
 		}
 
 		t.fails(8152, "ALTER TABLE parent TTL_FK = ''")
-		t.fails(1064, "ALTER TABLE parent TTL_FK = 'CHILDREN'")
+		t.fails(1064, "ALTER TABLE parent TTL_FK = 'ORPHANS'")
 		t.exec("CREATE TABLE later (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
 			"CREATE TABLE other (id INT PRIMARY KEY, p INT)",
 			"ALTER TABLE other ADD FOREIGN KEY (p) REFERENCES parent (id)",
@@ -97,4 +99,99 @@ func accountOf(c *client) (account string) {
 		c.Fatal(err)
 	}
 	return account
+}
+
+// TestChildrenGoAlong declares policies that take rows of other tables along. It takes the rights to
+// delete from all of them, and what was declared holds for no table that comes later.
+func TestChildrenGoAlong(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		far := t.server.Database(t.T)
+		t.exec("CREATE TABLE parent (id INT PRIMARY KEY, u INT UNIQUE, created DATETIME)",
+			"CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
+			"CREATE TABLE "+far+".grandchild (id INT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES "+t.schema+
+				".child (id))",
+			"CREATE TABLE loses (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (u) ON DELETE SET NULL)")
+		const declare = "ALTER TABLE parent TTL = created + INTERVAL 10 HOUR TTL_FK = 'CHILDREN'"
+		c := t.client("taker", t.schema, "SELECT, INSERT, ALTER, CREATE, DELETE ON $.parent",
+			"SELECT, DELETE ON $.child")
+		user, _, _ := strings.Cut(accountOf(c), "@")
+		c.run("USE " + t.schema)
+
+		refused := func(what, grant string) {
+			t.Helper()
+			err := c.try(declare)
+			t.want(1105, what, err)
+			if err != nil && !strings.Contains(err.Error(), grant) {
+				t.Errorf("%s: got %q, want %s in it", what, err, grant)
+			}
+			t.wantPolicy("parent", "")
+		}
+		grant := func(right, table string) { t.exec("GRANT " + right + " ON " + table + " TO '" + user + "'@'%'") }
+		refused("without a right on a child", "another table")
+		grant("SELECT", t.schema+".loses")
+		refused("without UPDATE on the child whose rows stay", "GRANT SELECT, UPDATE ON `"+t.schema+"`.`loses` to")
+		grant("UPDATE", t.schema+".loses")
+		refused("without a right on the grandchild", "another table")
+		grant("SELECT", far+".grandchild")
+		refused("without DELETE on the grandchild", "GRANT SELECT, DELETE ON `"+far+"`.`grandchild` to")
+		grant("DELETE", far+".grandchild")
+		c.run(declare)
+		t.wantPolicy("parent", hourly)
+		if got := t.created("parent"); !strings.Contains(got, "TTL_FK='CHILDREN'") ||
+			strings.Contains(got, "grandchild") {
+			t.Errorf("the option is shown as %s", got)
+		}
+
+		dependents := func(table string) int {
+			t.Helper()
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(p.Terms.Options.Dependents)
+		}
+		if n := dependents("parent"); n != 3 {
+			t.Errorf("%d tables are noted of which rows may go along, want 3", n)
+		}
+
+		t.exec("INSERT INTO parent VALUES (1, 1, '2020-01-01')", "INSERT INTO child VALUES (1, 1), (2, 1)",
+			"INSERT INTO "+far+".grandchild VALUES (1, 2)", "INSERT INTO loses VALUES (1, 1)")
+		all := strings.Join(rows(t.T, t.db, "EXPLAIN TTL parent"), "\n")
+		for _, want := range []string{
+			"rows that depend on these go with them", "`child` (1 below)", "`grandchild` (2 below)",
+			"lose their parent (ON DELETE SET NULL): about", "the largest takes 4 others along",
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("the preview says %s, want %s in it", all, want)
+			}
+		}
+
+		t.exec("CREATE TABLE copy LIKE parent")
+		if n := dependents("copy"); n != 0 {
+			t.Errorf("of a copy, %d tables are noted, want none", n)
+		}
+		t.exec("CREATE TABLE later (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
+			"ALTER TABLE parent TTL_JOB_INTERVAL = '2h'")
+		if n := dependents("parent"); n != 3 {
+			t.Errorf("after another table came, %d are noted, want 3", n)
+		}
+		t.exec("ALTER TABLE parent TTL_FK = 'CHILDREN'")
+		if n := dependents("parent"); n != 4 {
+			t.Errorf("once it was declared again, %d are noted, want 4", n)
+		}
+
+		// A table may point at itself, and takes its own rows along.
+		t.exec("CREATE TABLE tree (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES tree (id)) "+
+			"TTL = created + INTERVAL 10 HOUR TTL_FK = 'CHILDREN'",
+			"ALTER TABLE parent ADD q INT, ADD FOREIGN KEY (q) REFERENCES parent (id)")
+		t.fails(8152, "ALTER TABLE tree TTL_FK = ''")
+		t.exec("ALTER TABLE parent DROP FOREIGN KEY parent_ibfk_1, DROP q")
+
+		t.exec("CREATE TABLE named (e ENUM ('a') PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE words (id INT PRIMARY KEY, e ENUM ('a'), FOREIGN KEY (e) REFERENCES named (e))",
+			"CREATE TABLE unnamed (p INT, FOREIGN KEY (p) REFERENCES copy (id))")
+		for _, table := range []string{"named", "copy"} {
+			t.fails(1105, "ALTER TABLE "+table+" TTL = created + INTERVAL 10 HOUR TTL_FK = 'CHILDREN'")
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/family"
 )
 
 // Estimate is what is known about a table before a job, by a bounded number of cheap questions.
@@ -30,6 +31,18 @@ func (e Estimate) Share() float64 {
 		return 0
 	}
 	return float64(e.Expired) / float64(e.Rows)
+}
+
+// With counts what goes along with rows that are due: of each table of a forest as large a part as is
+// due of its root.
+func (e Estimate) With(f *family.Forest) Estimate {
+	if f == nil {
+		return e
+	}
+	more := f.Rows(e.Expired, e.Rows)
+	e.Exact, e.DueExact = false, e.DueExact && e.Expired == 0
+	e.Rows, e.Expired = e.Rows+f.Rows(1, 1), e.Expired+more
+	return e
 }
 
 // fewRows make no majority.

@@ -157,6 +157,7 @@ type preview struct {
 	triggers []string // that fire on DELETE
 	staying  Staying
 	keyHold  string // why foreign keys let nothing be deleted
+	families string // how many rows go along with the first that are due
 	cutoff   Cutoff
 	near     []tables.Partition // those that are looked at
 	now      *Statements        // for rows that are due now
@@ -259,7 +260,8 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 
 // brake says why a job that starts now would wait for approval.
 func (v *preview) brake() string {
-	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: v.inAll(), Known: v.Known, Usual: v.Usual}).Why
+	e := v.inAll().With(v.staying.Along())
+	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: e, Known: v.Known, Usual: v.Usual}).Why
 }
 
 func (v *preview) answer() *Preview {

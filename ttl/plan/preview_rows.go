@@ -2,11 +2,13 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/family"
 )
 
 // lookAtRows reads a few of the rows that are due, and the statements that would delete them.
@@ -29,8 +31,32 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 		v.seen.Keys = append(v.seen.Keys, texts(k))
 	}
 
+	if v.families, err = v.measure(ctx, keys); err != nil {
+		return err
+	}
 	v.seen.Statements, err = v.statements(keys)
 	return err
+}
+
+// measure says how many rows go along with those of some keys.
+func (v *preview) measure(ctx context.Context, keys []tables.Key) (string, error) {
+	f := v.staying.Along()
+	if f == nil || len(keys) == 0 {
+		return "", nil
+	}
+
+	largest := 0
+	for _, key := range keys {
+		n, err := f.Measure(ctx, v.q, []tables.Key{key}, previewRows)
+		if errors.Is(err, family.ErrTooMany) {
+			return fmt.Sprintf("the largest takes more than %d others along", previewRows), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		largest = max(largest, n)
+	}
+	return fmt.Sprintf("the largest takes %d others along", largest), nil
 }
 
 // sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of

@@ -55,6 +55,12 @@ func (v *preview) warnings(p *Preview) []string {
 		v.Rule.Column)
 	warn(v.keyHold != "", "jobs will wait: %s", v.keyHold)
 	warn(!v.staying.None(), "rows that these foreign keys point at stay: %s", strings.Join(p.Children, ", "))
+	along, orphans := v.along()
+	warn(along != "", "rows that depend on these go with them, however young they are, and the triggers of their "+
+		"tables run: %s", along)
+	warn(orphans != "", "rows that depend on these lose their parent (ON DELETE SET NULL): %s", orphans)
+	warn(v.families != "", "of the first rows that are due, %s; if that is more than ttl_fk_max_children, those go "+
+		"first, in parts", v.families)
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
 	dependence := v.facts.SessionDependence(v.Rule.Column)
 	warn(dependence != "", "jobs will wait: %s", ddl.ReaderDependent(v.Rule.Column, dependence).Message)
@@ -62,4 +68,24 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(unfit != "", "jobs will wait: %s", unfit)
 
 	return w
+}
+
+// along says of which tables rows go along, and of which they lose a parent, and about how many with
+// the rows that are due.
+func (v *preview) along() (goes, orphans string) {
+	f := v.staying.Along()
+	if f == nil {
+		return "", ""
+	}
+
+	var deleted, nulled []string
+	for _, m := range f.Members() {
+		text := fmt.Sprintf("about %d of %s (%d below)", int64(float64(m.Rows)*v.due.Share()), m.Name(), m.Depth)
+		if m.Deletes {
+			deleted = append(deleted, text)
+		} else {
+			nulled = append(nulled, text)
+		}
+	}
+	return strings.Join(deleted, ", "), strings.Join(nulled, ", ")
 }

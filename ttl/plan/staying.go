@@ -9,12 +9,14 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/family"
 )
 
 // Staying are the rows that stay although they have expired. This is the one place that decides it:
 // whatever reads, counts or deletes expired rows asks here. The zero value keeps none.
 //
-// So far they are the rows that a foreign key points at, under TTL_FK = 'SKIP'. A child that is on
+// So far they are the rows that a foreign key points at, under TTL_FK = 'SKIP'; under 'CHILDREN' none
+// stay, but they take a forest of others along. A child that is on
 // its way in has locked its parent's row; the DELETE locks that row before it looks for children,
 // and looks at what is committed then (LOCK IN SHARE MODE), not when the statement began. So no
 // child comes between the look and the deletion, nor is there an error 1451 to run into. That holds
@@ -24,6 +26,7 @@ import (
 type Staying struct {
 	keys   []tables.ForeignKey
 	parent tables.Target
+	along  *family.Forest
 }
 
 // StayingOf says which rows of a table stay under the terms of a rule. If that cannot be promised for
@@ -34,7 +37,7 @@ func StayingOf(t catalog.Terms, l *tables.Layout, c tables.Children) (s Staying,
 		return s, "the rule that says which rows stay was not understood"
 	case t.Options.ForeignKeys == "" && len(c.Keys) > 0:
 		return s, "a foreign key points at the table: " + strings.Join(c.Names(), ", ")
-	case t.Options.ForeignKeys == "":
+	case t.Options.ForeignKeys != ddl.ForeignKeysSkip:
 		return s, ""
 	case c.Partly:
 		return s, "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
@@ -55,6 +58,10 @@ func StayingOf(t catalog.Terms, l *tables.Layout, c tables.Children) (s Staying,
 func ReadStaying(
 	ctx context.Context, q tables.Querier, t catalog.Terms, l *tables.Layout, c tables.Children,
 ) (s Staying, why string, err error) {
+	if t.Options.ForeignKeys == ddl.ForeignKeysChildren {
+		s.along, why, err = readAlong(ctx, q, t, l, c)
+		return s, why, err
+	}
 	if s, why = StayingOf(t, l, c); why == "" {
 		why, err = s.unreadable(ctx, q)
 	}
@@ -65,6 +72,42 @@ func ReadStaying(
 		s = Staying{}
 	}
 	return s, why, err
+}
+
+// readAlong reads what goes along with rows of a table. Whoever declared the policy may delete from
+// the dependents that it had then; others could belong to people who never agreed to that.
+func readAlong(
+	ctx context.Context, q tables.Querier, t catalog.Terms, l *tables.Layout, c tables.Children,
+) (f *family.Forest, why string, err error) {
+	f, why, err = ReadForest(ctx, q, l, c)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+
+	if name, foreign := f.Foreign(t.Options.Dependents); foreign {
+		return nil, fmt.Sprintf("rows of %s depend on the table, and did not, or not so, when its TTL was declared: "+
+			"ALTER TABLE %s TTL_FK = 'CHILDREN' by somebody who may delete from both lets them go", name,
+			l.Target("").Name()), nil
+	}
+	if f.Empty() {
+		return nil, "", nil
+	}
+	return f, "", nil
+}
+
+// ReadForest reads what depends on rows of a table, for an account that has to delete it. If there is
+// a reason not to, why says so.
+func ReadForest(
+	ctx context.Context, q tables.Querier, l *tables.Layout, c tables.Children,
+) (f *family.Forest, why string, err error) {
+	f, why, err = family.Read(ctx, q, l, c)
+	if err == nil && why == "" {
+		why, err = f.Denied(ctx, q)
+	}
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	return f, "", nil
 }
 
 // unsparing says why a row that a foreign key points at could be deleted in spite of it.
@@ -146,6 +189,12 @@ func columnsOf(k tables.ForeignKey) string {
 
 // None reports whether all expired rows go.
 func (s Staying) None() bool { return len(s.keys) == 0 }
+
+// Along is the forest of rows that go along with expired ones; nil if none do.
+func (s Staying) Along() *family.Forest { return s.along }
+
+// Alone reports whether other tables have no part in which rows go.
+func (s Staying) Alone() bool { return s.None() && s.along == nil }
 
 // goes is the condition of rows that do not stay, as a statement sees it that only reads.
 func (s Staying) goes() string { return s.condition("") }

@@ -53,6 +53,9 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 // get shorter until each culprit stands alone. Locked rows need no search: the server passes over
 // them. Nothing is waited for twice.
 func (w *walk) carefully(ctx context.Context, l lot) error {
+	if w.along {
+		return w.deleteFamilies(ctx, l)
+	}
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
 		size, err := w.room(ctx, min(len(l.keys), w.round, w.list()))
 		if err != nil {
@@ -91,7 +94,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) error {
 	return w.deletePart(ctx, keys, c, func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error) {
 		deleted, locked, err := w.table.deleteFree(ctx, keys, c)
-		w.parked = append(w.parked, locked[:min(len(locked), parkedLimit-len(w.parked))]...)
+		w.park(locked)
 		return deleted, err
 	})
 }

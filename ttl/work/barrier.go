@@ -115,6 +115,17 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 		b.task, b.fence, n+1, b.same())
 }
 
+// leaveAlong is leave for a batch of which every statement has found its rows. Unless everything that
+// it took along is still as it was planned for, a count is out of range, and the batch is not
+// committed.
+func (b *barrier) leaveAlong(n uint64, c checkpoint, done taken, same string) string {
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + %d - IF(@ttlproxy_entered = 1 AND %s AND "+
+		"%s, 0, 18446744073709551615), refreshed = refreshed + %d, examined = examined + %d, "+
+		"skipped = skipped + %d, failed = failed + %d WHERE id = %d AND fence = %d AND batch = %d",
+		b.table, tables.Literal(c.cursor.Encode()), done.rows, b.same(), same, done.refreshed, c.scanned,
+		c.skipped-c.again, c.failed, b.task, b.fence, n+1)
+}
+
 // move checkpoints progress without deleting: blocks in which nothing was due.
 func (b *barrier) move(n uint64, c checkpoint) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = "+

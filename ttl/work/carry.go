@@ -131,6 +131,11 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		return nil, err
 	}
 
+	goes, err := w.alongOf(ctx, now, stay.Along())
+	if err != nil {
+		return nil, err
+	}
+
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral,
 		stay)
 	identity, err := w.Tables.identityOf(ctx, now, statements.Target, known)
@@ -145,11 +150,12 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		clock:  func() time.Time { return now.Add(time.Since(read)) },
 		bind:   func(ctx context.Context) error { return w.bind(ctx, task) },
 		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.Stopped,
-		beforePacket: w.BeforePacket, contested: w.contested,
+		beforePacket: w.BeforePacket, contested: w.contested, along: goes,
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
-			version:  job.Version,
-			guard:    w.Store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind),
+			version: job.Version,
+			guard: w.Store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind) +
+				goes.condition(),
 			identity: identity, keys: keys, mariadb: w.Store.Server().MariaDB,
 			atOnce: withoutWaitingOn(w.Store.Server()),
 		},
@@ -224,7 +230,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
 	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.Store, task)
-	walk.named = !table.statements.Staying.None()
+	walk.named, walk.along = !table.statements.Staying.Alone(), table.along != nil
 	walk.sparse = w.Rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil

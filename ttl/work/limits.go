@@ -13,6 +13,7 @@ type Limits struct {
 	ScanMost     int           // the same once it is set: rows a statement looks through; 0 for any number
 	DeleteBatch  int           // ttl_delete_batch_size: keys a statement names
 	DeleteMost   int           // the same once it is set: rows a statement deletes; 0 for any number
+	MaxChildren  int           // ttl_fk_max_children, and no more than ScanMost
 	RunningTasks int           // ttl_running_tasks, -1 resolved
 	CountsTasks  bool          // there may be more workers than that: whoever claims a task has to count
 	Target       time.Duration // ttl_batch_target_ms

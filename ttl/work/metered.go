@@ -84,6 +84,30 @@ func (m *metered) deleteFree(ctx context.Context, keys []tables.Key,
 	return deleted, locked, nil
 }
 
+func (m *metered) deleteAlong(ctx context.Context, keys []tables.Key, c checkpoint, b bounds) (taken, error) {
+	return m.takes(c, func() (taken, error) { return m.table.deleteAlong(ctx, keys, c, b) })
+}
+
+func (m *metered) deleteBelow(ctx context.Context, key tables.Key, c checkpoint, b bounds) (taken, error) {
+	return m.takes(c, func() (taken, error) { return m.table.deleteBelow(ctx, key, c, b) })
+}
+
+// takes is deletes for a batch that takes rows along.
+func (m *metered) takes(c checkpoint, run func() (taken, error)) (done taken, err error) {
+	_, err = m.deletes(c, func() (int64, error) {
+		done, err = run()
+		return done.rows, err
+	})
+	if err != nil {
+		return taken{}, err
+	}
+	if c.again == 0 {
+		m.rows.skipped.Add(float64(len(done.locked)))
+	}
+	m.rows.refreshed.Add(float64(done.refreshed))
+	return done, nil
+}
+
 func (m *metered) move(ctx context.Context, c checkpoint) error {
 	defer m.metrics.spent(phaseCheckpoint, time.Now())
 	err := m.table.move(ctx, c)

@@ -15,6 +15,7 @@ import (
 type identityStore interface {
 	Recognize(ctx context.Context, actor string, p catalog.Policy) (known tables.Incarnation, why string, err error)
 	IdentitiesOn(ctx context.Context, policy uint64, server string) (tables.Incarnation, error)
+	Look(ctx context.Context, t catalog.Table) (tables.Seen, error)
 	IdentityCondition(t catalog.Table, created time.Time, i tables.Identity) (condition string, ok bool)
 }
 

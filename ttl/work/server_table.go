@@ -18,6 +18,7 @@ type serverTable struct {
 	session    *Session
 	statements *plan.Statements
 	barrier    *barrier
+	along      *along           // nil if nothing goes along
 	batch      uint64           // the task's batch number as last known
 	clock      func() time.Time // the server's, as it has gone on since the table was prepared
 
@@ -41,10 +42,11 @@ func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (tab
 	return keys[0], nil
 }
 
-// ready makes the session ready. Where children decide which rows stay, it is one in which no trigger
-// has run yet: a temporary table that a trigger creates would hide them from the next batch.
+// ready makes the session ready. Where other tables have a part in which rows go, it is one in which
+// no trigger has run yet: a temporary table that a trigger creates would hide them from the next
+// batch.
 func (t *serverTable) ready(ctx context.Context) error {
-	if t.statements.Staying.None() || t.session.visited == 0 {
+	if t.statements.Staying.Alone() || t.session.visited == 0 {
 		return t.session.Ready(ctx)
 	}
 	t.session.Close()

@@ -149,5 +149,6 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 	}
 
 	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
-	return s.Estimate(ctx, w.session, rows)
+	e, err := s.Estimate(ctx, w.session, rows)
+	return e.With(stay.Along()), err
 }

@@ -39,6 +39,8 @@ type table interface {
 	deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
 	deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) (deleted int64, locked []tables.Key, err error)
 	deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error)
+	deleteAlong(ctx context.Context, keys []tables.Key, c checkpoint, b bounds) (taken, error)
+	deleteBelow(ctx context.Context, key tables.Key, c checkpoint, b bounds) (taken, error)
 	move(ctx context.Context, c checkpoint) error
 	resume(batch uint64)
 }
@@ -83,6 +85,11 @@ type walk struct {
 	// named: every row to delete is named by key. Among rows that stay, a range would look for the
 	// children of each of them, and wait for those that somebody has locked.
 	named bool
+	// along: rows of other tables go with those of this one, up to mostAlong with one of them.
+	along     bool
+	mostAlong int
+	family    int // rows of this table that are tried together then
+	turns     int // to be awaited for statements of the last batch
 
 	deleted int64         // by this walk
 	took    int64         // rows examined or deleted by the last step
@@ -153,6 +160,9 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 func (w *walk) awaitTurn(ctx context.Context) error {
 	asked := time.Now()
 	err := w.throttle.MaySend(ctx)
+	for ; err == nil && w.turns > 0; w.turns-- {
+		err = w.throttle.MaySend(ctx)
+	}
 	w.idle += time.Since(asked)
 	return err
 }
@@ -288,6 +298,9 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 
 // deleteListed deletes the keys of a lot in lists of bounded length, and returns the rest.
 func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
+	if w.along {
+		return lot{}, w.deleteFamilies(ctx, l)
+	}
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
 		size, err := w.room(ctx, min(len(l.keys), w.list()))
 		if err != nil {
@@ -441,7 +454,7 @@ func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle
 ) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
-		round: listed, pageRows: listed, listRows: listed, moved: time.Now(),
+		round: listed, family: listed, pageRows: listed, listRows: listed, mostAlong: listed, moved: time.Now(),
 	}
 }
 
@@ -458,7 +471,7 @@ func (w *walk) adopt(l *Limits) {
 		block = min(block, l.ScanMost)
 	}
 	w.size.Bound(block, l.Target)
-	w.pageRows, w.listRows, w.most = l.ScanBatch, l.DeleteBatch, l.DeleteMost
+	w.pageRows, w.listRows, w.most, w.mostAlong = l.ScanBatch, l.DeleteBatch, l.DeleteMost, l.MaxChildren
 	if w.ownBatch > 0 {
 		w.listRows, w.most = w.ownBatch, w.ownBatch
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/family"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -32,6 +33,9 @@ type memTable struct {
 	behind map[int]bool // somebody holds what goes with the row
 	tells  error        // what deleteFree says of it
 
+	familyOf map[int]int // rows that depend on a row
+	along    int         // of them that went
+
 	cursor                                       int
 	scanned, deleted, refreshed, skipped, failed int64
 	statements                                   int
@@ -43,7 +47,7 @@ func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
 	t.Helper()
 	m := &memTable{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{},
-		poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind,
+		poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind, familyOf: map[int]int{},
 	}
 	share := m.rnd.Float64()
 	for key := range rows {
@@ -158,6 +162,38 @@ func (m *memTable) deleteFree(_ context.Context, keys []tables.Key, c checkpoint
 	}
 
 	return deleted, held, nil
+}
+
+// deleteAlong takes along as many rows as familyOf says.
+func (m *memTable) deleteAlong(_ context.Context, keys []tables.Key, c checkpoint, b bounds) (taken, error) {
+	m.sent = append(m.sent, time.Now())
+	held := slices.DeleteFunc(slices.Clone(keys), func(k tables.Key) bool { return !m.held(m.number(k, 0)) })
+	in := slices.DeleteFunc(m.numbers(keys), func(k int) bool { return m.held(k) })
+	along := 0
+	for _, k := range in {
+		if m.behind[k] {
+			return taken{}, &mysql.MySQLError{Number: 1205}
+		}
+		along += m.familyOf[k]
+	}
+	if along > b.along {
+		return taken{}, family.ErrTooMany
+	}
+
+	c.skipped += int64(len(held))
+	deleted, err := m.remove(in, c)
+	m.along += along
+	return taken{rows: deleted + int64(along), locked: held, statements: 2}, err
+}
+
+func (m *memTable) deleteBelow(_ context.Context, key tables.Key, c checkpoint, b bounds) (taken, error) {
+	m.sent = append(m.sent, time.Now())
+	k := m.number(key, 0)
+	part := min(m.familyOf[k], b.along)
+	m.familyOf[k] -= part
+	m.along += part
+	_, err := m.remove(nil, c)
+	return taken{rows: int64(part), statements: 1}, err
 }
 
 func (m *memTable) deleteSome(_ context.Context, rows int, c checkpoint) (int64, error) {
@@ -275,6 +311,18 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	size := pace.NewBatchSize(100, 500, 50*time.Millisecond)
 	w := newWalk(m, way, plan.Range{}, size, pace.NewRates(func(string, time.Duration) {}), poisoned)
 	w.pageRows, w.listRows, w.resting = 300, 70, rests
+	if seed%3 == 0 {
+		w.along, w.named, w.mostAlong = true, true, 100
+		for _, k := range m.keys {
+			if m.familyOf[k] = m.rnd.IntN(3); m.rnd.IntN(300) == 0 {
+				m.familyOf[k] = 350 // in four parts
+			}
+			m.behind[k] = m.rnd.IntN(500) == 0 && !m.poison[k] && !m.locked[k]
+			if m.due[k] && m.behind[k] {
+				held++
+			}
+		}
+	}
 	for tries := 0; ; {
 		done, err := w.step(t.Context())
 		if err == nil && done {

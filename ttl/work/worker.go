@@ -31,6 +31,9 @@ type Store interface {
 
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
 	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
+	AlongStore
+	GuardAlong(others []catalog.Table, policies []catalog.Policy) string
+
 	RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error)
 	RecordRowError(ctx context.Context, e catalog.RowError) error
 }

@@ -1,0 +1,492 @@
+package ttl
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// taking declares a policy on t that takes along what depends on its rows, by somebody who may delete
+// from these tables.
+func (f *fixture) taking(dependents ...string) catalog.Policy {
+	f.T.Helper()
+	names := []string{}
+	for _, name := range dependents {
+		name, nulls, _ := strings.Cut(name, " ")
+		names = append(names, strings.TrimSpace(ddl.QuoteTable(f.Schema, name)+" "+nulls))
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+
+	p, err := f.Store.Declare(f.T.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
+		Table: catalog.Table{Schema: f.Schema, Name: "t"},
+		Rule: catalog.Rule{
+			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1s",
+			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+			Options: map[string]string{
+				ddl.OptionForeignKeys: ddl.ForeignKeysChildren, ddl.OptionDependents: string(text),
+			},
+		},
+	})
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return p
+}
+
+// parents makes rows of t with n children each, by a key that refuses, and a policy on them.
+func (f *fixture) parents(rows, n int) catalog.Policy {
+	f.T.Helper()
+	f.Fill("t", rows)
+	f.Exec(f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY AUTO_INCREMENT, t INT, " +
+		"FOREIGN KEY (t) REFERENCES {t}.t (id))"))
+	for range n {
+		f.Exec(f.In("INSERT INTO {t}.child (t) SELECT id FROM {t}.t"))
+	}
+	f.set(setting.BrakeFactor, "0")
+	return f.taking("child")
+}
+
+// due counts the rows of t that have expired.
+func (f *fixture) due() int {
+	f.T.Helper()
+	return f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE made < '2025-01-01'"))
+}
+
+// job is the state of the open job and why.
+func (f *fixture) heldFor(reason string) {
+	f.T.Helper()
+	f.Wait("the job to be held for: "+reason, func() bool { return strings.Contains(f.waits(), reason) })
+}
+
+// clan makes children and grandchildren of t: three children of every fourth row with two children
+// each, 2500 of the first row, rows that lose their parent, and rows of t that depend on others.
+func (f *fixture) clan(rows int, index string) {
+	f.T.Helper()
+	f.Fill("t", rows)
+	f.Exec(f.In("ALTER TABLE {t}.t ADD u INT, ADD UNIQUE (u), ADD boss INT NULL, "+
+		"ADD FOREIGN KEY (boss) REFERENCES {t}.t (id) ON DELETE CASCADE"+index),
+		f.In("UPDATE {t}.t SET u = id + 100000, boss = IF(id % 10 = 0, id - 1, IF(id % 10 = 5, id, NULL))"),
+		f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY AUTO_INCREMENT, t INT, "+
+			"FOREIGN KEY (t) REFERENCES {t}.t (id) ON DELETE CASCADE)"),
+		f.In("CREATE TABLE {t}.grandchild (id INT PRIMARY KEY AUTO_INCREMENT, child INT, "+
+			"FOREIGN KEY (child) REFERENCES {t}.child (id))"),
+		f.In("CREATE TABLE {t}.stays (id INT PRIMARY KEY, u INT NULL, "+
+			"FOREIGN KEY (u) REFERENCES {t}.t (u) ON DELETE SET NULL)"))
+	for range 3 {
+		f.Exec(f.In("INSERT INTO {t}.child (t) SELECT id FROM {t}.t WHERE id % 4 < 2"))
+	}
+	f.Exec(f.In("INSERT INTO {t}.child (t) SELECT 1 FROM {t}.t LIMIT 2500"),
+		f.In("INSERT INTO {t}.grandchild (child) SELECT id FROM {t}.child"),
+		f.In("INSERT INTO {t}.grandchild (child) SELECT id FROM {t}.child"),
+		f.In("INSERT INTO {t}.stays SELECT id, u FROM {t}.t WHERE id % 7 = 0"),
+		f.In("CREATE TABLE {t}.born (child INT PRIMARY KEY, t INT)"))
+}
+
+// TestFamiliesGo: while jobs run, applications add children to rows that are due and to others, and
+// connections of the engine are killed. At the end every row of a parent that is there is there, none
+// is left of one that is gone, and each that went was counted once.
+func TestFamiliesGo(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, index := range map[string]string{"range": "", "index": ", ADD INDEX (made)"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				const rows = 3000
+				f := newFixture(t, cfg, 0)
+				f.clan(rows, index)
+				f.set(setting.BrakeFactor, "0")
+				f.set(setting.BrakePercent, "100")
+				was := f.census()
+				f.taking("t", "child", "grandchild", "stays SET NULL")
+				stop := f.run(nil)
+
+				var apps sync.WaitGroup
+				for app := range 2 {
+					apps.Go(func() {
+						for n := range 150 {
+							f.bear(1 + (n*734+app*371)%rows)
+						}
+					})
+				}
+				apps.Go(f.killSessions)
+				apps.Wait()
+
+				f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+				stop()
+				f.checkClan(was)
+			})
+		}
+	})
+}
+
+// census counts rows that can go, and those that can lose their parent.
+func (f *fixture) census() int {
+	f.T.Helper()
+	return f.Number(f.In("SELECT (SELECT COUNT(*) FROM {t}.t) + (SELECT COUNT(*) FROM {t}.child) + " +
+		"(SELECT COUNT(*) FROM {t}.grandchild) + (SELECT COUNT(u) FROM {t}.stays)"))
+}
+
+// bear adds a child with its own child to a row, if that is still there.
+func (f *fixture) bear(row int) {
+	tx, err := f.Admin.BeginTx(f.T.Context(), nil)
+	if err != nil {
+		f.T.Error(err)
+		return
+	}
+	defer func() { _ = tx.Rollback() }()
+
+	for _, s := range []string{
+		fmt.Sprintf("INSERT INTO {t}.child (t) VALUES (%d)", row), "SET @child = LAST_INSERT_ID()",
+		"INSERT INTO {t}.grandchild (child) VALUES (@child), (@child)",
+		fmt.Sprintf("INSERT INTO {t}.born VALUES (@child, %d)", row),
+	} {
+		if _, err = tx.ExecContext(f.T.Context(), f.In(s)); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
+		!slices.Contains([]uint16{1452, 1205, 1213}, my.Number) || err != nil && !refused {
+		f.T.Error(err)
+	}
+}
+
+// killSessions ends connections of the engine while they delete.
+func (f *fixture) killSessions() {
+	for killed, tries := 0, 0; killed < 5 && tries < 200; tries++ {
+		id, err := firstID(f.Admin, f.T, "SELECT id FROM information_schema.processlist WHERE info LIKE "+
+			"'%ttlproxy job=%"+f.Schema+"%' AND id <> CONNECTION_ID()")
+		if err != nil {
+			f.T.Error(err)
+			return
+		}
+		if id == 0 {
+			continue
+		}
+		if _, err := f.Admin.ExecContext(f.T.Context(), fmt.Sprintf("KILL %d", id)); err == nil {
+			killed++
+		}
+	}
+}
+
+func firstID(db *sql.DB, t *testing.T, query string) (id int, err error) {
+	t.Helper()
+	err = db.QueryRowContext(t.Context(), query).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// checkClan compares what is left with what should be.
+func (f *fixture) checkClan(was int) {
+	f.T.Helper()
+	for what, query := range map[string]string{
+		"children without a parent": "SELECT COUNT(*) FROM {t}.child c LEFT JOIN {t}.t ON t.id = c.t " +
+			"WHERE t.id IS NULL",
+		"children without a child": "SELECT COUNT(*) FROM {t}.child c WHERE (SELECT COUNT(*) FROM {t}.grandchild g " +
+			"WHERE g.child = c.id) <> 2",
+		"parents with other children than they should have": "SELECT COUNT(*) FROM {t}.t WHERE " +
+			"(SELECT COUNT(*) FROM {t}.child c WHERE c.t = t.id) <> IF(t.id % 4 < 2, 3, 0) + " +
+			"(SELECT COUNT(*) FROM {t}.born b WHERE b.t = t.id)",
+		"rows that should have stayed": fmt.Sprintf("SELECT %d - COUNT(*) FROM {t}.t", 3000/2-3000/10),
+		"rows that have lost a parent without reason": "SELECT COUNT(*) FROM {t}.stays s LEFT JOIN {t}.t " +
+			"ON t.id = s.id WHERE (t.id IS NULL) <> (s.u IS NULL)",
+		"rows that went although their parents stay": fmt.Sprintf("SELECT %d - COUNT(*) FROM {t}.stays", 3000/7),
+	} {
+		if n := f.Number(f.In(query)); n != 0 {
+			f.T.Errorf("%s: %d", what, n)
+		}
+	}
+
+	was += 3 * f.Number(f.In("SELECT COUNT(*) FROM {t}.born"))
+	counted := f.Number(f.In("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM {t}_c.job_history) + " +
+		"(SELECT COALESCE(SUM(deleted), 0) FROM {t}_c.task)"))
+	if gone := was - f.census(); gone != counted {
+		f.T.Errorf("%d rows count as deleted, and %d have gone", counted, gone)
+	}
+	if born := f.Number(f.In("SELECT COUNT(*) FROM {t}.born")); born == 0 {
+		f.T.Error("no child was added meanwhile")
+	}
+}
+
+// TestFamiliesAreWhole: a row of which something cannot go stays with all that depends on it, and all
+// others go.
+func TestFamiliesAreWhole(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		whole := func(f *fixture, row, children int) {
+			f.T.Helper()
+			f.Wait("the other rows to go", func() bool { return f.due() == 1 })
+			f.Wait("the job to end", func() bool {
+				return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history WHERE deleted > 0")) > 0
+			})
+			if n := f.Number(fmt.Sprintf(f.In("SELECT COUNT(*) FROM {t}.child WHERE t = %d"), row)); n != children {
+				f.T.Errorf("%d children of row %d are left of %d", n, row, children)
+			}
+		}
+
+		t.Run("locked", func(t *testing.T) {
+			f := newFixture(t, cfg, 0)
+			f.parents(200, 3)
+			letGo := f.Hold("SELECT * FROM " + f.Schema + ".child WHERE t = 51 LIMIT 1 FOR UPDATE")
+			defer f.run(nil)()
+			whole(f, 51, 3)
+			letGo()
+			f.Wait("the row to go", func() bool { return f.due() == 0 })
+		})
+
+		t.Run("objected to", func(t *testing.T) {
+			f := newFixture(t, cfg, 0)
+			f.parents(200, 3)
+			f.Exec(f.In("CREATE TRIGGER {t}.objects BEFORE DELETE ON {t}.child FOR EACH ROW " +
+				"IF OLD.t = 51 AND OLD.id > 200 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; " +
+				"END IF"))
+			defer f.run(nil)()
+			whole(f, 51, 3)
+			f.Wait("the row to be listed", func() bool {
+				return f.Text(f.In("SELECT CONCAT(COUNT(*), MAX(row_key), MAX(reason)) FROM {t}_c.row_error")) ==
+					`1["51"]not this one`
+			})
+		})
+
+		t.Run("in a circle", func(t *testing.T) {
+			f := newFixture(t, cfg, 0)
+			f.parents(200, 3)
+			f.Exec(f.In("ALTER TABLE {t}.t ADD c INT, ADD FOREIGN KEY (c) REFERENCES {t}.child (id)"),
+				f.In("UPDATE {t}.t SET c = (SELECT MIN(id) FROM {t}.child WHERE t = 51) WHERE id = 51"))
+			table := catalog.Table{Schema: f.Schema, Name: "t"}
+			if err := f.Store.Remove(t.Context(), catalog.Client{}, table); err != nil {
+				t.Fatal(err)
+			}
+			f.taking("child", "t")
+			defer f.run(nil)()
+			whole(f, 51, 3)
+			f.Wait("the row to be listed", func() bool {
+				return strings.Contains(f.Text(f.In("SELECT COALESCE(MAX(reason), '') FROM {t}_c.row_error")),
+					"in a circle")
+			})
+		})
+
+		t.Run("shared", func(t *testing.T) { // a trigger takes rows that are to go
+			f := newFixture(t, cfg, 0)
+			f.parents(200, 3)
+			f.Exec(f.In("CREATE TABLE {t}.pet (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES {t}.t (id))"),
+				f.In("INSERT INTO {t}.pet VALUES (1, 51)"),
+				f.In("CREATE TRIGGER {t}.takes AFTER DELETE ON {t}.child FOR EACH ROW "+
+					"DELETE FROM {t}.pet WHERE t = OLD.t"))
+			f.taking("child", "pet")
+			defer f.run(nil)()
+			whole(f, 51, 3)
+			if left := f.Rows("pet"); left != "1" {
+				t.Errorf("%s pets are left of 1", left)
+			}
+		})
+	})
+}
+
+// TestDependentsChange: tables that rows go along from are replaced, get children of their own, or a
+// policy that is paused, between the choice of a batch and its beginning.
+func TestDependentsChange(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range map[string]struct {
+			change []string
+			held   string
+			keeps  string // a table of which no row may go
+		}{
+			"replaced": {
+				[]string{
+					"CREATE TABLE {t}.other (id INT PRIMARY KEY, t INT, KEY (t))",
+					"INSERT INTO {t}.other SELECT id, t FROM {t}.child",
+					"RENAME TABLE {t}.child TO {t}.gone, {t}.other TO {t}.child",
+				},
+				"`gone` depend on the table, and did not", "child",
+			},
+			"a child more": {
+				[]string{
+					"CREATE TABLE {t}.late (id INT PRIMARY KEY, KEY (id))",
+					"INSERT INTO {t}.late SELECT id FROM {t}.t",
+					"ALTER TABLE {t}.late ADD FOREIGN KEY (id) REFERENCES {t}.t (id) ON DELETE CASCADE",
+				},
+				"`late` depend on the table, and did not", "late",
+			},
+			"a grandchild": {
+				[]string{
+					"CREATE TABLE {t}.late (id INT PRIMARY KEY, KEY (id))",
+					"INSERT INTO {t}.late SELECT id FROM {t}.child",
+					"ALTER TABLE {t}.late ADD FOREIGN KEY (id) REFERENCES {t}.child (id) ON DELETE CASCADE",
+				},
+				"`late` depend on the table, and did not", "late",
+			},
+			"another column": {
+				[]string{
+					"ALTER TABLE {t}.child DROP PRIMARY KEY, CHANGE id was INT, ADD id INT PRIMARY KEY AUTO_INCREMENT",
+				},
+				"", "",
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.parents(1000, 2)
+				var once sync.Once
+				change := func() {
+					f.Exec(strings.Split(f.In(strings.Join(c.change, "|")), "|")...)
+				}
+				defer f.run(func(c *Config) { c.beforePacket = func() { once.Do(change) } })()
+
+				if c.held == "" {
+					f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+					if left := f.Rows("child"); left != "1000" {
+						t.Errorf("%s children are left of 1000", left)
+					}
+					return
+				}
+
+				f.heldFor(c.held)
+				if left := f.Rows("t"); left != "1000" {
+					t.Errorf("%s rows are left of 1000", left)
+				}
+				all := map[string]string{"child": "2000", "late": "1000"}[c.keeps]
+				if name == "a grandchild" {
+					all = "2000"
+				}
+				if left := f.Rows(c.keeps); left != all {
+					t.Errorf("%s rows of %s are left of %s", left, c.keeps, all)
+				}
+				if n := f.Number(f.In("SELECT COUNT(*) FROM {t}_c.row_error")); n != 0 {
+					t.Errorf("%d rows count as undeletable, want none: %s", n,
+						f.Text(f.In("SELECT MAX(reason) FROM {t}_c.row_error")))
+				}
+
+				if c.keeps == "late" { // and somebody agrees to it
+					f.taking("child", "late")
+					f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+				}
+			})
+		}
+	})
+}
+
+// TestPauseOfADependent: when PAUSE TTL of a table has answered, nothing more of it goes, not even with
+// rows of another table, nor if the batch that takes it along began before there was such a policy.
+func TestPauseOfADependent(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.parents(200, 2)
+		f.Exec(f.In("ALTER TABLE {t}.child ADD made DATETIME NULL"),
+			f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.child FOR EACH ROW "+
+				"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
+
+		gate, err := f.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gate.Close()
+		mustExec(t, gate, f.In("DO GET_LOCK('{t}', 10)"))
+
+		defer f.run(nil)()
+		f.Wait("a batch to reach a child", func() bool {
+			return f.Number(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock' AND "+
+				"info LIKE '%{t}%'")) > 0
+		})
+
+		paused := make(chan error, 1)
+		go func() {
+			own := f.DeclareEvery("child", "1h")
+			paused <- f.Store.Pause(t.Context(), "test", own.ID, "holiday", time.Time{})
+		}()
+		var answered bool
+		select {
+		case err = <-paused:
+			answered = true
+		case <-time.After(aWhile):
+		}
+		left := f.Rows("child")
+		mustExec(t, gate, f.In("DO RELEASE_LOCK('{t}')"))
+		if !answered {
+			err = <-paused
+			left = f.Rows("child")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		f.heldFor("its own TTL is paused")
+		if now := f.Rows("child"); now != left {
+			t.Errorf("%s children are left, and %s when the pause had answered", now, left)
+		}
+
+		own, err := f.Store.Policy(t.Context(), catalog.Table{Schema: f.Schema, Name: "child"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Store.Resume(t.Context(), "test", own.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+	})
+}
+
+// TestFamiliesWithinABound: what goes along counts, and a run stops before a family that is too large
+// for what is left.
+func TestFamiliesWithinABound(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.set(setting.BrakePercent, "0")
+		p := f.parents(200, 3)
+		f.Exec(f.In("ANALYZE TABLE {t}.child"))
+		defer f.run(nil)()
+		if why := f.needsApproval(); !strings.Contains(why, "about 400 of about 800 rows") {
+			t.Errorf("the job waits because %q, want all rows counted that would go", why)
+		}
+
+		f.consent(p, catalog.Consent{UpTo: new(uint64(103))})
+		f.Wait("the approved rows to go", func() bool { return f.due() < 100 })
+		f.needsApproval()
+		if n := f.Number(f.In("SELECT SUM(deleted) FROM {t}_c.task")); n != 100 || f.due() != 75 {
+			t.Errorf("%d rows have gone of 103, and %d families are left; want 100, and 75", n, f.due())
+		}
+		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE " +
+			"(SELECT COUNT(*) FROM {t}.child c WHERE c.t = t.id) <> 3")); n != 0 {
+			t.Errorf("%d families are not whole", n)
+		}
+	})
+}
+
+// TestDependentsNobodyMayDelete: the engine's account may read a child, and not delete from it.
+func TestDependentsNobodyMayDelete(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		f := newFixture(t, s.Config(""), 0)
+		f.parents(100, 1)
+		account := "weak_" + f.Schema[max(len(f.Schema)-10, 0):]
+		cfg := s.Account(t, account, "PROCESS ON *.*", f.In("ALL ON {t}_c.*"), f.In("SELECT, DELETE ON {t}.t"),
+			f.In("SELECT ON {t}.child"))
+		f.set(setting.AllowReplica, "ON")
+		defer f.run(func(c *Config) { c.Backend = cfg })()
+
+		f.heldFor("GRANT SELECT, DELETE ON `" + f.Schema + "`.`child` to it")
+		if left := f.Rows("t") + "/" + f.Rows("child"); left != "100/100" {
+			t.Errorf("%s rows are left of 100/100", left)
+		}
+		f.Exec(f.In("GRANT DELETE ON {t}.child TO '" + account + "'@'%'"))
+		f.Wait("the expired rows to go", func() bool { return f.due() == 0 && f.Rows("child") == "50" })
+	})
+}

@@ -1,0 +1,366 @@
+package family
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+var (
+	// ErrTooMany means that more rows depend on the given ones than were asked for.
+	ErrTooMany = errors.New("more rows depend on these than may go at once")
+	// ErrCircle means that rows point at each other in a circle, or at themselves: none can go first.
+	ErrCircle = errors.New("rows that point at themselves, or at each other in a circle, cannot be deleted one after " +
+		"the other: set one of their foreign keys to NULL")
+)
+
+// listed is how many values one statement names.
+const listed = 500
+
+// Family are rows of the root, and all rows that depend on them, locked.
+type Family struct {
+	forest *Forest
+	rows   map[string]*row // by table and key
+	order  []*row          // as they were found
+}
+
+// row is one row of a family.
+type row struct {
+	of      *table
+	key     tables.Key
+	values  map[string]sql.NullString // by column, in lower case
+	given   bool                      // and not found through another
+	goes    bool
+	parents []*row  // others in this family, which go after it
+	nulled  []*edge // along which it loses a parent, if it stays
+	level   int     // among the rows of its circle of tables
+	state   state   // while levels are found
+}
+
+// Gather locks the rows of the root with these keys, which the caller has locked and found expired in
+// the same transaction, and all rows that depend on them. It reads and locks up to limit rows besides
+// the given ones; if there are more, the error is ErrTooMany. Nothing waits for a lock.
+func (f *Forest) Gather(ctx context.Context, q tables.Querier, keys []tables.Key, limit int) (*Family, error) {
+	g := f.gathering(q, limit)
+	found, err := g.given(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, r := range found {
+		r.given, r.goes = true, true
+		found[i] = g.add(r)
+	}
+
+	return &g.Family, g.complete(ctx, found)
+}
+
+// Part locks some of the rows that depend on one row of the root, which the caller has locked, and
+// which stays for now: up to limit rows, and with each whatever depends on it. It goes down until
+// there are few enough below a row, so it begins with the deepest.
+func (f *Forest) Part(ctx context.Context, q tables.Querier, key tables.Key, limit int) (*Family, error) {
+	top := f.gathering(q, 0)
+	found, err := top.given(ctx, []tables.Key{key})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+
+	passed := map[string]bool{}
+	for at := found[0]; ; {
+		if passed[at.id()] {
+			return nil, ErrCircle
+		}
+		passed[at.id()] = true
+
+		part, below, err := f.partBelow(ctx, q, at, limit)
+		if part != nil || err != nil {
+			return part, err
+		}
+		if below == nil {
+			return nil, ErrCircle // all that is below was too much, and nothing is below
+		}
+		at = below
+	}
+}
+
+// partBelow is a part of what depends on one row. If not even one of the rows that point at it can
+// go with all that depends on that, it is returned instead.
+func (f *Forest) partBelow(
+	ctx context.Context, q tables.Querier, at *row, limit int,
+) (part *Family, below *row, err error) {
+	for _, e := range f.edges {
+		v, whole := at.tuple(e.references)
+		if e.parent != at.of || !whole {
+			continue
+		}
+
+		for n := limit; n > 0; n /= 4 {
+			g := f.gathering(q, limit)
+			some, err := g.children(ctx, e, []tables.Key{v}, n)
+			if err != nil {
+				return nil, nil, err
+			}
+			some = slices.DeleteFunc(some, func(r *row) bool { return r.id() == at.id() && e.sparesItself() })
+			if len(some) == 0 {
+				break
+			}
+
+			err = g.begin(ctx, e, some)
+			if !errors.Is(err, ErrTooMany) {
+				return &g.Family, nil, err
+			}
+			below = some[0]
+		}
+		if below != nil {
+			return nil, below, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// Measure counts what depends on rows of the root, up to limit, and locks nothing: for people, it is
+// what was there a moment ago.
+func (f *Forest) Measure(ctx context.Context, q tables.Querier, keys []tables.Key, limit int) (rows int, err error) {
+	g := f.gathering(q, limit)
+	g.lock = ""
+	found, err := g.given(ctx, keys)
+	if err != nil {
+		return 0, err
+	}
+	for i, r := range found {
+		r.given, r.goes = true, true
+		found[i] = g.add(r)
+	}
+	err = g.complete(ctx, found)
+	return len(g.order) - len(found), err
+}
+
+// gathering is a family in the making.
+type gathering struct {
+	Family
+	q    tables.Querier
+	left int
+	lock string // what a statement that reads rows ends in
+}
+
+func (f *Forest) gathering(q tables.Querier, limit int) *gathering {
+	return &gathering{
+		Family: Family{forest: f, rows: map[string]*row{}}, q: q, left: limit, lock: " FOR UPDATE NOWAIT",
+	}
+}
+
+// given reads rows of the root.
+func (g *gathering) given(ctx context.Context, keys []tables.Key) ([]*row, error) {
+	root := g.forest.tables[0]
+	var all []*row
+	for some := range slices.Chunk(keys, listed) {
+		found, err := g.read(ctx, root, root.index, root.key, some, len(some))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// begin completes a family of rows that depend on one that is not in it.
+func (g *gathering) begin(ctx context.Context, e *edge, some []*row) error {
+	for i, r := range some {
+		some[i] = g.add(r)
+		g.left--
+		if e.nulls {
+			r.nulled = append(r.nulled, e)
+		} else {
+			r.goes = true
+		}
+	}
+	if e.nulls {
+		return nil
+	}
+	return g.complete(ctx, some)
+}
+
+// complete adds all rows that depend on rows which go.
+func (g *gathering) complete(ctx context.Context, level []*row) error {
+	for len(level) > 0 {
+		var next []*row
+		for _, e := range g.forest.edges {
+			more, err := g.follow(ctx, e, level)
+			if err != nil {
+				return err
+			}
+			next = append(next, more...)
+		}
+		level = next
+	}
+	return nil
+}
+
+// id names a row among all tables.
+func (r *row) id() string { return r.of.Target("").Name() + r.key.Encode() }
+
+// add remembers a row, once.
+func (g *gathering) add(r *row) *row {
+	id := r.id()
+	if known := g.rows[id]; known != nil {
+		return known
+	}
+	g.rows[id] = r
+	g.order = append(g.order, r)
+	return r
+}
+
+// follow finds the children of rows along a foreign key, and returns those that go and were not known
+// to.
+func (g *gathering) follow(ctx context.Context, e *edge, level []*row) (fresh []*row, err error) {
+	parents := map[string][]*row{}
+	var wanted []tables.Key
+	for _, r := range level {
+		if r.of != e.parent {
+			continue
+		}
+		v, whole := r.tuple(e.references)
+		if !whole {
+			continue // a NULL is pointed at by nothing
+		}
+		id := v.Encode()
+		if parents[id] == nil {
+			wanted = append(wanted, v)
+		}
+		parents[id] = append(parents[id], r)
+	}
+
+	for some := range slices.Chunk(wanted, listed) {
+		found, err := g.children(ctx, e, some, len(g.rows)+g.left+1)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, r := range found {
+			count := len(g.order)
+			r = g.add(r)
+			g.left -= len(g.order) - count
+
+			if e.nulls {
+				r.nulled = append(r.nulled, e)
+				continue
+			}
+			if !r.goes {
+				r.goes = true
+				fresh = append(fresh, r)
+			}
+			r.parents = append(r.parents, r.parentsAmong(e, some, parents)...)
+		}
+		if g.left < 0 {
+			return nil, ErrTooMany
+		}
+	}
+
+	return fresh, nil
+}
+
+// children locks and reads rows that point at values along a foreign key.
+func (g *gathering) children(ctx context.Context, e *edge, values []tables.Key, limit int) ([]*row, error) {
+	if err := g.lockThrough(ctx, e, values); err != nil {
+		return nil, err
+	}
+	return g.read(ctx, e.child, e.by, e.columns, values, limit)
+}
+
+// sparesItself reports whether a row that points at itself can be deleted: InnoDB takes it for its own
+// child, which a cascade finds gone, and any other rule an obstacle.
+func (e *edge) sparesItself() bool { return e.OnDelete == "CASCADE" }
+
+// parentsAmong are the rows that a row points at and that go after it. Where a collation takes
+// different bytes for equal, they are not told apart: then it is all that were asked for.
+func (r *row) parentsAmong(e *edge, asked []tables.Key, parents map[string][]*row) (all []*row) {
+	v, _ := r.tuple(e.columns)
+	all = slices.Clone(parents[v.Encode()])
+	if len(all) == 0 {
+		for _, key := range asked {
+			all = append(all, parents[key.Encode()]...)
+		}
+	}
+	return slices.DeleteFunc(all, func(p *row) bool { return p == r && e.sparesItself() })
+}
+
+// tuple are the values of a row in some columns; not whole if one is NULL.
+func (r *row) tuple(columns tables.Columns) (v tables.Key, whole bool) {
+	for _, c := range columns {
+		value, known := r.values[strings.ToLower(c.Name)]
+		if !known || !value.Valid {
+			return nil, false
+		}
+		v = append(v, tables.Value(value.String))
+	}
+	return v, true
+}
+
+// lockThrough locks the records of the indexes that a foreign key may point at. A child that is added
+// locks its parent in one of them, and nowhere else.
+func (g *gathering) lockThrough(ctx context.Context, e *edge, wanted []tables.Key) error {
+	if len(e.through) == 0 {
+		return nil
+	}
+	in, err := e.references.In(wanted)
+	if err != nil {
+		return err
+	}
+
+	for _, index := range e.through {
+		var n int
+		query := "SELECT COUNT(*) FROM " + e.parent.source(index) + " WHERE " + in + g.lock
+		if err := g.q.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is the table as FROM takes it, read by one of its indexes: given the choice, servers read
+// all of a small table, and run into whoever has locked any row of it.
+func (t *table) source(index string) string {
+	return t.Target("").Name() + " FORCE INDEX (" + ddl.Quote(index) + ")"
+}
+
+// read locks and reads up to limit rows whose columns have one of the values.
+func (g *gathering) read(
+	ctx context.Context, t *table, index string, columns tables.Columns, values []tables.Key, limit int,
+) (found []*row, err error) {
+	in, err := columns.In(values)
+	if err != nil {
+		return nil, err
+	}
+
+	query := "SELECT " + t.read.Select() + " FROM " + t.source(index) + " WHERE " + in + " LIMIT " +
+		strconv.Itoa(limit) + g.lock
+	err = tables.EachRow(ctx, g.q, query, nil, func(rows *sql.Rows) error {
+		values, into := make([]sql.NullString, len(t.read)), make([]any, len(t.read))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+
+		r := &row{of: t, values: map[string]sql.NullString{}}
+		for i, c := range t.read {
+			r.values[strings.ToLower(c.Name)] = values[i]
+		}
+		r.key, _ = r.tuple(t.key)
+		found = append(found, r)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rows of %s: %w", t.Target("").Name(), err)
+	}
+
+	return found, nil
+}

@@ -1,0 +1,161 @@
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// Statement is one statement on rows of one table, and how many rows it has to find.
+type Statement struct {
+	SQL  string
+	Rows int64
+}
+
+// Tops are the rows of the root that depend on no other of the family: what is left to delete when all
+// statements have been executed.
+func (f *Family) Tops() (keys []tables.Key) {
+	for _, r := range f.order {
+		if r.top() {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
+// Given is how many rows of the root were there.
+func (f *Family) Given() (n int) {
+	for _, r := range f.order {
+		if r.given {
+			n++
+		}
+	}
+	return n
+}
+
+// Size is how many rows go or lose a parent.
+func (f *Family) Size() int { return len(f.order) }
+
+// top reports whether a row was given, and nothing in the family takes it along.
+func (r *row) top() bool { return r.given && len(r.parents) == 0 }
+
+// Statements are what has to be executed before the tops can be deleted, in order. Each is for one
+// table, names up to most rows (0 for what is usual), and carries the guard of its table.
+func (f *Family) Statements(guard func(tables.Target) string, most int) (all []Statement, err error) {
+	if most <= 0 || most > listed {
+		most = listed
+	}
+	for _, r := range f.order {
+		if !r.rise() {
+			return nil, ErrCircle
+		}
+	}
+	if all, err = f.nulling(guard, most); err != nil {
+		return nil, err
+	}
+
+	going := slices.DeleteFunc(slices.Clone(f.order), func(r *row) bool { return !r.goes || r.top() })
+	slices.SortStableFunc(going, func(a, b *row) int {
+		if a.of.rank != b.of.rank {
+			return a.of.rank - b.of.rank
+		}
+		if a.level != b.level {
+			return b.level - a.level // further from its root, earlier
+		}
+		return strings.Compare(a.of.Target("").Name(), b.of.Target("").Name())
+	})
+
+	for len(going) > 0 {
+		n := 1
+		for n < min(len(going), most) && going[n].of == going[0].of && going[n].level == going[0].level {
+			n++
+		}
+		in, err := keyed(going[:n])
+		if err != nil {
+			return nil, err
+		}
+
+		t := going[0].of
+		all = append(all, Statement{
+			SQL: "DELETE " + t.Target("").Name() + " FROM " + t.source(t.index) + " WHERE " + in + " AND " +
+				guard(t.Target("")),
+			Rows: int64(n),
+		})
+		going = going[n:]
+	}
+
+	return all, nil
+}
+
+// nulling takes their parents away from rows that stay.
+func (f *Family) nulling(guard func(tables.Target) string, most int) (all []Statement, err error) {
+	for _, e := range f.forest.edges {
+		var rows []*row
+		for _, r := range f.order {
+			if !r.goes && slices.Contains(r.nulled, e) {
+				rows = append(rows, r)
+			}
+		}
+		for some := range slices.Chunk(rows, most) {
+			in, err := keyed(some)
+			if err != nil {
+				return nil, err
+			}
+
+			var set []string
+			for _, c := range e.columns {
+				set = append(set, ddl.Quote(c.Name)+" = NULL")
+			}
+			all = append(all, Statement{
+				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + strings.Join(set, ", ") + " WHERE " +
+					in + " AND " + guard(e.child.Target("")),
+				Rows: int64(len(some)),
+			})
+		}
+	}
+	return all, nil
+}
+
+func keyed(rows []*row) (string, error) {
+	keys := make([]tables.Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	return rows[0].of.key.In(keys)
+}
+
+// state is how far the level of a row is known.
+type state int
+
+const (
+	unknown state = iota
+	rising
+	risen
+)
+
+// rise finds the level of a row: one more than that of any parent in the same circle of tables. It is
+// false if the row is its own ancestor.
+func (r *row) rise() bool {
+	switch r.state {
+	case risen:
+		return true
+	case rising:
+		return false
+	default:
+	}
+
+	r.state = rising
+	for _, p := range r.parents {
+		if p.of.rank != r.of.rank {
+			continue
+		}
+		if !p.rise() {
+			return false
+		}
+		r.level = max(r.level, p.level+1)
+	}
+	r.state = risen
+	return true
+}
