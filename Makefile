@@ -13,10 +13,11 @@ FUZZTIME    ?= 30s
 CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 LOGINTIME   ?= 2m
+NOWTIME     ?= 1m
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
 SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./proxy ./ttl/plan
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history bench-now lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +91,11 @@ soak-locked: build ## 100,000 expired rows of which an application holds two, on
 
 soak-history: build ## 5 million jobs in the history of 1,000 tables, on both servers: how long each look takes, against a bar of 20 ms
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -history 5000000 -most 20ms
+
+bench-now: build ## 1,000 rows expire per second for NOWTIME (1m), on both servers: how late they go, by the binary log; and what 1,000 idle tables cost
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1000 -for $(NOWTIME) -most 5s
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1000 -for $(NOWTIME) -most 15s -nodes 2
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1 -tables 1000
 
 docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update

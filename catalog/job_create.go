@@ -19,6 +19,9 @@ type NewRun struct {
 	// After is the last job of the policy that the caller knows of, 0 for none: if there is a later
 	// one, another node has been faster. nil for whatever came before.
 	After *uint64
+	// Looked is when somebody found nothing due, without a run, after the last one that there was;
+	// zero for never. It counts as one.
+	Looked time.Time
 	// PassedBy signs that the brake has looked at this version of the policy for the first time and
 	// lets it go; empty when it has not.
 	PassedBy string
@@ -80,6 +83,12 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 
 		if r.PassedBy != "" {
 			if err = s.pass(ctx, tx, r.PassedBy, policy); err != nil {
+				return err
+			}
+		}
+
+		if !r.Looked.IsZero() {
+			if _, err = s.exec(ctx, tx, insertLook, policy.ID, r.Looked, r.Looked, policy.ID); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -95,6 +96,7 @@ type Schedule struct {
 	LastVersion    uint64 // of the policy, in the last job
 	LastState      JobState
 	LastStartedAt  time.Time
+	LookedAt       time.Time // when nothing was due, so that no job was needed
 	LastFinishedAt time.Time // zero while it runs
 	LastEnded      uint64    // the job that ended last: LastJob, or the one before while that is open
 	LastCutoff     time.Time
@@ -103,9 +105,22 @@ type Schedule struct {
 	WatermarkVersion uint64    // of the policy that the watermark is about
 }
 
+// Began is when it was seen last what is due: by a job, or by a look.
+func (c Schedule) Began() time.Time {
+	if c.LookedAt.After(c.LastStartedAt) {
+		return c.LookedAt
+	}
+	return c.LastStartedAt
+}
+
 // Schedules returns when every table and partition ran last.
 func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 	return s.schedules(ctx, selectSchedules)
+}
+
+// SchedulesOf returns those of a policy's table and its partitions.
+func (s *Store) SchedulesOf(ctx context.Context, policy uint64) ([]Schedule, error) {
+	return s.schedules(ctx, fmt.Sprintf(selectTheseSchedules, strconv.FormatUint(policy, 10)))
 }
 
 func (s *Store) schedules(ctx context.Context, query string) ([]Schedule, error) {
@@ -115,14 +130,14 @@ func (s *Store) schedules(ctx context.Context, query string) ([]Schedule, error)
 	}
 
 	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
-		var requested, started, finished, cutoff, watermark sql.Null[time.Time]
+		var requested, started, looked, finished, cutoff, watermark sql.Null[time.Time]
 		var job, version, ended, marked sql.Null[uint64]
 		var state sql.Null[JobState]
 		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state,
-			&started, &finished, &ended, &cutoff, &watermark, &marked)
+			&started, &looked, &finished, &ended, &cutoff, &watermark, &marked)
 		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
 		c.LastJob, c.LastVersion, c.LastState, c.LastEnded = job.V, version.V, state.V, ended.V
-		c.Watermark, c.WatermarkVersion = watermark.V, marked.V
+		c.LookedAt, c.Watermark, c.WatermarkVersion = looked.V, watermark.V, marked.V
 
 		return c, err
 	})

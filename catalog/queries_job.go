@@ -41,7 +41,8 @@ const (
  WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0`
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version,
  last_state,
- last_started_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version FROM {schedule}`
+ last_started_at, looked_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version
+ FROM {schedule}`
 	selectTheseSchedules = selectSchedules + ` WHERE policy_id IN (%s)`
 	selectScheduleStamps = `SELECT policy_id, CONCAT_WS(' ', touched_at, revision, partition_name) FROM {schedule}
  ORDER BY policy_id, partition_name`
@@ -127,6 +128,13 @@ const (
  AND h.run_at IS NOT NULL
  ON DUPLICATE KEY UPDATE deleted = {run}.deleted + VALUES(deleted), finished = {run}.finished AND
  VALUES(finished), finished_at = VALUES(finished_at)`
+	// Not for a policy that is gone.
+	insertLook = `INSERT IGNORE INTO {run} (policy_id, run_at, deleted, finished, finished_at)
+ SELECT ?, ?, 0, TRUE, ? FROM {policy} WHERE id = ?`
+	// Formatted with policies.
+	tellLooked = `UPDATE {schedule} SET looked_at = GREATEST(COALESCE(looked_at, 0), ?),
+ watermark = IF(watermark_version = last_version, GREATEST(watermark, ?), watermark)
+ WHERE partition_name = '' AND last_state = 'finished' AND policy_id IN (%s)`
 	selectRunsBefore = `SELECT r.policy_id, r.run_at, r.finished AND r.deleted = 0 FROM {job_history} h
  JOIN {run} r ON r.policy_id = h.policy_id AND r.run_at < h.run_at WHERE h.job_id = ? ORDER BY r.run_at DESC LIMIT 3`
 	deleteRun  = `DELETE FROM {run} WHERE policy_id = ? AND run_at = ?`

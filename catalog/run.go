@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -69,6 +71,19 @@ func (s *Store) foldRuns(ctx context.Context, tx *sql.Tx, job uint64) error {
 	}
 
 	return s.step(ctx, tx, deleteRun, last[1].policy, last[1].at)
+}
+
+// Looked tells that nothing was due in the tables of policies at a moment, although no run was made:
+// what had expired before another moment is gone.
+func (s *Store) Looked(ctx context.Context, at, due time.Time, policies []uint64) error {
+	ids := make([]string, len(policies))
+	for i, id := range policies {
+		ids[i] = strconv.FormatUint(id, 10)
+	}
+	if _, err := s.exec(ctx, s.db, fmt.Sprintf(tellLooked, strings.Join(ids, ", ")), at, due); err != nil {
+		return fmt.Errorf("write that nothing was due: %w", err)
+	}
+	return nil
 }
 
 // Consented is how many rows somebody has agreed to that no run has used yet, with the rows that

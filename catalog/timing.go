@@ -93,7 +93,7 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	case last.LastStartedAt.IsZero():
 		return p.ChangedAt
 	default:
-		return last.LastStartedAt.Add(t.Interval)
+		return last.Began().Add(t.Interval)
 	}
 }
 

@@ -2,6 +2,8 @@ package ttl
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,18 +82,23 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.fillIndexed(20_000)
 		f.Exec("DELETE FROM " + f.Schema + ".t WHERE made < NOW()")
-		f.Declare("t")
+		p := f.Declare("t")
 		f.Exec("SET GLOBAL general_log = ON")
 		stop := f.run(nil)
-		f.Wait("three jobs to end", func() bool {
-			return f.Text("SELECT COALESCE(SUM(runs), 0) >= 3 FROM "+f.Schema+
-				"_c.job_history WHERE state = 'finished'") == "1"
-		})
+		for n := range 3 { // nobody else makes one that would find nothing
+			f.Wait("a job to end", func() bool {
+				return f.Text("SELECT COALESCE(SUM(runs), 0) > "+strconv.Itoa(n)+" FROM "+f.Schema+
+					"_c.job_history WHERE state = 'finished'") == "1"
+			})
+			f.request(p)
+		}
 		stop()
 		f.Exec("SET GLOBAL general_log = OFF")
 		jobs := f.Number("SELECT SUM(runs) FROM " + f.Schema + "_c.job_history")
 
-		named := f.statementsNaming("`" + f.Schema + "`.`t`")
+		named := slices.DeleteFunc(f.statementsNaming("`"+f.Schema+"`.`t`"), func(s string) bool {
+			return strings.HasPrefix(s, "(SELECT ") // a look, without a job
+		})
 		if len(named) == 0 || len(named) > 5*jobs {
 			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s",
 				jobs, len(named), strings.Join(named, "\n"))

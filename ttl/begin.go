@@ -44,6 +44,7 @@ type starter struct {
 	actor    func() string // how it signs
 	limits   func() *limits
 	wakeCrew func()
+	looks    *looks
 
 	session *work.Session
 	server  serverState
@@ -59,7 +60,8 @@ type serverState struct {
 func (e *Engine) newStarter() *starter {
 	return &starter{
 		store: e.store, log: e.log, metrics: e.metrics, tables: e.tables, queue: e.queue,
-		node: e.node.Load, actor: e.actor, limits: e.limits.Load, wakeCrew: e.crew.Wake, session: e.sessions.Session(),
+		node: e.node.Load, actor: e.actor, limits: e.limits.Load, wakeCrew: e.crew.Wake, looks: e.looks,
+		session: e.sessions.Session(),
 	}
 }
 

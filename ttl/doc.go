@@ -14,6 +14,9 @@
 //	         ▼
 //	all tasks finished ── summary ── history
 //
+// Tables whose rows should go within seconds are looked at before they are due, many with one
+// statement: if a job would find nothing, there is none (looks).
+//
 // One node, the holder of a lease, starts the jobs that are due; any node starts those that
 // somebody asks its process for, and works on tasks. A change that this process records wakes its
 // engine; what others record is seen by the next tick at the latest. A task that loses its node is

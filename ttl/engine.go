@@ -50,8 +50,9 @@ type Engine struct {
 	wakes    chan struct{} // the ticker, before its time
 	metrics  *Metrics
 
-	crew *work.Crew
-	rush rush
+	crew  *work.Crew
+	rush  rush
+	looks *looks
 
 	adopting sync.Mutex // the settings: those read last are the newest
 	limits   atomic.Pointer[limits]
@@ -80,7 +81,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
 		rates: pace.NewRates(metrics.work.Waited), queue: pace.NewQueue(), gang: pace.NewGang(),
-		wakes: make(chan struct{}, 1),
+		wakes: make(chan struct{}, 1), looks: newLooks(),
 	}
 	e.limits.Store(&limits{})
 	e.tables = work.NewRecognizer(store, log, e.actor)

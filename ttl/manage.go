@@ -69,6 +69,9 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 
 	job.State, job.Reason = end, reason
 	t.metrics.jobEnded(job)
+	if t.engine.looks.serve(job.PolicyID) {
+		t.engine.wakeTicker() // to look again in time
+	}
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job ends", append(work.JobAttrs(job),
 		slog.Uint64("deleted", job.Counts.Deleted), slog.Uint64("refreshed", job.Counts.Refreshed),
 		slog.Uint64("skipped", job.Counts.Skipped),

@@ -16,6 +16,7 @@ type duePolicy struct {
 	by      string
 	since   time.Time // when it became due
 	ran     []catalog.Schedule
+	looked  time.Time // when a look found nothing due for the last time; zero for never
 
 	glance
 }

@@ -61,6 +61,7 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
+	t.looks.learn(p, facts, now, prospects)
 	r := &run{duePolicy: d, at: now, cutoff: cutoff, settings: settings, prospects: prospects}
 	if err := t.judge(ctx, r, pause, together(prospects, facts)); err != nil {
 		return err
@@ -113,6 +114,7 @@ func (t *starter) judge(ctx context.Context, r *run, pause string, all plan.Esti
 	if err != nil {
 		return err
 	}
+	runs = r.withLook(runs)
 
 	r.state = catalog.JobRunning
 	r.ruling = braked(r.at, p, runs, all, *t.limits())
@@ -159,6 +161,24 @@ func (r *run) left() (names []string) {
 	return names
 }
 
+// withLook adds the last look that found nothing to the runs before this one: what has become due
+// since then is judged by that time, as if a run had found nothing. What the catalog has been told
+// of a look is enough.
+func (r *run) withLook(runs []catalog.Run) []catalog.Run {
+	var before time.Time
+	if len(runs) > 0 {
+		before = runs[0].At
+	}
+
+	r.looked = later(r.looked, latest(r.ran).LookedAt)
+	if !r.looked.After(before) {
+		r.looked = time.Time{}
+		return runs
+	}
+
+	return append([]catalog.Run{{At: r.looked, Finished: true, FinishedAt: r.looked}}, runs...)
+}
+
 // last is the latest job of the policy.
 func (t duePolicy) last() *uint64 {
 	var last uint64
@@ -170,7 +190,7 @@ func (t duePolicy) last() *uint64 {
 
 // create creates the jobs of a run, and sends workers to them.
 func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnation) error {
-	n := catalog.NewRun{After: r.last()}
+	n := catalog.NewRun{After: r.last(), Looked: r.looked}
 	if r.passed {
 		n.PassedBy = t.actor()
 	}

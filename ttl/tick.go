@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	leaseFor    = 15 * time.Second
-	leaseEvery  = 5 * time.Second
+	leaseFor    = 10 * time.Second
+	leaseEvery  = 3 * time.Second
 	limitsEvery = 3 * time.Second
 	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
 	yieldAfter  = startFor / 10    // if meanwhile somebody asks for something
@@ -32,6 +32,8 @@ type tickerStore interface {
 
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Schedules(ctx context.Context) ([]catalog.Schedule, error)
+	SchedulesOf(ctx context.Context, policy uint64) ([]catalog.Schedule, error)
+	Looked(ctx context.Context, at, due time.Time, policies []uint64) error
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 
 	Jobs(ctx context.Context) ([]catalog.Job, error)
@@ -64,6 +66,7 @@ type ticker struct {
 	limitsAt     time.Time
 	settings     limits // those that jobs were last looked at by
 	settingsAt   time.Time
+	nextLook     time.Time // by the local clock; zero for none
 	chores       []*chore
 	keeping      *chore // of them
 	clock        catalog.ClockWatch
@@ -134,7 +137,11 @@ func (t *ticker) await(ctx context.Context) {
 	}
 
 	work.Wait(ctx, min(max(leastWait, share), t.engine.cfg.Tick))
-	timer := time.NewTimer(t.engine.cfg.Tick)
+	tick := t.engine.cfg.Tick
+	if !t.nextLook.IsZero() {
+		tick = min(tick, max(time.Until(t.nextLook), 0))
+	}
+	timer := time.NewTimer(tick)
 	defer timer.Stop()
 
 	ask := time.NewTicker(askEvery)
@@ -227,6 +234,7 @@ func (t *ticker) adopt(ctx context.Context, event uint64) error {
 	}
 
 	clear(t.reconsidered)
+	t.engine.looks.forget()
 	if l.historyDays != t.settings.historyDays {
 		t.keeping.did = time.Time{}
 	}
@@ -296,6 +304,16 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
 		return elsewhere || open[d.policy.ID] || t.setbacks[d.policy.ID].rests(d)
 	})
+
+	t.nextLook = time.Time{}
+	if t.leads {
+		var next time.Time
+		if due, next = t.sift(ctx, v, due, open); !next.IsZero() {
+			t.nextLook = t.tickAt.Add(next.Sub(v.now))
+		}
+		t.tellLooks(ctx, v.now)
+	}
+
 	t.begin(ctx, v.now, due)
 }
 

@@ -5,12 +5,16 @@
 // long that takes and what the tables cost at rest. With -history it writes so many jobs into the
 // history and tells how long scrapes, pages and SHOW TTL take: the median may be no longer than
 // -most. With -locked it lets an application hold two of so many expired rows and tells how long all
-// others take to go, at worst no longer than -most.
+// others take to go, at worst no longer than -most. With -now so many rows expire per second, and it
+// tells by the binary log how late each of them is deleted, at worst no later than -most; with -nodes
+// 2 the proxy that leads is killed halfway, and with -tables it tells instead what so many such
+// tables cost in which nothing happens.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
 //	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
 //	go run ./bench/soak -proxy bin/ttlproxy -history 5000000 -most 20ms
 //	go run ./bench/soak -proxy bin/ttlproxy -locked 100000 -most 3s
+//	go run ./bench/soak -proxy bin/ttlproxy -now 1000 -for 10m -most 5s
 //
 // Each server is started privately (see package sandbox).
 package main
@@ -47,6 +51,8 @@ type options struct {
 	tables     int
 	history    int
 	locked     int
+	now        int
+	nodes      int
 	most       time.Duration
 }
 
@@ -63,6 +69,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"instead: jobs in the history of 1,000 tables, and how long looks at them take")
 	flags.IntVar(&o.locked, "locked", 0,
 		"instead: expired rows of which the application holds two, and how long all others take to go")
+	flags.IntVar(&o.now, "now", 0, "instead: rows that expire per second, and how late each of them is deleted")
+	flags.IntVar(&o.nodes, "nodes", 1, "proxies beside them; with 2, the one that leads is killed halfway")
 	flags.DurationVar(&o.most, "most", 0, "how long a look may take, or all others, 0 for as long as they like")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")
 
@@ -72,6 +80,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	soak := o.soak
 	switch {
+	case o.now > 0:
+		soak = o.soakNow
 	case o.tables > 0:
 		soak = o.soakTables
 	case o.history > 0:

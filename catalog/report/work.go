@@ -87,6 +87,14 @@ func (w *Work) lastStarted() time.Time {
 	return time.Time{}
 }
 
+// began is when a job, or a look without one, saw what was due for the last time.
+func (w *Work) began() time.Time {
+	if c := w.schedule(); c != nil {
+		return c.Began()
+	}
+	return time.Time{}
+}
+
 // schedule is the one of the partition, nil when there is none.
 func (w *Work) schedule() *catalog.Schedule {
 	for i := 0; w.ran == nil && i < len(w.Ran); i++ {
@@ -128,7 +136,7 @@ func (w *Work) Behind() (behind time.Duration, known bool) {
 		w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
-	return max(0, w.Now.Sub(w.lastStarted().Add(w.Interval()))), true
+	return max(0, w.Now.Sub(w.began().Add(w.Interval()))), true
 }
 
 // lag is for how long rows may have been due, as far as jobs tell; 0 when they do not.
@@ -138,7 +146,11 @@ func (w *Work) lag() time.Duration {
 	case w.Job != nil && known:
 		return behind
 	case w.Last != nil && w.Last.State == catalog.JobFinished:
-		return w.Now.Sub(w.Last.CreatedAt) // what expired right after that job had begun
+		began := w.Last.CreatedAt
+		if looked := w.began(); looked.After(began) {
+			began = looked
+		}
+		return w.Now.Sub(began) // what expired right after that job had begun, or nothing was due
 	default:
 		return 0
 	}

@@ -152,14 +152,24 @@ func (c Cutoff) upper() time.Time {
 	return day
 }
 
+// Passed reports whether a row with this value in its TTL column has expired, as far as the cutoff
+// decides.
+func (c Cutoff) Passed(value string) bool {
+	t, err := c.parse(value)
+	return err == nil && t.Before(c.upper())
+}
+
+func (c Cutoff) parse(value string) (time.Time, error) {
+	if c.Kind == tables.Date {
+		return time.Parse(time.DateOnly, value)
+	}
+	return time.Parse(time.DateTime, value)
+}
+
 // ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a
 // change of the clocks; zero when the value is none. Values are as the server prints them.
 func (c Cutoff) ExpiryOf(value string) time.Time {
-	layout := time.DateTime
-	if c.Kind == tables.Date {
-		layout = time.DateOnly
-	}
-	t, err := time.Parse(layout, value)
+	t, err := c.parse(value)
 	if err != nil {
 		return time.Time{}
 	}
