@@ -22,6 +22,8 @@ type patient struct {
 	user    string // schema of the table
 	account string
 	login   *mysql.Config // of the account
+
+	declare func(interval string) // how often the table has jobs
 }
 
 func newPatient(t *testing.T, s *mysqltest.Server) *patient {
@@ -46,9 +48,14 @@ func newPatient(t *testing.T, s *mysqltest.Server) *patient {
 		Account: "ann@%", Server: p.store.Server().Key(), Boot: p.store.Server().Boot,
 		Connection: 1 << 60,
 	}
-	if _, err := p.store.Declare(t.Context(), client, catalog.Declaration{Table: table, Rule: rule}); err != nil {
-		t.Fatal(err)
+	p.declare = func(interval string) {
+		t.Helper()
+		rule.JobInterval = interval
+		if _, err := p.store.Declare(t.Context(), client, catalog.Declaration{Table: table, Rule: rule}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	p.declare("1h")
 
 	service := catalog.ServiceAccount{
 		User: p.account, Password: "s3cret", Catalog: p.cfg.Schema,
@@ -109,10 +116,28 @@ func schema(name string) string { return ddl.Quote(strings.ReplaceAll(name, "_",
 func TestServiceAccountLacksNothing(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		for _, f := range newPatient(t, s).look(t) {
+		p := newPatient(t, s)
+		for _, f := range p.look(t) {
 			if f.Level == Error || f.Name == "excess rights" && f.Level != OK {
 				t.Errorf("got %s %s: %s (%s)", f.Level, f.Name, f.Text, f.Advice)
 			}
+		}
+
+		// Jobs every second want an index.
+		add := "ALTER TABLE `" + p.user + "`.`a` ADD INDEX (`at`)"
+		offered := func() bool {
+			return slices.ContainsFunc(p.look(t), func(f Finding) bool { return f.Level == Warning && f.Advice == add })
+		}
+		if offered() {
+			t.Error("an index is offered for jobs every hour")
+		}
+		p.declare("1s")
+		if !offered() {
+			t.Errorf("no index is offered for jobs every second: got %+v", p.look(t))
+		}
+		p.exec(t, add)
+		if offered() {
+			t.Error("the index that is there is offered")
 		}
 	})
 }

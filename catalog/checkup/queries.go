@@ -8,6 +8,9 @@ const (
 	probeRowsQuery      = `SET SESSION binlog_rows_query_log_events = ON`
 	probeDelete         = `EXPLAIN DELETE FROM %s WHERE %s < '1970-01-02'`
 	probeZoneTables     = `SELECT CONVERT_TZ('2000-01-01 00:00:00', 'UTC', 'Europe/Berlin') IS NOT NULL`
+	selectLedIndex      = `SELECT (SELECT TABLE_ROWS FROM information_schema.TABLES
+ WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?), EXISTS (SELECT 1 FROM information_schema.STATISTICS
+ WHERE SEQ_IN_INDEX = 1 AND COLUMN_NAME = ? AND TABLE_SCHEMA = ? AND TABLE_NAME = ?)`
 	selectClock         = `SELECT UTC_TIMESTAMP(6)`
 	selectBoundAccounts = `SELECT CONCAT(user, '@', host) FROM mysql.user
  WHERE host NOT IN ('%', 'localhost', '127.0.0.1', '::1', '') AND user <> '' ORDER BY 1`

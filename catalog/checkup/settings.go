@@ -3,8 +3,10 @@ package checkup
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -186,6 +188,9 @@ func (c *check) policies(ctx context.Context) error {
 		switch p.State {
 		case catalog.PolicyArmed:
 			armed++
+			if err := c.index(ctx, p); err != nil {
+				return err
+			}
 		case catalog.PolicyDisarmed:
 			c.bad(Warning, "policy "+p.Table.String(), "disarmed: "+p.Reason,
 				"look at the table, then ALTER TABLE … TTL_ENABLE='ON'")
@@ -194,5 +199,29 @@ func (c *check) policies(ctx context.Context) error {
 	}
 
 	c.ok("policies", "armed: %d of %d", armed, len(all))
+	return nil
+}
+
+// seconds is up to which interval between jobs a table without an index on time is named.
+const seconds = 10 * time.Second
+
+// index finds out whether a table whose jobs begin every few seconds has an index to go by.
+func (c *check) index(ctx context.Context, p catalog.Policy) error {
+	if t := p.Terms.Timing; t.Cron != nil || t.Interval > seconds {
+		return nil
+	}
+
+	var rows sql.Null[int64]
+	var led bool
+	if err := c.db.QueryRowContext(ctx, selectLedIndex, p.Table.Schema, p.Table.Name, p.Rule.Column, p.Table.Schema,
+		p.Table.Name).Scan(&rows, &led); err != nil {
+		return fmt.Errorf("look for an index of %s: %w", p.Table, err)
+	}
+	if rows.Valid && !led {
+		c.bad(Warning, "policy "+p.Table.String(), fmt.Sprintf("a job every %s reads all of about %d rows: no index "+
+			"begins with %s", p.Terms.Timing.Interval, rows.V, p.Rule.Column),
+			"ALTER TABLE "+p.Table.String()+" ADD INDEX ("+ddl.Quote(p.Rule.Column)+")")
+	}
+
 	return nil
 }

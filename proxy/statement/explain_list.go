@@ -85,6 +85,9 @@ func explainList(p *plan.Preview) report.List {
 	say("key", p.KeyIndex)
 	say("index on time", p.TimeIndex)
 
+	for _, a := range p.Plans {
+		say("plan "+string(a.Plan), a.String())
+	}
 	for _, s := range seen.Statements {
 		say("statement", s)
 	}

@@ -24,6 +24,33 @@ func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
 	}
 }
 
+// TestExplainComparesPlans: each plan says what it would cost, and one that is missing what it needs.
+// Jobs every second without an index are warned of with their price.
+func TestExplainComparesPlans(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders", func(r *catalog.Rule) { r.JobInterval = "1s" })
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		explained := func() string { return strings.Join(rows(t, db, "EXPLAIN TTL orders"), "\n") }
+
+		add := "ALTER TABLE `" + b.schema + "`.`orders` ADD INDEX (`at`)"
+		for _, want := range []string{
+			"plan index|about 7 rows read with 3 statements, rows go within 1s; needs " + add,
+			"plan range|about 8 rows read with 2 statements, rows go within 1s (chosen)",
+			"warning|jobs every 1s without an index on at: each reads all of 5 rows; " + add,
+		} {
+			if got := explained(); !strings.Contains(got, want) {
+				t.Errorf("got %s\nwithout %s", got, want)
+			}
+		}
+
+		run(t, db, add)
+		if got := explained(); strings.Contains(got, "needs ") || strings.Contains(got, "without an index") {
+			t.Errorf("with an index: got %s", got)
+		}
+	})
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {

@@ -95,6 +95,9 @@ type Preview struct {
 	MayBeDue   int      `json:"partitions_that_may_be_due,omitempty"` // jobs look at no others
 	Warnings   []string `json:"warnings,omitempty"`
 
+	// Plans are those that there are for the table, and what each would cost.
+	Plans []Alternative `json:"plans,omitempty"`
+
 	// Rotation is how the table could be divided; nil for one that is.
 	Rotation *Rotation `json:"rotation,omitempty"`
 
@@ -290,6 +293,7 @@ func (v *preview) answer() *Preview {
 
 	v.showPolicy(p)
 	v.foresee(p)
+	p.Plans = v.alternatives(p.Seconds)
 	p.Warnings = v.warnings(p)
 	return p
 }

@@ -43,8 +43,11 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Brake != "", "the next job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
-	warn(p.TimeIndex == "" && p.Rows > largeTable, "no index begins with %s, so every job reads all of %s rows",
-		v.Rule.Column, about(p.Rows, p.RowsExact))
+	without := v.withoutIndex()
+	warn(without != "", "%s", without)
+	warn(without == "" && p.TimeIndex == "" && p.Rows > largeTable,
+		"no index begins with %s, so every job reads all of %s rows; %s", v.Rule.Column, about(p.Rows, p.RowsExact),
+		v.addIndex())
 	warn(v.Rule.ZoneSource == catalog.ZoneFromServer && v.Rule.TimeZone != "",
 		"the time zone %s was taken from the server; TTL_TIME_ZONE = '…' makes the table independent of it",
 		v.Rule.TimeZone)
