@@ -83,12 +83,12 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 
 		old := first.lease
 
-		// Nothing is heard of it: its lease runs out fifteen seconds later, and not sooner.
-		if tick(f.at(start.Add(14 * time.Second))) {
+		// Nothing is heard of it: its lease runs out then, and not sooner.
+		if tick(f.at(start.Add(leaseFor - time.Second))) {
 			t.Error("another node leads although the lease has not run out")
 		}
 
-		next := f.at(start.Add(15 * time.Second))
+		next := f.at(start.Add(leaseFor + 2*time.Second)) // when its node counts as gone, too
 		if !tick(next) {
 			t.Fatal("nobody leads after the lease has run out")
 		}
