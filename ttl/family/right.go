@@ -2,6 +2,7 @@ package family
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,16 +96,13 @@ func (f *Forest) columnsOf(t *table, nulls bool) (names []string) {
 // them all.
 func (f *Forest) Denied(ctx context.Context, q tables.Querier) (string, error) {
 	for _, r := range f.Rights() {
-		rows, err := q.QueryContext(ctx, r.Before+r.Name()+r.Behind)
+		err := tables.EachRow(ctx, q, r.Before+r.Name()+r.Behind, nil, func(*sql.Rows) error { return nil })
 		if tables.Denied(err) {
 			return fmt.Sprintf("the service account may not delete from %s, which has a foreign key to the table: %s "+
 				"to it", r.Name(), r.Grant), nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("rights on %s: %w", r.Name(), err)
-		}
-		if err := rows.Close(); err != nil {
-			return "", err
 		}
 	}
 	return "", nil
