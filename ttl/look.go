@@ -304,8 +304,8 @@ func (t *ticker) lookAt(ctx context.Context, now time.Time, some []duePolicy) (d
 
 		expiry := cutoff.ExpiryOf(oldest[d.policy.ID])
 		if k.group = mostLooks; !expiry.IsZero() && cutoff.Passed(oldest[d.policy.ID]) {
-			if whole := latest(d.ran).LastStartedAt.Add(d.policy.Terms.Timing.Interval); oldest[d.policy.ID] == k.tried &&
-				whole.After(now) {
+			whole := latest(d.ran).LastStartedAt.Add(d.policy.Terms.Timing.Interval)
+			if oldest[d.policy.ID] == k.tried && whole.After(now) {
 				k.next, k.wakes = whole, true // the last run had to leave it
 				continue
 			}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	binlog "github.com/go-mysql-org/go-mysql/mysql"
@@ -124,7 +125,8 @@ func (n *nowRun) rest(ctx context.Context) error {
 
 	perSecond := float64(after-before) / nowRest.Seconds()
 	share := 100 * (used - cpu).Seconds() / nowRest.Seconds()
-	fmt.Fprintf(n.out, "    at rest %d tables cost %.1f statements/s and %.1f %% of a core\n", n.tables, perSecond, share)
+	fmt.Fprintf(n.out, "    at rest %d tables cost %.1f statements/s and %.1f %% of a core\n", n.tables, perSecond,
+		share)
 	return nil
 }
 
@@ -167,7 +169,7 @@ func (n *nowRun) late(ctx context.Context) error {
 
 // write inserts rows at a steady rate.
 func (n *nowRun) write(ctx context.Context) error {
-	each := max(n.options.now*int(nowPart)/int(time.Second), 1)
+	each := max(n.now*int(nowPart)/int(time.Second), 1)
 	spread := nowPart.Microseconds() / int64(each)
 	tick := time.NewTicker(nowPart)
 	defer tick.Stop()
@@ -179,13 +181,11 @@ func (n *nowRun) write(ctx context.Context) error {
 		case <-tick.C:
 		}
 
-		insert := "INSERT INTO " + nowTable + " (at, pad) VALUES "
-		for i := range each {
-			if i > 0 {
-				insert += ", "
-			}
-			insert += fmt.Sprintf("(NOW(6) + INTERVAL %d MICROSECOND, REPEAT('x', 80))", int64(i)*spread)
+		rows := make([]string, each)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("(NOW(6) + INTERVAL %d MICROSECOND, REPEAT('x', 80))", int64(i)*spread)
 		}
+		insert := "INSERT INTO " + nowTable + " (at, pad) VALUES " + strings.Join(rows, ", ")
 		if _, err := n.straight.ExecContext(ctx, insert); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("insert: %w", err)
 		}
@@ -220,8 +220,11 @@ func (n *nowRun) follow(ctx context.Context) error {
 	}
 	for began := time.Now(); ; {
 		e, err := stream.GetEvent(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			return nilAtTheEnd(ctx, err)
+			return fmt.Errorf("read the binary log: %w", err)
 		}
 		rows, ok := e.Event.(*replication.RowsEvent)
 		if !ok || string(rows.Table.Schema)+"."+string(rows.Table.Table) != nowTable || !deletes(e.Header.EventType) ||
@@ -234,13 +237,6 @@ func (n *nowRun) follow(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-func nilAtTheEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return fmt.Errorf("read the binary log: %w", err)
 }
 
 func deletes(t replication.EventType) bool {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -147,11 +148,12 @@ func (k movingCutoff) piecewise(changes []time.Time, otherwise string) (string, 
 		pieces, begin = append(pieces, piece{end, cutoff}), end
 	}
 
-	text := "CASE"
+	var text strings.Builder
+	text.WriteString("CASE")
 	for _, p := range pieces {
-		text += " WHEN " + k.clock() + " < " + stamp(p.until) + " THEN " + p.cutoff
+		text.WriteString(" WHEN " + k.clock() + " < " + stamp(p.until) + " THEN " + p.cutoff)
 	}
-	return text + " ELSE " + otherwise + " END", nil
+	return text.String() + " ELSE " + otherwise + " END", nil
 }
 
 // ends are those of the pieces, in order.
