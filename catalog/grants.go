@@ -53,6 +53,9 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 		"GRANT PROCESS ON *.*" + to,
 		"InnoDB's table ids, which tell a table from its replacement and without which nothing is deleted, foreign " +
 			"keys from any schema, and connections that ended in the middle of a statement",
+	}, Grant{
+		"GRANT SELECT ON performance_schema.events_statements_summary_by_account_by_event_name" + to,
+		"how long other accounts' writes take, so that deletion slows down before they suffer",
 	})
 	if mariadb {
 		return append(out, Grant{

@@ -19,8 +19,10 @@ func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days i
 		}
 	}
 
-	if err := s.drain(ctx, renew, deleteOldNodes); err != nil {
-		return err
+	for _, q := range []string{deleteOldNodes, deleteOldThrottles} {
+		if err := s.drain(ctx, renew, q); err != nil {
+			return err
+		}
 	}
 	if err := renew(); err != nil {
 		return err

@@ -61,6 +61,7 @@ const (
 	ListVariables List = "VARIABLES"
 	ListEvents    List = "EVENTS"
 	ListSessions  List = "SESSIONS"
+	ListThrottle  List = "THROTTLE"
 
 	ListPartitions List = "PARTITIONS" // of one table
 )
@@ -69,7 +70,7 @@ const (
 func Lists() []List {
 	return []List{
 		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables,
-		ListEvents, ListSessions,
+		ListEvents, ListSessions, ListThrottle,
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // The grammar of the statements that we answer, as errors and the documentation show it.
 const (
 	usageShow = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS | " +
-		"SESSIONS} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+		"SESSIONS | THROTTLE} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
 	usagePartitions = "SHOW TTL PARTITIONS FOR table [LIKE 'pattern' | WHERE condition] [LIMIT n]"
 
 	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n " +

@@ -83,6 +83,7 @@ func TestOpenAPISchemasAreTheAnswers(t *testing.T) {
 		"Overview": overview{}, "Pause": pauseView{}, "Verdict": verdictView{},
 		"LastJob": lastView{},
 		"Table":   tableView{}, "Rows": rowsView{}, "Job": jobView{}, "Task": taskView{}, "Node": nodeView{},
+		"Throttle": throttleView{}, "Reading": readingView{},
 		"Event":    eventView{},
 		"Session":  report.Session{},
 		"RowError": errorView{}, "Setting": settingView{}, "Totals": seriesTotals{}, "Signal": signalSeries{},

@@ -22,6 +22,8 @@ type overview struct {
 	Jobs    []jobView   `json:"jobs"` // open ones
 	Nodes   []nodeView  `json:"nodes"`
 
+	Throttle throttleView `json:"throttle"`
+
 	Backends []report.Backend `json:"backends"` // as this proxy sees them
 }
 
@@ -79,6 +81,7 @@ func (a *api) overview(l *snapshot) overview {
 		}
 	}
 
+	o.Throttle = viewThrottle(l)
 	for _, n := range l.Nodes {
 		o.Nodes = append(o.Nodes, viewNode(l, n))
 	}

@@ -28,8 +28,9 @@ type viewer struct {
 // snapshot is what the catalog said at one moment.
 type snapshot struct {
 	report.Snapshot
-	tasks  []catalog.Task
-	leases []catalog.Lease
+	tasks     []catalog.Task
+	leases    []catalog.Lease
+	throttles []catalog.Throttle
 }
 
 // tasksOf is how many tasks a node works on.
@@ -91,7 +92,10 @@ func takeLook(ctx context.Context, from Reads) (*snapshot, error) {
 		if l.tasks, err = from.Tasks(ctx); err != nil {
 			return err
 		}
-		l.leases, err = from.Leases(ctx)
+		if l.leases, err = from.Leases(ctx); err != nil {
+			return err
+		}
+		l.throttles, err = from.Throttles(ctx)
 		return err
 	})
 

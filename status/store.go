@@ -33,6 +33,8 @@ type Reads interface {
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
+	Share(ctx context.Context) (catalog.Throttle, error)
+	Throttles(ctx context.Context) ([]catalog.Throttle, error)
 	Leases(ctx context.Context) ([]catalog.Lease, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
 	RowErrors(ctx context.Context, f catalog.Filter) ([]catalog.RowError, error)

@@ -17,6 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/signal"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -25,6 +26,7 @@ type Config struct {
 	Backend  *mysql.Config // the account that deletes; the engine sets everything but address, account and TLS itself
 	Node     catalog.Node  // how this process is listed in SHOW TTL NODES
 	StopFile string        // while this file exists nothing is deleted, whatever the catalog says
+	Checks   signal.Checks // what may hold this node back, beside what all nodes go by
 	Tick     time.Duration // between two looks at the catalog; a second when zero
 
 	// Admit refuses a new connection that leads to a server the policies do not belong to, as after
@@ -43,6 +45,8 @@ type Engine struct {
 	store    *catalog.Store
 	log      *slog.Logger
 	rates    *pace.Rates
+	duty     *pace.Duty
+	checks   []signal.Signal
 	queue    *pace.Queue
 	gang     *pace.Gang
 	sessions *work.Pool
@@ -57,6 +61,7 @@ type Engine struct {
 	adopting sync.Mutex // the settings: those read last are the newest
 	limits   atomic.Pointer[limits]
 	node     atomic.Uint64
+	leading  atomic.Bool               // this node has the scheduler's lease
 	doubt    atomic.Pointer[string]    // why the server's clock is not believed
 	beat     atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
 }
@@ -70,6 +75,11 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		cfg.Tick = time.Second
 	}
 
+	checks, err := cfg.Checks.Signals()
+	if err != nil {
+		return nil, err
+	}
+
 	sessions, err := work.NewPool(cfg.Backend)
 	if err != nil {
 		return nil, err
@@ -80,8 +90,9 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e := &Engine{
 		cfg: cfg, store: store, log: log, metrics: metrics,
-		rates: pace.NewRates(metrics.work.Waited), queue: pace.NewQueue(), gang: pace.NewGang(),
-		wakes: make(chan struct{}, 1), looks: newLooks(),
+		rates: pace.NewRates(metrics.work.Waited), duty: pace.NewDuty(metrics.work.Waited),
+		queue: pace.NewQueue(), gang: pace.NewGang(),
+		checks: checks, wakes: make(chan struct{}, 1), looks: newLooks(),
 	}
 	e.limits.Store(&limits{})
 	e.tables = work.NewRecognizer(store, log, e.actor)
@@ -93,7 +104,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 	e.crew = work.NewCrew(work.Config{
 		Store: store, Log: log, Metrics: metrics.work, Sessions: e.sessions, Tables: e.tables,
-		Queue: e.queue, Gang: e.gang, Rates: e.rates,
+		Queue: e.queue, Gang: e.gang, Rates: e.rates, Duty: e.duty,
 
 		Node: e.node.Load, Actor: e.actor, Account: cfg.Backend.User,
 		Limits: e.workLimits, ReadLimits: e.readLimits,
@@ -150,6 +161,7 @@ func (e *Engine) registration(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.beats(ctx) })
 	g.Go(func() error { return e.ticks(ctx) })
+	g.Go(func() error { return e.throttles(ctx) })
 	g.Go(func() error { return e.crew.Run(ctx) })
 	defer e.sessions.Trim(0)
 
@@ -250,7 +262,7 @@ func (e *Engine) standing() (catalog.Stop, string) {
 	if why := e.doubt.Load(); why != nil && *why != "" {
 		return catalog.StopClock, *why
 	}
-	return "", e.rates.Reason()
+	return "", pace.All{e.duty, e.rates}.Reason()
 }
 
 // wakeTicker makes the ticker look again before its time; once is enough.

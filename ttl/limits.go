@@ -15,16 +15,17 @@ import (
 type limits struct {
 	work.Limits
 
-	unread       string        // the setting that is not understood, and so may be any of these
-	enabled      bool          // ttl_job_enable
-	clusterRows  int64         // ttl_cluster_rows_limit
-	workers      int           // tasks worked on at once by this node
-	indexScan    bool          // ttl_enable_index_scan
-	brake        plan.Brake    // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
-	allowReplica bool          // ttl_allow_replica
-	jobTimeout   time.Duration // ttl_job_timeout
-	floor        string        // ttl_date_floor
-	historyDays  int64         // ttl_history_days
+	unread       string         // the setting that is not understood, and so may be any of these
+	settings     setting.Values // all of them
+	enabled      bool           // ttl_job_enable
+	clusterRows  int64          // ttl_cluster_rows_limit
+	workers      int            // tasks worked on at once by this node
+	indexScan    bool           // ttl_enable_index_scan
+	brake        plan.Brake     // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
+	allowReplica bool           // ttl_allow_replica
+	jobTimeout   time.Duration  // ttl_job_timeout
+	floor        string         // ttl_date_floor
+	historyDays  int64          // ttl_history_days
 }
 
 // readLimits adopts the settings, so that a change takes effect on every node within seconds.
@@ -92,6 +93,7 @@ func limitsOf(v setting.Reading, nodes int) limits {
 			Window:       v.Window(),
 		},
 		unread:       v.Unread(),
+		settings:     v.Values,
 		enabled:      v.Bool(setting.JobEnable),
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
 		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),

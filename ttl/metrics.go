@@ -17,6 +17,7 @@ type Metrics struct {
 	leader  prometheus.Gauge
 	lost    *prometheus.CounterVec
 	missed  prometheus.Counter
+	share   prometheus.Gauge
 	started *prometheus.CounterVec
 	ended   *prometheus.CounterVec
 }
@@ -45,6 +46,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"lease"),
 		missed: oneCounter("heartbeats_missed_total",
 			"Heartbeats of this node that the catalog did not answer. After two, others may take over its work."),
+		share: oneGauge("throttle_share",
+			"Share of its full speed at which this node may delete: less than 1 while a signal holds it back."),
 		started: counter("jobs_started_total", "Jobs this node has started, by what triggered them.", "trigger"),
 		ended:   counter("jobs_ended_total", "Jobs this node has ended, by how they ended.", "state"),
 	}
@@ -54,7 +57,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 
 	if r != nil {
-		r.MustRegister(m.workers, m.passes, m.leader, m.lost, m.missed, m.started, m.ended)
+		r.MustRegister(m.workers, m.passes, m.leader, m.lost, m.missed, m.share, m.started, m.ended)
 	}
 
 	return m

@@ -272,6 +272,7 @@ func (t *ticker) lead(ctx context.Context) error {
 	}
 
 	t.leads = err == nil
+	t.engine.leading.Store(t.leads)
 	t.metrics.leads(t.leads)
 	if err != nil && !held {
 		return err

@@ -14,6 +14,7 @@ type Store interface {
 	Source
 	Lineage(ctx context.Context) (catalog.Lineage, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
+	Throttles(ctx context.Context) ([]catalog.Throttle, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	RowErrors(ctx context.Context, f catalog.Filter) ([]catalog.RowError, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)
@@ -64,6 +65,9 @@ func now(ctx context.Context, from Store, name ddl.List, of catalog.Table) (List
 	if name == ddl.ListTasks || name == ddl.ListNodes {
 		return working(ctx, from, name)
 	}
+	if name == ddl.ListThrottle {
+		return throttle(ctx, from)
+	}
 
 	s, err := Read(ctx, from)
 	if err != nil {
@@ -105,6 +109,16 @@ func working(ctx context.Context, from Store, name ddl.List) (l List, err error)
 	return listTasks(s, tasks), err
 }
 
+// throttle reads what may hold deletion back.
+func throttle(ctx context.Context, from Store) (l List, err error) {
+	s := &Snapshot{}
+	if s.Nodes, err = from.Nodes(ctx); err != nil {
+		return l, err
+	}
+	all, err := from.Throttles(ctx)
+	return listThrottle(s, all), err
+}
+
 // Empty is one of the lists without its rows, for its columns.
 func Empty(name ddl.List) (l List) {
 	none := &Snapshot{}
@@ -129,6 +143,8 @@ func Empty(name ddl.List) (l List) {
 		l = Sessions(nil)
 	case ddl.ListPartitions:
 		l = Partitions(catalog.Table{}, nil)
+	case ddl.ListThrottle:
+		l = listThrottle(none, nil)
 	case ddl.ListStatus:
 		l = Status(none, catalog.Lineage{})
 	}

@@ -21,6 +21,7 @@ type Source interface {
 	Jobs(ctx context.Context) ([]catalog.Job, error)
 	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
+	Share(ctx context.Context) (catalog.Throttle, error)
 }
 
 // Starts is a Source that can tell whether a job of a policy has started.
@@ -48,6 +49,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
+	g.Go(func() error { return read(ctx, from.Share, &s.Throttle) })
 
 	if err := g.Wait(); err != nil {
 		return nil, err

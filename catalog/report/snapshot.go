@@ -19,6 +19,7 @@ type Snapshot struct {
 	Past     map[uint64]*catalog.Past // by policy
 	Jobs     []catalog.Job            // open
 	Nodes    []catalog.Node
+	Throttle catalog.Throttle // without its signals
 }
 
 // pastOf is what a policy's jobs have been.
@@ -37,7 +38,7 @@ func (s *Snapshot) Work() []*Work {
 
 // workOf is the part of it that is about some policies.
 func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
-	halt, open := s.Halt().Why, s.openJobs()
+	halt, slowed, open := s.Halt().Why, s.slowed(), s.openJobs()
 	all := make([]*Work, 0, len(policies))
 
 	for _, p := range policies {
@@ -48,6 +49,7 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 		for i := range lines {
 			w := &lines[i]
 			w.Now, w.Policy, w.Window, w.Halt, w.Ran, w.next = s.Now, p, s.Window, halt, past.Schedules, next
+			w.Slowed = slowed
 			all = append(all, w)
 		}
 	}

@@ -24,6 +24,8 @@ func Status(s *Snapshot, lineage catalog.Lineage) List {
 
 	say("Deleting", onOff(s.Halt() == Halt{}))
 	say("Halted_by", s.Halt().Why)
+	say("Speed", s.speed())
+	say("Slowed_by", s.slowedBy())
 	live, engines := s.LiveNodes()
 	count("Nodes", live)
 	count("Engines", engines)

@@ -162,11 +162,14 @@ func judgeRunning(w *Work, interval time.Duration) Verdict {
 		end = end.Add(p.Left)
 	}
 	if end.Sub(w.Job.CreatedAt) <= interval {
-		return Verdict{Word: KeepingUp}
+		return Verdict{KeepingUp, w.Slowed}
 	}
 	f := FlowOf(w)
-	return Verdict{FallingBehind, fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)),
-		grouped(round(f.Outflow)))}
+	why := fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)), grouped(round(f.Outflow)))
+	if w.Slowed != "" {
+		why += "; " + w.Slowed
+	}
+	return Verdict{FallingBehind, why}
 }
 
 // needed is the rate at which the backlog and what comes in would be gone when the next job should

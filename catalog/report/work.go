@@ -16,6 +16,8 @@ type Work struct {
 	Window *ddl.Window
 	// Halt says why nothing at all is deleted anywhere; empty when that is not so.
 	Halt string
+	// Slowed says at what part of their speed jobs delete, and why; empty at full speed.
+	Slowed string
 	// Job is the open job, nil when there is none.
 	Job *catalog.Job
 	// Last is the job that ended last, nil when there was none.

@@ -10,4 +10,8 @@
 // What never happens here: no value is kept, read or written. The catalog does that (its Set, Seed
 // and Settings), and with it what a change ends or bars. The package knows the syntax of ddl and
 // nothing else of ours.
+//
+// # Size
+//
+// It has more names than others: one for each setting.
 package setting

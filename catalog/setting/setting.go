@@ -51,36 +51,43 @@ const (
 
 // The names, for those who read a value.
 const (
-	JobEnable          = "ttl_job_enable"
-	ScanBatchSize      = "ttl_scan_batch_size"
-	DeleteBatchSize    = "ttl_delete_batch_size"
-	DeleteRateLimit    = "ttl_delete_rate_limit"
-	ScanWorkerCount    = "ttl_scan_worker_count"
-	DeleteWorkerCount  = "ttl_delete_worker_count"
-	RunningTasks       = "ttl_running_tasks"
-	WindowStart        = "ttl_job_schedule_window_start_time"
-	WindowEnd          = "ttl_job_schedule_window_end_time"
-	EnableIndexScan    = "ttl_enable_index_scan"
-	DeleteRowsLimit    = "ttl_delete_rows_limit"
-	ScanRateLimit      = "ttl_scan_rate_limit"
-	ClusterRowsLimit   = "ttl_cluster_rows_limit"
-	RateSchedule       = "ttl_rate_schedule"
-	BatchTargetMS      = "ttl_batch_target_ms"
-	BrakeMaxRows       = "ttl_brake_max_rows"
-	BrakeRows          = "ttl_brake_rows"
-	BrakePercent       = "ttl_brake_percent"
-	BrakeFactor        = "ttl_brake_factor"
-	Restore            = "ttl_restore"
-	Around             = "ttl_around"
-	AllowReplica       = "ttl_allow_replica"
-	StaleHold          = "ttl_stale_hold"
-	DefaultJobInterval = "ttl_default_job_interval"
-	DefaultTimeZone    = "ttl_default_time_zone"
-	DateFloor          = "ttl_date_floor"
-	MaxChildren        = "ttl_fk_max_children"
-	HistoryDays        = "ttl_history_days"
-	JobTimeout         = "ttl_job_timeout"
-	HTTPTrigger        = "ttl_http_trigger"
+	JobEnable            = "ttl_job_enable"
+	ScanBatchSize        = "ttl_scan_batch_size"
+	DeleteBatchSize      = "ttl_delete_batch_size"
+	DeleteRateLimit      = "ttl_delete_rate_limit"
+	ScanWorkerCount      = "ttl_scan_worker_count"
+	DeleteWorkerCount    = "ttl_delete_worker_count"
+	RunningTasks         = "ttl_running_tasks"
+	WindowStart          = "ttl_job_schedule_window_start_time"
+	WindowEnd            = "ttl_job_schedule_window_end_time"
+	EnableIndexScan      = "ttl_enable_index_scan"
+	DeleteRowsLimit      = "ttl_delete_rows_limit"
+	ScanRateLimit        = "ttl_scan_rate_limit"
+	ClusterRowsLimit     = "ttl_cluster_rows_limit"
+	RateSchedule         = "ttl_rate_schedule"
+	BatchTargetMS        = "ttl_batch_target_ms"
+	ThrottleFloor        = "ttl_throttle_floor"
+	ThrottleThreads      = "ttl_throttle_threads_running"
+	ThrottleHistory      = "ttl_throttle_history_length"
+	ThrottleLockWaits    = "ttl_throttle_lock_waits"
+	ThrottleLatency      = "ttl_throttle_latency"
+	ThrottleFlowControl  = "ttl_throttle_flow_control"
+	ThrottleReceiveQueue = "ttl_throttle_receive_queue"
+	BrakeMaxRows         = "ttl_brake_max_rows"
+	BrakeRows            = "ttl_brake_rows"
+	BrakePercent         = "ttl_brake_percent"
+	BrakeFactor          = "ttl_brake_factor"
+	Restore              = "ttl_restore"
+	Around               = "ttl_around"
+	AllowReplica         = "ttl_allow_replica"
+	StaleHold            = "ttl_stale_hold"
+	DefaultJobInterval   = "ttl_default_job_interval"
+	DefaultTimeZone      = "ttl_default_time_zone"
+	DateFloor            = "ttl_date_floor"
+	MaxChildren          = "ttl_fk_max_children"
+	HistoryDays          = "ttl_history_days"
+	JobTimeout           = "ttl_job_timeout"
+	HTTPTrigger          = "ttl_http_trigger"
 )
 
 // The choices that something depends on.
@@ -176,6 +183,43 @@ func All() []Setting {
 			Name: BatchTargetMS, Kind: KindInt,
 			Default: "50", Min: 1, Max: 10000, Scope: "statement", Effect: EffectAtOnce,
 			Text: "How many milliseconds a DELETE should take; batches grow and shrink towards it.",
+		},
+		{
+			Name: ThrottleFloor, Kind: KindInt, Default: "2", Max: 100, Scope: "cluster", Effect: EffectEvents,
+			Text: "The percentage of its full speed to which signals may slow deletion down; 0 lets them stop it, " +
+				"100 lets them do nothing.",
+		},
+		{
+			Name: ThrottleThreads, Kind: KindInt, Default: "64", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before more statements than this run on the server at the same time " +
+				"(Threads_running); 0 for any number.",
+		},
+		{
+			Name: ThrottleHistory, Kind: KindInt, Default: "1000000", Max: none, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before InnoDB's history list is longer than this: row versions that wait " +
+				"for the purge, perhaps because of an old transaction; 0 for any length.",
+		},
+		{
+			Name: ThrottleLockWaits, Kind: KindInt, Default: "5", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before this many statements more than usual wait for rows at the same time; " +
+				"0 for any number.",
+		},
+		{
+			Name: ThrottleLatency, Kind: KindInt, Default: "200", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before the writes of other accounts take more than this percentage of the " +
+				"time they usually take, on average; 0 for any time. It needs MySQL's or MariaDB's " +
+				"performance_schema.",
+		},
+		{
+			Name: ThrottleFlowControl, Kind: KindInt, Default: "5", Max: 100, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before a Galera cluster spends more than this percentage of the time " +
+				"waiting for its slowest member (flow control); 0 for any time.",
+		},
+		{
+			Name: ThrottleReceiveQueue, Kind: KindInt, Default: "100", Max: 1_000_000, Scope: "cluster",
+			Effect: EffectEvents,
+			Text: "Deletion slows down before more transactions than this wait to be applied by the Galera node " +
+				"on which rows are deleted; 0 for any number.",
 		},
 		{
 			Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table", Effect: EffectRuns,

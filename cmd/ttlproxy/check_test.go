@@ -30,6 +30,10 @@ func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
 	}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
 }
 
+func (heldStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }
+
+func (heldStore) Throttles(context.Context) ([]catalog.Throttle, error) { return nil, nil }
+
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	found, err := diagnose(t.Context(), heldStore{})

@@ -43,7 +43,9 @@ func example(o option) string {
 		s = map[string]string{
 			"backend": "db1.example.com:3306", "engine-user": "ttlproxy",
 			"engine-password-file": "/etc/ttlproxy/engine-password", "stop-file": "/run/ttlproxy/stop",
-			"tls-cert": "/etc/ttlproxy/cert.pem", "tls-key": "/etc/ttlproxy/key.pem",
+			"throttle-url":   "http://127.0.0.1:8080/may-delete",
+			"throttle-query": "SELECT load / 0.8 FROM ops.load",
+			"tls-cert":       "/etc/ttlproxy/cert.pem", "tls-key": "/etc/ttlproxy/key.pem",
 			"tls-client-ca": "/etc/ttlproxy/clients-ca.pem", "rsa-key": "/etc/ttlproxy/private_key.pem",
 			"proxy-networks": "10.0.0.0/8",
 			"backend-tls-ca": "/etc/ttlproxy/servers-ca.pem", "backend-tls-cert": "/etc/ttlproxy/client.pem",

@@ -21,6 +21,7 @@ type options struct {
 	Engine                                         bool
 	Schema                                         string
 	StopFile                                       string
+	ThrottleURL, ThrottleQuery                     string
 	StateDir                                       string
 
 	Status, StatusToken, StatusTokenFile string

@@ -36,6 +36,21 @@ func engineOptions() []option {
 				"cannot be reached.",
 		},
 		{
+			name: "throttle-url", arg: "URL", group: "Engine", on: onServe,
+			once: true,
+			bind: func(o *options) value { return text{&o.ThrottleURL} },
+			text: "While this address answers with anything but 2xx, this proxy deletes nothing; while it does not " +
+				"answer, only as much as ttl_throttle_floor says. It is asked while there is something to delete.",
+		},
+		{
+			name: "throttle-query", arg: "SELECT", group: "Engine", on: onServe,
+			once: true,
+			bind: func(o *options) value { return text{&o.ThrottleQuery} },
+			text: "A query whose value is how much the server has to bear, as a part of what it may: this proxy's " +
+				"deletion slows down before it is 1. It runs with the engine's rights, which is why no statement " +
+				"can set it.",
+		},
+		{
 			name: "catalog-schema", arg: "NAME", group: "Engine", on: onCatalog,
 			once: true,
 			bind: func(o *options) value { return text{&o.Schema} },

@@ -17,6 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/statement"
 	"github.com/ttlproxy/ttlproxy/status"
 	"github.com/ttlproxy/ttlproxy/ttl"
+	"github.com/ttlproxy/ttlproxy/ttl/signal"
 )
 
 // serve is `ttlproxy serve`.
@@ -143,6 +144,7 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 
 	engine, err := ttl.New(ttl.Config{
 		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
+		Checks: signal.Checks{URL: r.ThrottleURL, Query: r.ThrottleQuery},
 	}, store, r.log, ttl.NewMetrics(r.registry))
 	if err != nil {
 		return err

@@ -148,3 +148,5 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 		t.Errorf("a wrong list: %v", err)
 	}
 }
+
+func (someStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }

@@ -41,6 +41,8 @@ const (
 	steepness   = 2    // of shrinking: the share is divided by this power of the pressure
 	mostShrink  = 0.5  // in one controlStep
 	controlStep = 500 * time.Millisecond
+	// leastShare is what counts as nothing, where the floor allows that.
+	leastShare = 0.001
 	// longestStep bounds what is made of a pause: a signal that was not looked at says nothing about
 	// the time in between.
 	longestStep = 2 * controlStep
@@ -71,7 +73,13 @@ func (c *Control) Step(now time.Time, pressure float64) float64 {
 		c.share *= math.Pow(1+growth*(growBelow-pressure)/growBelow, steps)
 	}
 
+	if c.share < leastShare {
+		c.share = 0
+	}
 	c.share = min(max(c.share, c.floor), 1)
+	if c.share == 0 && pressure < growBelow {
+		c.share = leastShare // nothing grows from nothing
+	}
 	return c.share
 }
 

@@ -49,6 +49,14 @@ func (g *Gang) Done(rows int64) {
 	g.rows += rows
 }
 
+// Forget begins to measure anew: what was done lately was not limited by the number of workers.
+func (g *Gang) Forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trying = false
+	g.restart()
+}
+
 // Wanted is how many workers there should be now.
 func (g *Gang) Wanted() int {
 	g.mu.Lock()

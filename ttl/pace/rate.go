@@ -110,15 +110,17 @@ func (d *debt) left(now time.Time) time.Duration {
 }
 
 // Wait returns as soon as nothing is owed for examined rows.
-func (r *Rates) Wait(ctx context.Context) error { return r.pause(ctx, r.owed) }
+func (r *Rates) Wait(ctx context.Context) error { return pause(ctx, r.owed, r.waited) }
 
 // MaySend takes one statement from the budget as soon as nothing is owed for rows and statements
 // before it.
-func (r *Rates) MaySend(ctx context.Context) error { return r.pause(ctx, r.take) }
+func (r *Rates) MaySend(ctx context.Context) error { return pause(ctx, r.take, r.waited) }
 
 // pause waits as long as a limit requires. It looks again at least every second, so that a raised
 // limit takes effect.
-func (r *Rates) pause(ctx context.Context, left func() (signal string, pause time.Duration)) error {
+func pause(ctx context.Context, left func() (signal string, pause time.Duration),
+	waited func(signal string, d time.Duration),
+) error {
 	for {
 		signal, pause := left()
 		if pause <= 0 {
@@ -132,7 +134,9 @@ func (r *Rates) pause(ctx context.Context, left func() (signal string, pause tim
 			timer.Stop()
 			return ctx.Err()
 		case <-timer.C:
-			r.waited(signal, time.Since(began))
+			if waited != nil {
+				waited(signal, time.Since(began))
+			}
 		}
 	}
 }
@@ -174,6 +178,9 @@ func (r *Rates) Spend(scanned, deleted int64) {
 	r.scanned.spend(scanned, now)
 	r.deleted.spend(deleted, now)
 }
+
+// Took costs nothing: the limits count rows and statements.
+func (r *Rates) Took(time.Duration) {}
 
 // Rows is a second's worth of rows to examine, and a tenth of that to delete: several workers may
 // have their turn at once.

@@ -1,17 +1,22 @@
 package pace
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Throttle says when rows may be searched for and deleted, and how many. The strictest of several
 // decides; All combines them.
 type Throttle interface {
 	// Wait returns when the next rows may be searched for, or with ctx's error.
 	Wait(ctx context.Context) error
-	// Turn returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
+	// MaySend returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
 	// one that is sent again.
 	MaySend(ctx context.Context) error
 	// Spend reports rows that were examined and deleted.
 	Spend(scanned, deleted int64)
+	// Took reports time that a worker spent on them, without its waits.
+	Took(spent time.Duration)
 	// Rows are how many rows may be examined, and how many deleted, without a long pause
 	// afterwards.
 	Rows() (scanned, deleted int)
@@ -46,6 +51,13 @@ func (a All) MaySend(ctx context.Context) error {
 func (a All) Spend(scanned, deleted int64) {
 	for _, t := range a {
 		t.Spend(scanned, deleted)
+	}
+}
+
+// Took tells every throttle.
+func (a All) Took(spent time.Duration) {
+	for _, t := range a {
+		t.Took(spent)
 	}
 }
 

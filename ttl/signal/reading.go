@@ -15,7 +15,7 @@ const (
 	Measured State = "measured" // Value is what it is now
 	NotSeen  State = "not seen" // nothing here shows it: it decides nothing
 	Unknown  State = "unknown"  // it could not be measured: nobody knows whether it is good
-	Holds    State = "holds"    // it says so itself: nothing is deleted
+	Holds    State = "holds"    // it says itself that nothing may be deleted
 )
 
 // Reading is what a signal says about one of its sources.

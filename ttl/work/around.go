@@ -144,7 +144,9 @@ func (w *walk) again(ctx context.Context) error {
 		return err
 	}
 	keys := w.parked
-	w.parked, w.began = nil, time.Now()
+	w.parked = nil
+	w.begin()
+	defer w.tell()
 	return w.carefully(ctx, lot{
 		keys: keys, cursors: slices.Repeat([]tables.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1),
 		end: w.at, again: true,

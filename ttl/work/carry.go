@@ -222,9 +222,9 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	poison := func(ctx context.Context, key tables.Key, cause error) error {
 		return w.poisoned(ctx, job, key, cause)
 	}
-	throttle := pace.All{w.Rates} // last of all: what it allows must be sent at once
+	throttle := pace.All{w.Duty, w.Rates} // the rates last of all: what they allow must be sent at once
 	if own.DeleteRate != nil {
-		throttle = pace.All{w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
+		throttle = pace.All{w.Duty, w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
 	}
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
@@ -294,7 +294,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		}
 
 		l := w.Limits()
-		walk.adopt(l)
+		walk.adopt(l, w.Duty.Target(l.Target))
 		done, err = walk.step(ctx)
 		w.Gang.Done(walk.took)
 

@@ -20,6 +20,7 @@ type Config struct {
 	Queue *pace.Queue
 	Gang  *pace.Gang
 	Rates *pace.Rates
+	Duty  *pace.Duty
 
 	Node       func() uint64 // the id of this one
 	Actor      func() string // how it signs
@@ -71,7 +72,7 @@ func (c *Crew) Run(ctx context.Context) error {
 			continue
 		case <-c.news:
 		}
-		for len(c.seats) < c.Gang.Wanted() && !c.Starting() {
+		for len(c.seats) < c.wanted() && !c.Starting() {
 			c.seats <- struct{}{}
 			g.Go(func() error {
 				defer func() { <-c.seats }()
@@ -85,4 +86,13 @@ func (c *Crew) Run(ctx context.Context) error {
 }
 
 // spare reports that more workers are at work than this node wants.
-func (c *Crew) spare() bool { return len(c.seats) > c.Gang.Wanted() }
+func (c *Crew) spare() bool { return len(c.seats) > c.wanted() }
+
+// wanted is how many workers there should be: those that pay, or fewer while a signal holds them
+// back.
+func (c *Crew) wanted() int {
+	if c.Duty.Limited() {
+		c.Gang.Forget()
+	}
+	return c.Duty.Workers(c.Gang.Wanted())
+}

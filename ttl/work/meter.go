@@ -48,14 +48,14 @@ func (m *Metrics) Measure(now time.Time, r *pace.Rates, target time.Duration) {
 
 	statements, deleted, examined := r.Limits()
 	perSecond := func(n int64) float64 { return float64(n) / took.Seconds() }
-	m.signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
-	m.signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
-	m.signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
+	m.Signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
+	m.Signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
+	m.Signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
 	seconds := 0.0
 
 	if n := v.statements - last.statements; n > 0 {
 		seconds = time.Duration(v.busy-last.busy).Seconds() / float64(n)
 	}
 
-	m.signal("delete_statement_seconds", seconds, target.Seconds())
+	m.Signal("delete_statement_seconds", seconds, target.Seconds())
 }

@@ -119,8 +119,8 @@ func (m *Metrics) Waited(signal string, d time.Duration) {
 	m.phases.WithLabelValues(phaseThrottle).Add(d.Seconds())
 }
 
-// signal shows what a throttle measures, and the value from which it holds back.
-func (m *Metrics) signal(name string, value, threshold float64) {
+// Signal shows what a throttle measures, and the value from which it holds back.
+func (m *Metrics) Signal(name string, value, threshold float64) {
 	m.signals.WithLabelValues(name).Set(value)
 	m.thresholds.WithLabelValues(name).Set(threshold)
 }

@@ -95,6 +95,7 @@ type walk struct {
 	took    int64         // rows examined or deleted by the last step
 	began   time.Time     // the last step
 	idle    time.Duration // of it, waiting for the turn to delete
+	told    time.Duration // of it, worked and reported to the throttle
 	cut     bool          // the last step ended before its block
 	sparse  bool
 	round   int          // length of lists among locked or poison rows
@@ -143,7 +144,9 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
-	w.took, w.began, w.idle, w.cut = 0, time.Now(), 0, false
+	w.took, w.cut = 0, false
+	w.begin()
+	defer w.tell()
 	switch w.way {
 	case plan.WalkIndex:
 		done, err = w.stepIndex(ctx)
@@ -156,8 +159,19 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 	return done && !w.cut, err
 }
 
+// begin starts the clocks of a step.
+func (w *walk) begin() { w.began, w.idle, w.told = time.Now(), 0, 0 }
+
+// tell reports the time that was worked since it last did.
+func (w *walk) tell() {
+	worked := w.worked()
+	w.throttle.Took(worked - w.told)
+	w.told = worked
+}
+
 // awaitTurn waits until a DELETE may be sent.
 func (w *walk) awaitTurn(ctx context.Context) error {
+	w.tell()
 	asked := time.Now()
 	err := w.throttle.MaySend(ctx)
 	for ; err == nil && w.turns > 0; w.turns-- {
@@ -464,13 +478,13 @@ func (w *walk) resume(at tables.Key, batch uint64) {
 	w.table.resume(batch)
 }
 
-// adopt takes over changed settings.
-func (w *walk) adopt(l *Limits) {
+// adopt takes over changed settings, and the time that a statement should take now.
+func (w *walk) adopt(l *Limits, target time.Duration) {
 	block := largestBlock
 	if l.ScanMost > 0 {
 		block = min(block, l.ScanMost)
 	}
-	w.size.Bound(block, l.Target)
+	w.size.Bound(block, target)
 	w.pageRows, w.listRows, w.most, w.mostAlong = l.ScanBatch, l.DeleteBatch, l.DeleteMost, l.MaxChildren
 	if w.ownBatch > 0 {
 		w.listRows, w.most = w.ownBatch, w.ownBatch

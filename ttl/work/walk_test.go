@@ -408,7 +408,7 @@ func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64)
 	w.ownBatch = ownBatch
 
 	for done := false; !done; {
-		w.adopt(l)
+		w.adopt(l, l.Target)
 		var err error
 		if done, err = w.step(t.Context()); err != nil {
 			if classify(err) != notExecuted {

@@ -30,7 +30,8 @@ export function jobCards({ status, all }, jobs) {
 function card(status, job) {
   const { now } = status;
   const state = stateOf(job);
-  const reason = job.reason || (state === 'running' ? '' : job.verdict.detail);
+  const behind = state === 'running' && job.verdict.word === 'FALLING BEHIND';
+  const reason = job.reason || (behind ? '' : job.verdict.detail);
   const [look, sign] = looks[state] ?? ['rest', 'wait'];
   const { rows } = job;
   return h('li', { class: 'card job', 'data-key': `job-${job.id}` },

@@ -7,6 +7,7 @@ import { jobCards, stateOf } from './jobs.js';
 import { nodeList } from './nodes.js';
 import { activity } from './activity.js';
 import { tableList } from './tables.js';
+import { speedList } from './throttle.js';
 import { wantsPerson } from './verdict.js';
 
 /** overview is the page of the whole installation. */
@@ -20,6 +21,7 @@ export function overview(state) {
     tableList(state),
     chartSection(state),
     h('div', { class: 'columns', 'data-key': 'columns' }, activity(state), nodeList(status)),
+    status.throttle.readings.length > 0 && speedList(status),
   ];
 }
 

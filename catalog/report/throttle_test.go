@@ -1,0 +1,40 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+)
+
+// TestWhatHoldsBackIsSaid: a job that is slowed down says by what, as long as that is in force.
+func TestWhatHoldsBackIsSaid(t *testing.T) {
+	t.Parallel()
+	w := work(func(w *Work) { w.Job = running(time.Minute, 1000, 500) })
+	w.Job.PolicyID = w.Policy.ID
+	s := &Snapshot{
+		Now: noon, Enabled: true, Policies: []*catalog.Policy{w.Policy}, Jobs: []catalog.Job{*w.Job},
+		Nodes:    []catalog.Node{{ID: 3, Name: "a", Live: true, Engine: true}},
+		Throttle: catalog.Throttle{Decides: true, Share: 0.063, HeldBy: "threads_running: 81 > 64"},
+	}
+
+	want := "at 6.3 % of its speed, held back by threads_running: 81 > 64"
+	if v := Judge(s.Work()[0]); !strings.Contains(v.Detail, want) {
+		t.Errorf("the verdict is %v", v)
+	}
+	if s.speed() != "6.3 %" || s.slowedBy() != "threads_running: 81 > 64" {
+		t.Errorf("the speed is %s, slowed by %q", s.speed(), s.slowedBy())
+	}
+
+	for _, gone := range []catalog.Throttle{
+		{Decides: true, Share: 0.063, HeldBy: "x", Age: catalog.ThrottleFor + time.Second},
+		{Decides: true, Share: 1},
+		{},
+	} {
+		s.Throttle = gone
+		if v := Judge(s.Work()[0]); strings.Contains(v.Detail, "held back") || s.speed() != "100 %" {
+			t.Errorf("by %+v the speed is %s, the verdict %v", gone, s.speed(), v)
+		}
+	}
+}

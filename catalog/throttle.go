@@ -1,0 +1,101 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Signal is what a node last measured to decide how fast rows may be deleted.
+type Signal struct {
+	Name      string  `json:"name"`
+	Source    string  `json:"source,omitempty"` // a server, a file, an address
+	State     string  `json:"state"`            // measured, not seen, unknown, holds
+	Value     float64 `json:"value"`
+	Threshold float64 `json:"threshold"`
+	Unit      string  `json:"unit,omitempty"`
+	Detail    string  `json:"detail,omitempty"`
+	Held      float64 `json:"held"` // share of the last hour in which it held deletion back
+	Age       float64 `json:"age"`  // seconds before Throttle.At
+}
+
+// Measured says that a signal has a value; others only say why not.
+const Measured = "measured"
+
+// Throttle is what one node measures, and what follows from it.
+type Throttle struct {
+	Node    uint64
+	Decides bool    // Share is that of all nodes
+	Share   float64 // of their full speed: 1 is no limit, 0 a stop
+	HeldBy  string  // the signal that keeps the share below 1; empty if none does
+	Signals []Signal
+	At      time.Time // of the backend
+	Age     time.Duration
+}
+
+// ThrottleFor is how long a share holds that nobody has renewed.
+const ThrottleFor = 5 * time.Second
+
+// InForce says that nodes delete by this share now.
+func (t Throttle) InForce() bool { return t.Decides && t.Age <= ThrottleFor }
+
+// SetThrottle records what a node measures.
+func (s *Store) SetThrottle(ctx context.Context, t Throttle) error {
+	content, err := json.Marshal(t.Signals)
+	if err != nil {
+		return fmt.Errorf("record signals: %w", err)
+	}
+	share := sql.Null[float64]{V: t.Share, Valid: t.Decides}
+	if _, err := s.exec(ctx, s.db, upsertThrottle, t.Node, share, t.HeldBy, string(content)); err != nil {
+		return fmt.Errorf("record signals: %w", err)
+	}
+	return nil
+}
+
+// Share returns what nodes go by, without the signals: the zero Throttle if nobody decides.
+func (s *Store) Share(ctx context.Context) (t Throttle, err error) {
+	var age int64
+	err = s.db.QueryRowContext(ctx, s.sql(selectShare)).Scan(&t.Node, &t.Share, &t.HeldBy, &t.At, &age)
+	if isNoRows(err) {
+		return Throttle{}, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("read the share of the speed: %w", err)
+	}
+	t.Decides, t.Age = true, time.Duration(age)*time.Microsecond
+	return t, nil
+}
+
+// Throttles returns what all nodes measured last, the one that decides first.
+func (s *Store) Throttles(ctx context.Context) ([]Throttle, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectThrottles))
+	if err != nil {
+		return nil, fmt.Errorf("read signals: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (t Throttle, err error) {
+		var share sql.Null[float64]
+		var content []byte
+		var age int64
+		if err := r.Scan(&t.Node, &share, &t.HeldBy, &content, &t.At, &age); err != nil {
+			return t, err
+		}
+		t.Decides, t.Share, t.Age = share.Valid, share.V, time.Duration(age)*time.Microsecond
+		return t, json.Unmarshal(content, &t.Signals)
+	})
+}
+
+const (
+	upsertThrottle = `INSERT INTO {throttle} (node_id, share, held_by, content, measured_at)
+ VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE share = VALUES(share), held_by = VALUES(held_by),
+ content = VALUES(content), measured_at = VALUES(measured_at)`
+
+	throttleAge = `TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
+	selectShare = `SELECT node_id, share, held_by, measured_at, ` + throttleAge + ` FROM {throttle}
+ WHERE share IS NOT NULL ORDER BY measured_at DESC LIMIT 1`
+	selectThrottles = `SELECT node_id, share, held_by, content, measured_at, ` + throttleAge + ` FROM {throttle}
+ ORDER BY share IS NULL, measured_at DESC`
+	// What a node measured that is gone says nothing any more.
+	deleteOldThrottles = `DELETE FROM {throttle} WHERE measured_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
+)

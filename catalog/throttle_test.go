@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+)
+
+// TestThrottle: what a node measures is what all read, the last decision decides, and a node that
+// decides nothing is only shown.
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		share := func() Throttle {
+			t.Helper()
+			now, err := b.Share(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return now
+		}
+		say := func(now Throttle) {
+			t.Helper()
+			if err := b.SetThrottle(ctx, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if now := share(); now.InForce() {
+			t.Errorf("before anybody has measured %+v is in force", now)
+		}
+
+		lag := Signal{Name: "lag", Source: "db2", State: Measured, Value: 3.2, Threshold: 1, Unit: "s", Held: 0.25}
+		say(Throttle{Node: 1, Decides: true, Share: 0.5, HeldBy: "lag of db2", Signals: []Signal{lag}})
+		say(Throttle{Node: 2, Signals: []Signal{{Name: "latency", State: "not seen", Detail: "nobody writes"}}})
+		if now := share(); !now.InForce() || now.Node != 1 || now.Share != 0.5 || now.HeldBy != "lag of db2" {
+			t.Errorf("in force is %+v", now)
+		}
+
+		say(Throttle{Node: 3, Decides: true, Share: 0.25})
+		if now := share(); now.Node != 3 || now.Share != 0.25 || now.Age > time.Minute {
+			t.Errorf("after another decision %+v is in force", now)
+		}
+
+		all, err := b.Throttles(ctx)
+		if err != nil || len(all) != 3 || all[0].Node != 3 || all[1].Node != 1 || all[2].Decides ||
+			len(all[1].Signals) != 1 || all[1].Signals[0] != lag {
+			t.Errorf("all that was measured is %+v (%v)", all, err)
+		}
+
+		if err := b.SetThrottle(ctx, Throttle{Node: 4, Decides: true, Share: 1.5}); err == nil {
+			t.Error("one and a half of the full speed was accepted")
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package integration
+
+import (
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+)
+
+// throttleTrials are those of the signals that slow deletion down.
+var throttleTrials = map[string]func(*trial){
+	setting.ThrottleThreads: func(s *trial) {
+		defer s.busy("SELECT SLEEP(60)")()
+		s.slowsDown("threads_running", "SET GLOBAL ttl_throttle_threads_running = 1",
+			"SET GLOBAL ttl_throttle_threads_running = 0")
+	},
+	setting.ThrottleHistory: func(s *trial) {
+		tx, err := s.direct.BeginTx(s.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(s.Context(), "SELECT * FROM "+s.schema+".seed LIMIT 1"); err != nil {
+			s.Fatal(err)
+		}
+		s.slowsDown("history_length", "SET GLOBAL ttl_throttle_history_length = 1",
+			"SET GLOBAL ttl_throttle_history_length = 0")
+	},
+	setting.ThrottleLockWaits: func(s *trial) {
+		execAll(s.T, s.direct, "CREATE TABLE "+s.schema+".wanted (id INT PRIMARY KEY)",
+			"INSERT INTO "+s.schema+".wanted VALUES (1)")
+		tx, err := s.direct.BeginTx(s.Context(), nil)
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer tx.Rollback()
+		lock := "SELECT * FROM " + s.schema + ".wanted WHERE id = 1 FOR UPDATE"
+		if _, err := tx.ExecContext(s.Context(), lock); err != nil {
+			s.Fatal(err)
+		}
+		defer s.busy(lock)()
+		defer s.busy(lock)()
+		s.slowsDown("lock_waits", "SET GLOBAL ttl_throttle_lock_waits = 1", "SET GLOBAL ttl_throttle_lock_waits = 0")
+	},
+	// What is usual takes half a minute to learn, which package signal shows: here is that it is not
+	// taken for good before.
+	setting.ThrottleLatency: func(s *trial) {
+		s.running(slowly)
+		s.wait("it to be looked at", func() bool { return s.reading("latency").state == "not seen" })
+		s.sql("SET GLOBAL ttl_throttle_latency = 0")
+		s.wait("it to be left alone", func() bool { return s.reading("latency").state == "" })
+	},
+	// This server is no member of a Galera cluster: integration/galera has those.
+	setting.ThrottleFlowControl:  func(s *trial) { s.nothingToSee("flow_control", "ttl_throttle_flow_control") },
+	setting.ThrottleReceiveQueue: func(s *trial) { s.nothingToSee("receive_queue", "ttl_throttle_receive_queue") },
+	setting.ThrottleFloor: func(s *trial) {
+		defer s.busy("SELECT SLEEP(60)")()
+		s.sql("SET GLOBAL ttl_throttle_threads_running = 1, ttl_throttle_floor = 100")
+		s.running(slowly)
+		s.wait("a look", func() bool { return s.reading("threads_running").state == "measured" })
+		s.wait("full speed", func() bool { return s.speed() == 100 })
+
+		s.sql("SET GLOBAL ttl_throttle_floor = 10")
+		s.wait("the floor", func() bool { return s.speed() == 10 })
+		s.sql("SET GLOBAL ttl_throttle_floor = 0")
+		s.wait("a stop", func() bool { return s.speed() == 0 })
+		since := s.after("DO SLEEP(1)")
+		s.sql("DO SLEEP(2)")
+		if n := s.gone(since); n > 0 {
+			s.Errorf("%d rows went although nothing may", n)
+		}
+	},
+}
+
+// slowsDown shows that a signal slows a running job down, that every surface names it, and that the job
+// is as fast as ever once it is off.
+func (s *trial) slowsDown(signal, on, off string) {
+	s.Helper()
+	s.running(slowly)
+	s.sql(on)
+	s.wait("the job to slow down", func() bool { return s.speed() < 25 })
+	s.wait("the verdict to say why", func() bool { return strings.Contains(s.verdict(), "held back by "+signal) })
+	if r := s.reading(signal); r.state != "measured" || r.value <= 1 {
+		s.Errorf("the signal is shown as %+v", r)
+	}
+	s.wait("the last hour to show it", func() bool { return s.reading(signal).held > 0 })
+
+	s.sql(off)
+	s.wait("the job to recover", func() bool { return s.speed() == 100 })
+	if r := s.reading(signal); r.state != "" {
+		s.Errorf("switched off, the signal is shown as %+v", r)
+	}
+}
+
+// nothingToSee shows that a signal is accepted, and silent, where there is nothing to measure.
+func (s *trial) nothingToSee(signal, name string) {
+	s.Helper()
+	s.running(slowly)
+	s.sql("SET GLOBAL " + name + " = 1")
+	s.wait("a look", func() bool { return s.reading("threads_running").state == "measured" })
+	if r := s.reading(signal); r.state != "" {
+		s.Errorf("the signal is shown as %+v", r)
+	}
+	s.wait("full speed", func() bool { return s.speed() == 100 })
+}
+
+// busy runs a statement until the returned function is called.
+func (s *trial) busy(statement string) (stop func()) {
+	s.Helper()
+	conn, err := s.direct.Conn(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	id := 0
+	if err := conn.QueryRowContext(s.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		s.Fatal(err)
+	}
+
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = conn.ExecContext(s.Context(), statement) // is killed
+	}()
+	return func() {
+		if _, err := s.direct.ExecContext(s.Context(), "KILL "+strconv.Itoa(id)); err != nil {
+			s.Error(err)
+		}
+		<-ended
+		_ = conn.Close()
+	}
+}
+
+// shownReading is a line of SHOW TTL THROTTLE.
+type shownReading struct {
+	state       string // empty if it is not shown
+	value, held float64
+}
+
+func (s *trial) reading(signal string) (r shownReading) {
+	s.Helper()
+	var value sql.NullFloat64
+	var rest sql.RawBytes
+	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL THROTTLE LIKE '"+signal+"'")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&rest, &rest, &r.state, &value, &rest, &rest, &rest, &r.held, &rest, &rest); err != nil {
+			s.Fatal(err)
+		}
+		r.value = value.Float64
+	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+// speed is what SHOW TTL STATUS says of it, in percent.
+func (s *trial) speed() float64 {
+	s.Helper()
+	var name, value string
+	if err := s.db.QueryRowContext(s.Context(), "SHOW TTL STATUS LIKE 'Speed'").Scan(&name, &value); err != nil {
+		s.Fatal(err)
+	}
+	speed, err := strconv.ParseFloat(strings.TrimSuffix(value, " %"), 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return speed
+}

@@ -1,0 +1,98 @@
+package signal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+)
+
+// history is the length of InnoDB's history list: row versions that wait for the purge, deleted
+// rows among them. Every read has to pass over them. The oldest transaction is why they wait, if it
+// is old.
+type history struct{}
+
+func (history) Name() string { return "history_length" }
+
+const (
+	// Both servers have the counter here; it is switched on unless somebody has switched it off.
+	selectHistory = "SELECT COUNT FROM information_schema.INNODB_METRICS " +
+		"WHERE NAME = 'trx_rseg_history_len' AND STATUS = 'enabled'"
+	selectOldest = "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) " +
+		"FROM information_schema.INNODB_TRX ORDER BY trx_started LIMIT 1"
+)
+
+// oldAfter is the age from which a transaction is named as the reason.
+const oldAfter = 10 * time.Second
+
+func (h history) Read(ctx context.Context, l Look) ([]Reading, error) {
+	most := l.Settings.Int(setting.ThrottleHistory)
+	if most == 0 {
+		return nil, nil
+	}
+
+	length, there, err := h.length(ctx, l.Server)
+	if refused(err) {
+		return []Reading{{State: NotSeen, Detail: "GRANT PROCESS ON *.* makes it visible"}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return []Reading{{State: NotSeen, Detail: "the server does not count it"}}, nil
+	}
+
+	r := Reading{State: Measured, Value: length, Threshold: float64(most), Unit: "versions"}
+	if r.Pressure() > 0.5 {
+		r.Detail, err = h.oldest(ctx, l.Server)
+	}
+	return []Reading{r}, err
+}
+
+func (history) length(ctx context.Context, server Querier) (length float64, there bool, err error) {
+	v, err := status(ctx, server, "Innodb_history_list_length") // of MariaDB
+	if err != nil {
+		return 0, false, err
+	}
+	if length, there = v["innodb_history_list_length"]; there {
+		return length, true, nil
+	}
+
+	err = server.QueryRowContext(ctx, selectHistory).Scan(&length)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return length, err == nil, err
+}
+
+// oldest names a transaction that keeps old versions alive.
+func (history) oldest(ctx context.Context, server Querier) (string, error) {
+	var thread, seconds int64
+	err := server.QueryRowContext(ctx, selectOldest).Scan(&thread, &seconds)
+	if errors.Is(err, sql.ErrNoRows) || refused(err) {
+		return "", nil
+	}
+	age := time.Duration(seconds) * time.Second
+	if err != nil || age < oldAfter {
+		return "", err
+	}
+	return fmt.Sprintf("connection %d has had a transaction open for %v", thread, age), nil
+}
+
+// Numbers of errors that say that a right is missing.
+const (
+	tableRefused  = 1142
+	columnRefused = 1143
+	rightRefused  = 1227
+)
+
+// refused reports whether the account may not see something.
+func refused(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (my.Number == tableRefused || my.Number == columnRefused || my.Number == rightRefused)
+}

@@ -1,0 +1,246 @@
+package signal
+
+import (
+	"database/sql"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+)
+
+// TestSignalsOfAServer: what each signal reads is what the server does.
+func TestSignalsOfAServer(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			server := mysqltest.Start(t, flavour, "--performance-schema=ON")
+			b := &bed{
+				T: t, server: server, db: server.Open(t, ""), schema: server.Database(t), settings: setting.Defaults(),
+			}
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, n INT)",
+				"INSERT INTO "+b.schema+".t VALUES (1, 0), (2, 0)")
+
+			t.Run("threads", b.threads)
+			t.Run("history", b.history)
+			t.Run("locks", b.locks)
+			t.Run("latency", b.latency)
+			t.Run("nothing of Galera's", b.noGalera)
+			t.Run("rights", b.rights)
+			t.Run("off", b.off)
+			t.Run("query", b.query)
+		})
+	}
+}
+
+type bed struct {
+	*testing.T
+	db       *sql.DB
+	server   *mysqltest.Server
+	settings setting.Values
+	schema   string
+}
+
+func (b *bed) exec(statements ...string) {
+	b.Helper()
+	for _, s := range statements {
+		if _, err := b.db.ExecContext(b.Context(), s); err != nil {
+			b.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// one is the only reading of a signal.
+func (b *bed) one(t *testing.T, s Signal, l Look) Reading {
+	t.Helper()
+	l.Settings = b.settings
+	if l.Server == nil {
+		l.Server = b.db
+	}
+	all, err := s.Read(t.Context(), l)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s says %v (%v)", s.Name(), all, err)
+	}
+	return all[0]
+}
+
+// doing runs statements in a session of their own until the test is over.
+func (b *bed) doing(t *testing.T, statements ...string) {
+	t.Helper()
+	conn, err := b.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := 0
+	if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+
+	last := len(statements) - 1
+	for _, s := range statements[:last] {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = conn.ExecContext(b.Context(), statements[last]) // is killed
+	}()
+	t.Cleanup(func() {
+		if _, err := b.db.ExecContext(b.Context(), "KILL "+strconv.Itoa(id)); err != nil {
+			t.Error(err)
+		}
+		<-ended
+		_ = conn.Close()
+	})
+}
+
+// until waits for a reading.
+func until(t *testing.T, what string, read func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !read(); pass(t, 20*time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+// pass lets time pass, over which speeds are measured.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-t.Context().Done():
+	case <-time.After(d):
+	}
+}
+
+func (b *bed) threads(t *testing.T) {
+	before := b.one(t, threads{}, Look{})
+	if before.State != Measured || before.Value < 1 || before.Threshold != 64 {
+		t.Errorf("it says %v", before)
+	}
+	b.doing(t, "DO SLEEP(100)")
+	b.doing(t, "DO SLEEP(100)")
+	until(t, "two more", func() bool { return b.one(t, threads{}, Look{}).Value >= before.Value+2 })
+}
+
+func (b *bed) history(t *testing.T) {
+	b.settings[setting.ThrottleHistory] = "20"
+	defer func() { b.settings = setting.Defaults() }()
+	b.doing(t, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN", "SELECT * FROM "+b.schema+".t",
+		"DO SLEEP(100)")
+	for range 50 {
+		b.exec("UPDATE " + b.schema + ".t SET n = n + 1 WHERE id = 1")
+	}
+	until(t, "a long history", func() bool { return b.one(t, history{}, Look{}).Pressure() > 1 })
+	until(t, "the old transaction", func() bool {
+		return strings.Contains(b.one(t, history{}, Look{}).Detail, "has had a transaction open")
+	})
+}
+
+func (b *bed) locks(t *testing.T) {
+	s := &lockWaits{}
+	if r := b.one(t, s, Look{Resting: true}); r.State != Measured || r.Value != 0 {
+		t.Errorf("it says %v", r)
+	}
+	b.doing(t, "BEGIN", "UPDATE "+b.schema+".t SET n = 0 WHERE id = 1", "DO SLEEP(100)")
+	for range 3 {
+		b.doing(t, "UPDATE "+b.schema+".t SET n = 0 WHERE id = 1")
+	}
+	until(t, "three waits", func() bool { return b.one(t, s, Look{}).Value >= 2.5 })
+
+	for range 50 {
+		pass(t, shortest)
+		if b.one(t, s, Look{Resting: true}).Threshold >= 7 {
+			return
+		}
+	}
+	t.Errorf("what is usual at rest is not tolerated: %v", b.one(t, s, Look{}))
+}
+
+func (b *bed) latency(t *testing.T) {
+	account := mysqltest.Open(t, b.server.Account(t, "writer", "ALL ON "+b.schema+".*"))
+	s := &latency{}
+	writes := func(statement string) {
+		for end := time.Now().Add(2 * shortest); time.Now().Before(end); {
+			if _, err := account.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	quick := "UPDATE " + b.schema + ".t SET n = n + 1 WHERE id = 2"
+	until(t, "what is usual", func() bool {
+		writes(quick)
+		return b.one(t, s, Look{Resting: true}).State == Measured
+	})
+	writes(quick)
+	if r := b.one(t, s, Look{}); r.State != Measured || r.Value <= 0 || r.Threshold < leastLatency {
+		t.Errorf("it says %v", r)
+	}
+
+	until(t, "the harm of slow writes", func() bool {
+		writes("UPDATE " + b.schema + ".t SET n = n + SLEEP(0.03) WHERE id = 2")
+		r := b.one(t, s, Look{})
+		return r.Pressure() > 1 && r.Value > 20
+	})
+	until(t, "the end of writes", func() bool {
+		pass(t, 2*shortest)
+		return b.one(t, s, Look{}).State == NotSeen
+	})
+}
+
+func (b *bed) noGalera(t *testing.T) {
+	for _, s := range []Signal{&flowControl{}, receiveQueue{}} {
+		if all, err := s.Read(t.Context(), Look{Server: b.db, Settings: b.settings}); err != nil || len(all) != 0 {
+			t.Errorf("%s says %v (%v)", s.Name(), all, err)
+		}
+	}
+}
+
+// rights: an account that may not look is told which right it needs, and nothing else follows.
+func (b *bed) rights(t *testing.T) {
+	account := mysqltest.Open(t, b.server.Account(t, "nobody", "SELECT ON "+b.schema+".*"))
+	for _, s := range All() {
+		all, err := s.Read(t.Context(), Look{Server: account, Settings: b.settings})
+		if err != nil {
+			t.Errorf("%s: %v", s.Name(), err)
+		}
+		for _, r := range all {
+			if r.State != Measured && !strings.Contains(r.Detail, "GRANT") {
+				t.Errorf("%s says %v", s.Name(), r)
+			}
+		}
+	}
+}
+
+// off: nothing is asked for a signal that is switched off.
+func (b *bed) off(t *testing.T) {
+	none := setting.Values{}
+	for name := range b.settings {
+		none[name] = "0"
+	}
+	for _, s := range All() {
+		if all, err := s.Read(t.Context(), Look{Settings: none}); err != nil || len(all) != 0 {
+			t.Errorf("%s says %v (%v)", s.Name(), all, err)
+		}
+	}
+}
+
+// query: the operator's own number is the pressure, and anything that is no number is an error.
+func (b *bed) query(t *testing.T) {
+	for text, want := range map[string]float64{"SELECT 1.5": 1.5, "SELECT '0.25'": 0.25, "SELECT -3": 0} {
+		if r := b.one(t, query{text}, Look{}); r.Pressure() != want {
+			t.Errorf("of %s it says %v", text, r)
+		}
+	}
+	for _, text := range []string{"SELECT NULL", "SELECT 'much'", "SELECT 1 FROM DUAL WHERE FALSE", "SELECT 1, 2", "SELECT nothing"} {
+		if all, err := (query{text}).Read(t.Context(), Look{Server: b.db}); err == nil {
+			t.Errorf("of %s it says %v", text, all)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package ttl
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/signal"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
+)
+
+const (
+	// lookEvery is how often the leader measures while there is work: together with followEvery it
+	// bounds how late a node notices a load.
+	lookEvery = 500 * time.Millisecond
+	// followEvery is how often the others ask the leader's result.
+	followEvery = 250 * time.Millisecond
+	// restEvery is how often the leader looks what is usual while there is no work.
+	restEvery = 10 * time.Second
+	// sayEvery is how often the readings are recorded if nothing has changed.
+	sayEvery = 2 * time.Second
+	// sayChange is the part by which the share has to change for it to be recorded at once.
+	sayChange = 0.01
+)
+
+// throttleStore is what a throttler asks of the catalog, and tells it.
+type throttleStore interface {
+	Share(ctx context.Context) (catalog.Throttle, error)
+	SetThrottle(ctx context.Context, t catalog.Throttle) error
+}
+
+// throttler sets the share of its full speed at which this node deletes. The node that leads
+// measures and decides for all; the others ask it:
+//
+//	signals ──► pressure ──► share ──► catalog ──► each node's duty
+//	signal.Watch        pace.Control               pace.Duty
+//
+// Where nobody has decided for some seconds, as after the death of the leader, whoever notices
+// first does, and the others follow. A node that cannot ask goes down to the floor.
+type throttler struct {
+	store   throttleStore
+	log     *slog.Logger
+	metrics *Metrics
+	duty    *pace.Duty
+	busy    func() bool // some job in the cluster has work
+	leads   func() bool
+	node    func() uint64
+	limits  func() *limits
+
+	server  signal.Querier
+	watch   *signal.Watch // what decides for all nodes
+	control *pace.Control
+	checks  *signal.Watch // what holds this one back; nil for nothing
+	own     *pace.Control
+	tally   signal.Tally
+
+	said   catalog.Throttle
+	saidAt time.Time
+	look   time.Time // the last one
+	idle   bool      // there was no work since then
+}
+
+// throttles keeps the node's speed until ctx ends.
+func (e *Engine) throttles(ctx context.Context) error {
+	connector, err := catalog.Connector(e.cfg.Backend)
+	if err != nil {
+		return err
+	}
+
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(2)
+	db.SetMaxIdleConns(1)
+	db.SetConnMaxIdleTime(work.IdleLimit)
+	defer db.Close()
+
+	t := &throttler{
+		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
+		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
+		limits: e.limits.Load,
+		server: db, watch: signal.NewWatch(signal.All()...), control: pace.NewControl(0),
+	}
+	if len(e.checks) > 0 {
+		t.checks, t.own = signal.NewWatch(e.checks...), pace.NewControl(0)
+	}
+
+	t.run(ctx)
+	return nil
+}
+
+// run looks as often as there is reason to.
+func (t *throttler) run(ctx context.Context) {
+	defer t.duty.Set(1, "")
+	for ctx.Err() == nil {
+		every := lookEvery
+		switch leads := t.leads(); {
+		case !t.busy():
+			t.rest(ctx, leads)
+		case leads || !t.follow(ctx):
+			t.lead(ctx)
+		default:
+			every = followEvery
+		}
+		work.Wait(ctx, every)
+	}
+}
+
+// rest learns what is usual while nothing is deleted.
+func (t *throttler) rest(ctx context.Context, leads bool) {
+	if leads && time.Since(t.look) >= restEvery {
+		t.measure(ctx, t.idle)
+	}
+	t.idle = true
+}
+
+// lead measures, decides, and says so.
+func (t *throttler) lead(ctx context.Context) {
+	since := time.Since(t.look)
+	t.idle = false
+	share, by := t.measure(ctx, false)
+
+	why := t.count(share, by, since)
+	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why})
+	t.obey(ctx, share, why)
+}
+
+// count says what keeps a share below 1, and counts the time for which it did.
+func (t *throttler) count(share float64, by signal.Reading, since time.Duration) (why string) {
+	if share >= 1 {
+		return ""
+	}
+	if by.Pressure() >= 1 || by.State == signal.Unknown {
+		t.tally.Add(by, min(since, 2*lookEvery))
+	}
+	return by.String()
+}
+
+// obey makes the workers go by the share of all nodes, or by what this one is held back to.
+func (t *throttler) obey(ctx context.Context, share float64, why string) {
+	if t.checks != nil {
+		t.own.SetFloor(t.floor())
+		t.checks.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings})
+		if own, by := decide(t.own, t.checks); own < share {
+			share, why = own, t.count(own, by, lookEvery)
+		}
+	}
+	t.set(ctx, share, why)
+}
+
+// measure asks the signals and returns the share that follows, with the reading that decides.
+func (t *throttler) measure(ctx context.Context, resting bool) (share float64, by signal.Reading) {
+	t.control.SetFloor(t.floor())
+	t.watch.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings, Resting: resting})
+	t.look = time.Now()
+	return decide(t.control, t.watch)
+}
+
+// decide returns the share that follows from what signals say, with the reading that decides.
+func decide(c *pace.Control, w *signal.Watch) (share float64, by signal.Reading) {
+	by, _ = signal.Strictest(w.Readings())
+	if by.State == signal.Unknown {
+		return c.Doubt(time.Now()), by
+	}
+	return c.Step(time.Now(), by.Pressure()), by
+}
+
+// set makes the workers follow.
+func (t *throttler) set(ctx context.Context, share float64, why string) {
+	before := t.duty.Reason()
+	t.duty.Set(share, why)
+	t.metrics.share.Set(share)
+	if now := t.duty.Reason(); (now == "") != (before == "") {
+		t.log.LogAttrs(ctx, slog.LevelDebug, "the speed of deletion changes", slog.Float64("share", share),
+			slog.String("reason", why))
+	}
+}
+
+// say records what was measured, for the other nodes and for people.
+func (t *throttler) say(ctx context.Context, now catalog.Throttle) {
+	now.Node = t.node()
+	changed := now.Decides != t.said.Decides || (now.HeldBy == "") != (t.said.HeldBy == "") ||
+		math.Abs(now.Share-t.said.Share) > sayChange*t.said.Share
+	if !changed && now.Node == t.said.Node && time.Since(t.saidAt) < sayEvery {
+		return
+	}
+
+	now.Signals = t.signals(now.Decides)
+	if err := t.store.SetThrottle(ctx, now); err != nil {
+		if ctx.Err() == nil {
+			t.log.LogAttrs(ctx, slog.LevelWarn, "signals could not be recorded", slog.Any("err", err))
+		}
+		return
+	}
+	t.said, t.saidAt = now, time.Now()
+}
+
+// signals are the readings as the catalog keeps them, and as metrics show them: this node's own,
+// and those that decide for all if it is this one that decides.
+func (t *throttler) signals(decides bool) []catalog.Signal {
+	var readings []signal.Reading
+	if decides {
+		readings = t.watch.Readings()
+	}
+	if t.checks != nil {
+		readings = append(readings, t.checks.Readings()...)
+	}
+
+	worst := map[string]signal.Reading{}
+	var all []catalog.Signal
+	for _, r := range readings {
+		all = append(all, catalog.Signal{
+			Name: r.Signal, Source: r.Source, State: string(r.State), Value: r.Value, Threshold: r.Threshold,
+			Unit: r.Unit, Detail: r.Detail, Held: t.tally.Share(r), Age: time.Since(r.At).Seconds(),
+		})
+		if before, seen := worst[r.Signal]; r.State == signal.Measured && (!seen || r.Pressure() > before.Pressure()) {
+			worst[r.Signal] = r
+		}
+	}
+
+	for name, r := range worst {
+		t.metrics.work.Signal(name, r.Value, r.Threshold)
+	}
+	return all
+}
+
+// follow takes over what another node has decided; false if none has.
+func (t *throttler) follow(ctx context.Context) bool {
+	t.idle = false
+	now, err := t.store.Share(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		t.obey(ctx, t.floor(), "the speed that all nodes may have cannot be read: "+err.Error())
+	case !now.InForce() || now.Node == t.node():
+		return false
+	default:
+		t.obey(ctx, now.Share, now.HeldBy)
+		if t.checks != nil {
+			t.say(ctx, catalog.Throttle{})
+		}
+	}
+	return true
+}
+
+// floor is the share to which signals may slow deletion down.
+func (t *throttler) floor() float64 {
+	return float64(t.limits().settings.Int(setting.ThrottleFloor)) / 100
+}

@@ -1,0 +1,242 @@
+package ttl
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/signal"
+)
+
+// board is a catalog in which nodes read and write the share.
+type board struct {
+	mu   sync.Mutex
+	last catalog.Throttle
+	at   time.Time
+	down bool
+}
+
+func (b *board) Share(context.Context) (catalog.Throttle, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return catalog.Throttle{}, errors.New("no route")
+	}
+	t := b.last
+	t.Age = time.Since(b.at)
+	return t, nil
+}
+
+func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return errors.New("no route")
+	}
+	b.last, b.at = t, time.Now()
+	return nil
+}
+
+// loaded is a server whose pressure is a load and what the nodes add.
+type loaded struct {
+	load  func() float64
+	nodes []*node
+}
+
+func (l *loaded) Name() string { return "load" }
+
+func (l *loaded) Read(context.Context, signal.Look) ([]signal.Reading, error) {
+	value := l.load()
+	for _, n := range l.nodes {
+		if !n.dead {
+			value += n.share() / float64(len(l.nodes))
+		}
+	}
+	return []signal.Reading{{State: signal.Measured, Value: value, Threshold: 1}}, nil
+}
+
+type node struct {
+	*throttler
+	dead bool
+	end  context.CancelFunc
+}
+
+// share is what the node's duty is set to.
+func (n *node) share() float64 {
+	return float64(n.duty.Target(time.Second)) / float64(time.Second)
+}
+
+// cluster starts nodes that look at one server; the first of them leads.
+func cluster(t *testing.T, size int, b *board, load func() float64) []*node {
+	t.Helper()
+	server := &loaded{load: load}
+	for id := range size {
+		n := &node{throttler: &throttler{
+			store: b, log: slog.New(slog.DiscardHandler), metrics: NewMetrics(nil), duty: pace.NewDuty(nil),
+			busy: func() bool { return true }, leads: func() bool { return id == 0 },
+			node:   func() uint64 { return uint64(id) + 1 },
+			limits: func() *limits { return &limits{settings: setting.Defaults()} },
+			watch:  signal.NewWatch(server), control: pace.NewControl(0),
+		}}
+		server.nodes = append(server.nodes, n)
+	}
+
+	for _, n := range server.nodes {
+		var ctx context.Context
+		ctx, n.end = context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(37 * time.Millisecond) // they do not look at the same time
+	}
+	return server.nodes
+}
+
+// TestOneBudgetForAll: eight nodes that look at one signal go at the same speed, which a steady
+// load does not make swing, and all of them have slowed down a second after the load has grown.
+func TestOneBudgetForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		load := 0.0
+		var mu sync.Mutex
+		set := func(v float64) {
+			mu.Lock()
+			defer mu.Unlock()
+			load = v
+		}
+		nodes := cluster(t, 8, &board{}, func() float64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return load
+		})
+
+		time.Sleep(time.Minute)
+		set(0.5)
+		time.Sleep(time.Minute)
+
+		var speeds []float64
+		for range 240 {
+			time.Sleep(250 * time.Millisecond)
+			sum := 0.0
+			for _, n := range nodes {
+				sum += n.share()
+			}
+			speeds = append(speeds, sum/8)
+		}
+
+		mean, squares := 0.0, 0.0
+		for _, v := range speeds {
+			mean += v / float64(len(speeds))
+		}
+		for _, v := range speeds {
+			squares += (v - mean) * (v - mean) / float64(len(speeds))
+		}
+		if cv := math.Sqrt(squares) / mean; cv > 0.2 || mean < 0.3 || mean > 0.6 {
+			t.Errorf("at a steady load the speed is %.2f, and swings by %.2f", mean, cv)
+		}
+
+		set(3)
+		time.Sleep(time.Second + lookEvery)
+		for _, n := range nodes {
+			if n.share() > mean/2 {
+				t.Errorf("node %d goes at %.2f after the load has grown, and went at %.2f", n.node(), n.share(), mean)
+			}
+		}
+		for _, n := range nodes {
+			n.end()
+		}
+	})
+}
+
+// TestWhoDecides: when the node that decides dies, another one does, seconds later; and a node that
+// cannot ask goes down to the floor.
+func TestWhoDecides(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{}
+		nodes := cluster(t, 3, b, func() float64 { return 0 })
+		time.Sleep(5 * time.Second)
+		if b.last.Node != 1 {
+			t.Errorf("node %d decides, not the leader", b.last.Node)
+		}
+
+		nodes[0].dead = true
+		nodes[0].end()
+		time.Sleep(catalog.ThrottleFor + 2*time.Second)
+		if now, _ := b.Share(t.Context()); now.Node == 1 || !now.InForce() {
+			t.Errorf("after the leader's death %+v is in force", now)
+		}
+		if share := nodes[1].share(); share != 1 {
+			t.Errorf("after the leader's death the others go at %v", share)
+		}
+
+		b.mu.Lock()
+		b.down = true
+		b.mu.Unlock()
+		time.Sleep(time.Second)
+		for _, n := range nodes[1:] {
+			if !n.duty.Limited() || n.duty.Reason() == "" {
+				t.Errorf("node %d goes on although it cannot ask", n.node())
+			}
+		}
+		for _, n := range nodes {
+			n.end()
+		}
+	})
+}
+
+// silent is a signal that has broken down.
+type silent struct{}
+
+func (silent) Name() string { return "silent" }
+
+func (silent) Read(context.Context, signal.Look) ([]signal.Reading, error) {
+	return nil, errors.New("no route")
+}
+
+// TestUnknownIsTheFloor: what cannot be measured is not taken for good, nor for a reason to stop.
+func TestUnknownIsTheFloor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, c := signal.NewWatch(&loaded{load: func() float64 { return 0 }}, silent{}), pace.NewControl(0.02)
+		for range 10 {
+			w.Ask(t.Context(), signal.Look{})
+			time.Sleep(lookEvery)
+		}
+		if share, by := decide(c, w); share != 0.02 || by.State != signal.Unknown || by.Signal != "silent" {
+			t.Errorf("the share is %v, by %v", share, by)
+		}
+	})
+}
+
+// TestChecksHoldOneNode: what a node is given to check holds that node back, and no other.
+func TestChecksHoldOneNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{}
+		nodes := cluster(t, 2, b, func() float64 { return 0 })
+		held := &throttler{}
+		*held = *nodes[1].throttler
+		nodes[1].end()
+		held.duty, held.own = pace.NewDuty(nil), pace.NewControl(0)
+		held.checks = signal.NewWatch(&loaded{load: func() float64 { return 9 }})
+
+		ctx, end := context.WithCancel(t.Context())
+		go held.run(ctx)
+		time.Sleep(10 * time.Second)
+		if !held.duty.Limited() || held.duty.Reason() != "load: 9 > 1" {
+			t.Errorf("the node with a check goes on: %q", held.duty.Reason())
+		}
+		if share := nodes[0].share(); share != 1 {
+			t.Errorf("the other one goes at %v", share)
+		}
+		end()
+		nodes[0].end()
+	})
+}
