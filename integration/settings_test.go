@@ -16,7 +16,7 @@ import (
 // statement has answered.
 func TestEverySettingDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	kinds := []map[string]func(*trial){limitTrials, timeTrials, brakeTrials, throttleTrials}
+	kinds := []map[string]func(*trial){limitTrials, timeTrials, brakeTrials, throttleTrials, replicaTrials}
 	names := ddl.OptionNames()
 	for _, s := range setting.All() {
 		names = append(names, s.Name)

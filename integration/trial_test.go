@@ -36,12 +36,18 @@ const seedRows = 32_768
 
 func newTrial(t *testing.T, flavour sandbox.Flavour) *trial {
 	t.Helper()
-	server := mysqltest.Start(t, flavour, "--log-output=TABLE")
+	return newTrialOn(t, mysqltest.Start(t, flavour, "--log-output=TABLE"))
+}
+
+// newTrialOn is one on a server that is there, with further options of the proxy.
+func newTrialOn(t *testing.T, server *mysqltest.Server, options ...string) *trial {
+	t.Helper()
 	args := proxyArgs(server)[:2] // with an engine
 	status := filepath.Join(t.TempDir(), "status")
-	p := program.Start(t, program.Config{Args: append(args, "--catalog-schema=ttlproxy", "--status=unix:"+status)})
+	args = append(append(args, "--catalog-schema=ttlproxy", "--status=unix:"+status), options...)
+	p := program.Start(t, program.Config{Args: args})
 
-	s := &trial{T: t, flavour: flavour, direct: server.Open(t, ""), schema: server.Database(t), catalog: "ttlproxy"}
+	s := &trial{T: t, flavour: server.Flavour, direct: server.Open(t, ""), schema: server.Database(t), catalog: "ttlproxy"}
 	c := server.Config(s.schema)
 	c.Addr = p.Addr
 	s.db = mysqltest.Open(t, c)

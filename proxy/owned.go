@@ -24,6 +24,14 @@ func (b *Backends) Configure(c *mysql.Config) {
 	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.dialOwned(ctx) }
 }
 
+// Toward makes connections go to a server that is none of the backends, with TLS as it is used with
+// them.
+func (b *Backends) Toward(c *mysql.Config, hostPort string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.describe(c, b.tls, b.config.TLS, []address{{network: "tcp", address: hostPort}})
+}
+
 // WithPassword makes an account fetch its password at each login.
 func WithPassword(c *mysql.Config, password func() (string, error)) {
 	if password == nil {

@@ -29,6 +29,10 @@ type Config struct {
 	Checks   signal.Checks // what may hold this node back, beside what all nodes go by
 	Tick     time.Duration // between two looks at the catalog; a second when zero
 
+	// Replica returns how to log in to a server that replicates from the backend; nil if no account
+	// is there for that.
+	Replica func(hostPort string) *mysql.Config
+
 	// Admit refuses a new connection that leads to a server the policies do not belong to, as after
 	// a fail-over; nil for none.
 	Admit func(context.Context, *sql.Conn) error

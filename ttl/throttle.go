@@ -78,11 +78,16 @@ func (e *Engine) throttles(ctx context.Context) error {
 	db.SetConnMaxIdleTime(work.IdleLimit)
 	defer db.Close()
 
+	replicas := signal.NewReplicas(signal.ReplicaConfig{
+		Connect: e.cfg.Replica, Beat: e.store.Heartbeat, Row: e.store.Name("heartbeat"),
+	})
+	defer replicas.Close()
+
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
 		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load,
-		server: db, watch: signal.NewWatch(signal.All()...), control: pace.NewControl(0),
+		server: db, watch: signal.NewWatch(append(signal.All(), replicas)...), control: pace.NewControl(0),
 	}
 	if len(e.checks) > 0 {
 		t.checks, t.own = signal.NewWatch(e.checks...), pace.NewControl(0)
@@ -162,7 +167,7 @@ func (t *throttler) measure(ctx context.Context, resting bool) (share float64, b
 // decide returns the share that follows from what signals say, with the reading that decides.
 func decide(c *pace.Control, w *signal.Watch) (share float64, by signal.Reading) {
 	by, _ = signal.Strictest(w.Readings())
-	if by.State == signal.Unknown {
+	if by.State == signal.Unknown && !by.Hold {
 		return c.Doubt(time.Now()), by
 	}
 	return c.Step(time.Now(), by.Pressure()), by

@@ -32,6 +32,8 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 		stored, err = checkDate(value)
 	case KindRates:
 		stored, err = checkRates(value)
+	case KindHosts:
+		stored, err = checkHosts(value)
 	case KindChoice:
 		stored, err = s.checkChoice(value)
 	}
@@ -141,6 +143,11 @@ func checkRates(value string) (string, error) {
 	}
 	_, err := ddl.ParseRates(value)
 	return value, err
+}
+
+func checkHosts(value string) (string, error) {
+	all, err := readHosts(value)
+	return strings.Join(all, ", "), err
 }
 
 func checkDate(value string) (string, error) {

@@ -5,7 +5,7 @@
 // reference page are made from it, so none of them can know a setting that the others do not.
 //
 //	a person's text ──Check──► the stored text, a warning, or MySQL's error
-//	stored texts ──Take──► Reading ──► Bool, Int, Duration, Window: values for those who act on them
+//	stored texts ──Take──► Reading ──► Bool, Int, Duration, Window, Rates, Hosts: values for those who act on them
 //
 // What never happens here: no value is kept, read or written. The catalog does that (its Set, Seed
 // and Settings), and with it what a change ends or bars. The package knows the syntax of ddl and

@@ -17,6 +17,7 @@ const (
 	KindZone     Kind = "time zone"   // name, offset or empty
 	KindDate     Kind = "date"        // YYYY-MM-DD
 	KindRates    Kind = "speeds"      // by the clock, or empty
+	KindHosts    Kind = "hosts"       // with ports, separated by commas, or empty
 	KindChoice   Kind = "choice"      // one of a list
 )
 
@@ -73,6 +74,9 @@ const (
 	ThrottleLatency      = "ttl_throttle_latency"
 	ThrottleFlowControl  = "ttl_throttle_flow_control"
 	ThrottleReceiveQueue = "ttl_throttle_receive_queue"
+	ThrottleReplicaLag   = "ttl_throttle_replica_lag"
+	ThrottleReplicas     = "ttl_throttle_replicas"
+	ThrottleLagUnknown   = "ttl_throttle_lag_unknown"
 	BrakeMaxRows         = "ttl_brake_max_rows"
 	BrakeRows            = "ttl_brake_rows"
 	BrakePercent         = "ttl_brake_percent"
@@ -94,6 +98,7 @@ const (
 const (
 	AroundFollow = "follow"
 	RestoreArm   = "arm"
+	LagHold      = "hold"
 )
 
 // All returns the table, TiDB's settings first. TiDB's have its defaults and ranges.
@@ -220,6 +225,23 @@ func All() []Setting {
 			Effect: EffectEvents,
 			Text: "Deletion slows down before more transactions than this wait to be applied by the Galera node " +
 				"on which rows are deleted; 0 for any number.",
+		},
+		{
+			Name: ThrottleReplicaLag, Kind: KindInt, Default: "1000", Max: 86_400_000, Scope: "cluster",
+			Effect: EffectEvents,
+			Text: "Deletion slows down before a replica is more milliseconds behind than this; 0 for any time. " +
+				"Replicas are watched if ttlproxy was started with --replica-user.",
+		},
+		{
+			Name: ThrottleReplicas, Kind: KindHosts, Default: "", Scope: "cluster", Effect: EffectEvents,
+			Text: "The replicas that are watched: 'db2, db3:3307'; empty for those that have told the server " +
+				"their address (--report-host), if the engine's account may see them.",
+		},
+		{
+			Name: ThrottleLagUnknown, Kind: KindChoice, Default: LagHold, Choices: []string{LagHold, "floor"},
+			Scope: "cluster", Effect: EffectEvents,
+			Text: "What becomes of deletion while nobody knows how far a replica is behind, or while its lag does " +
+				"not fall for five minutes: hold stops it, floor slows it down to ttl_throttle_floor.",
 		},
 		{
 			Name: BrakeMaxRows, Kind: KindInt, Default: "1000000", Max: none, Scope: "table", Effect: EffectRuns,

@@ -32,6 +32,8 @@ func (s Setting) Allowed() string {
 		return "YYYY-MM-DD"
 	case KindRates:
 		return "rows per second by the clock, or empty"
+	case KindHosts:
+		return "hosts with ports, separated by commas, or empty"
 	case KindChoice:
 		return strings.Join(s.Choices, ", ")
 	}

@@ -108,6 +108,15 @@ func (v Values) Rates() *ddl.Rates {
 	return &rates
 }
 
+// Hosts are the addresses that a setting names, with their ports.
+func (v Values) Hosts(name string) []string {
+	all, err := readHosts(v[name])
+	if err != nil {
+		return nil // of another version
+	}
+	return all
+}
+
 // Window is the one that TiDB's variables set, in UTC; nil if they set none.
 func (v Values) Window() *ddl.Window {
 	start, err := time.Parse(timeLayout, v[WindowStart])

@@ -26,6 +26,7 @@ func (o *options) prepareBackends() error {
 	}
 
 	o.password = newSecret("engine-password-file", o.EnginePasswordFile, o.EnginePassword)
+	o.replicaPassword = newSecret("replica-password-file", o.ReplicaPasswordFile, o.ReplicaPassword)
 	if o.BackendCheck == "account" {
 		o.Backends.CheckUser, o.Backends.CheckPassword = o.EngineUser, o.password.read
 	}
@@ -55,6 +56,20 @@ func (o *options) login(backends *proxy.Backends) *mysql.Config {
 	c.Logger = &mysql.NopLogger{} // what goes wrong with a connection is in the error we get
 	backends.Configure(c)
 	return c
+}
+
+// replicaLogin returns how the account for replicas connects to one; nil if there is none.
+func (o *options) replicaLogin(backends *proxy.Backends) func(hostPort string) *mysql.Config {
+	if o.ReplicaUser == "" {
+		return nil
+	}
+	return func(hostPort string) *mysql.Config {
+		c := mysql.NewConfig()
+		c.User = o.ReplicaUser
+		proxy.WithPassword(c, o.replicaPassword.read)
+		backends.Toward(c, hostPort)
+		return c
+	}
 }
 
 // open returns the catalog's connections. Nothing is dialled yet.

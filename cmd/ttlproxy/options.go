@@ -16,13 +16,15 @@ type options struct {
 
 	Backends proxy.BackendsConfig
 
-	EngineUser, EnginePassword, EnginePasswordFile string
-	password                                       *secret
-	Engine                                         bool
-	Schema                                         string
-	StopFile                                       string
-	ThrottleURL, ThrottleQuery                     string
-	StateDir                                       string
+	EngineUser, EnginePassword, EnginePasswordFile    string
+	password                                          *secret
+	ReplicaUser, ReplicaPassword, ReplicaPasswordFile string
+	replicaPassword                                   *secret
+	Engine                                            bool
+	Schema                                            string
+	StopFile                                          string
+	ThrottleURL, ThrottleQuery                        string
+	StateDir                                          string
 
 	Status, StatusToken, StatusTokenFile string
 	StatusFormat                         string

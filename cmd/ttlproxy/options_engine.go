@@ -22,6 +22,24 @@ func engineOptions() []option {
 			text: "That account's password. Only in the environment, because others can see a command line.",
 		},
 		{
+			name: "replica-user", arg: "NAME", group: "Engine", on: onServe,
+			once: true,
+			bind: func(o *options) value { return text{&o.ReplicaUser} },
+			text: "Account with which replicas are asked how far they are behind (docs/how-to/replicas.md). It " +
+				"should have no right but SELECT on the catalog's table heartbeat: whoever names a replica by SQL " +
+				"decides who gets to see it log in.",
+		},
+		{
+			name: "replica-password-file", arg: "FILE", group: "Engine", on: onServe,
+			bind: func(o *options) value { return text{&o.ReplicaPasswordFile} },
+			text: "File whose first line is that account's password. Read at each login.",
+		},
+		{
+			name: "replica-password", group: "Engine", on: onServe, from: fromEnvironment,
+			bind: func(o *options) value { return text{&o.ReplicaPassword} },
+			text: "That account's password. Only in the environment, because others can see a command line.",
+		},
+		{
 			name: "engine", arg: "on|off", group: "Engine", on: onServe,
 			once: true,
 			bind: func(o *options) value { return onOff{&o.Engine} },

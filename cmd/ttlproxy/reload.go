@@ -116,6 +116,7 @@ func (r *reloader) apply() (waiting []string, err error) {
 	}
 
 	r.password.follow(fresh.password)
+	r.replicaPassword.follow(fresh.replicaPassword)
 	r.level.Set(levelOf(fresh.LogLevel))
 	return waiting, nil
 }

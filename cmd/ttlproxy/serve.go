@@ -144,7 +144,8 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 
 	engine, err := ttl.New(ttl.Config{
 		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
-		Checks: signal.Checks{URL: r.ThrottleURL, Query: r.ThrottleQuery},
+		Checks:  signal.Checks{URL: r.ThrottleURL, Query: r.ThrottleQuery},
+		Replica: r.replicaLogin(r.backends),
 	}, store, r.log, ttl.NewMetrics(r.registry))
 	if err != nil {
 		return err

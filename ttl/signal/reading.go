@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,8 +26,10 @@ type Reading struct {
 	State     State
 	Value     float64
 	Threshold float64
-	Unit      string // of both: ms, %, …
-	Detail    string // why it is not measured, or what makes the value
+	Unit      string  // of both: ms, %, …
+	Ahead     float64 // the value that decides, where it is to be expected soon; 0 where none is
+	Hold      bool    // nothing may be deleted while it is Unknown
+	Detail    string  // why it is not measured, or what makes the value
 	At        time.Time
 }
 
@@ -38,16 +41,20 @@ func (r Reading) Pressure() float64 {
 		return math.Inf(1)
 	case Measured:
 		if r.Threshold > 0 {
-			return max(r.Value, 0) / r.Threshold
+			return max(cmp.Or(r.Ahead, r.Value), 0) / r.Threshold
 		}
-	case NotSeen, Unknown:
+	case Unknown:
+		if r.Hold {
+			return math.Inf(1)
+		}
+	case NotSeen:
 	}
 	return 0
 }
 
 // Strict orders readings: what holds everything, then what is unknown, then by pressure.
 func (r Reading) strict() float64 {
-	if r.State == Unknown {
+	if r.State == Unknown && !r.Hold {
 		return math.MaxFloat64
 	}
 	return r.Pressure()

@@ -1,0 +1,96 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// replicaTrials are those of a replica that nobody can ask, which is enough to hold everything.
+// TestReplicaLagSlowsDeletion has a real one.
+var replicaTrials = map[string]func(*trial){
+	setting.ThrottleReplicas: func(s *trial) {
+		s.heldByReplica()
+		s.goesOn("SET GLOBAL ttl_throttle_replicas = ''")
+	},
+	setting.ThrottleReplicaLag: func(s *trial) {
+		s.heldByReplica()
+		s.goesOn("SET GLOBAL ttl_throttle_replica_lag = 0")
+	},
+	setting.ThrottleLagUnknown: func(s *trial) {
+		s.heldByReplica()
+		s.goesOn("SET GLOBAL ttl_throttle_lag_unknown = 'floor'")
+	},
+}
+
+// heldByReplica makes a running job wait for a replica that cannot be asked.
+func (s *trial) heldByReplica() {
+	s.Helper()
+	s.running(slowly)
+	s.sql("SET GLOBAL ttl_throttle_replicas = 'db2'")
+	s.wait("rows to stay", s.still)
+}
+
+// still reports that no row has gone for a second.
+func (s *trial) still() bool { return s.gone("AND at > NOW(6) - INTERVAL 1 SECOND") == 0 }
+
+// goesOn demands that rows go once a statement has answered.
+func (s *trial) goesOn(statement string) {
+	s.Helper()
+	since := s.after(statement)
+	s.wait("rows to go", func() bool { return s.gone(since) > 0 })
+}
+
+// TestReplicaLagSlowsDeletion has a replica that stops applying, goes on, and is gone.
+func TestReplicaLagSlowsDeletion(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			source := mysqltest.Start(t, flavour, sandbox.Replicating(flavour, 1)...)
+			replica := mysqltest.Start(t, flavour, sandbox.Replicating(flavour, 2)...)
+			s := newTrialOn(t, source, "--replica-user=ttl_lag")
+			execAll(t, s.direct, "CREATE USER ttl_lag", "GRANT SELECT ON ttlproxy.heartbeat TO ttl_lag")
+			if err := replica.Sandbox.Follow(t.Context(), source.Sandbox); err != nil {
+				t.Fatal(err)
+			}
+
+			applier := func(verb string) {
+				word := "REPLICA"
+				if source.MariaDB() {
+					word = "SLAVE"
+				}
+				execAll(t, replica.Open(t, ""), verb+" "+word+" SQL_THREAD")
+			}
+			s.sql("SET GLOBAL ttl_brake_percent = 100")
+			s.sql(fmt.Sprintf("SET GLOBAL ttl_throttle_replicas = '%s', ttl_throttle_replica_lag = 500, "+
+				"ttl_throttle_threads_running = 0, ttl_throttle_lock_waits = 0", replica.Addr()))
+			s.running(slowly)
+			s.wait("a replica that follows", func() bool { return s.lag("measured") && s.speed() > 50 })
+
+			applier("STOP")
+			s.wait("deletion to make way", func() bool { return s.lag("measured") && s.speed() < 20 })
+			if r := s.reading("replica_lag"); r.value <= 500 {
+				t.Errorf("got %+v", r)
+			}
+
+			applier("START")
+			s.wait("deletion to resume", func() bool { return s.speed() > 50 })
+
+			if err := replica.Sandbox.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s.wait("rows to stay while nobody knows", func() bool { return s.lag("unknown") && s.still() })
+			s.goesOn("SET GLOBAL ttl_throttle_replicas = ''")
+		})
+	}
+}
+
+// lag reports whether the lag of a replica is shown in that state.
+func (s *trial) lag(state string) bool {
+	s.Helper()
+	return s.reading("replica_lag").state == state
+}

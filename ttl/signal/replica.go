@@ -1,0 +1,263 @@
+package signal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// replica is one server that is watched.
+type replica struct {
+	address string
+	named   bool // by somebody, not by the server that it replicates from
+	db      *sql.DB
+	since   time.Time // it is watched
+	course  course    // of its lag
+
+	mu   sync.Mutex
+	busy bool
+	shown
+}
+
+// shown is what a replica has said so far.
+type shown struct {
+	failed   string    // why it has not answered the last question; empty if it has
+	answered time.Time // when it did last
+	self     bool      // it is the very server on which rows are deleted
+	ours     bool      // it has shown the token
+	number   uint64    // the last that came with it
+	came     time.Time // when that was first seen
+}
+
+const (
+	// replicaConnections of ours a replica has at most.
+	replicaConnections = 2
+	// replicaTimeout is for each step of a question.
+	replicaTimeout = time.Second
+	// strangerAfter is how long a replica may show something else than our heartbeat.
+	strangerAfter = 10 * time.Second
+	// stuckAfter is how long a lag may last without falling until it is not our doing.
+	stuckAfter = 5 * time.Minute
+)
+
+func newReplica(address string, c *mysql.Config) *replica {
+	k := &replica{address: address, since: time.Now()}
+	c.Timeout, c.ReadTimeout, c.WriteTimeout = replicaTimeout, replicaTimeout, replicaTimeout
+	c.ConnectionAttributes = "program_name:ttlproxy"
+	c.Logger = &mysql.NopLogger{} // what goes wrong is in the reading
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		k.busy, k.failed = true, err.Error() // there is nobody to ask
+		return k
+	}
+
+	k.db = sql.OpenDB(connector)
+	k.db.SetMaxOpenConns(replicaConnections)
+	k.db.SetMaxIdleConns(1)
+	k.db.SetConnMaxIdleTime(10 * time.Second)
+	return k
+}
+
+func (k *replica) close() {
+	if k.db != nil {
+		_ = k.db.Close() // whoever is still asking gets an error
+	}
+}
+
+// begin reports whether it may be asked: not while it has yet to answer.
+func (k *replica) begin() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	free := !k.busy
+	k.busy = true
+	return free
+}
+
+// question is what a replica is asked.
+type question struct {
+	query  string // for token and number
+	token  string
+	number uint64
+	self   string // identity of the server on which rows are deleted
+}
+
+// follow asks until the replica has the number, or until the next one is due.
+func (k *replica) follow(ctx context.Context, q question) {
+	var err error
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("asking it failed: %v", broken)
+		}
+		k.end(err)
+	}()
+
+	for began := time.Now(); ; {
+		var there bool
+		if there, err = k.ask(ctx, q); there || err != nil || time.Since(began) > probeFor {
+			return
+		}
+
+		timer := time.NewTimer(probeEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// end records how a question ended.
+func (k *replica) end(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.busy, k.failed = false, ""
+	if err != nil {
+		k.failed = plainly(err)
+	}
+}
+
+// plainly says what an error means here.
+func plainly(err error) string {
+	my, refused := errors.AsType[*mysql.MySQLError](err)
+	switch {
+	case refused && (my.Number == codeNoTable || my.Number == codeNoSchema):
+		return "it does not have the catalog's heartbeat: it does not replicate from this server, or leaves it out"
+	case refused && my.Number == codeTableDenied:
+		return "the account may not read the catalog's heartbeat there: it does not replicate from this server, " +
+			"or its accounts do not"
+	case errors.Is(err, sql.ErrNoRows):
+		return "the catalog's heartbeat has not come yet"
+	default:
+		return err.Error()
+	}
+}
+
+// ask reads what the replica has, and reports whether that is the number that was asked for.
+func (k *replica) ask(ctx context.Context, q question) (there bool, err error) {
+	conn, err := k.db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+
+	name, err := identity(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+
+	var token string
+	var number uint64
+	if err := conn.QueryRowContext(ctx, q.query).Scan(&token, &number); err != nil {
+		return false, err
+	}
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.answered, k.self, k.failed = time.Now(), q.self != "" && name == q.self, ""
+	if token == q.token && (!k.ours || number > k.number) {
+		k.ours, k.number, k.came = true, number, k.answered
+	}
+	return token == q.token && number >= q.number, nil
+}
+
+// look is what is known now.
+func (k *replica) look() shown {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.shown
+}
+
+// reading judges a replica that is so far behind.
+func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
+	r := Reading{
+		Source: k.address, State: Measured, Unit: "ms", Threshold: float64(most.Milliseconds()),
+		Value: float64(lag.Milliseconds()), Hold: hold,
+	}
+	silent := time.Since(later(s.answered, k.since))
+
+	switch {
+	case s.self:
+		r.State, r.Detail = Unknown, "it is the very server on which rows are deleted, not a replica"
+	case silent > fresh && !k.named && s.answered.IsZero():
+		r.State, r.Detail = NotSeen, "reported by the server, but it has never answered: "+s.failed
+	case silent > fresh:
+		r.State, r.Detail = Unknown, fmt.Sprintf("it has not answered for %v: %s", silent.Round(time.Second), s.failed)
+	case s.answered.IsZero():
+		r.State, r.Detail = NotSeen, "it has yet to answer"
+	case !s.ours && lag > strangerAfter:
+		r.State = Unknown
+		r.Detail = fmt.Sprintf("it has not shown our heartbeat for %v: "+
+			"it does not replicate from this server, or is stuck", lag.Round(time.Second))
+	default:
+		r.Ahead = k.course.ahead(lag, most)
+		if stuck := k.course.stuck(lag, most); stuck >= stuckAfter {
+			r.State = Unknown
+			r.Detail = fmt.Sprintf("a lag of %v has not fallen for %v although deletion makes way: "+
+				"something else causes it", lag.Round(time.Second), stuck.Round(time.Second))
+		}
+	}
+
+	return r
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// course is how a lag moves.
+type course struct {
+	at    time.Time
+	lag   time.Duration
+	slope float64 // smoothed: seconds of lag in a second
+
+	highAt time.Time // since when it is over the threshold without having fallen; zero while it is not
+	high   time.Duration
+}
+
+const (
+	// foresight is how far ahead the lag is foreseen: what has been deleted by now shows only then.
+	foresight = 2 * time.Second
+	// smoothing is the part of the slope that is new each time.
+	smoothing = 0.5
+	// fallen is to what part a lag has to fall to count as falling.
+	fallen = 0.9
+)
+
+// ahead is the lag in milliseconds that is to be expected soon. While it is still too long, a lag that
+// falls is no reason to delete faster.
+func (c *course) ahead(lag, most time.Duration) float64 {
+	now := time.Now()
+	if took := now.Sub(c.at); !c.at.IsZero() && took > 0 && took < foresight {
+		c.slope += smoothing * ((lag-c.lag).Seconds()/took.Seconds() - c.slope)
+	} else {
+		c.slope = 0
+	}
+	c.at, c.lag = now, lag
+
+	expected := lag + time.Duration(c.slope*float64(foresight))
+	if lag > most {
+		expected = max(expected, most)
+	}
+	return float64(max(expected, 0).Milliseconds())
+}
+
+// stuck is for how long a lag has been over the threshold without falling.
+func (c *course) stuck(lag, most time.Duration) time.Duration {
+	switch {
+	case lag <= most:
+		c.highAt = time.Time{}
+		return 0
+	case c.highAt.IsZero(), float64(lag) < fallen*float64(c.high):
+		c.highAt, c.high = time.Now(), lag
+	}
+	return time.Since(c.highAt)
+}

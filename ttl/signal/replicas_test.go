@@ -1,0 +1,280 @@
+package signal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+)
+
+// lagBed is a server with a replica, and what watches it.
+type lagBed struct {
+	*testing.T
+	*Replicas
+	source, replica *mysqltest.Server
+	db              *sql.DB // of the source
+	settings        setting.Values
+}
+
+// TestReplicaLag watches a real replica that stops, goes on, and is mistaken for others.
+func TestReplicaLag(t *testing.T) {
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			source := mysqltest.Start(t, flavour, sandbox.Replicating(flavour, 1)...)
+			replica := mysqltest.Start(t, flavour, sandbox.Replicating(flavour, 2)...)
+			b := newLagBed(t, source, replica)
+			if err := replica.Sandbox.Follow(t.Context(), source.Sandbox); err != nil {
+				t.Fatal(err)
+			}
+
+			b.follows()
+			b.isMistaken()
+			b.isUnknown()
+		})
+	}
+}
+
+func newLagBed(t *testing.T, source, replica *mysqltest.Server) *lagBed {
+	b := &lagBed{T: t, source: source, replica: replica, db: source.Open(t, ""), settings: setting.Defaults()}
+	b.run(b.db, "CREATE DATABASE watched", "CREATE TABLE watched.heartbeat (id INT PRIMARY KEY, token VARCHAR(64), "+
+		"number BIGINT UNSIGNED)", "CREATE USER watcher@'%'", "GRANT SELECT ON watched.heartbeat TO watcher@'%'")
+	b.Replicas = NewReplicas(ReplicaConfig{
+		Row: "watched.heartbeat",
+		Connect: func(hostPort string) *mysql.Config {
+			c := mysql.NewConfig()
+			c.User, c.Net, c.Addr = "watcher", "tcp", hostPort
+			return c
+		},
+		Beat: func(ctx context.Context, token string, number uint64) error {
+			_, err := b.db.ExecContext(ctx, "REPLACE INTO watched.heartbeat VALUES (1, ?, ?)", token, number)
+			return err
+		},
+	})
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *lagBed) run(db *sql.DB, statements ...string) {
+	b.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(b.Context(), s); err != nil {
+			b.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// read asks once.
+func (b *lagBed) read() []Reading {
+	b.Helper()
+	all, err := b.Read(b.Context(), Look{Server: b.db, Settings: b.settings})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+// await reads until one source says what is wanted.
+func (b *lagBed) await(source, what string, wanted func(Reading) bool) Reading {
+	b.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		all := b.read()
+		for _, r := range all {
+			if r.Source == source && wanted(r) {
+				return r
+			}
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("%s never says %s: %v", source, what, all)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// applier stops and starts what the replica applies changes with.
+func (b *lagBed) applier(verb string) {
+	b.Helper()
+	word := "REPLICA"
+	if b.source.MariaDB() {
+		word = "SLAVE"
+	}
+	b.run(b.replica.Open(b.T, ""), verb+" "+word+" SQL_THREAD")
+}
+
+// follows finds the replica by itself, and sees it fall behind and catch up.
+func (b *lagBed) follows() {
+	b.Helper()
+	b.settings[setting.ThrottleReplicaLag] = "300"
+	address := b.replica.Addr()
+	b.await(address, "that it is up to date", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
+
+	b.applier("STOP")
+	late := b.await(address, "a lag", func(r Reading) bool { return r.State == Measured && r.Value > 600 })
+	if late.Pressure() < 1 || late.Unit != "ms" || late.Threshold != 300 {
+		b.Errorf("got %+v", late)
+	}
+	b.applier("START")
+	b.await(address, "that it has caught up", func(r Reading) bool { return r.State == Measured && r.Pressure() < 0.9 })
+
+	number := b.number
+	if all, err := b.Read(b.Context(), Look{Server: b.db, Settings: b.settings, Resting: true}); err != nil ||
+		len(all) != 0 || b.number != number {
+		b.Errorf("while nothing is deleted: got %v, %v and %d beats", all, err, b.number-number)
+	}
+	b.settings[setting.ThrottleReplicaLag] = "0"
+	if all := b.read(); len(all) != 0 || b.number != number {
+		b.Errorf("turned off: got %v and %d beats", all, b.number-number)
+	}
+	b.settings[setting.ThrottleReplicaLag] = "1000"
+}
+
+// isMistaken names servers that are not replicas of this one, and one that is.
+func (b *lagBed) isMistaken() {
+	b.Helper()
+	stranger := mysqltest.Shared(b.T, b.source.Flavour)
+	other := stranger.Open(b.T, "")
+	b.run(other, "CREATE USER IF NOT EXISTS watcher@'%'", "CREATE DATABASE IF NOT EXISTS watched")
+	b.settings[setting.ThrottleReplicas] = b.source.Addr() + ", " + stranger.Addr() + "," + b.replica.Addr()
+
+	b.await(b.source.Addr(), "who it is", func(r Reading) bool {
+		return r.State == Unknown && r.Hold && strings.Contains(r.Detail, "the very server")
+	})
+	b.age(stranger.Addr())
+	b.await(stranger.Addr(), "that it has no heartbeat", func(r Reading) bool {
+		return r.State == Unknown && strings.Contains(r.Detail, "does not replicate from this server")
+	})
+
+	b.run(other, "CREATE TABLE watched.heartbeat (id INT PRIMARY KEY, token VARCHAR(64), number BIGINT UNSIGNED)",
+		"GRANT SELECT ON watched.heartbeat TO watcher@'%'", "INSERT INTO watched.heartbeat VALUES (1, 'another', 1000000)")
+	b.settings[setting.ThrottleLagUnknown] = "floor"
+	b.await(stranger.Addr(), "another's heartbeat", func(r Reading) bool {
+		return r.State == Unknown && !r.Hold && strings.Contains(r.Detail, "not shown our heartbeat")
+	})
+	b.await(b.replica.Addr(), "its lag all the same", func(r Reading) bool { return r.State == Measured })
+	b.run(other, "DROP DATABASE watched", "DROP USER watcher@'%'")
+}
+
+// age makes the replicas' watch look longer than it is.
+func (b *lagBed) age(address string) {
+	long := time.Now().Add(-time.Minute)
+	b.known[address].since, b.beats[0] = long, long
+}
+
+// isUnknown has one replica that says nothing and one whose driver breaks: the other is measured.
+func (b *lagBed) isUnknown() {
+	b.Helper()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer silent.Close()
+
+	mute, broken := silent.Addr().String(), "broken:3306"
+	b.settings[setting.ThrottleReplicas] = mute + "," + broken + "," + b.replica.Addr()
+	connect := b.config.Connect
+	b.config.Connect = func(hostPort string) *mysql.Config {
+		c := connect(hostPort)
+		if hostPort == broken {
+			c.DialFunc = func(context.Context, string, string) (net.Conn, error) { panic("it breaks") }
+		}
+		return c
+	}
+
+	b.read()
+	b.age(mute)
+	b.age(broken)
+	b.await(mute, "nothing", func(r Reading) bool {
+		return r.State == Unknown && strings.Contains(r.Detail, "it has not answered for")
+	})
+	b.await(broken, "that it is broken", func(r Reading) bool {
+		return r.State == Unknown && strings.Contains(r.Detail, "it breaks")
+	})
+	b.await(b.replica.Addr(), "its lag all the same", func(r Reading) bool { return r.State == Measured })
+	if n := b.known[b.replica.Addr()].db.Stats().MaxOpenConnections; n != 2 {
+		b.Errorf("a replica may have %d connections", n)
+	}
+}
+
+// TestReplicaWithoutAnAccount: who is named is unknown, and nobody else is looked for.
+func TestReplicaWithoutAnAccount(t *testing.T) {
+	t.Parallel()
+	r := NewReplicas(ReplicaConfig{})
+	settings := setting.Defaults()
+	if all, err := r.Read(t.Context(), Look{Settings: settings}); len(all) != 0 || err != nil {
+		t.Errorf("got %v, %v", all, err)
+	}
+
+	settings[setting.ThrottleReplicas] = "db2"
+	all, err := r.Read(t.Context(), Look{Settings: settings})
+	if err != nil || len(all) != 1 || all[0].State != Unknown || !all[0].Hold || all[0].Source != "db2:3306" ||
+		!strings.Contains(all[0].Detail, "--replica-user") {
+		t.Errorf("got %v, %v", all, err)
+	}
+}
+
+// TestCourse: a lag that grows presses before it is too long, one that falls does not before it is
+// short, and one that does neither for minutes is not our doing.
+func TestCourse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = time.Second
+		var c course
+		for lag := time.Duration(0); lag < 700*time.Millisecond; lag += 100 * time.Millisecond {
+			time.Sleep(500 * time.Millisecond)
+			if ahead := c.ahead(lag, most); lag == 600*time.Millisecond && ahead < 900 {
+				t.Errorf("a lag of %v that grows by 200 ms a second is foreseen as %v ms", lag, ahead)
+			}
+		}
+
+		for lag := 3 * time.Second; lag > most; lag -= 500 * time.Millisecond {
+			time.Sleep(500 * time.Millisecond)
+			if ahead := c.ahead(lag, most); ahead < 1000 {
+				t.Errorf("a lag of %v is foreseen as %v ms", lag, ahead)
+			}
+		}
+
+		for _, step := range []struct{ lag, after, want time.Duration }{
+			{time.Second, time.Hour, 0},
+			{3 * time.Second, time.Minute, 0},
+			{3 * time.Second, 4 * time.Minute, 4 * time.Minute},
+			{2 * time.Second, time.Minute, 0}, // it falls
+			{1950 * time.Millisecond, 6 * time.Minute, 6 * time.Minute},
+			{500 * time.Millisecond, time.Minute, 0},
+		} {
+			time.Sleep(step.after)
+			if got := c.stuck(step.lag, most); got != step.want {
+				t.Errorf("a lag of %v is stuck for %v, want %v", step.lag, got, step.want)
+			}
+		}
+	})
+}
+
+// TestStuckLagIsUnknown says for how long, and obeys the setting.
+func TestStuckLagIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := &replica{address: "db2:3306", named: true}
+		var got []string
+		for range 8 {
+			time.Sleep(time.Minute)
+			r := k.reading(shown{answered: time.Now(), ours: true}, 5*time.Second, time.Second, true)
+			got = append(got, fmt.Sprint(r.State, " ", r.Pressure() > 1e9))
+		}
+		want := "measured false, measured false, measured false, measured false, measured false, " +
+			"unknown true, unknown true, unknown true"
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("got %s, want %s", all, want)
+		}
+	})
+}
