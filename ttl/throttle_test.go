@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +57,7 @@ func (l *loaded) Name() string { return "load" }
 func (l *loaded) Read(context.Context, signal.Look) ([]signal.Reading, error) {
 	value := l.load()
 	for _, n := range l.nodes {
-		if !n.dead {
+		if !n.dead.Load() {
 			value += n.share() / float64(len(l.nodes))
 		}
 	}
@@ -65,7 +66,7 @@ func (l *loaded) Read(context.Context, signal.Look) ([]signal.Reading, error) {
 
 type node struct {
 	*throttler
-	dead bool
+	dead atomic.Bool
 	end  context.CancelFunc
 }
 
@@ -162,11 +163,11 @@ func TestWhoDecides(t *testing.T) {
 		b := &board{}
 		nodes := cluster(t, 3, b, func() float64 { return 0 })
 		time.Sleep(5 * time.Second)
-		if b.last.Node != 1 {
-			t.Errorf("node %d decides, not the leader", b.last.Node)
+		if now, _ := b.Share(t.Context()); now.Node != 1 {
+			t.Errorf("node %d decides, not the leader", now.Node)
 		}
 
-		nodes[0].dead = true
+		nodes[0].dead.Store(true)
 		nodes[0].end()
 		time.Sleep(catalog.ThrottleFor + 2*time.Second)
 		if now, _ := b.Share(t.Context()); now.Node == 1 || !now.InForce() {
@@ -221,9 +222,10 @@ func TestChecksHoldOneNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &board{}
 		nodes := cluster(t, 2, b, func() float64 { return 0 })
+		nodes[1].end()
+		time.Sleep(time.Second) // until it has ended
 		held := &throttler{}
 		*held = *nodes[1].throttler
-		nodes[1].end()
 		held.duty, held.own = pace.NewDuty(nil), pace.NewControl(0)
 		held.checks = signal.NewWatch(&loaded{load: func() float64 { return 9 }})
 

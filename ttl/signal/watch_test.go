@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,9 +40,9 @@ func TestWatchSurvivesItsSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				broken := false
+				var broken atomic.Bool
 				w := NewWatch(calm, made{"odd", func(ctx context.Context) ([]Reading, error) {
-					if broken {
+					if broken.Load() {
 						return read(ctx)
 					}
 					return []Reading{{State: Measured, Value: 3, Threshold: 2}}, nil
@@ -68,7 +69,7 @@ func TestWatchSurvivesItsSignals(t *testing.T) {
 				if odd := look(time.Second); odd.State != Measured {
 					t.Errorf("it says %v", odd)
 				}
-				broken = true
+				broken.Store(true)
 				if odd := look(time.Second); odd.State != Measured {
 					t.Errorf("after one question without an answer it says %v", odd)
 				}
@@ -79,7 +80,7 @@ func TestWatchSurvivesItsSignals(t *testing.T) {
 					t.Errorf("the strictest is %v", r)
 				}
 
-				broken = false
+				broken.Store(false)
 				if odd := look(2 * time.Second); name != "hangs" && odd.State != Measured {
 					t.Errorf("once it answers again it says %v", odd)
 				}
