@@ -126,7 +126,7 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 			"SHOW GLOBAL VARIABLES LIKE '%ttl_brake_rows'":                                         "ttl_brake_rows|10000",
 			"SHOW VARIABLES WHERE Variable_name IN ('port_x', 'tidb_ttl_job_enable')":              "tidb_ttl_job_enable|ON",
 			"SHOW VARIABLES WHERE Variable_name LIKE '%brake_rows'":                                "ttl_brake_rows|10000",
-			"SHOW VARIABLES WHERE Value = 'hold'":                                                  "ttl_restore|hold",
+			"SHOW VARIABLES WHERE Value = 'follow'":                                                "ttl_around|follow",
 			"SHOW VARIABLES LIKE 'sort\\_buffer%'":                                                 "sort_buffer_size",
 			"SHOW VARIABLES WHERE Variable_name LIKE 'tidb_ttl_%' AND Variable_name LIKE '%task%'": "tidb_ttl_running_tasks|-1",
 		} {
