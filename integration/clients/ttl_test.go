@@ -44,6 +44,7 @@ var talks = []talk{
 	{"SHOW TTL EVENTS FOR orders", "declared"},
 	{"SHOW TTL SESSIONS", "127.0.0.1"},
 	{"SHOW TTL PARTITIONS FOR orders", "has no partitions"},
+	{"SHOW TTL THROTTLE", ""},
 	{"SHOW TTL VARIABLES LIKE 'ttl_restore'", "hold, arm"},
 	{"EXPLAIN TTL orders", "rows due now"},
 	{"EXPLAIN FORMAT=JSON TTL orders", "percent_due"},
