@@ -273,7 +273,8 @@ func TestStopIsLogged(t *testing.T) {
 	stopFile := filepath.Join(t.TempDir(), "stop")
 	var log strings.Builder
 	e := &Engine{
-		cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)), rates: pace.NewRates(nil),
+		cfg: Config{StopFile: stopFile}, log: slog.New(slog.NewTextHandler(&log, nil)),
+		rates: pace.NewRates(nil), duty: pace.NewDuty(nil),
 	}
 	e.limits.Store(&limits{enabled: true})
 	e.beaten()
