@@ -69,7 +69,7 @@ func (f *fixture) due() int {
 	return f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE made < '2025-01-01'"))
 }
 
-// job is the state of the open job and why.
+// heldFor waits until the job is held for a reason.
 func (f *fixture) heldFor(reason string) {
 	f.T.Helper()
 	f.Wait("the job to be held for: "+reason, func() bool { return strings.Contains(f.waits(), reason) })
@@ -111,7 +111,6 @@ func TestFamiliesGo(t *testing.T) {
 				f := newFixture(t, cfg, 0)
 				f.clan(rows, index)
 				f.set(setting.BrakeFactor, "0")
-				f.set(setting.BrakePercent, "100")
 				was := f.census()
 				f.taking("t", "child", "grandchild", "stays SET NULL")
 				stop := f.run(nil)

@@ -21,7 +21,6 @@ type Column struct {
 	Generated bool
 	Invisible bool
 	Primary   bool // part of the primary key
-	Fractions bool // of Datetime and Timestamp: it has fractions of seconds
 
 	Declared ddl.Column // as far as a TTL depends on it
 }

@@ -158,7 +158,6 @@ func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Colu
 
 		c.Kind = kindOf(strings.ToLower(dataType))
 		c.Nullable = nullable == "YES"
-		c.Fractions = (c.Kind == Datetime || c.Kind == Timestamp) && strings.Contains(columnType, "(")
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")

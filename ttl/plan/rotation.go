@@ -204,7 +204,7 @@ func division(c tables.Column, cutoff Cutoff) string {
 	by, bound := "RANGE COLUMNS ("+c.Quoted()+")", func(t time.Time) string { return t.Format(w.bound) }
 	if c.Kind == tables.Timestamp {
 		seconds := "UNIX_TIMESTAMP(" + c.Quoted() + ")"
-		if c.Fractions {
+		if c.Digits > 0 {
 			seconds = "FLOOR(" + seconds + ")" // MySQL divides by whole numbers only
 		}
 		by = "RANGE (" + seconds + ")"
