@@ -74,7 +74,7 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 	return []Reading{{
 		State: Measured, Value: average, Unit: "ms",
 		Threshold: max(s.usual.mean*float64(percent)/100, s.usual.mean+leastLatency),
-		Detail:    fmt.Sprintf("usual is %.3g ms", s.usual.mean),
+		Detail:    "usual is " + figure(s.usual.mean) + " ms",
 	}}, nil
 }
 

@@ -92,14 +92,23 @@ func (r Reading) String() string {
 	return name
 }
 
-// quantity writes a number with three digits, and its unit.
+// quantity writes a number and its unit.
 func (r Reading) quantity(v float64) string {
-	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if v != math.Trunc(v) {
-		text = strconv.FormatFloat(v, 'g', 3, 64)
+	if r.Unit == "" {
+		return figure(v)
 	}
-	if r.Unit != "" {
-		text += " " + r.Unit
+	return figure(v) + " " + r.Unit
+}
+
+// figure writes a number for people: of one that is not whole, three digits, or all before the
+// point; never an exponent.
+func figure(v float64) string {
+	switch size := math.Abs(v); {
+	case v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case size >= 100 || size < 0.001:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	default:
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return text
 }

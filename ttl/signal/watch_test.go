@@ -137,6 +137,8 @@ func TestReadingsForPeople(t *testing.T) {
 		"lag of db2: 3.21 s > 1 s": {
 			Signal: "lag", Source: "db2", State: Measured, Value: 3.2101, Threshold: 1, Unit: "s",
 		},
+		"lag: 3242 ms > 1000 ms":           {Signal: "lag", State: Measured, Value: 3241.7, Threshold: 1000, Unit: "ms"},
+		"waits: 0 <= 5":                    {Signal: "waits", State: Measured, Value: 0.00002, Threshold: 5},
 		"threads_running: 12 <= 64":        {Signal: "threads_running", State: Measured, Value: 12, Threshold: 64},
 		"flag_file: /x exists":             {Signal: "flag_file", State: Holds, Detail: "/x exists"},
 		"lag of db2: unknown, no route":    {Signal: "lag", Source: "db2", State: Unknown, Detail: "no route"},
