@@ -14,10 +14,12 @@ CHAOSTIME   ?= 1m
 MODELTIME   ?= 10m
 LOGINTIME   ?= 2m
 NOWTIME     ?= 1m
+QUEUETIME   ?= 3m
+QUEUEROWS   ?= 300000
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
-SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./proxy ./ttl/plan
+SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./ttl/signal ./proxy ./sandbox ./ttl/plan
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history bench-now lint fmt vuln tidy docs chaos galera group peers logins restarts wire mutants clients browser check-all up down
+.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history bench-now lint fmt vuln tidy docs chaos chaos-queue galera group peers logins restarts wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +37,7 @@ unit: ## tests that need no server
 	go test -short ./...
 
 test: ## everything a contributor must pass: gets the servers, runs all tests with the race detector on both
-	@scripts/test.sh -race -shuffle=on -parallel 4 $(SLOW) ./...
+	@scripts/test.sh -race -shuffle=on -parallel 6 $(SLOW) ./...
 
 race: ## tests that need no server, with the race detector, in random order, twice
 	go test -short -race -shuffle=on -count=2 ./...
@@ -93,7 +95,7 @@ soak-history: build ## 5 million jobs in the history of 1,000 tables, on both se
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -history 5000000 -most 20ms
 
 bench-now: build ## 1,000 rows expire per second for NOWTIME (1m), on both servers: how late they go, by the binary log; and what 1,000 idle tables cost
-	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1000 -for $(NOWTIME) -most 5s
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1000 -for $(NOWTIME) -half 600ms -p99 2s -most 5s
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1000 -for $(NOWTIME) -most 15s -nodes 2
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -now 1 -tables 1000
 
@@ -101,14 +103,18 @@ docs: ## write the reference pages that are generated from the code
 	go test ./cmd/... -run 'Reference|MetricsPage' -update
 	go test ./catalog/setting -run Page -update
 
-chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judged; random statements for MODELTIME (10m), against a model
+chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judged; random statements for MODELTIME (10m), against a model; a year of partitions
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 ./integration/chaos ./integration/model
+	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -count=1 -timeout 2h -run TestPartitionsOverAYear ./ttl
+
+chaos-queue: ## an expiry queue of QUEUEROWS (300000) rows, filled with pauses, and QUEUETIME (3m) of an application and dying proxies: no row without an entry, no statement that fails
+	@TTLPROXY_TEST_LOGS=1 TTLPROXY_CHAOS_TIME=$(QUEUETIME) TTLPROXY_QUEUE_ROWS=$(QUEUEROWS) scripts/test.sh -count=1 -v -timeout 8h -run TestQueueOutlivesChaos ./integration/chaos
 
 galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/galera.sh
 
 group: ## a primary of MySQL's Group Replication that loses its majority: half a minute
-	@TTLPROXY_TEST_GROUP=1 scripts/test.sh -count=1 -run TestGroupReplicationDecides ./proxy
+	@TTLPROXY_TEST_GROUP=1 scripts/test.sh -count=1 -run 'TestGroupReplicationDecides|TestGroupSignal' ./proxy ./ttl/signal
 
 peers: ## clients, servers and networks that pause for 45 s or vanish, directly and through the proxy: two minutes of waiting
 	@TTLPROXY_TEST_PEERS=1 scripts/test.sh -count=1 -parallel 32 -run TestPausesEndNoSession ./integration/wire

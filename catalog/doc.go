@@ -17,6 +17,7 @@
 //	sample                                what each node did, by the minute, for charts
 //	throttle                              how fast rows may be deleted now, and by what signals
 //	heartbeat                             a number by which replicas show how far they are
+//	latency, probe                        what clients wait for their answers; a row to change for that
 //	setting, event, migration             what was set, what was done, how far the schema is
 //
 // All times are the backend's clock in UTC with microseconds. Nothing here is cached but what

@@ -33,6 +33,8 @@ const (
 	EventTrusted EventKind = "trusted"
 	EventSettled EventKind = "settled" // a stage whose client has gone
 	EventEngine  EventKind = "engine"
+	// a partition has gone whole, or has come back
+	EventPartition EventKind = "partition"
 )
 
 // Event is something that a person may want to read tomorrow.

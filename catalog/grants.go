@@ -28,7 +28,7 @@ type ServiceAccount struct {
 // Grants returns the statements that create the account with the fewest rights that suffice: never
 // SUPER, never CONNECTION_ADMIN.
 func (a ServiceAccount) Grants(mariadb bool) []Grant {
-	account := tables.Literal(a.User) + "@" + tables.Literal(cmp.Or(a.Host, "%"))
+	account := a.quoted()
 	to := " TO " + account
 	out := []Grant{
 		{
@@ -38,7 +38,7 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 		},
 		{
 			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, " +
-				"EXECUTE, EVENT ON " +
+				"LOCK TABLES, EXECUTE, EVENT ON " +
 				pattern(cmp.Or(a.Catalog, DefaultSchema)) + ".*" + to,
 			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps " +
 				"something in it",
@@ -77,7 +77,33 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 			"GRANT SELECT ON performance_schema.replication_group_members" + to,
 			"whether a member of Group Replication still sees the majority, which backend-check asks",
 		},
+		Grant{
+			"GRANT SELECT ON performance_schema.replication_group_member_stats" + to,
+			"how far members of Group Replication are behind, so that deletion slows down before all writers wait",
+		},
 	)
+}
+
+// PartitionGrants returns those by which partitions go whole (TTL_PARTITION), besides Grants.
+func (a ServiceAccount) PartitionGrants(mariadb bool) (out []Grant) {
+	for _, on := range scopes(a.Schemas) {
+		out = append(out, Grant{
+			"GRANT ALTER, CREATE, DROP, INSERT, LOCK TABLES, TRIGGER ON " + on + " TO " + a.quoted(),
+			"only where partitions go whole (TTL_PARTITION); CREATE and INSERT for 'EXCHANGE', and TRIGGER shows " +
+				"whether a trigger would have to fire",
+		})
+	}
+	if !mariadb {
+		out = append(out, Grant{
+			"GRANT SELECT ON performance_schema.metadata_locks TO " + a.quoted(),
+			"the same: who uses a table, so that nobody has to wait behind a partition that would wait in vain",
+		})
+	}
+	return out
+}
+
+func (a ServiceAccount) quoted() string {
+	return tables.Literal(a.User) + "@" + tables.Literal(cmp.Or(a.Host, "%"))
 }
 
 func scopes(schemas []string) []string {

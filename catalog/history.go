@@ -1,23 +1,31 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// EndedJob is a job of the history. Successive ones that found nothing are kept as the last of
-// them.
+// EndedJob is a job of the history. Successive ones that found nothing, or began soon one after the
+// other, are kept as the last of them, with the rows of all.
 type EndedJob struct {
 	Job
 	FinishedAt time.Time
-	Runs       uint64    // jobs that it stands for: this one, and those just before it that found nothing either
+	Runs       uint64    // jobs that it stands for: this one, and some just before it
 	FirstAt    time.Time // when the first of them began
+}
+
+// Worked is how long these jobs have run, without the time between them.
+func (j *EndedJob) Worked() time.Duration {
+	began := cmp.Or(j.FirstAt, j.CreatedAt)
+	return max(0, j.FinishedAt.Sub(began)-j.Waited)
 }
 
 // Filter narrows a list. Empty fields mean all; a limit of 0 means 1000.
@@ -107,6 +115,7 @@ type RowError struct {
 	FirstAt   time.Time
 	LastAt    time.Time
 	NextTryAt time.Time
+	ExpiredAt time.Time // zero when that is not known
 }
 
 // The wait before a row is tried again doubles with each attempt. A job that was started by hand
@@ -127,7 +136,7 @@ func (s *Store) RecordRowError(ctx context.Context, e RowError) error {
 		}
 		next := min(rowRetryFirst<<min(attempts, 16), rowRetryLast)
 		_, err = s.exec(ctx, tx, upsertRowError,
-			e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason, next.Microseconds())
+			e.PolicyID, e.Partition, hash, e.Key, e.Number, e.Reason, nullTime(e.ExpiredAt), next.Microseconds())
 		return err
 	})
 }
@@ -152,9 +161,49 @@ func (s *Store) RowErrors(ctx context.Context, f Filter) ([]RowError, error) {
 	return s.rowErrors(ctx, selectRowErrors, f.args()...)
 }
 
-// RestingRows returns the keys of rows that could not be deleted and whose next try has not come.
-func (s *Store) RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error) {
-	return s.rowKeys(ctx, selectRestingRows, policy, partition)
+// RestingRows returns the keys of some of the rows that could not be deleted and whose next try has
+// not come, and when they expired.
+func (s *Store) RestingRows(
+	ctx context.Context, policy uint64, partition string, most int,
+) (map[string]time.Time, error) {
+	return s.rowsAtRest(ctx, selectRestingRows, policy, partition, most)
+}
+
+// RestingAmong is RestingRows for these keys only; or for all of them that could not be deleted at
+// some time.
+func (s *Store) RestingAmong(
+	ctx context.Context, policy uint64, partition string, keys []string, all bool,
+) (map[string]time.Time, error) {
+	among := map[string]time.Time{}
+	for some := range slices.Chunk(keys, 500) {
+		args := []any{policy, partition, all}
+		for _, key := range some {
+			args = append(args, keyHash(key))
+		}
+		query := fmt.Sprintf(selectRestingAmong, "?"+strings.Repeat(", ?", len(some)-1))
+		found, err := s.rowsAtRest(ctx, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(among, found)
+	}
+	return among, nil
+}
+
+func (s *Store) rowsAtRest(ctx context.Context, query string, args ...any) (map[string]time.Time, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read rows at rest: %w", err)
+	}
+
+	found := map[string]time.Time{}
+	_, err = collect(rows, func(r *sql.Rows) (key string, err error) {
+		var expired sql.Null[time.Time]
+		err = r.Scan(&key, &expired)
+		found[key] = expired.V
+		return key, err
+	})
+	return found, err
 }
 
 // RowsNotTried returns the keys of rows that could not be deleted and have not been tried since a

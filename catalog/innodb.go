@@ -31,6 +31,15 @@ func (s *Store) innodbName(t Table, partition string) string {
 	return name + ")"
 }
 
+// SizeOf returns, as SQL, how many bytes of files a partition has; 0 if that cannot be seen.
+func (s *Store) SizeOf(t Table, partition string) string {
+	size := sizeNowMySQL
+	if s.Server().MariaDB {
+		size = sizeNowMariaDB
+	}
+	return fmt.Sprintf(size, s.innodbName(t, partition))
+}
+
 // innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table
 // without partitions. There are several where it has subpartitions; none without PROCESS, or in a
 // tablespace that tables share on MySQL.

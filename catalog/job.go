@@ -109,6 +109,15 @@ func (j *Job) Worked(now time.Time) time.Duration {
 	return max(0, now.Sub(j.CreatedAt)-j.Waited)
 }
 
+// DueSince is a moment since when rows have been due that the job has yet to delete, as far as it
+// knows: all of them were when it began.
+func (j *Job) DueSince() time.Time {
+	if !j.OldestExpiry.IsZero() && j.OldestExpiry.Before(j.CreatedAt) {
+		return j.OldestExpiry
+	}
+	return j.CreatedAt
+}
+
 // JobFacts is what the engine finds out about a job. Nil and zero mean not known.
 type JobFacts struct {
 	Plan          string // how rows are found: index, range, limit, …

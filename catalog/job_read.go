@@ -103,6 +103,12 @@ type Schedule struct {
 
 	Watermark        time.Time // all rows that had expired by then are gone; zero when that is not known
 	WatermarkVersion uint64    // of the policy that the watermark is about
+
+	// What the last job that came to its end had to leave: rows that cannot be deleted, because something
+	// objects or needs them, and when the first of them expired. Nil and zero when that is not known.
+	Undeletable        *uint64
+	OldestUndeletable  time.Time
+	UndeletableVersion uint64 // of the policy that they are about
 }
 
 // Began is when it was seen last what is due: by a job, or by a look.
@@ -130,14 +136,15 @@ func (s *Store) schedules(ctx context.Context, query string) ([]Schedule, error)
 	}
 
 	return collect(rows, func(r *sql.Rows) (c Schedule, err error) {
-		var requested, started, looked, finished, cutoff, watermark sql.Null[time.Time]
-		var job, version, ended, marked sql.Null[uint64]
+		var requested, started, looked, finished, cutoff, watermark, oldest sql.Null[time.Time]
+		var job, version, ended, marked, stuck, counted sql.Null[uint64]
 		var state sql.Null[JobState]
 		err = r.Scan(&c.PolicyID, &c.Partition, &requested, &c.RequestedBy, &job, &version, &state,
-			&started, &looked, &finished, &ended, &cutoff, &watermark, &marked)
+			&started, &looked, &finished, &ended, &cutoff, &watermark, &marked, &stuck, &oldest, &counted)
 		c.RequestedAt, c.LastStartedAt, c.LastFinishedAt, c.LastCutoff = requested.V, started.V, finished.V, cutoff.V
 		c.LastJob, c.LastVersion, c.LastState, c.LastEnded = job.V, version.V, state.V, ended.V
 		c.LookedAt, c.Watermark, c.WatermarkVersion = looked.V, watermark.V, marked.V
+		c.Undeletable, c.OldestUndeletable, c.UndeletableVersion = pointer(stuck), oldest.V, counted.V
 
 		return c, err
 	})

@@ -138,7 +138,7 @@ func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ended.Worked(ended.FinishedAt).Round(time.Hour); got != 7*time.Hour {
+		if got := ended.Worked().Round(time.Hour); got != 7*time.Hour {
 			t.Errorf("ended: got %s of work, want 7h", got)
 		}
 	})

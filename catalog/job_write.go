@@ -82,7 +82,7 @@ func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState
 		}
 
 		if next != JobRunning {
-			if _, err := s.exec(ctx, tx, restartTasks, id); err != nil {
+			if err := s.execAll(ctx, tx, []any{id}, restartTasks, barJobDepartures); err != nil {
 				return err
 			}
 		}
@@ -192,12 +192,14 @@ func (s *Store) endJob(ctx context.Context, tx *sql.Tx, id uint64, end JobState,
 	}
 
 	for _, step := range []func() error{
-		func() error { return s.step(ctx, tx, restartTasks, id) },
+		func() error { return s.execAll(ctx, tx, []any{id}, restartTasks, barJobDepartures) },
+		func() error { return s.settleDepartures(ctx, tx, 0, id) },
 		func() error { return s.step(ctx, tx, insertHistory, end, reason, end, end, id) },
 		func() error { return s.step(ctx, tx, addToRun, id) },
 		func() error { return s.fold(ctx, tx, id, end) },
 		func() error { return s.step(ctx, tx, endSchedule, end, id) },
 		func() error { return s.step(ctx, tx, moveWatermark, id) },
+		func() error { return s.step(ctx, tx, countUndeletable, id) },
 		func() error { return s.step(ctx, tx, deleteTasks, id) },
 		func() error { return s.step(ctx, tx, deleteJob, id) },
 	} {

@@ -19,10 +19,13 @@ func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days i
 		}
 	}
 
-	for _, q := range []string{deleteOldNodes, deleteOldThrottles} {
+	for _, q := range []string{deleteOldNodes, deleteOldThrottles, deleteOldLatencies} {
 		if err := s.drain(ctx, renew, q); err != nil {
 			return err
 		}
+	}
+	if err := s.forgetRuns(ctx, renew); err != nil {
+		return err
 	}
 	if err := renew(); err != nil {
 		return err
@@ -45,6 +48,37 @@ func (s *Store) drain(ctx context.Context, renew func() error, query string, arg
 			return nil
 		}
 	}
+}
+
+// forgetRuns removes the runs of policies that have more of them than anybody reads.
+func (s *Store) forgetRuns(ctx context.Context, renew func() error) error {
+	type many struct {
+		policy uint64
+		runs   int
+	}
+
+	rows, err := s.db.QueryContext(ctx, s.sql(selectManyRuns), runsRead)
+	if err != nil {
+		return fmt.Errorf("count runs: %w", err)
+	}
+	all, err := collect(rows, func(r *sql.Rows) (m many, err error) { return m, r.Scan(&m.policy, &m.runs) })
+	if err != nil {
+		return fmt.Errorf("count runs: %w", err)
+	}
+
+	const atOnce = 1000
+	for _, m := range all {
+		for left := m.runs - runsRead; left > 0; left -= atOnce {
+			if err := renew(); err != nil {
+				return err
+			}
+			if _, err := s.exec(ctx, s.db, deleteFirstRuns, m.policy, min(left, atOnce)); err != nil {
+				return fmt.Errorf("forget runs: %w", err)
+			}
+		}
+	}
+
+	return nil
 }
 
 // forgetVanished removes policies that have been disarmed for days and whose table is not there.

@@ -61,3 +61,35 @@ func TestKeepDeletesWhatIsOldAndNothingElse(t *testing.T) {
 		}
 	})
 }
+
+// TestRunsThatNobodyReads are forgotten, the first ones of each policy.
+func TestRunsThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at) "+
+			"VALUES (7, '2026-05-10', 1, TRUE, UTC_TIMESTAMP(6)), (8, '2026-05-10', 1, TRUE, UTC_TIMESTAMP(6))")
+		for have := 1; have < 2*runsRead; have *= 2 {
+			b.exec(t, "INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at) "+
+				"SELECT policy_id, run_at + INTERVAL ? SECOND, 1, TRUE, UTC_TIMESTAMP(6) FROM {run} WHERE policy_id = 7", have)
+		}
+		last := b.scalar(t, "SELECT TO_SECONDS(MAX(run_at)) FROM {run}")
+
+		lease, err := b.Acquire(t.Context(), "scheduler", b.node(t), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
+			t.Fatal(err)
+		}
+
+		for query, want := range map[string]int{
+			"SELECT COUNT(*) FROM {run} WHERE policy_id = 7":                runsRead,
+			"SELECT TO_SECONDS(MIN(run_at)) FROM {run} WHERE policy_id = 7": last - runsRead + 1,
+			"SELECT COUNT(*) FROM {run} WHERE policy_id = 8":                1,
+		} {
+			if got := b.scalar(t, query); got != want {
+				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+	})
+}

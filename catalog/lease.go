@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -57,12 +58,12 @@ func (s *Store) Acquire(ctx context.Context, name string, node uint64, ttl time.
 
 // Renew extends a lease this node still has.
 func (s *Store) Renew(ctx context.Context, l Lease, ttl time.Duration) error {
-	n, err := s.exec(ctx, s.db, renewLease, ttl.Microseconds(), l.Name, l.Node, l.Fence)
+	done, err := s.alone(ctx, "renew lease "+l.Name, renewLease, ttl.Microseconds(), l.Name, l.Node, l.Fence)
 	if err != nil {
-		return fmt.Errorf("renew lease %s: %w", l.Name, err)
+		return err
 	}
-	if n == 0 {
-		return ErrLeaseLost
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, ErrLeaseLost)
 	}
 	return nil
 }

@@ -62,11 +62,21 @@ func (s *Store) Lineage(ctx context.Context) (l Lineage, err error) {
 	return l, err
 }
 
-// readGeneration reads what a catalog says of itself, wherever it is.
-func (l *Lineage) readGeneration(row *sql.Row) error {
+// glance is the part of Lineage by which a server is known again, with whether all policies are held.
+func (s *Store) glance(ctx context.Context) (server string, l Lineage, held bool, err error) {
+	row := s.db.QueryRowContext(ctx, s.sql(selectGlance))
+	if err := l.readGeneration(row, &server, &l.Known, &held); err != nil {
+		return server, l, held, fmt.Errorf("read where the catalog lives: %w", err)
+	}
+	return server, l, held, nil
+}
+
+// readGeneration reads what a catalog says of itself, wherever it is, after
+// what comes first in the row.
+func (l *Lineage) readGeneration(row *sql.Row, first ...any) error {
 	var advanced sql.Null[time.Time]
 	var age sql.Null[int64]
-	err := row.Scan(&l.CatalogID, &l.Generation, &advanced, &age)
+	err := row.Scan(append(first, &l.CatalogID, &l.Generation, &advanced, &age)...)
 	l.AdvancedAt, l.Age = advanced.V, time.Duration(age.V)*time.Microsecond
 	return err
 }

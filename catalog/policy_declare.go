@@ -237,7 +237,7 @@ func (s *Store) remove(ctx context.Context, tx *sql.Tx, actor string, p Policy, 
 	if err := s.endJobs(ctx, tx, p.ID, JobCancelled, why); err != nil {
 		return err
 	}
-	if err := s.execAll(ctx, tx, []any{p.ID}, deletePolicy, deletePolicyPause); err != nil {
+	if err := s.execAll(ctx, tx, []any{p.ID}, deletePolicy, deletePolicyPause, deleteDepartures); err != nil {
 		return err
 	}
 	return s.record(ctx, tx, p.event(kind, actor, why))
@@ -351,7 +351,7 @@ func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
 		return err
 	}
 
-	if err := s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks); err != nil {
+	if err := s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks, barDepartures); err != nil {
 		return err
 	}
 	for _, other := range others {
@@ -364,7 +364,7 @@ func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
 
 // barAll does the same for all policies.
 func (s *Store) barAll(ctx context.Context, tx *sql.Tx) error {
-	return s.execAll(ctx, tx, nil, bumpAllSchedules, bumpAllTasks)
+	return s.execAll(ctx, tx, nil, bumpAllSchedules, bumpAllTasks, barAllDepartures)
 }
 
 func (r Rule) optionsJSON() (string, error) {

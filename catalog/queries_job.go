@@ -35,14 +35,22 @@ const (
 	endSchedule   = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id
  AND s.partition_name = j.partition_name AND s.last_job_id = j.id
  SET s.last_state = ?, s.last_finished_at = UTC_TIMESTAMP(6), s.last_ended_id = j.id WHERE j.id = ?`
-	// A job that has come to its end and left no row behind moves the watermark.
+	// A job that has come to its end and left no row behind moves the watermark. Where foreign keys keep
+	// rows, one that was found and not deleted may have got a child.
 	moveWatermark = `UPDATE {schedule} s JOIN {job_history} h ON s.last_job_id = h.job_id
  SET s.watermark = s.last_due_at, s.watermark_version = h.policy_version
- WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0`
+ WHERE h.job_id = ? AND h.state = 'finished' AND h.failed = 0 AND h.skipped = 0 AND (h.refreshed = 0
+ OR NOT EXISTS (SELECT 1 FROM {policy} p WHERE p.id = h.policy_id
+ AND JSON_UNQUOTE(JSON_EXTRACT(p.options, '$.TTL_FK')) = 'SKIP'))`
+	// A job that has come to its end knows which rows it had to leave.
+	countUndeletable = `UPDATE {schedule} s JOIN {job_history} h ON s.last_job_id = h.job_id
+ SET s.undeletable = (SELECT COALESCE(SUM(t.undeletable), 0) FROM {task} t WHERE t.job_id = h.job_id),
+ s.oldest_undeletable = (SELECT MIN(t.oldest_undeletable) FROM {task} t WHERE t.job_id = h.job_id),
+ s.undeletable_version = h.policy_version WHERE h.job_id = ? AND h.state = 'finished'`
 	selectSchedules = `SELECT policy_id, partition_name, requested_at, requested_by, last_job_id, last_version,
  last_state,
- last_started_at, looked_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version
- FROM {schedule}`
+ last_started_at, looked_at, last_finished_at, last_ended_id, last_cutoff, watermark, watermark_version,
+ undeletable, oldest_undeletable, undeletable_version FROM {schedule}`
 	selectTheseSchedules = selectSchedules + ` WHERE policy_id IN (%s)`
 	selectScheduleStamps = `SELECT policy_id, CONCAT_WS(' ', touched_at, revision, partition_name) FROM {schedule}
  ORDER BY policy_id, partition_name`
@@ -113,8 +121,8 @@ const (
 	foldHistory = `UPDATE {job_history} h JOIN {schedule} s ON s.policy_id = h.policy_id
  AND s.partition_name = h.partition_name
  JOIN {job_history} b ON b.job_id = s.last_ended_id
- SET h.since = b.since, h.runs = b.runs + 1, h.first_id = COALESCE(b.first_id, b.job_id),
- h.first_at = COALESCE(b.first_at, b.created_at)
+ SET h.since = b.since, h.waited_us = b.waited_us + h.waited_us + ` + betweenLines + `,
+ h.runs = b.runs + 1, h.first_id = COALESCE(b.first_id, b.job_id), h.first_at = COALESCE(b.first_at, b.created_at)
  WHERE h.job_id = ? AND b.job_id < h.job_id AND b.policy_version = h.policy_version
  AND h.state = 'finished' AND h.trigger_kind = 'schedule' AND h.inflow = 0
  AND h.deleted + h.refreshed + h.failed + h.skipped = 0
@@ -122,6 +130,31 @@ const (
  AND b.deleted + b.refreshed + b.failed + b.skipped = 0`
 	deleteFolded = `DELETE FROM {job_history} WHERE job_id < ? AND job_id = (SELECT s.last_ended_id FROM {schedule} s
  JOIN {job} j ON j.policy_id = s.policy_id AND j.partition_name = s.partition_name WHERE j.id = ?)`
+
+	betweenLines = `GREATEST(0, TIMESTAMPDIFF(MICROSECOND, b.finished_at, h.created_at))`
+	// The line of the job that ended before an open one (h), the line before that (b), and whether
+	// the first may take in the second: jobs of one rule that came to their end, so soon one after
+	// the other that nobody wants to see each.
+	selectLinesBefore = `SELECT h.job_id, b.job_id, h.policy_version = b.policy_version AND h.plan = b.plan
+ AND h.state = 'finished' AND h.trigger_kind = 'schedule' AND h.failed + h.skipped = 0
+ AND b.state = 'finished' AND b.trigger_kind = 'schedule' AND b.failed + b.skipped = 0
+ AND b.since IS NOT NULL AND (h.inflow IS NULL) = (b.inflow IS NULL)
+ AND b.run_at > h.run_at - INTERVAL ? MICROSECOND
+ AND COALESCE(b.first_at, b.created_at) > h.created_at - INTERVAL ? MICROSECOND
+ FROM {job} j JOIN {schedule} s ON s.policy_id = j.policy_id AND s.partition_name = j.partition_name
+ JOIN {job_history} h ON h.job_id = s.last_ended_id
+ JOIN {job_history} b ON b.schema_name = h.schema_name AND b.table_name = h.table_name
+ AND b.finished_at > h.run_at - INTERVAL ? MICROSECOND
+ AND b.partition_name = h.partition_name AND b.policy_id = h.policy_id AND b.job_id < h.job_id
+ WHERE j.id = ? ORDER BY b.finished_at DESC, b.job_id DESC LIMIT 1`
+	mergeLines = `UPDATE {job_history} h JOIN {job_history} b ON b.job_id = ?
+ SET h.since = b.since, h.waited_us = b.waited_us + h.waited_us + ` + betweenLines + `,
+ h.runs = b.runs + h.runs, h.first_id = COALESCE(b.first_id, b.job_id),
+ h.first_at = COALESCE(b.first_at, b.created_at), h.estimated_rows = b.estimated_rows + h.estimated_rows,
+ h.inflow = b.inflow + h.inflow, h.tasks = b.tasks + h.tasks, h.tasks_finished = b.tasks_finished + h.tasks_finished,
+ h.examined = b.examined + h.examined, h.deleted = b.deleted + h.deleted, h.refreshed = b.refreshed + h.refreshed
+ WHERE h.job_id = ?`
+	deleteLine = `DELETE FROM {job_history} WHERE job_id = ?`
 
 	addToRun = `INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at)
  SELECT h.policy_id, h.run_at, h.deleted, h.state = 'finished', h.finished_at FROM {job_history} h WHERE h.job_id = ?
@@ -133,7 +166,9 @@ const (
  SELECT ?, ?, 0, TRUE, ? FROM {policy} WHERE id = ?`
 	// Formatted with policies.
 	tellLooked = `UPDATE {schedule} SET looked_at = GREATEST(COALESCE(looked_at, 0), ?),
- watermark = IF(watermark_version = last_version, GREATEST(watermark, ?), watermark)
+ watermark = IF(watermark_version = last_version, GREATEST(watermark, ?), watermark),
+ undeletable = IF(undeletable_version = last_version, 0, undeletable),
+ oldest_undeletable = IF(undeletable_version = last_version, NULL, oldest_undeletable)
  WHERE partition_name = '' AND last_state = 'finished' AND policy_id IN (%s)`
 	selectRunsBefore = `SELECT r.policy_id, r.run_at, r.finished AND r.deleted = 0 FROM {job_history} h
  JOIN {run} r ON r.policy_id = h.policy_id AND r.run_at < h.run_at WHERE h.job_id = ? ORDER BY r.run_at DESC LIMIT 3`
@@ -228,19 +263,21 @@ const (
 	selectLastJobs = `SELECT ` + historyOfJob + ` FROM {schedule} s
  STRAIGHT_JOIN {job_history} h ON h.job_id = s.last_ended_id WHERE s.policy_id IN (%s)`
 	upsertRowError = `INSERT INTO {row_error} (policy_id, partition_name, key_hash, row_key, error_number, reason,
- first_at, last_at, next_try_at)
- VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
+ expired_at, first_at, last_at, next_try_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
  ON DUPLICATE KEY UPDATE error_number = VALUES(error_number), reason = VALUES(reason), attempts = attempts + 1,
- last_at = VALUES(last_at), next_try_at = VALUES(next_try_at)`
+ expired_at = VALUES(expired_at), last_at = VALUES(last_at), next_try_at = VALUES(next_try_at)`
 	selectRowErrorAttempts = `SELECT attempts FROM {row_error} WHERE policy_id = ? AND partition_name = ?
  AND key_hash = ?`
 	selectRowErrors = `SELECT e.policy_id, p.schema_name, p.table_name, e.partition_name, e.row_key,
  e.error_number, e.reason, e.attempts,
  e.first_at, e.last_at, e.next_try_at FROM {row_error} e JOIN {policy} p ON p.id = e.policy_id
  WHERE (? = '' OR p.schema_name = ?) AND (? = '' OR p.table_name = ?) ORDER BY e.last_at DESC, e.id DESC LIMIT ?`
-	selectRestingRows = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ?
- AND next_try_at > UTC_TIMESTAMP(6)
- ORDER BY next_try_at DESC LIMIT 100000`
+	selectRestingRows = `SELECT row_key, expired_at FROM {row_error} WHERE policy_id = ? AND partition_name = ?
+ AND next_try_at > UTC_TIMESTAMP(6) LIMIT ?`
+	// Formatted with hashes of keys.
+	selectRestingAmong = `SELECT row_key, expired_at FROM {row_error} WHERE policy_id = ? AND partition_name = ?
+ AND (? OR next_try_at > UTC_TIMESTAMP(6)) AND key_hash IN (%s)`
 	selectRowsNotTried = `SELECT row_key FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND last_at < ?
  ORDER BY id LIMIT 100000`
 	deleteRowErrors = `DELETE FROM {row_error} WHERE policy_id = ? AND partition_name = ? AND key_hash IN `
@@ -251,8 +288,11 @@ const (
 
 // Housekeeping.
 const (
-	deleteOldHistory   = `DELETE FROM {job_history} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
-	deleteOldRuns      = `DELETE FROM {run} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	deleteOldHistory = `DELETE FROM {job_history} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	deleteOldRuns    = `DELETE FROM {run} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
+	// Runs beyond those that are read.
+	selectManyRuns     = `SELECT policy_id, COUNT(*) FROM {run} GROUP BY policy_id HAVING COUNT(*) > ?`
+	deleteFirstRuns    = `DELETE FROM {run} WHERE policy_id = ? ORDER BY run_at LIMIT ?`
 	deleteOldEvents    = `DELETE FROM {event} WHERE at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
 	deleteOldNodes     = `DELETE FROM {node} WHERE heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`

@@ -4,13 +4,18 @@ package catalog
 const (
 	selectGeneration = `SELECT catalog_id, value, advanced_at, TIMESTAMPDIFF(MICROSECOND, advanced_at, UTC_TIMESTAMP(6))
  FROM {generation} WHERE id = 1`
-	selectGenerationValue = `SELECT value FROM {generation} WHERE id = 1`
-	foundGeneration       = `UPDATE {generation} SET catalog_id = UUID(), value = 1, advanced_at = UTC_TIMESTAMP(6)
+	foundGeneration = `UPDATE {generation} SET catalog_id = UUID(), value = 1, advanced_at = UTC_TIMESTAMP(6)
  WHERE id = 1 AND catalog_id = ''`
 	renewGeneration = `UPDATE {generation} SET catalog_id = UUID(), value = value + 1, advanced_at =
  UTC_TIMESTAMP(6) WHERE id = 1`
-	advanceGeneration = `UPDATE {generation} SET value = value + 1, advanced_at = UTC_TIMESTAMP(6)
+	// The new value is what the statement says it has inserted.
+	advanceGeneration = `UPDATE {generation} SET value = LAST_INSERT_ID(value + 1), advanced_at = UTC_TIMESTAMP(6)
  WHERE id = 1 AND advanced_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND`
+
+	// What there is to know as long as the server is the one that it was.
+	selectGlance = `SELECT {server-key}, EXISTS (SELECT 1 FROM {lineage} WHERE server = {server-key} AND trusted),
+ z.held, g.catalog_id, g.value, g.advanced_at, TIMESTAMPDIFF(MICROSECOND, g.advanced_at, UTC_TIMESTAMP(6))
+ FROM {generation} g JOIN {pause} z ON z.policy_id = 0 WHERE g.id = 1`
 
 	selectLineage = "SELECT server, host, port, cluster_id, version, trusted, trusted_by, first_at, last_at FROM " +
 		"{lineage} ORDER BY first_at, server"

@@ -100,8 +100,11 @@ const (
 // Other connections.
 const (
 	selectConnection = `SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?`
-	probeProcess     = `SELECT 1 FROM information_schema.innodb_trx LIMIT 1`
-	selectAbandoned  = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ?
+	// MySQL fails to fill that table while anybody runs a text that it cannot convert. This one it
+	// reads by column, if it has it.
+	selectConnectionAlone = `SELECT COUNT(*), @@performance_schema FROM performance_schema.processlist WHERE id = ?`
+	probeProcess          = `SELECT 1 FROM information_schema.innodb_trx LIMIT 1`
+	selectAbandoned       = `SELECT COUNT(*) FROM {policy} p WHERE p.id = ?
  AND p.stage_at < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
  AND NOT EXISTS (` + liveOwner + ` n.id = p.stage_node)`
 )

@@ -82,7 +82,7 @@ const (
  state_at = UTC_TIMESTAMP(6) WHERE policy_id = ? AND state <> 'finished'`
 	// Policies with open tasks whose batches delete from other tables, too.
 	selectTakersAlong = `SELECT id FROM {policy} WHERE id <> ? AND id IN (SELECT policy_id FROM {task})
- AND JSON_UNQUOTE(JSON_EXTRACT(options, '$.TTL_FK')) = 'CHILDREN' ORDER BY id`
+ AND JSON_UNQUOTE(JSON_EXTRACT(options, '$.TTL_FK')) IN ('CHILDREN', 'CASCADE') ORDER BY id`
 	bumpAllSchedules = `UPDATE {schedule} SET revision = revision + 1`
 	bumpAllTasks     = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server
  = NULL,
@@ -171,12 +171,7 @@ const insertEvent = `INSERT INTO {event} (at, kind, policy_id, policy_version, s
 // Settings.
 const (
 	selectSettings = `SELECT name, value FROM {setting}`
-	selectPulse    = `SELECT UTC_TIMESTAMP(6),
- (` + lastEvent + `), EXISTS
- (` + liveOwner + ` n.id <>
- ?), ` + globalPause
-	lastEvent     = `SELECT COALESCE(MAX(id), 0) FROM {event}`
-	selectSetting = `SELECT value FROM {setting} WHERE name = ?`
+	selectSetting  = `SELECT value FROM {setting} WHERE name = ?`
 	// The revision counts the changes of settings. What was decided by an older one is refused.
 	settingsRevision = `(SELECT COALESCE(MAX(l.fence), 0) + 1 FROM {lease} l WHERE l.name = 'settings')`
 	selectRevision   = `SELECT ` + settingsRevision

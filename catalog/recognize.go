@@ -63,8 +63,38 @@ func (s *Store) Recognize(
 	})
 }
 
-// lookAndCompare compares a policy's table, as it is now, with what is remembered of it.
+// lookAndCompare compares a policy's table, as it is now, with what is remembered of it. If that is not
+// the same, and partitions ever went whole from it, a comparison counts only if none did between the
+// look and what was read.
 func (s *Store) lookAndCompare(
+	ctx context.Context, p Policy,
+) (seen tables.Seen, known tables.Incarnation, c tables.Comparison, err error) {
+	seen, known, c, err = s.compareOnce(ctx, p)
+	for range lookAttempts {
+		if err != nil || c.How == tables.Same {
+			return seen, known, c, err
+		}
+
+		before, some, err := s.moves(ctx, p.ID)
+		if err != nil || !some {
+			return seen, known, c, err
+		}
+
+		if seen, known, c, err = s.compareOnce(ctx, p); err != nil {
+			return seen, known, c, err
+		}
+
+		after, _, err := s.moves(ctx, p.ID)
+		if err != nil || after == before {
+			return seen, known, c, err
+		}
+	}
+
+	return seen, known, c, errRestless
+}
+
+// compareOnce is lookAndCompare for a table whose partitions stay where they are.
+func (s *Store) compareOnce(
 	ctx context.Context, p Policy,
 ) (seen tables.Seen, known tables.Incarnation, c tables.Comparison, err error) {
 	if seen, err = s.Look(ctx, p.Table); err != nil {

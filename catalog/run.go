@@ -32,13 +32,21 @@ func (s *Store) Runs(ctx context.Context, policy uint64) ([]Run, error) {
 	})
 }
 
-// fold keeps jobs that found nothing from filling the catalog: a table whose jobs start every
-// second finds nothing most of the time. The line of a job that has just ended absorbs the one
-// before; the last is kept as it was. Whoever ends a job has locked its policy's schedule, so that
-// no two do this at once.
+const (
+	// sameLine is how soon after each other jobs begin that are one line of the history.
+	sameLine = 30 * time.Second
+	// lineSpan is the time of which one line tells.
+	lineSpan = time.Minute
+)
+
+// fold keeps tables whose jobs start every second from filling the catalog. The line of a job that
+// has just ended and found nothing absorbs the one before, if that found nothing either; the line of
+// the job before the last absorbs the one before it, if little time passed between the two. The last
+// is kept as it was. Whoever ends a job has locked its policy's schedule, so that no two do this at
+// once.
 func (s *Store) fold(ctx context.Context, tx *sql.Tx, job uint64, end JobState) error {
-	if end != JobFinished {
-		return nil
+	if err := s.foldLines(ctx, tx, job); err != nil || end != JobFinished {
+		return err
 	}
 	if n, err := s.exec(ctx, tx, foldHistory, job); err != nil {
 		return err
@@ -48,6 +56,25 @@ func (s *Store) fold(ctx context.Context, tx *sql.Tx, job uint64, end JobState) 
 		}
 	}
 	return s.foldRuns(ctx, tx, job)
+}
+
+// foldLines lets the line of the job before the one that has just ended take in the line before it.
+func (s *Store) foldLines(ctx context.Context, tx *sql.Tx, job uint64) error {
+	var line, before uint64
+	var together sql.Null[bool]
+	soon, span := sameLine.Microseconds(), lineSpan.Microseconds()
+	err := tx.QueryRowContext(ctx, s.sql(selectLinesBefore), soon, span, soon, job).Scan(&line, &before, &together)
+	if isNoRows(err) || err == nil && !together.V {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+
+	if err := s.step(ctx, tx, mergeLines, before, line); err != nil {
+		return err
+	}
+	return s.step(ctx, tx, deleteLine, before)
 }
 
 // foldRuns forgets the run before the last one where it, that one, and the one before it found

@@ -57,7 +57,7 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 		run := func(ends ...ended) {
 			t.Helper()
 			for _, end := range ends {
-				at = at.Add(time.Second)
+				at = at.Add(time.Minute)
 				jobs = append(jobs, b.run(t, p, at, map[string]ended{"": end})...)
 			}
 		}
@@ -110,6 +110,76 @@ func TestJobsThatFoundNothingAreOneLine(t *testing.T) {
 		}
 		if last, err := b.lastJobs(t); err != nil || len(last) != 1 || last[0].ID != jobs[13].ID || last[0].Runs != 2 {
 			t.Errorf("the last job: got %+v, %v", last, err)
+		}
+	})
+}
+
+// TestSteadyJobsAreOneLine: jobs of one rule that begin soon one after the other are one line with the
+// rows of all, for a minute; the last is kept as it was. The runs, by which the brake judges, are all
+// kept.
+func TestSteadyJobsAreOneLine(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		at := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+		var jobs []Job
+		steadily := func(after time.Duration, ends ...ended) {
+			t.Helper()
+			for _, end := range ends {
+				at, after = at.Add(after), time.Second
+				jobs = append(jobs, b.run(t, p, at, map[string]ended{"": end})...)
+			}
+		}
+		found := func(rows uint64) ended { return ended{JobFinished, rows, TriggerSchedule} }
+
+		type line struct{ Last, Runs, Deleted, Inflow, Examined uint64 } // jobs by their order
+		check := func(when string, want ...line) {
+			t.Helper()
+			all, err := b.History(t.Context(), Filter{Table: p.Table})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			slices.Reverse(all)
+			var lines []line
+			for _, j := range all {
+				last := slices.IndexFunc(jobs, func(x Job) bool { return x.ID == j.ID })
+				l := line{uint64(last), j.Runs, j.Counts.Deleted, 0, j.Counts.Examined} //nolint:gosec // small
+				if j.Inflow != nil {
+					l.Inflow = *j.Inflow
+				}
+				if ran := j.FinishedAt.Sub(j.FirstAt); j.Worked() < 0 || j.Worked() > ran || j.Runs > 1 && j.Waited == 0 {
+					t.Errorf("%s: job %d: %v of %v was work", when, last, j.Worked(), ran)
+				}
+				lines = append(lines, l)
+			}
+			if diff := cmp.Diff(want, lines); diff != "" {
+				t.Errorf("%s: %s", when, diff)
+			}
+		}
+
+		steadily(time.Second, found(1), found(2), found(3), found(4), found(5))
+		// nobody knows when the inflow before the very first one began
+		want := []line{{0, 1, 1, 0, 7}, {3, 3, 9, 9, 21}, {4, 1, 5, 5, 7}}
+		check("one after the other", want...)
+		steadily(time.Minute, found(6), found(7), empty, found(8))
+		want = append(want[:1], line{4, 4, 14, 14, 28}, line{7, 3, 13, 13, 21}, line{8, 1, 8, 8, 7})
+		check("after a minute", want...)
+		steadily(time.Second, found(9), ended{JobFinished, 1, TriggerManual}, found(2),
+			ended{JobCancelled, 3, TriggerSchedule}, found(4), found(5))
+		want = append(want[:2], line{9, 5, 30, 30, 35}, line{10, 1, 1, 1, 7}, line{11, 1, 2, 2, 7},
+			line{12, 1, 3, 0, 7}, line{13, 1, 4, 0, 7}, line{14, 1, 5, 5, 7})
+		check("others among them", want...)
+
+		if got, err := b.EndedJob(t.Context(), jobs[6]); err != nil || got.ID != jobs[9].ID {
+			t.Errorf("the line of a job is that of job %d, %v; want the one that stands for it", got.ID, err)
+		}
+
+		b.exec(t, "UPDATE {job_history} SET first_at = created_at - INTERVAL 61 SECOND WHERE job_id = ?", jobs[14].ID)
+		steadily(time.Second, found(6), found(7))
+		check("for a minute", append(want, line{15, 1, 6, 6, 7}, line{16, 1, 7, 7, 7})...)
+		if runs, err := b.Runs(t.Context(), p.ID); err != nil || len(runs) != len(jobs) {
+			t.Errorf("%d runs of %d are kept, %v", len(runs), len(jobs), err)
 		}
 	})
 }

@@ -69,8 +69,9 @@ func TestInflowsLieBetweenJobs(t *testing.T) {
 		begin := func(inflow uint64) Job {
 			t.Helper()
 			job, err := b.CreateJob(t.Context(), NewJob{
-				Policy: p, Partition: "p", RunAt: now, Cutoff: now.AddDate(0, 0, -30), CutoffLiteral: "x",
-				Trigger: TriggerSchedule, Tasks: make([]TaskRange, 1), Facts: JobFacts{Inflow: &inflow},
+				Policy: p, Partition: "p", RunAt: now.Add(time.Duration(len(began)) * time.Minute),
+				Cutoff: now.AddDate(0, 0, -30), CutoffLiteral: "x", Trigger: TriggerSchedule,
+				Tasks: make([]TaskRange, 1), Facts: JobFacts{Inflow: &inflow},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -23,6 +23,13 @@ type Server struct {
 	letters map[rune]rune
 }
 
+// ConvertsPartitions reports whether the server can make a table of a partition under a lock.
+func (s Server) ConvertsPartitions() bool {
+	var major, minor int
+	_, err := fmt.Sscanf(s.Version, "%d.%d", &major, &minor)
+	return !s.MariaDB || err == nil && (major > 10 || major == 10 && minor >= 7)
+}
+
 // Key names the server in per-server facts: a copy on another host or port gets another key.
 func (s Server) Key() string {
 	return fmt.Sprintf("%s@%s:%d", s.UUID, s.Host, s.Port)

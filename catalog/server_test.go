@@ -42,15 +42,13 @@ func newBench(t *testing.T, cfg *mysql.Config) *bench {
 	b.user = "user_" + n
 	b.exec(t, "CREATE DATABASE "+b.user)
 	t.Cleanup(func() {
-		for _, schema := range []string{b.user, "ttl_" + n} {
-			if _, err := b.db.Exec("DROP DATABASE IF EXISTS " + schema); err != nil {
-				t.Error(err)
-			}
+		if _, err := b.db.Exec("DROP DATABASE IF EXISTS " + b.user); err != nil {
+			t.Error(err)
 		}
 	})
 
-	mysqltest.Premade(t, b.db, "ttl_"+n, func() (err error) {
-		b.Store, err = Open(t.Context(), b.db, Config{Schema: "ttl_" + n, Version: "test"})
+	mysqltest.Premade(t, b.db, func(schema string) (err error) {
+		b.Store, err = Open(t.Context(), b.db, Config{Schema: schema, Version: "test"})
 		return err
 	})
 

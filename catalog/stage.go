@@ -52,6 +52,8 @@ type Intent struct {
 	// Imports names what in the DDL brings in rows that were not there. An earlier approval never
 	// covers them, nor does the cutoff of a running job.
 	Imports string `json:"imports,omitempty"`
+	// Restores is the partition that Imports brings back; nil for none.
+	Restores *Comeback `json:"restores,omitempty"`
 	// Redates says that the DDL may give the rows other dates under the name of the TTL column.
 	Redates bool `json:"redates,omitempty"`
 	// Dormant makes the policy dormant: the table gets the name of an online schema change's copy.
@@ -74,7 +76,8 @@ type StageInfo struct {
 	At     time.Time
 	stageIntent
 
-	found trace // how the table descends from the staged one, once that has been examined
+	found   trace   // how the table descends from the staged one, once that has been examined
+	arrival arrival // what became of Restores, once that has been examined
 }
 
 // stageIntent is the part of a stage that is kept as JSON.

@@ -71,6 +71,11 @@ func (s *Store) conclude(ctx context.Context, ids []uint64,
 		if p.Stage.found, err = s.trace(ctx, p, after[p.Stage.target()]); err != nil {
 			return nil, fmt.Errorf("end stage of %s: %w", p.Table, err)
 		}
+		if back := p.Stage.Restores; back != nil {
+			if p.Stage.arrival, err = s.arrived(ctx, *back, after[p.Stage.target()]); err != nil {
+				return nil, fmt.Errorf("end stage of %s: %w", p.Table, err)
+			}
+		}
 
 		staged = append(staged, p)
 	}
@@ -189,8 +194,12 @@ func (e ending) followed(after looks) ending {
 		e.rule, e.kind, e.text = *g.Rule, EventChanged, g.Rule.String()
 	}
 
-	e.anew = g.Imports != "" || g.Redates || g.Kind == IntentReplace
-	if g.Imports != "" {
+	imports := g.Imports
+	if g.Restores != nil && !g.arrival.back && !g.arrival.unknown {
+		imports, e.text = "", "partition "+g.Restores.Partition+" has not come back"
+	}
+	e.anew = imports != "" || g.Redates || g.Kind == IntentReplace
+	if imports != "" {
 		e.require = "rows were brought in by " + g.Imports
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
 	}

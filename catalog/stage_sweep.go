@@ -209,11 +209,15 @@ func goneFrom(ctx context.Context, db execer, server Server, who Client) (bool, 
 	if ok, err := SeesProcesses(ctx, db); err != nil || !ok {
 		return false, err
 	}
-	var n int
-	if err := db.QueryRowContext(ctx, selectConnection, who.Connection).Scan(&n); err != nil {
+	n, on := 0, true
+	err := db.QueryRowContext(ctx, selectConnection, who.Connection).Scan(&n)
+	if isServerError(err, ddl.CodeUnreadableText) {
+		err = db.QueryRowContext(ctx, selectConnectionAlone, who.Connection).Scan(&n, &on)
+	}
+	if err != nil {
 		return false, fmt.Errorf("look for connection %d: %w", who.Connection, err)
 	}
-	return n == 0, nil
+	return n == 0 && on, nil
 }
 
 // abandoned reports whether the proxy of a stage on another server has been dead for a long time.

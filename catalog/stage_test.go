@@ -502,6 +502,50 @@ func TestSweepSettlesWhatAClientLeftBehind(t *testing.T) {
 	})
 }
 
+// TestConnectionsAreSeenBesideAnyText: MySQL does not show who is there while anybody runs a text that
+// cannot be converted. Whoever waits for the end of a connection does not depend on that.
+func TestConnectionsAreSeenBesideAnyText(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		there, err := ReadServer(t.Context(), b.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		odd, err := b.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer odd.Close()
+		var id uint64
+		if err := odd.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := odd.ExecContext(t.Context(), "SET character_set_client = cp1250"); err != nil {
+			t.Fatal(err)
+		}
+
+		said := make(chan error, 1)
+		go func() {
+			_, err := odd.ExecContext(t.Context(), "DO SLEEP(3) /* \x83 */")
+			said <- err
+		}()
+
+		for len(said) == 0 {
+			for connection, want := range map[uint64]bool{id: false, 4_000_000_000: true} {
+				who := Client{Server: there.Key(), Boot: there.Boot, Connection: connection}
+				if gone, err := goneFrom(t.Context(), b.db, there, who); gone != want || err != nil {
+					t.Fatalf("connection %d is gone: %v (%v), want %v", connection, gone, err, want)
+				}
+			}
+		}
+
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func renameTU(b *bench) Intent {
 	to := b.named("u")
 	return Intent{Kind: IntentRename, Table: b.named("t"), To: &to}

@@ -124,6 +124,10 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 		}
 	}
 
+	if err := s.writeArrival(ctx, tx, e); err != nil {
+		return err
+	}
+
 	now := e.policy
 	now.Version, now.Table = now.Version+1, e.table
 	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))

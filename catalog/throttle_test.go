@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"testing"
 	"time"
 )
@@ -50,6 +51,27 @@ func TestThrottle(t *testing.T) {
 
 		if err := b.SetThrottle(ctx, Throttle{Node: 4, Decides: true, Share: 1.5}); err == nil {
 			t.Error("one and a half of the full speed was accepted")
+		}
+	})
+}
+
+// TestSuffered: what clients of each node have suffered is read as it was recorded last.
+func TestSuffered(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		now := Suffered{Latencies: map[int64]uint64{100: 5, 2_000_000: 1}, LockErrors: 1<<64 - 1}
+		for node, s := range map[uint64]Suffered{1: {LockErrors: 1}, 2: {}} {
+			if err := b.SetSuffered(t.Context(), node, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.SetSuffered(t.Context(), 1, now); err != nil {
+			t.Fatal(err)
+		}
+		all, err := b.Suffered(t.Context())
+		if err != nil || len(all) != 2 || !maps.Equal(all[1].Latencies, now.Latencies) ||
+			all[1].LockErrors != now.LockErrors || all[2].LockErrors != 0 {
+			t.Errorf("nodes have suffered %v (%v)", all, err)
 		}
 	})
 }

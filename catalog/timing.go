@@ -93,8 +93,33 @@ func (t Timing) regular(p Policy, last Schedule) time.Time {
 	case last.LastStartedAt.IsZero():
 		return p.ChangedAt
 	default:
-		return last.Began().Add(t.Interval)
+		return last.Began().Add(t.Interval - t.ahead(p, last))
 	}
+}
+
+const (
+	// spreadShare is the part of an interval, the last quarter of it, over which the second jobs of
+	// tables are spread that were declared together.
+	spreadShare = 4
+	// leastSpread is the shortest interval of which that is done.
+	leastSpread = 10 * time.Minute
+	// scatter makes numbers that follow each other fractions that are far apart: 2⁶⁴ by the golden
+	// ratio.
+	scatter = 0x9E3779B97F4A7C15
+)
+
+// ahead is how much sooner than its interval the job after the first one starts: a stable part of the
+// interval for each table. Those of one migration have their first jobs together, since each starts at
+// once; without this they would meet for good, because intervals run from start to start. It is sooner
+// and never later, so that no promise about an interval is broken, and it happens once: the second job
+// is no longer near the declaration.
+func (t Timing) ahead(p Policy, last Schedule) time.Duration {
+	since := last.Began().Sub(p.ChangedAt)
+	if t.Interval < leastSpread || since < 0 || since >= t.Interval/2 {
+		return 0
+	}
+	part := float64(p.ID*scatter>>11) / (1 << 53)
+	return time.Duration(part * float64(t.Interval/spreadShare))
 }
 
 // mostOpenings is how often two windows may open one after the other before it is clear that they

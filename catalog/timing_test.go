@@ -118,3 +118,46 @@ func TestTimingDue(t *testing.T) {
 		}
 	}
 }
+
+// TestStartsAreSpread: tables of one migration have their first jobs at once and then go apart, once,
+// each by a part of its own of the last quarter of the interval; never later than they promise.
+func TestStartsAreSpread(t *testing.T) {
+	t.Parallel()
+	declared := time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC)
+	began := declared.Add(3 * time.Second)
+	timing := timingOf(t, "", nil) // a day
+	next := func(id uint64, last time.Time) time.Time {
+		return timing.Next(Policy{ID: id, ChangedAt: declared}, []Schedule{{LastStartedAt: last}}).At
+	}
+
+	hours := map[int]int{}
+	for id := range uint64(1000) {
+		second := next(id, began)
+		if first := timing.Next(Policy{ID: id, ChangedAt: declared}, nil).At; !first.Equal(declared) {
+			t.Fatalf("policy %d starts at %v", id, first)
+		}
+		if d := second.Sub(began); d < 18*time.Hour || d > 24*time.Hour || !second.Equal(next(id, began)) {
+			t.Fatalf("the second job of policy %d starts after %v", id, d)
+		}
+		if third := next(id, second); third.Sub(second) != 24*time.Hour {
+			t.Fatalf("the third job of policy %d starts %v after the second", id, third.Sub(second))
+		}
+		hours[int(second.Sub(began).Hours())]++
+	}
+	for hour := 18; hour < 24; hour++ {
+		if n := hours[hour]; n < 150 || n > 185 {
+			t.Errorf("in hour %d there are %d of 1000 starts", hour, n)
+		}
+	}
+
+	timing.Interval = leastSpread - time.Second
+	if d := next(1, began).Sub(began); d != timing.Interval {
+		t.Errorf("a short interval takes %v instead of %v", d, timing.Interval)
+	}
+	timing.Interval = time.Hour
+	for _, last := range []time.Time{declared.Add(-time.Minute), declared.Add(30 * time.Minute)} {
+		if d := next(1, last).Sub(last); d != time.Hour {
+			t.Errorf("after a job %v from the declaration the next starts after %v", last.Sub(declared), d)
+		}
+	}
+}

@@ -17,12 +17,34 @@ const txAttempts = 8
 // tx runs fn in a transaction and commits it. A transaction that the server has rolled back as a
 // whole, or that waited too long for a lock, left nothing behind and is retried.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
-	var err error
 	before := s.news.recorded.Load()
-
-	for attempt := range txAttempts {
-		err = s.txOnce(ctx, fn)
+	err := s.retry(ctx, doing, func() error {
+		err := s.txOnce(ctx, fn)
 		s.db.metrics.failed(err)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	s.news.since(before)
+	return nil
+}
+
+// alone runs one statement as a transaction of its own, which is retried like others.
+func (s *Store) alone(ctx context.Context, doing, query string, args ...any) (done sql.Result, err error) {
+	err = s.retry(ctx, doing, func() (err error) {
+		done, err = s.db.ExecContext(ctx, s.sql(query), args...)
+		return err
+	})
+	return done, err
+}
+
+// retry does something until it has not lost to another transaction.
+func (s *Store) retry(ctx context.Context, doing string, do func() error) error {
+	var err error
+	for attempt := range txAttempts {
+		err = do()
 		if err == nil || !isServerError(err, ddl.CodeDeadlock, ddl.CodeSnapshot, ddl.CodeLockWait) {
 			break
 		}
@@ -34,8 +56,6 @@ func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-
-	s.news.since(before)
 	return nil
 }
 
@@ -106,36 +126,6 @@ func (s *Store) execAll(ctx context.Context, on execer, args []any, queries ...s
 		}
 	}
 	return nil
-}
-
-// Pulse is what an engine keeps asking.
-type Pulse struct {
-	Now   time.Time // by the backend's clock
-	Event uint64    // the last one: while it stays the same, nobody has changed a policy or asked for anything
-	Pause GlobalPause
-	// Others says that there are other processes, which may be told something that this one does
-	// not hear of.
-	Others bool
-}
-
-// Pulse returns what may be different now for a node.
-func (s *Store) Pulse(ctx context.Context, node uint64) (p Pulse, err error) {
-	var pause globalPauseColumns
-	into := append([]any{&p.Now, &p.Event, &p.Others}, pause.into()...)
-	err = s.db.QueryRowContext(ctx, s.sql(selectPulse), s.deadAfter(), node).Scan(into...)
-	if err != nil {
-		return p, fmt.Errorf("read clock, events and pause: %w", err)
-	}
-	p.Pause = pause.value()
-	return p, nil
-}
-
-// LastEvent is Pulse.Event, for those who ask for nothing else.
-func (s *Store) LastEvent(ctx context.Context) (id uint64, err error) {
-	if err = s.db.QueryRowContext(ctx, s.sql(lastEvent)).Scan(&id); err != nil {
-		return 0, fmt.Errorf("read the last event: %w", err)
-	}
-	return id, nil
 }
 
 // Clock returns the backend's time, which decides everything.

@@ -21,6 +21,8 @@ type Removal struct {
 	Drops []string
 	// Views are those that TTL_VIEW has made, which their owners have to drop: they stay as they are.
 	Views []Table
+	// Asides are what partitions have become (TTL_PARTITION = 'EXCHANGE') and is still kept: they stay, too.
+	Asides []Table
 	// Kept says why the schema itself stays; empty when it goes.
 	Kept string
 	// Account is the service account as the server knows it, quoted; somebody else has to drop it.
@@ -52,6 +54,14 @@ func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	}
 	for _, v := range views {
 		r.Views = append(r.Views, v.View)
+	}
+
+	kept, err := s.Kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range kept {
+		r.Asides = append(r.Asides, d.Side)
 	}
 
 	steps, err := migrations(migrationFiles)

@@ -19,6 +19,8 @@ type Witness struct {
 	state *stateFile
 	log   *slog.Logger
 	clock ClockWatch
+
+	looked time.Time // when all that is known of the server was read, and found in order
 }
 
 // NewWitness returns the witness of a store. An empty stateDir remembers only as long as the
@@ -65,16 +67,11 @@ func (w *Witness) warn(ctx context.Context, err error) {
 // Check holds the policies when the server or the catalog is not the one it should be; otherwise it
 // advances the generation and remembers it.
 func (w *Witness) Check(ctx context.Context) error {
-	l, err := w.store.Lineage(ctx)
+	l, held, err := w.look(ctx)
 	if err != nil {
 		return err
 	}
-
-	global, err := w.store.GlobalPause(ctx)
-	if err != nil {
-		return err
-	}
-	if global.Held {
+	if held {
 		w.clock.Forget() // whoever trusts the server sees its time, too
 		return nil
 	}
@@ -84,11 +81,17 @@ func (w *Witness) Check(ctx context.Context) error {
 		return err
 	}
 	if why != "" {
+		if err := w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is right"); err != nil {
+			return fmt.Errorf("hold all policies, because %s: %w", why, err)
+		}
 		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
-		return w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is right")
+		return nil
 	}
 
-	generation, err := w.store.advance(ctx)
+	if err := w.tell(ctx, l); err != nil {
+		return err
+	}
+	generation, err := w.store.advance(ctx, l.Generation)
 	if err != nil {
 		return err
 	}
@@ -96,6 +99,38 @@ func (w *Witness) Check(ctx context.Context) error {
 	w.store.reached.Store(&reached{l.CatalogID, generation})
 	w.store.checks.Add(1)
 	return w.state.remember(l.CatalogID, generation)
+}
+
+// lookWholly is how often all is read that is known of a server, although it is the one that it was.
+const lookWholly = time.Minute
+
+// look reads where the catalog is, and whether everything is held. What a server is called, and that
+// it is trusted, is enough while it is the same.
+func (w *Witness) look(ctx context.Context) (l Lineage, held bool, err error) {
+	key, l, held, err := w.store.glance(ctx)
+	if err != nil {
+		return l, held, err
+	}
+
+	l.Server = w.store.Server()
+	if l.Known && l.Server.Key() == key && time.Since(w.looked) < lookWholly {
+		return l, held, nil
+	}
+
+	l, err = w.store.Lineage(ctx)
+	return l, held, err
+}
+
+// tell records that the server was found in order, if all was read that is known of it.
+func (w *Witness) tell(ctx context.Context, l Lineage) error {
+	if l.Servers == nil {
+		return nil
+	}
+	if _, err := w.store.exec(ctx, w.store.db, touchLineage); err != nil {
+		return fmt.Errorf("write lineage: %w", err)
+	}
+	w.looked = time.Now()
+	return nil
 }
 
 // Checks counts how often the Witness of this process has found everything in order.
@@ -144,11 +179,15 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 		return why, nil
 	}
 
+	if known {
+		return "", nil
+	}
+
 	values, err := w.store.Values(ctx)
 	if err != nil {
 		return "", err
 	}
-	if limit := values.Duration(setting.StaleHold); !known && l.Age > limit {
+	if limit := values.Duration(setting.StaleHold); l.Age > limit {
 		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does "+
 			"not remember it",
 			l.Age.Round(time.Minute), limit), nil
@@ -170,18 +209,21 @@ func (s *Store) related(ctx context.Context, v Server) (bool, error) {
 	return n > 0, nil
 }
 
-// advance moves the generation on, unless another node has done so just now, and returns it.
-func (s *Store) advance(ctx context.Context) (generation uint64, err error) {
-	err = s.tx(ctx, "advance generation", func(tx *sql.Tx) error {
-		if _, err := s.exec(ctx, tx, advanceGeneration, (s.cfg.BeatInterval / 2).Microseconds()); err != nil {
-			return err
-		}
-		if _, err := s.exec(ctx, tx, touchLineage); err != nil {
-			return err
-		}
-		return tx.QueryRowContext(ctx, s.sql(selectGenerationValue)).Scan(&generation)
-	})
-	return generation, err
+// advance moves the generation on, unless another node has done so just now, and returns it. One is
+// known to have been reached.
+func (s *Store) advance(ctx context.Context, reached uint64) (generation uint64, err error) {
+	done, err := s.alone(ctx, "advance generation", advanceGeneration, (s.cfg.BeatInterval / 2).Microseconds())
+	if err != nil {
+		return 0, err
+	}
+
+	n, err := done.RowsAffected()
+	if err != nil || n == 0 {
+		return reached, err
+	}
+
+	next, err := done.LastInsertId()
+	return uint64(next), err //nolint:gosec // what was UNSIGNED there
 }
 
 // ErrUnknownServer says that a connection leads to a server the catalog is not trusted on.

@@ -129,8 +129,11 @@ func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
 func TestUnknownServerIsHeld(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		b.exec(t, "UPDATE {lineage} SET server = 'elsewhere', host = 'elsewhere'") // as in a copied data directory
 		w := b.witness(t, "")
+		if why := b.check(t, w); why != "" {
+			t.Errorf("on the server that it knows: held because %s", why)
+		}
+		b.exec(t, "UPDATE {lineage} SET server = 'elsewhere', host = 'elsewhere'") // as in a copied data directory
 		conn, err := b.db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -209,11 +212,11 @@ func TestGenerationAdvancesOncePerBeat(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		b.exec(t, "UPDATE {generation} SET advanced_at = UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE")
-		first, err := b.advance(t.Context())
+		first, err := b.advance(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := b.advance(t.Context())
+		second, err := b.advance(t.Context(), first)
 		if err != nil || first != 2 || second != 2 {
 			t.Errorf("got generations %d, %d, %v, want 2 and 2: another node has just advanced it", first, second, err)
 		}

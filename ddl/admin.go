@@ -40,6 +40,11 @@ type (
 		UpTo    *uint64 // rows; nil for what was seen
 		Reason  string
 	}
+	// RestorePartition is RESTORE TTL PARTITION.
+	RestorePartition struct {
+		Partition string
+		Table     Name
+	}
 	// TrustServer is TRUST TTL SERVER.
 	TrustServer struct {
 		Server string // as it was shown; empty to be shown it
@@ -80,14 +85,15 @@ type Filter struct {
 	Where string // the condition
 }
 
-func (*ShowTTL) action()     {}
-func (*ExplainTTL) action()  {}
-func (*RunJob) action()      {}
-func (*CancelJob) action()   {}
-func (*PauseTTL) action()    {}
-func (*ResumeTTL) action()   {}
-func (*ApproveJob) action()  {}
-func (*TrustServer) action() {}
+func (*ShowTTL) action()          {}
+func (*ExplainTTL) action()       {}
+func (*RunJob) action()           {}
+func (*CancelJob) action()        {}
+func (*PauseTTL) action()         {}
+func (*ResumeTTL) action()        {}
+func (*ApproveJob) action()       {}
+func (*RestorePartition) action() {}
+func (*TrustServer) action()      {}
 
 // admin reads the statements that begin with a word with which no statement of a server begins.
 func (r *reader) admin() {
@@ -103,6 +109,8 @@ func (r *reader) admin() {
 	case r.take("RESUME", "TTL"):
 		a := &ResumeTTL{}
 		r.close(a, r.forTable(&a.Table), usageResume)
+	case r.take("RESTORE", "TTL"):
+		r.restore()
 	case r.take("TRUST", "TTL"):
 		r.trust()
 	}
@@ -169,6 +177,19 @@ func (r *reader) pause() {
 		a.Until, ok = r.stringValue()
 	}
 	r.close(a, ok, usagePause)
+}
+
+func (r *reader) restore() {
+	a := &RestorePartition{}
+	ok := r.take("PARTITION")
+	if ok {
+		a.Partition, ok = r.ident()
+	}
+	ok = ok && r.take("FOR")
+	if ok {
+		a.Table, ok = r.name()
+	}
+	r.close(a, ok, usageRestore)
 }
 
 func (r *reader) trust() {

@@ -88,6 +88,8 @@ func opening(first string, rest []byte, setting bool) bool {
 		"PREPARE", "EXECUTE", "DEALLOCATE",
 		"RUN", "CANCEL", "PAUSE", "RESUME", "APPROVE", "TRUST":
 		return true
+	case "RESTORE":
+		return mentions(rest, "TTL")
 	case "SHOW":
 		return mentions(rest, "TTL") || mentions(rest, "CREATE") || mentions(rest, "VARIABLES") ||
 			mentions(rest, "WARNINGS")

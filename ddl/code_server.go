@@ -25,10 +25,12 @@ const (
 	CodeNoParent        = 1452
 	CodeNotPartitioned  = 1505
 	CodeOutOfRange      = 1690
+	CodeValueOutOfRange = 1264
 	CodeNoPassword      = 1698 // access denied without one
 	CodeNoPartition     = 1735
 	CodeMustChange      = 1820 // the password, before anything else
 	CodeCheckMySQL      = 3819
 	CodeDuplicateCheck  = 3822
+	CodeUnreadableText  = 3854 // MySQL: it cannot be converted from its character set
 	CodeCheckMariaDB    = 4025
 )

@@ -50,7 +50,7 @@ func ReferencedTable() *Error {
 	return &Error{
 		CodeReferencedTable, stateGeneral,
 		"Set TTL for a table referenced by foreign key is not allowed, unless TTL_FK = 'SKIP' keeps the rows that " +
-			"are referenced",
+			"are referenced, or 'CHILDREN' or 'CASCADE' lets them go with all rows that depend on them",
 	}
 }
 

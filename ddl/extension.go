@@ -30,17 +30,45 @@ const (
 	OptionMaxPercent  = "TTL_MAX_PERCENT"
 	OptionForeignKeys = "TTL_FK"
 	OptionView        = "TTL_VIEW"
+	OptionPartition   = "TTL_PARTITION"
+	OptionGrace       = "TTL_PARTITION_GRACE"
+	OptionAhead       = "TTL_PARTITION_AHEAD"
+	OptionPriority    = "TTL_PRIORITY"
+	OptionFloor       = "TTL_THROTTLE_FLOOR"
+	OptionPlan        = "TTL_PLAN"
+	OptionShards      = "TTL_QUEUE_SHARDS"
 )
+
+// The values of TTL_PRIORITY.
+const (
+	PriorityQuiet = "QUIET" // signals slow deletion down even while TTL_MAX_LAG is missed
+	PriorityFresh = "FRESH" // they do not
+)
+
+// The values of TTL_PARTITION.
+const (
+	PartitionExchange = "EXCHANGE" // one in which everything has expired becomes a table, kept for a time
+	PartitionDrop     = "DROP"     // it is dropped
+	PartitionTruncate = "TRUNCATE" // it is emptied
+)
+
+// PlanQueue is the only plan that TTL_PLAN can ask for: whatever it says, the engine chooses another
+// one where that is cheaper.
+const PlanQueue = "QUEUE"
+
+// DefaultShards is how many parts an expiry queue has unless TTL_QUEUE_SHARDS says otherwise.
+const DefaultShards = 4
 
 // The values of TTL_FK.
 const (
 	ForeignKeysSkip     = "SKIP"     // rows that a foreign key points at stay
 	ForeignKeysChildren = "CHILDREN" // they go, and before them all rows that depend on them
+	ForeignKeysCascade  = "CASCADE"  // they go, and InnoDB does to those rows what their keys say
 )
 
-// OptionDependents is kept beside TTL_FK = 'CHILDREN', a JSON list of quoted names: the tables whose
-// rows may go along with those of the policy's, or may lose their parent. No statement says it. It is
-// what was there when somebody declared the policy who has the rights for all of that.
+// OptionDependents is kept beside TTL_FK = 'CHILDREN' and 'CASCADE', a JSON list of quoted names: the
+// tables whose rows may go along with those of the policy's, or may lose their parent. No statement says
+// it. It is what was there when somebody declared the policy who has the rights for all of that.
 const OptionDependents = "TTL_FK dependents"
 
 // Options are the table options that TiDB does not have, as values. What is not said is zero.
@@ -50,12 +78,32 @@ type Options struct {
 	DeleteRate  *Rates // nil for no limit
 	BatchSize   int64
 	MaxLag      time.Duration
-	BrakeFactor *int64   // which may be 0, and then judges the policy only once
-	MaxRows     int64    // that one run may delete
-	MaxPercent  int64    // of the table, in one run
-	ForeignKeys string   // what becomes of rows that foreign keys point at; empty if none may
-	Dependents  []string // tables of which rows may go along; see OptionDependents
-	View        string   // the name of a view of the rows that have not expired; empty for none
+	BrakeFactor *int64         // which may be 0, and then judges the policy only once
+	MaxRows     int64          // that one run may delete
+	MaxPercent  int64          // of the table, in one run
+	ForeignKeys string         // what becomes of rows that foreign keys point at; empty if none may
+	Dependents  []string       // tables of which rows may go along; see OptionDependents
+	View        string         // the name of a view of the rows that have not expired; empty for none
+	Partition   string         // how partitions go of which everything has expired; empty for by rows
+	Grace       *time.Duration // how long the table is kept that such a partition has become
+	Ahead       time.Duration  // for which partitions are made before they are needed; 0 for none
+	Fresh       bool           // while MaxLag is missed, signals do not slow deletion down
+	Floor       int64          // percent of full speed that signals leave it at least; 0 for what the setting says
+	Plan        string         // PlanQueue, or empty for whatever is cheapest without an expiry queue
+	QueueShards int64          // parts of the expiry queue; 0 for DefaultShards
+}
+
+// TakesAlong reports whether rows of other tables go with those of the policy's, by whoever's statements.
+func (o Options) TakesAlong() bool {
+	return o.ForeignKeys == ForeignKeysChildren || o.ForeignKeys == ForeignKeysCascade
+}
+
+// Shards is how many parts new entries of the table's expiry queue go to.
+func (o Options) Shards() int {
+	if o.QueueShards > 0 {
+		return int(o.QueueShards)
+	}
+	return DefaultShards
 }
 
 // ReadOptions reads what [Clause.Options] keeps: texts by the names of the options. What it takes
@@ -118,10 +166,30 @@ func extensions() []extension {
 			whole(1, 100, func(o *Options, n int64) { o.MaxPercent = n }),
 		},
 		{
-			OptionForeignKeys, "'SKIP' or 'CHILDREN' (rows that a foreign key points at stay, or take others along)",
+			OptionForeignKeys, "'SKIP', 'CHILDREN' or 'CASCADE' (rows that a foreign key points at stay, take others " +
+				"along, or let ON DELETE act)",
 			readForeignKeys,
 		},
 		{OptionView, "'name' (a view of the rows that have not expired, beside the table)", readView},
+		{
+			OptionPartition, "'EXCHANGE', 'DROP' or 'TRUNCATE' (of whole partitions in which everything has expired)",
+			readPartition,
+		},
+		{OptionGrace, "'3d' (for which an exchanged partition is kept as a table)", readGrace},
+		{OptionAhead, "'7d' (for which partitions are made before they are needed)", readAhead},
+		{OptionPriority, "'QUIET' or 'FRESH' (what matters more while TTL_MAX_LAG is missed)", readPriority},
+		{
+			OptionFloor, "20 (1 to 100, percent of the speed that signals leave this table at least)",
+			whole(1, 100, func(o *Options, n int64) { o.Floor = n }),
+		},
+		{
+			OptionPlan, "'QUEUE' (for a table without an index on time: rows are written down by when they expire)",
+			readPlan,
+		},
+		{
+			OptionShards, "4 (1 to 64, parts of the expiry queue)",
+			whole(1, mostShards, func(o *Options, n int64) { o.QueueShards = n }),
+		},
 	}
 }
 
@@ -189,11 +257,50 @@ func readRates(o *Options, text string) error {
 
 func readForeignKeys(o *Options, text string) error {
 	o.ForeignKeys = text
-	if text != ForeignKeysSkip && text != ForeignKeysChildren {
-		return errors.New("neither '" + ForeignKeysSkip + "' nor '" + ForeignKeysChildren + "'")
+	if text != ForeignKeysSkip && !o.TakesAlong() {
+		return errors.New("neither '" + ForeignKeysSkip + "' nor '" + ForeignKeysChildren + "' nor '" +
+			ForeignKeysCascade + "'")
 	}
 	return nil
 }
+
+func readPriority(o *Options, text string) error {
+	o.Fresh = text == PriorityFresh
+	if !o.Fresh && text != PriorityQuiet {
+		return errors.New("neither '" + PriorityQuiet + "' nor '" + PriorityFresh + "'")
+	}
+	return nil
+}
+
+func readPartition(o *Options, text string) error {
+	o.Partition = text
+	if text != PartitionExchange && text != PartitionDrop && text != PartitionTruncate {
+		return fmt.Errorf("not one of '%s', '%s' and '%s'", PartitionExchange, PartitionDrop, PartitionTruncate)
+	}
+	return nil
+}
+
+// DefaultGrace is how long an exchanged partition is kept if nothing is said.
+const DefaultGrace = 24 * time.Hour
+
+func readGrace(o *Options, text string) error {
+	d, err := Duration(text)
+	if err == nil && (d < time.Minute || d > mostGrace) {
+		err = errors.New("not between a minute and ten years")
+	}
+	o.Grace = &d
+	return err
+}
+
+func readAhead(o *Options, text string) (err error) {
+	o.Ahead, err = Duration(text)
+	if err == nil && (o.Ahead < time.Hour || o.Ahead > mostGrace) {
+		err = errors.New("not between an hour and ten years")
+	}
+	return err
+}
+
+const mostGrace = 10 * 366 * 24 * time.Hour
 
 // mostName is how long a name can be on both servers.
 const mostName = 64
@@ -204,6 +311,17 @@ func readView(o *Options, text string) error {
 	if strings.ContainsAny(text, ".`/\\\x00") || strings.TrimSpace(text) != text ||
 		utf8.RuneCountInString(text) > mostName {
 		return errors.New("not the plain name of a view")
+	}
+	return nil
+}
+
+// mostShards is how many workers an expiry queue can occupy.
+const mostShards = 64
+
+func readPlan(o *Options, text string) error {
+	o.Plan = text
+	if text != PlanQueue {
+		return errors.New("not '" + PlanQueue + "'")
 	}
 	return nil
 }

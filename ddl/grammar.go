@@ -18,6 +18,7 @@ const (
 	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
 	usageResume  = "RESUME TTL [FOR table]"
 	usageApprove = "APPROVE TTL JOB FOR table [VERSION n] [UP TO n ROWS] [REASON 'text']"
+	usageRestore = "RESTORE TTL PARTITION partition FOR table"
 	usageTrust   = "TRUST TTL SERVER ['server']"
 )
 
@@ -25,7 +26,7 @@ const (
 func Grammar() []string {
 	return []string{
 		usageShow, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove,
-		usageTrust,
+		usageRestore, usageTrust,
 	}
 }
 

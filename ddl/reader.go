@@ -43,7 +43,7 @@ func (r *reader) read() {
 	case r.take("EXPLAIN"), r.take("DESCRIBE"), r.take("DESC"):
 		r.explain()
 	case r.peek(0, "RUN"), r.peek(0, "CANCEL"), r.peek(0, "PAUSE"), r.peek(0, "RESUME"), r.peek(0, "APPROVE"),
-		r.peek(0, "TRUST"):
+		r.peek(0, "RESTORE"), r.peek(0, "TRUST"):
 		r.admin()
 	case r.take("SET"):
 		r.set()

@@ -21,6 +21,7 @@ import (
 // TestDemo does what a newcomer does: starts the demo, connects as it says, runs the statements
 // that it suggests, sees rows go, and ends it with Ctrl-C, after which nothing is left.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		if s.Sandbox == nil {
 			t.Skip("the demo starts a server of its own, and this machine has none installed")

@@ -20,12 +20,11 @@
 //	server replica [ARGUMENTS]     start another one, $REPLICA, that follows it and is read-only
 //
 // The flags are -as=USER ($APP is the default, and owns the database; root is the administrator),
-// -db=NAME, -v for one column per line, -t=DURATION (30s) and -direct for await, and for sql also
-// -tls, -at=ADDRESS (host:port or unix:path of a proxy) and
-// -from=IP for a PROXY header. A file of the story can stand for a statement: its name must end in .sql. Conditions:
-// [mariadb] and [mysql]. Variables: $DB, $CATALOG, $SERVER (host:port of the server), $SOCKET (its
-// socket), $PROXY (host:port of the proxy), $APP and $ENGINE (the accounts; each one's password is
-// its name).
+// -db=NAME, -v for one column per line, -direct for await, and for sql also -tls, -at=ADDRESS
+// (host:port or unix:path of a proxy) and -from=IP for a PROXY header. A file of the story can stand
+// for a statement: its name must end in .sql. Conditions: [mariadb] and [mysql]. Variables: $DB,
+// $CATALOG, $SERVER (host:port of the server), $SOCKET (its socket), $PROXY (host:port of the
+// proxy), $APP and $ENGINE (the accounts; each one's password is its name).
 //
 // Run one story on one server with: go test ./integration -run 'Stories/mariadb/create'
 package integration

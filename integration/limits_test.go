@@ -18,7 +18,7 @@ import (
 // reads the server's own error, and is let in when somebody leaves.
 func TestConnectionLimits(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		ann, bob := s.Account(t, "limits_ann"), s.Account(t, "limits_bob")
+		ann, bob := s.Account(t, "ann"), s.Account(t, "bob")
 		p := program.Start(t, program.Config{Args: append(proxyArgs(s), "--max-connections=3",
 			"--max-user-connections=2")})
 		first := enter(t, ann, p.Addr, 0)

@@ -2,10 +2,12 @@ package integration
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,13 +67,21 @@ func awaitLog(p *program.Process, text string) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(program.Patience); !pattern.MatchString(p.Log()); {
+	if !logShows(p, pattern, program.Patience) {
+		return fmt.Errorf("the log does not show %q", text)
+	}
+	return nil
+}
+
+// logShows waits until a proxy's log matches, for so long at most.
+func logShows(p *program.Process, pattern *regexp.Regexp, within time.Duration) bool {
+	for deadline := time.Now().Add(within); !pattern.MatchString(p.Log()); {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the log does not show %q", text)
+			return false
 		}
 		<-time.After(20 * time.Millisecond)
 	}
-	return nil
+	return true
 }
 
 // engineVariables tell ttlproxy where the server is and which account is the engine's.
@@ -92,7 +102,7 @@ func engineEnv(getenv func(string) string) []string {
 // a proxy that uses them.
 func startStory(t *testing.T, server *mysqltest.Server) (*story, map[string]string, *program.Process) {
 	t.Helper()
-	s, vars := &story{server: server, binary: program.Build(t)}, names()
+	s, vars := &story{t: t, server: server, binary: program.Build(t)}, names()
 	get := func(name string) string { return vars[name] }
 	if err := s.populate(get, func(name, value string) { vars[name] = value }); err != nil {
 		t.Fatal(err)
@@ -105,8 +115,17 @@ func (s *story) startProxy(ts *testscript.TestScript, name string, args []string
 	if p != nil {
 		s.proxies[name] = p
 		ts.Setenv("PROXY", p.Addr)
+		awaitEngine(p, args)
 	}
 	return err
+}
+
+// awaitEngine gives an engine the time that it needs on a busy machine: a story's first statement may
+// be to run a job. Some have a reason not to start, or none is wanted.
+func awaitEngine(p *program.Process, args []string) {
+	if !slices.Contains(args, "--engine=off") {
+		logShows(p, regexp.MustCompile(`"msg":"engine runs"|"level":"(WARN|ERROR)"`), 3*time.Second)
+	}
 }
 
 // serverCommand is the command `server`: own, replica, restart, crash, freeze, thaw.
@@ -196,4 +215,21 @@ func (s *story) initialise(getenv func(string) string) error {
 		statements = append(statements, g.SQL)
 	}
 	return execute(context.Background(), s.server.Config(""), statements...)
+}
+
+// prepare makes the tables of the catalog, which take a server longer than most stories.
+func (s *story) prepare(schema, engine string) {
+	s.t.Helper()
+	connector, err := catalog.Connector(s.server.Config(""))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+
+	mysqltest.Prepared(s.t, db, schema, "'"+engine+"'@'%'", func(schema string) error {
+		_, err := catalog.Open(s.t.Context(), db, catalog.Config{Schema: schema})
+		return err
+	})
+	mysqltest.Unhurried(s.t, db, schema)
 }

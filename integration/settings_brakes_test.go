@@ -68,6 +68,73 @@ var brakeTrials = map[string]func(*trial){
 			s.Errorf("%d rows are shown, want the 4 that have not expired", n)
 		}
 	},
+	ddl.OptionPartition: func(s *trial) {
+		for how, left := range map[string]string{
+			ddl.PartitionExchange: "older,later", ddl.PartitionDrop: "older,later",
+			ddl.PartitionTruncate: "older,p2020,later",
+		} {
+			s.divided()
+			s.declare("TTL_PARTITION = '" + how + "'")
+			s.wait("all to go", func() bool { return s.number("SELECT COUNT(*) FROM %s.%s", s.schema, s.table) == 1 })
+			if got := s.partitions(); got != left {
+				s.Errorf("%s leaves the partitions %s, want %s", how, got, left)
+			}
+		}
+	},
+	ddl.OptionGrace: func(s *trial) {
+		s.divided()
+		s.declare("TTL_PARTITION = 'EXCHANGE' TTL_PARTITION_GRACE = '3d'")
+		s.wait("the partition to go", func() bool { return s.partitions() == "older,later" })
+		s.wait("it to be kept for three days", func() bool {
+			return s.number("SELECT COUNT(*) FROM %s.event WHERE text LIKE '%%%%keeps them for 72h%%%%'", s.catalog) > 0
+		})
+	},
+	ddl.OptionAhead: func(s *trial) {
+		s.divided()
+		execAll(s.T, s.direct, "DELETE FROM "+s.schema+"."+s.table)
+		s.declare("TTL_PARTITION_AHEAD = '400d'")
+		s.wait("the next years", func() bool { return strings.HasPrefix(s.partitions(), "older,p2020,p2021,p2022,") })
+	},
+	setting.PartitionLockWait: func(s *trial) {
+		s.sql("SET GLOBAL ttl_partition_lock_wait = '1m'")
+		s.divided()
+		reader, err := s.direct.BeginTx(s.Context(), nil)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if _, err := reader.ExecContext(s.Context(), "DO (SELECT COUNT(*) FROM "+s.schema+"."+s.table+")"); err != nil {
+			s.Fatal(err)
+		}
+
+		s.declare("TTL_PARTITION = 'DROP'")
+		s.wait("the partition to wait for longer than usual", func() bool {
+			return s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%LOCK TABLES%%' "+
+				"AND time > 1 AND id <> CONNECTION_ID() AND '%s' <> ''", s.schema) > 0
+		})
+		if err := reader.Rollback(); err != nil {
+			s.Fatal(err)
+		}
+		s.wait("the partition to go", func() bool { return s.partitions() == "older,later" })
+	},
+	ddl.OptionPlan: func(s *trial) {
+		s.rows(100, "id <= 5", byID)
+		s.declare("TTL_PLAN = 'QUEUE' TTL_JOB_INTERVAL = '1s'")
+		s.wait("the expired rows to go", func() bool { return s.gone("") == 5 })
+		s.wait("jobs to go by the queue", func() bool { return s.by("queue") > 0 })
+	},
+	ddl.OptionShards: func(s *trial) {
+		s.rows(100, "FALSE", byID)
+		soon := "UPDATE " + s.schema + "." + s.table + " SET at = UTC_TIMESTAMP() - INTERVAL 23 HOUR" // no other is noted
+		execAll(s.T, s.direct, soon)
+		for shards := range 3 {
+			s.declare(fmt.Sprintf("TTL_PLAN = 'QUEUE' TTL_QUEUE_SHARDS = %d TTL_JOB_INTERVAL = '1h'", shards+1))
+			s.sql("RUN TTL JOB FOR " + s.table)
+			s.wait("entries in each shard", func() bool {
+				return s.number("SELECT COUNT(DISTINCT shard) FROM ttlproxy.expiry_entry JOIN ttlproxy.expiry_queue q "+
+					"ON q.id = queue_id JOIN ttlproxy.policy p ON p.id = policy_id WHERE table_name = '%s'", s.table) >= shards+1
+			})
+		}
+	},
 	setting.Restore: func(s *trial) {
 		conn, err := s.db.Conn(s.Context())
 		if err != nil {
@@ -184,6 +251,13 @@ func (s *trial) held(settings string) {
 	}
 }
 
+// by counts the jobs of the last table that have finished by a plan.
+func (s *trial) by(plan string) int {
+	s.Helper()
+	return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND plan = '%s' "+
+		"AND state = 'finished'", s.table, plan)
+}
+
 // unusual demands that the second run of a table, ten times what the first has found, waits for
 // approval once a factor was set.
 func (s *trial) unusual(factor string) {
@@ -202,6 +276,25 @@ func (s *trial) unusual(factor string) {
 	if n := s.gone(""); n != 20 {
 		s.Errorf("%d rows went", n)
 	}
+}
+
+// divided makes a table with two rows that are due, one of them in a partition that may go whole.
+func (s *trial) divided() {
+	s.Helper()
+	s.tables++
+	s.table = fmt.Sprintf("t%d", s.tables)
+	name := s.schema + "." + s.table
+	execAll(s.T, s.direct, "CREATE TABLE "+name+" (id INT NOT NULL, at DATETIME) PARTITION BY RANGE COLUMNS (at) ("+
+		"PARTITION older VALUES LESS THAN ('2020-01-01'), PARTITION p2020 VALUES LESS THAN ('2021-01-01'), "+
+		"PARTITION later VALUES LESS THAN (MAXVALUE))",
+		"INSERT INTO "+name+" VALUES (1, '2019-01-01'), (2, '2020-02-02'), (3, '2037-01-01')")
+}
+
+// partitions are those of the last table.
+func (s *trial) partitions() string {
+	s.Helper()
+	return strings.Join(s.column(s.direct, fmt.Sprintf("SELECT partition_name FROM information_schema.partitions "+
+		"WHERE table_schema = '%s' AND table_name = '%s' ORDER BY partition_ordinal_position", s.schema, s.table)), ",")
 }
 
 // bounded demands that an option holds a run of 600 rows of 900, and another value lets it go.

@@ -1,7 +1,7 @@
 package integration
 
 import (
-	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -65,9 +65,8 @@ func TestReplicaLagSlowsDeletion(t *testing.T) {
 				}
 				execAll(t, replica.Open(t, ""), verb+" "+word+" SQL_THREAD")
 			}
-			s.sql("SET GLOBAL ttl_brake_percent = 100")
-			s.sql(fmt.Sprintf("SET GLOBAL ttl_throttle_replicas = '%s', ttl_throttle_replica_lag = 500, "+
-				"ttl_throttle_threads_running = 0, ttl_throttle_lock_waits = 0", replica.Addr()))
+			s.sql("SET GLOBAL ttl_brake_percent = 100, " + strings.Join(mysqltest.Signals, " = 0, ") + " = 0")
+			s.sql("SET GLOBAL ttl_throttle_replicas = '" + replica.Addr() + "', ttl_throttle_replica_lag = 500")
 			s.running(slowly)
 			s.wait("a replica that follows", func() bool { return s.lag("measured") && s.speed() > 50 })
 

@@ -2,10 +2,14 @@ package integration
 
 import (
 	"database/sql"
+	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // throttleTrials are those of the signals that slow deletion down.
@@ -28,32 +32,110 @@ var throttleTrials = map[string]func(*trial){
 			"SET GLOBAL ttl_throttle_history_length = 0")
 	},
 	setting.ThrottleLockWaits: func(s *trial) {
-		execAll(s.T, s.direct, "CREATE TABLE "+s.schema+".wanted (id INT PRIMARY KEY)",
-			"INSERT INTO "+s.schema+".wanted VALUES (1)")
-		tx, err := s.direct.BeginTx(s.Context(), nil)
-		if err != nil {
-			s.Fatal(err)
-		}
-		defer tx.Rollback()
-		lock := "SELECT * FROM " + s.schema + ".wanted WHERE id = 1 FOR UPDATE"
-		if _, err := tx.ExecContext(s.Context(), lock); err != nil {
-			s.Fatal(err)
-		}
+		lock, letGo := s.locked()
+		defer letGo()
 		defer s.busy(lock)()
 		defer s.busy(lock)()
 		s.slowsDown("lock_waits", "SET GLOBAL ttl_throttle_lock_waits = 1", "SET GLOBAL ttl_throttle_lock_waits = 0")
 	},
-	// What is usual takes half a minute to learn, which package signal shows: here is that it is not
-	// taken for good before.
+	setting.ThrottleLockErrors: func(s *trial) {
+		lock, letGo := s.locked()
+		defer letGo()
+		client, err := s.db.Conn(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer client.Close()
+		if _, err := client.ExecContext(s.Context(), "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+			s.Fatal(err)
+		}
+
+		// What is usual is learnt while hardly anything is deleted.
+		defer s.busy("SELECT SLEEP(60)")()
+		s.sql("SET GLOBAL ttl_throttle_lock_errors = 1, ttl_throttle_threads_running = 1")
+		s.running(slowly)
+		s.wait("what is usual", func() bool { return s.reading("lock_errors").state == "measured" })
+		s.sql("SET GLOBAL ttl_throttle_threads_running = 0")
+		s.wait("full speed", func() bool { return s.speed() == 100 })
+		s.wait("the job to slow down", func() bool {
+			_, err := client.ExecContext(s.Context(), lock)
+			if my, refused := errors.AsType[*mysql.MySQLError](err); !refused || my.Number != ddl.CodeLockWait {
+				s.Fatalf("the lock was had: %v", err)
+			}
+			return s.speed() < 25 && strings.Contains(s.verdict(), "held back by lock_errors")
+		})
+		s.switchesOff("lock_errors")
+		s.wait("the job to recover", func() bool { return s.speed() == 100 })
+	},
+	setting.ThrottleProbe: func(s *trial) {
+		s.sql("SET GLOBAL ttl_throttle_probe = 100000")
+		s.running(slowly)
+		s.wait("a change", func() bool { return s.number("SELECT COALESCE(MAX(number), 0) FROM ttlproxy.probe") > 0 })
+		s.wait("the probe", func() bool { return s.reading("probe").state != "" })
+		s.switchesOff("probe")
+	},
+	setting.ThrottleCheckpoint: func(s *trial) {
+		s.sql("SET GLOBAL ttl_throttle_checkpoint_age = 100")
+		s.running(slowly)
+		s.wait("a look", func() bool { return s.reading("checkpoint_age").state == "measured" })
+		s.switchesOff("checkpoint_age")
+	},
+	// How much writes suffer is seen in package signal: here is that nothing is taken for good while
+	// too few are there.
 	setting.ThrottleLatency: func(s *trial) {
+		s.sql("SET GLOBAL ttl_throttle_latency = 200")
 		s.running(slowly)
 		s.wait("it to be looked at", func() bool { return s.reading("latency").state == "not seen" })
-		s.sql("SET GLOBAL ttl_throttle_latency = 0")
-		s.wait("it to be left alone", func() bool { return s.reading("latency").state == "" })
+		s.wait("clients to be counted", func() bool {
+			return s.number("SELECT COUNT(*) FROM ttlproxy.latency WHERE JSON_LENGTH(content) > 0") > 0
+		})
+		s.switchesOff("latency")
 	},
-	// This server is no member of a Galera cluster: integration/galera has those.
+	// This server is no member of a Galera cluster, nor of a group: package signal has tests with those.
+	setting.ThrottleGroupQueue:   func(s *trial) { s.nothingToSee("group_queue", "ttl_throttle_group_queue") },
 	setting.ThrottleFlowControl:  func(s *trial) { s.nothingToSee("flow_control", "ttl_throttle_flow_control") },
 	setting.ThrottleReceiveQueue: func(s *trial) { s.nothingToSee("receive_queue", "ttl_throttle_receive_queue") },
+	ddl.OptionPriority: func(s *trial) {
+		defer s.busy("SELECT SLEEP(600)")()
+		s.running(slowly + " TTL_MAX_LAG = '1s'")
+		s.sql("SET GLOBAL ttl_throttle_threads_running = 1, ttl_throttle_floor = 1")
+		s.wait("the job to slow down", func() bool { return s.speed() < 2 })
+		s.wait("the verdict to say why", func() bool { return strings.Contains(s.verdict(), "held back by") })
+
+		s.sql("ALTER TABLE " + s.table + " TTL_PRIORITY = 'FRESH'")
+		s.wait("the verdict to say what matters more", func() bool {
+			return strings.Contains(s.verdict(), "at full speed, by its TTL_PRIORITY")
+		})
+		s.wait("rows to go as fast as they may", func() bool {
+			return s.gone("AND at > NOW(6) - INTERVAL 1 SECOND") > 100
+		})
+
+		s.sql("SET GLOBAL ttl_throttle_floor = 0")
+		s.wait("a stop", func() bool { return s.speed() == 0 })
+		since := s.after("DO SLEEP(1)")
+		s.sql("DO SLEEP(2)")
+		if n := s.gone(since); n > 0 {
+			s.Errorf("%d rows went although nothing may", n)
+		}
+	},
+	ddl.OptionFloor: func(s *trial) {
+		defer s.busy("SELECT SLEEP(600)")()
+		s.sql("SET GLOBAL ttl_throttle_threads_running = 1, ttl_throttle_floor = 1")
+		s.running(slowly + " TTL_THROTTLE_FLOOR = 100")
+		s.wait("the others to slow down", func() bool { return s.speed() < 2 })
+		s.wait("the verdict to say why", func() bool {
+			return strings.Contains(s.verdict(), "at 100 % of its speed, its TTL_THROTTLE_FLOOR")
+		})
+		s.wait("rows to go as fast as they may", func() bool {
+			return s.gone("AND at > NOW(6) - INTERVAL 1 SECOND") > 100
+		})
+
+		s.sql("ALTER TABLE " + s.table + " TTL_THROTTLE_FLOOR = 1")
+		s.wait("it to be as slow as others", func() bool {
+			return strings.Contains(s.verdict(), "held back by threads_running") &&
+				s.gone("AND at > NOW(6) - INTERVAL 1 SECOND") < 100
+		})
+	},
 	setting.ThrottleFloor: func(s *trial) {
 		defer s.busy("SELECT SLEEP(60)")()
 		s.sql("SET GLOBAL ttl_throttle_threads_running = 1, ttl_throttle_floor = 100")
@@ -93,16 +175,41 @@ func (s *trial) slowsDown(signal, on, off string) {
 	}
 }
 
+// switchesOff shows that a signal is not asked for any more once its setting is 0.
+func (s *trial) switchesOff(signal string) {
+	s.Helper()
+	s.sql("SET GLOBAL ttl_throttle_" + signal + " = 0")
+	s.wait("it to be left alone", func() bool { return s.reading(signal).state == "" })
+}
+
 // nothingToSee shows that a signal is accepted, and silent, where there is nothing to measure.
 func (s *trial) nothingToSee(signal, name string) {
 	s.Helper()
 	s.running(slowly)
-	s.sql("SET GLOBAL " + name + " = 1")
+	s.sql("SET GLOBAL " + name + " = 1, ttl_throttle_threads_running = 100000")
 	s.wait("a look", func() bool { return s.reading("threads_running").state == "measured" })
 	if r := s.reading(signal); r.state != "" {
 		s.Errorf("the signal is shown as %+v", r)
 	}
 	s.wait("full speed", func() bool { return s.speed() == 100 })
+}
+
+// locked has a transaction lock a row until it is let go of; lock is a statement that wants it, too.
+func (s *trial) locked() (lock string, letGo func()) {
+	s.Helper()
+	execAll(s.T, s.direct, "CREATE TABLE "+s.schema+".locked (id INT PRIMARY KEY)",
+		"INSERT INTO "+s.schema+".locked VALUES (1)")
+	tx, err := s.direct.BeginTx(s.Context(), nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	letGo = func() { _ = tx.Rollback() }
+	lock = "SELECT * FROM " + s.schema + ".locked WHERE id = 1 FOR UPDATE"
+	if _, err := tx.ExecContext(s.Context(), lock); err != nil {
+		letGo()
+		s.Fatal(err)
+	}
+	return lock, letGo
 }
 
 // busy runs a statement until the returned function is called.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // flags are those of sql, direct and await.
@@ -24,7 +26,6 @@ type flags struct {
 	encrypt  bool
 	direct   bool
 	at, from string
-	patience time.Duration
 	rest     []string
 }
 
@@ -39,7 +40,6 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	set.StringVar(&f.at, "at", ts.Getenv("PROXY"), "")
 	set.StringVar(&f.from, "from", "", "")
 	set.BoolVar(&f.vertical, "v", false, "")
-	set.DurationVar(&f.patience, "t", 30*time.Second, "")
 
 	if err := set.Parse(args); err != nil {
 		return f, err
@@ -136,7 +136,7 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 		c = s.server.Config(f.db)
 	}
 
-	for deadline := time.Now().Add(f.patience); ; {
+	for deadline := time.Now().Add(mysqltest.Patience); ; {
 		var b strings.Builder
 		results, err := query(context.Background(), c, f.rest[:1])
 		for _, r := range results {
@@ -148,7 +148,7 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("after %v the query still prints (%v):\n%s", f.patience, err, b.String())
+			return fmt.Errorf("after %v the query still prints (%v):\n%s", mysqltest.Patience, err, b.String())
 		}
 
 		<-time.After(100 * time.Millisecond)
@@ -176,7 +176,7 @@ func (r result) print(w io.Writer, vertical bool) {
 // query runs statements one after the other in one session and returns the rows of those that have
 // any.
 func query(ctx context.Context, c *mysql.Config, statements []string) ([]result, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, mysqltest.Patience)
 	defer cancel()
 
 	connector, err := mysql.NewConnector(c)

@@ -20,6 +20,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 func TestStories(t *testing.T) {
+	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		binary := program.Build(t)
 		testscript.Run(t, testscript.Params{
@@ -28,7 +29,7 @@ func TestStories(t *testing.T) {
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 				return setup(env, &story{
-					server: s, binary: binary, proxies: map[string]*program.Process{},
+					t: t, server: s, binary: binary, proxies: map[string]*program.Process{},
 					sessions: map[string]*session{},
 				})
 			},
@@ -56,6 +57,7 @@ func TestStories(t *testing.T) {
 
 // story is what one script works with.
 type story struct {
+	t        *testing.T
 	server   *mysqltest.Server
 	own      *sandbox.Server // set by `server own`
 	replica  *sandbox.Server // set by `server replica`
@@ -107,6 +109,7 @@ func (s *story) populate(getenv func(string) string, setenv func(string, string)
 	if err := s.initialise(getenv); err != nil {
 		return err
 	}
+	s.prepare(getenv("CATALOG"), getenv("ENGINE"))
 
 	db, app := getenv("DB"), getenv("APP")
 	return execute(context.Background(), config,

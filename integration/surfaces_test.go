@@ -299,7 +299,7 @@ func (s *surfaces) must(err error) {
 func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]string) {
 	s.Helper()
 	var wrong string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(mysqltest.Patience); time.Now().Before(deadline); {
 		said := s.inSQL("SHOW TTL TABLES")
 		if wrong = beginsWrong(said, want); wrong == "" {
 			wrong = s.differs(said)

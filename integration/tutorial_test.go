@@ -24,6 +24,7 @@ const tutorialPage = "../docs/tutorial.md"
 // TestTutorial does every step of the tutorial, commands in one shell and statements in one client,
 // on a server of its own.
 func TestTutorial(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(tutorialPage)
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func TestNobodyLocksTheOthersOut(t *testing.T) {
 				"says nothing":             {expectGreetingOf(), wiretest.ExpectClose()},
 				"sends rubbish":            {expectGreetingOf(), wiretest.Send(1, []byte("rubbish")), expectAny()},
 				"hangs up at a question": {
-					expectGreetingOf(), wiretest.Send(1, responseOf("later", "nonesuch")), expectAny(),
+					expectGreetingOf(), wiretest.Send(1, responseOf(account.User, "nonesuch")), expectAny(),
 				},
 			} {
 				const clients, atOnce = 500, 50
@@ -219,7 +219,7 @@ func TestCountedErrorsAreForgotten(t *testing.T) {
 	await(t, func() bool { return p.backends.Health()[0].State == Writable })
 
 	for range 300 { // a scramble of a length that there is not
-		play(t, p.address, expectGreetingOf(), wiretest.Send(1, responseOf("check", "mysql_native_password", "xxx")),
+		play(t, p.address, expectGreetingOf(), wiretest.Send(1, responseOf(check.User, "mysql_native_password", "xxx")),
 			wiretest.Receive(expectError(ddl.CodeHandshake)))
 	}
 	check.Addr = p.address

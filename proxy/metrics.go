@@ -3,6 +3,7 @@ package proxy
 import (
 	"crypto/tls"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,9 +26,13 @@ type Metrics struct {
 	waiting  prometheus.Gauge
 	slips    *prometheus.CounterVec
 	shaken   *prometheus.CounterVec
+	locks    prometheus.Counter
 	seconds  prometheus.Histogram
 	added    prometheus.Histogram
 	outcomes [256][2]prometheus.Counter // by command; failed or not
+
+	latencies  latencies
+	lockErrors atomic.Uint64
 }
 
 // NewMetrics makes the metrics and registers them. A nil registerer keeps them private.
@@ -73,6 +78,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_tls_handshakes_total",
 			Help: "TLS handshakes by leg (client, server) and by how they ended: full, resumed, or failed.",
 		}, []string{"leg", "outcome"}),
+		locks: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ttlproxy_lock_errors_total",
+			Help: "Client commands that the server has refused for the locks of others: waits that took too long " +
+				"(1205), deadlocks (1213), conflicts in a group (3101).",
+		}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ttlproxy_command_seconds",
 			Help:    "Time from when a client's command could go to the server until the end of its response.",
@@ -107,7 +117,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	if r != nil {
 		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.holding, m.logins, m.shaken,
-			m.waiting, m.slips, m.seconds, m.added, commands)
+			m.waiting, m.slips, m.seconds, m.added, commands, m.locks)
 	}
 
 	return m
@@ -118,9 +128,16 @@ func (m *Metrics) command(r wire.Report, took int64) {
 	failed := 0
 	if r.Failed() {
 		failed = 1
+		if ofLocks(r.Code) {
+			m.locks.Inc()
+			m.lockErrors.Add(1)
+		}
 	}
 	m.outcomes[r.Command][failed].Inc()
 	m.seconds.Observe(time.Duration(took).Seconds())
+	if r.Command == wire.Query || r.Command == wire.Execute {
+		m.latencies.add(took)
+	}
 }
 
 // heldBack counts a statement that was held back, and how much longer it took for that.

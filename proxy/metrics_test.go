@@ -23,6 +23,8 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 		expectQuery("nonsense"), wiretest.Send(1, errPacket(1064, "no")),
 		expectQuery("question"), ok, expectQuery("another"), ok, expectQuery("ours forwarded"), ok,
 		expectQuery("ours failing"), wiretest.Send(1, errPacket(1146, "no")),
+		expectQuery("locked"), wiretest.Send(1, errPacket(1205, "no")),
+		expectQuery("dead"), wiretest.Send(1, errPacket(1213, "no")),
 		expectQuery("SELECT 2"), ok,
 		wiretest.ExpectClose(),
 	})
@@ -58,12 +60,14 @@ func TestCommandsAreCountedAsTheClientSeesThem(t *testing.T) {
 		query("ours failing"), wiretest.Expect(1, errPacket(1146, "no")),
 		query("ours answered"), wiretest.Expect(1, okPacket(auto)),
 		query("ours refused"), wiretest.Expect(1, (&wire.Error{Code: 8148, State: "42000", Message: "no"}).Append(nil)),
+		query("locked"), wiretest.Expect(1, errPacket(1205, "no")),
+		query("dead"), wiretest.Expect(1, errPacket(1213, "no")),
 		query("SELECT 2"), wiretest.Expect(1, okPacket(auto)),
 	)
 
 	stop()
 	got := counted(t, registry)
-	want := map[string]uint64{"ok": 4, "error": 3, "timed": 7, "added": 3}
+	want := map[string]uint64{"ok": 4, "error": 5, "timed": 9, "added": 3, "locks": 2}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -158,6 +162,8 @@ func counted(t *testing.T, from prometheus.Gatherer) map[string]uint64 {
 				}
 			case "ttlproxy_command_seconds":
 				got["timed"] = m.GetHistogram().GetSampleCount()
+			case "ttlproxy_lock_errors_total":
+				got["locks"] = uint64(m.GetCounter().GetValue())
 			case "ttlproxy_added_seconds":
 				got["added"] = m.GetHistogram().GetSampleCount()
 			}

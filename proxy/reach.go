@@ -88,9 +88,12 @@ func (b *Backends) reach(ctx context.Context, k *backend, config BackendsConfig,
 	limited, cancel := context.WithTimeout(ctx, config.DialTimeout)
 	defer cancel()
 	doubt := time.AfterFunc(config.CheckTimeout/2, func() {
-		if b.suspect(limited, k).State == Down {
-			cancel()
+		for b.suspect(limited, k).State != Down { // also if this machine was too busy to find out
+			if !rest(limited, config.CheckTimeout/2) {
+				return
+			}
 		}
+		cancel()
 	})
 	defer doubt.Stop()
 

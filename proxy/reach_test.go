@@ -117,6 +117,37 @@ func TestSessionsLeaveABlackHole(t *testing.T) {
 	}
 }
 
+// A look for which this machine had no time says nothing: a session that waits has another one made.
+func TestSessionOutlivesALateLook(t *testing.T) {
+	t.Parallel()
+	const timeout, bar = 200 * time.Millisecond, 3 * time.Second
+	first, next := silentServer(t), silentServer(t)
+	p := newEdge(t, BackendsConfig{Addresses: []string{first, next}, CheckTimeout: timeout}, Config{})
+	var hole atomic.Bool
+	var dials atomic.Int64
+	p.dialing(func(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
+		if address != first || !hole.Load() {
+			return dial(ctx, network, address)
+		}
+
+		n := dials.Add(1)
+		<-ctx.Done()
+		if n == 2 { // the session's own was the first
+			<-time.After(timeout)
+		}
+		return nil, ctx.Err()
+	})
+
+	p.start()
+	play(t, p.address, wiretest.LogIn(wiretest.Capabilities))
+	hole.Store(true)
+	began := time.Now()
+	play(t, p.address, wiretest.LogIn(wiretest.Capabilities))
+	if took := time.Since(began); took > bar {
+		t.Errorf("the session had to wait for %v", took)
+	}
+}
+
 // While one server lets a look wait, the others are looked at all the same.
 func TestSilentServerDelaysNoOtherLook(t *testing.T) {
 	t.Parallel()

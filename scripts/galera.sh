@@ -75,4 +75,4 @@ names=$(for ((i = 0; i < members; i++)); do printf 'root@tcp(127.0.0.1:%d)/ ' "$
 say "$members members run: $names"
 
 TTLPROXY_TEST_GALERA=$names TTLPROXY_CHAOS_TIME=${TTLPROXY_CHAOS_TIME:-1m} \
-  go test -race -count=1 -json -timeout 30m -run Galera ./catalog ./proxy ./integration/chaos "$@" | go run ./scripts/testsum
+  go test -race -count=1 -json -timeout 30m -run Galera ./catalog ./proxy ./ttl/signal ./integration/chaos "$@" | go run ./scripts/testsum

@@ -8,7 +8,11 @@ cd "$(dirname "$0")/.."
 
 missing=()
 containers=()
-cleanup() { [ ${#containers[@]} = 0 ] || docker rm --force "${containers[@]}" >/dev/null; }
+scratch=
+cleanup() {
+  [ ${#containers[@]} = 0 ] || docker rm --force "${containers[@]}" >/dev/null
+  [ -z "$scratch" ] || rm -rf "$scratch"
+}
 trap cleanup EXIT
 
 # in_docker IMAGE PASSWORD-VARIABLE: run the image and print the data source name of its root
@@ -64,6 +68,30 @@ if [[ " $* " == *" -race "* ]] && ! has_compiler; then
     done
   fi
 fi
+
+# Servers write much that nobody reads again: where there is memory to spare it stays there, and the tests take a
+# quarter less time.
+in_memory() {
+  [ -z "${TMPDIR:-}" ] || return
+  [ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 6000000 ] || return
+  [ "$(sed -nE 's/^MemAvailable: *([0-9]+) kB/\1/p' /proc/meminfo)" -gt 10000000 ] || return
+  scratch=$(mktemp -d /dev/shm/t.XXXX)
+  printf '#!/bin/sh\n' >"$scratch/program" && chmod +x "$scratch/program" && "$scratch/program" # forbidden in some places
+}
+if in_memory 2>/dev/null; then
+  export TMPDIR=$scratch GOTMPDIR=${GOTMPDIR:-/tmp}
+fi
+
+# Everything is compiled before the first test runs: else, on a new machine, those with deadlines share it with a
+# compiler. Of the arguments, a compiler wants to know of these.
+to_compile() {
+  local argument
+  for argument; do
+    case $argument in -race | -tags=* | ./*) printf '%s\n' "$argument" ;; esac
+  done
+}
+mapfile -t wanted < <(to_compile "$@")
+go list -export -deps -test "${wanted[@]}" >/dev/null || true # go test says what does not compile
 
 # Fewer packages at once than cores would be wasteful, more would make tests with deadlines unfair.
 status=0

@@ -25,11 +25,14 @@ type tableView struct {
 	Verdict      verdictView         `json:"verdict"`
 	TimeZone     string              `json:"time_zone"`
 	TimeZoneFrom string              `json:"time_zone_from"`
-	Behind       *float64            `json:"behind_seconds"` // how long the oldest row still there has been due
-	Watermark    *time.Time          `json:"watermark"`      // all rows that had expired by then are gone
-	Goal         float64             `json:"goal_seconds"`   // how old the watermark may become
-	Inflow       *float64            `json:"inflow"`         // rows per second that become due
-	Outflow      *float64            `json:"outflow"`        // rows per second that are deleted while a job runs
+	Behind       *float64            `json:"behind_seconds"`      // how long the oldest row still there has been due
+	Watermark    *time.Time          `json:"processed_watermark"` // all rows that had expired by then are gone
+	Undeletable  *uint64             `json:"undeletable_rows"`    // expired, and something objects or needs them
+	OldestStuck  *time.Time          `json:"oldest_undeletable"`  // when the first of them expired
+	Never        *uint64             `json:"never_expire"`        // without a date, or with an implausible one
+	Goal         float64             `json:"goal_seconds"`        // how old the watermark may become
+	Inflow       *float64            `json:"inflow"`              // rows per second that become due
+	Outflow      *float64            `json:"outflow"`             // rows per second that are deleted while a job runs
 	Plan         string              `json:"plan"`
 	PlanReason   string              `json:"plan_reason"`
 	Job          *uint64             `json:"job"` // the open one
@@ -66,7 +69,8 @@ func viewTable(w *report.Work) tableView {
 		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail},
 		TimeZone: p.Rule.TimeZone,
 		Inflow:   known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
-		Watermark: moment(w.Watermark()), Goal: w.Goal().Seconds(),
+		Watermark: moment(w.Watermark()), Undeletable: w.Undeletable(), OldestStuck: moment(w.OldestUndeletable()),
+		Never: w.NeverExpire(), Goal: w.Goal().Seconds(),
 		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt,
 		Version: p.Version,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
@@ -21,6 +22,7 @@ import (
 // TestStatementsAroundTheProxy runs every line of the page that says what becomes of a policy
 // after a statement around the proxy.
 func TestStatementsAroundTheProxy(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newBrakedFixture(t, cfg, 0)
 		var cases []*aroundCase
@@ -268,7 +270,7 @@ func (c *aroundCase) state() string {
 // first one waits for most of the others, too.
 func (c *aroundCase) await() {
 	c.T.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !c.settled(); work.Wait(c.T.Context(), 100*time.Millisecond) {
+	for deadline := time.Now().Add(mysqltest.Patience); !c.settled(); work.Wait(c.T.Context(), 100*time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.T.Fatalf("%s: got %s, want %s", c.statement, c.outcome(), c.want)
 		}

@@ -52,6 +52,7 @@ func (f *fixture) fillIndexed(rows int) (due int) {
 // each of those twice, in the index and where it is deleted. Of the others it reads those without a
 // date, once, to say how many never expire.
 func TestFewDueRowsAreReadTwice(t *testing.T) {
+	t.Parallel()
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		due := f.fillIndexed(200_000)
@@ -78,6 +79,7 @@ func TestFewDueRowsAreReadTwice(t *testing.T) {
 // TestNothingDueCostsFiveStatements: with an index on time, a job that finds nothing due sends at
 // most five statements that name the user's table.
 func TestNothingDueCostsFiveStatements(t *testing.T) {
+	t.Parallel()
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.fillIndexed(20_000)

@@ -10,6 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -20,10 +21,17 @@ const mostStarters = 4
 // starterStore is what starters ask of the catalog, and tell it.
 type starterStore interface {
 	work.AlongStore
+	plan.WholeSource
 	Reserved(t catalog.Table) error
 	Familiar(ctx context.Context, policies []catalog.Policy) (map[uint64]tables.Incarnation, error)
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
 	Disarm(ctx context.Context, actor string, policy, version uint64, reason string) error
+
+	UseExpiryQueue(
+		ctx context.Context, policy uint64, partition, shape string, shards int,
+	) (catalog.ExpiryQueue, error)
+	Name(table string) string
+	BeginCensus(ctx context.Context, queue, job uint64) error
 
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	CreateRun(ctx context.Context, r catalog.NewRun) (created []catalog.Job, err error)

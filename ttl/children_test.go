@@ -24,6 +24,12 @@ import (
 // from these tables.
 func (f *fixture) taking(dependents ...string) catalog.Policy {
 	f.T.Helper()
+	return f.takingBy(ddl.ForeignKeysChildren, dependents...)
+}
+
+// takingBy is taking by a value of TTL_FK.
+func (f *fixture) takingBy(value string, dependents ...string) catalog.Policy {
+	f.T.Helper()
 	names := []string{}
 	for _, name := range dependents {
 		name, nulls, _ := strings.Cut(name, " ")
@@ -40,7 +46,7 @@ func (f *fixture) taking(dependents ...string) catalog.Policy {
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1s",
 			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
 			Options: map[string]string{
-				ddl.OptionForeignKeys: ddl.ForeignKeysChildren, ddl.OptionDependents: string(text),
+				ddl.OptionForeignKeys: value, ddl.OptionDependents: string(text),
 			},
 		},
 	})
@@ -53,14 +59,28 @@ func (f *fixture) taking(dependents ...string) catalog.Policy {
 // parents makes rows of t with n children each, by a key that refuses, and a policy on them.
 func (f *fixture) parents(rows, n int) catalog.Policy {
 	f.T.Helper()
+	return f.parentsBy(ddl.ForeignKeysChildren, rows, n)
+}
+
+// parentsBy is parents by a value of TTL_FK, under which the key may have to cascade.
+func (f *fixture) parentsBy(value string, rows, n int) catalog.Policy {
+	f.T.Helper()
 	f.Fill("t", rows)
 	f.Exec(f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY AUTO_INCREMENT, t INT, " +
-		"FOREIGN KEY (t) REFERENCES {t}.t (id))"))
+		"FOREIGN KEY (t) REFERENCES {t}.t (id)" + onDelete(value) + ")"))
 	for range n {
 		f.Exec(f.In("INSERT INTO {t}.child (t) SELECT id FROM {t}.t"))
 	}
 	f.set(setting.BrakeFactor, "0")
-	return f.taking("child")
+	return f.takingBy(value, "child")
+}
+
+// onDelete is what foreign keys say so that rows can go by a value of TTL_FK.
+func onDelete(value string) string {
+	if value == ddl.ForeignKeysCascade {
+		return " ON DELETE CASCADE"
+	}
+	return ""
 }
 
 // due counts the rows of t that have expired.
@@ -69,24 +89,31 @@ func (f *fixture) due() int {
 	return f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE made < '2025-01-01'"))
 }
 
-// heldFor waits until the job is held for a reason.
+// heldFor waits until a job is held for a reason. There may be others: of the children.
 func (f *fixture) heldFor(reason string) {
 	f.T.Helper()
-	f.Wait("the job to be held for: "+reason, func() bool { return strings.Contains(f.waits(), reason) })
+	f.Wait("a job to be held for: "+reason, func() bool {
+		return strings.Contains(f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(reason), '') FROM {t}_c.job")), reason)
+	})
 }
 
 // clan makes children and grandchildren of t: three children of every fourth row with two children
-// each, 2500 of the first row, rows that lose their parent, and rows of t that depend on others.
-func (f *fixture) clan(rows int, index string) {
+// each, 2500 of the first row, rows that lose their parent, and rows of t that depend on others, but for
+// a server that cascades.
+func (f *fixture) clan(rows int, value, index string) {
 	f.T.Helper()
 	f.Fill("t", rows)
-	f.Exec(f.In("ALTER TABLE {t}.t ADD u INT, ADD UNIQUE (u), ADD boss INT NULL, "+
-		"ADD FOREIGN KEY (boss) REFERENCES {t}.t (id) ON DELETE CASCADE"+index),
-		f.In("UPDATE {t}.t SET u = id + 100000, boss = IF(id % 10 = 0, id - 1, IF(id % 10 = 5, id, NULL))"),
+	f.Exec(f.In("ALTER TABLE {t}.t ADD u INT, ADD UNIQUE (u)"+index), f.In("UPDATE {t}.t SET u = id + 100000"))
+	if value != ddl.ForeignKeysCascade {
+		f.Exec(f.In("ALTER TABLE {t}.t ADD boss INT NULL, ADD FOREIGN KEY (boss) REFERENCES {t}.t (id) ON DELETE "+
+			"CASCADE"),
+			f.In("UPDATE {t}.t SET boss = IF(id % 10 = 0, id - 1, IF(id % 10 = 5, id, NULL))"))
+	}
+	f.Exec(
 		f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY AUTO_INCREMENT, t INT, "+
 			"FOREIGN KEY (t) REFERENCES {t}.t (id) ON DELETE CASCADE)"),
 		f.In("CREATE TABLE {t}.grandchild (id INT PRIMARY KEY AUTO_INCREMENT, child INT, "+
-			"FOREIGN KEY (child) REFERENCES {t}.child (id))"),
+			"FOREIGN KEY (child) REFERENCES {t}.child (id)"+onDelete(value)+")"),
 		f.In("CREATE TABLE {t}.stays (id INT PRIMARY KEY, u INT NULL, "+
 			"FOREIGN KEY (u) REFERENCES {t}.t (u) ON DELETE SET NULL)"))
 	for range 3 {
@@ -103,16 +130,29 @@ func (f *fixture) clan(rows int, index string) {
 // connections of the engine are killed. At the end every row of a parent that is there is there, none
 // is left of one that is gone, and each that went was counted once.
 func TestFamiliesGo(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		for name, index := range map[string]string{"range": "", "index": ", ADD INDEX (made)"} {
+		for name, c := range map[string]struct {
+			value, index string
+			dependents   []string
+			stay         int // rows of t
+		}{
+			"range": {ddl.ForeignKeysChildren, "", []string{"t"}, 1200},
+			"index": {ddl.ForeignKeysChildren, ", ADD INDEX (made)", []string{"t"}, 1200},
+			// the first row takes 7,503 others along
+			"cascade": {ddl.ForeignKeysCascade, "", nil, 1500},
+		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				const rows = 3000
 				f := newFixture(t, cfg, 0)
-				f.clan(rows, index)
+				f.clan(rows, c.value, c.index)
 				f.set(setting.BrakeFactor, "0")
+				if c.value == ddl.ForeignKeysCascade {
+					f.set(setting.MaxChildren, "10000")
+				}
 				was := f.census()
-				f.taking("t", "child", "grandchild", "stays SET NULL")
+				f.takingBy(c.value, append(c.dependents, "child", "grandchild", "stays SET NULL")...)
 				stop := f.run(nil)
 
 				var apps sync.WaitGroup
@@ -128,7 +168,7 @@ func TestFamiliesGo(t *testing.T) {
 
 				f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
 				stop()
-				f.checkClan(was)
+				f.checkClan(was, c.stay)
 			})
 		}
 	})
@@ -196,7 +236,7 @@ func firstID(db *sql.DB, t *testing.T, query string) (id int, err error) {
 }
 
 // checkClan compares what is left with what should be.
-func (f *fixture) checkClan(was int) {
+func (f *fixture) checkClan(was, stay int) {
 	f.T.Helper()
 	for what, query := range map[string]string{
 		"children without a parent": "SELECT COUNT(*) FROM {t}.child c LEFT JOIN {t}.t ON t.id = c.t " +
@@ -206,7 +246,7 @@ func (f *fixture) checkClan(was int) {
 		"parents with other children than they should have": "SELECT COUNT(*) FROM {t}.t WHERE " +
 			"(SELECT COUNT(*) FROM {t}.child c WHERE c.t = t.id) <> IF(t.id % 4 < 2, 3, 0) + " +
 			"(SELECT COUNT(*) FROM {t}.born b WHERE b.t = t.id)",
-		"rows that should have stayed": fmt.Sprintf("SELECT %d - COUNT(*) FROM {t}.t", 3000/2-3000/10),
+		"rows that should have stayed": fmt.Sprintf("SELECT %d - COUNT(*) FROM {t}.t", stay),
 		"rows that have lost a parent without reason": "SELECT COUNT(*) FROM {t}.stays s LEFT JOIN {t}.t " +
 			"ON t.id = s.id WHERE (t.id IS NULL) <> (s.u IS NULL)",
 		"rows that went although their parents stay": fmt.Sprintf("SELECT %d - COUNT(*) FROM {t}.stays", 3000/7),
@@ -230,6 +270,7 @@ func (f *fixture) checkClan(was int) {
 // TestFamiliesAreWhole: a row of which something cannot go stays with all that depends on it, and all
 // others go.
 func TestFamiliesAreWhole(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		whole := func(f *fixture, row, children int) {
 			f.T.Helper()
@@ -301,14 +342,67 @@ func TestFamiliesAreWhole(t *testing.T) {
 	})
 }
 
+// TestChildrenThatNobodyChecks: a session that does not check foreign keys adds children while a batch
+// deletes their parents, without waiting for it. They go with their parents, and are counted.
+func TestChildrenThatNobodyChecks(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 200)
+		f.Exec(f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY AUTO_INCREMENT, t INT, "+
+			"FOREIGN KEY (t) REFERENCES {t}.t (id) ON DELETE CASCADE)"),
+			f.In("CREATE TABLE {t}.grandchild (id INT PRIMARY KEY AUTO_INCREMENT, child INT, "+
+				"FOREIGN KEY (child) REFERENCES {t}.child (id) ON DELETE CASCADE)"),
+			f.In("INSERT INTO {t}.child (t) SELECT id FROM {t}.t"),
+			f.In("INSERT INTO {t}.grandchild (child) SELECT id FROM {t}.child"),
+			f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.grandchild FOR EACH ROW "+
+				"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
+		f.set(setting.BrakeFactor, "0")
+		f.taking("child", "grandchild")
+
+		gate, err := f.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gate.Close()
+		mustExec(t, gate, f.In("DO GET_LOCK('{t}', 10)"), "SET foreign_key_checks = 0")
+		defer f.run(nil)()
+		f.Wait("a batch to reach a grandchild", func() bool {
+			return f.Number(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock' AND "+
+				"info LIKE '%{t}%'")) > 0
+		})
+		mustExec(t, gate, f.In("INSERT INTO {t}.child (t) VALUES (51), (53)"),
+			f.In("INSERT INTO {t}.grandchild (child) SELECT id FROM {t}.child WHERE t IN (55, 57)"),
+			f.In("DO RELEASE_LOCK('{t}')"))
+
+		f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+		f.Wait("a job to end", func() bool {
+			return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history WHERE deleted > 0")) > 0
+		})
+		if left := f.Rows("t") + "/" + f.Rows("child") + "/" + f.Rows("grandchild"); left != "100/100/100" {
+			t.Errorf("%s rows are left, want 100/100/100", left)
+		}
+		if n := f.Number(f.In("SELECT SUM(deleted) FROM {t}_c.job_history")); n != 304 {
+			t.Errorf("%d rows count as deleted, want 304", n)
+		}
+	})
+}
+
 // TestDependentsChange: tables that rows go along from are replaced, get children of their own, or a
 // policy that is paused, between the choice of a batch and its beginning.
 func TestDependentsChange(t *testing.T) {
+	t.Parallel()
+	grandchild := []string{
+		"CREATE TABLE {t}.late (id INT PRIMARY KEY, KEY (id))",
+		"INSERT INTO {t}.late SELECT id FROM {t}.child",
+		"ALTER TABLE {t}.late ADD FOREIGN KEY (id) REFERENCES {t}.child (id) ON DELETE CASCADE",
+	}
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, c := range map[string]struct {
 			change []string
 			held   string
 			keeps  string // a table of which no row may go
+			value  string
 		}{
 			"replaced": {
 				[]string{
@@ -316,7 +410,7 @@ func TestDependentsChange(t *testing.T) {
 					"INSERT INTO {t}.other SELECT id, t FROM {t}.child",
 					"RENAME TABLE {t}.child TO {t}.gone, {t}.other TO {t}.child",
 				},
-				"`gone` depend on the table, and did not", "child",
+				"`gone` depend on the table, and did not", "child", ddl.ForeignKeysChildren,
 			},
 			"a child more": {
 				[]string{
@@ -324,27 +418,21 @@ func TestDependentsChange(t *testing.T) {
 					"INSERT INTO {t}.late SELECT id FROM {t}.t",
 					"ALTER TABLE {t}.late ADD FOREIGN KEY (id) REFERENCES {t}.t (id) ON DELETE CASCADE",
 				},
-				"`late` depend on the table, and did not", "late",
+				"`late` depend on the table, and did not", "late", ddl.ForeignKeysChildren,
 			},
-			"a grandchild": {
-				[]string{
-					"CREATE TABLE {t}.late (id INT PRIMARY KEY, KEY (id))",
-					"INSERT INTO {t}.late SELECT id FROM {t}.child",
-					"ALTER TABLE {t}.late ADD FOREIGN KEY (id) REFERENCES {t}.child (id) ON DELETE CASCADE",
-				},
-				"`late` depend on the table, and did not", "late",
-			},
+			"a grandchild":           {grandchild, "`late` depend on the table, and did not", "late", ddl.ForeignKeysChildren},
+			"a cascading grandchild": {grandchild, "`late` depend on the table, and did not", "late", ddl.ForeignKeysCascade},
 			"another column": {
 				[]string{
 					"ALTER TABLE {t}.child DROP PRIMARY KEY, CHANGE id was INT, ADD id INT PRIMARY KEY AUTO_INCREMENT",
 				},
-				"", "",
+				"", "", ddl.ForeignKeysChildren,
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
-				f.parents(1000, 2)
+				f.parentsBy(c.value, 1000, 2)
 				var once sync.Once
 				change := func() {
 					f.Exec(strings.Split(f.In(strings.Join(c.change, "|")), "|")...)
@@ -364,7 +452,7 @@ func TestDependentsChange(t *testing.T) {
 					t.Errorf("%s rows are left of 1000", left)
 				}
 				all := map[string]string{"child": "2000", "late": "1000"}[c.keeps]
-				if name == "a grandchild" {
+				if strings.HasSuffix(name, "grandchild") {
 					all = "2000"
 				}
 				if left := f.Rows(c.keeps); left != all {
@@ -376,7 +464,7 @@ func TestDependentsChange(t *testing.T) {
 				}
 
 				if c.keeps == "late" { // and somebody agrees to it
-					f.taking("child", "late")
+					f.takingBy(c.value, "child", "late")
 					f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
 				}
 			})
@@ -387,96 +475,183 @@ func TestDependentsChange(t *testing.T) {
 // TestPauseOfADependent: when PAUSE TTL of a table has answered, nothing more of it goes, not even with
 // rows of another table, nor if the batch that takes it along began before there was such a policy.
 func TestPauseOfADependent(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
-		f.parents(200, 2)
-		f.Exec(f.In("ALTER TABLE {t}.child ADD made DATETIME NULL"),
-			f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.child FOR EACH ROW "+
-				"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
-
-		gate, err := f.Admin.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		for value, halts := range map[string]string{ddl.ForeignKeysChildren: "child", ddl.ForeignKeysCascade: "t"} {
+			t.Run(value, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.parentsBy(value, 200, 2)
+				f.Exec(f.In("ALTER TABLE {t}.child ADD made DATETIME NULL"),
+					f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}."+halts+" FOR EACH ROW "+
+						"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
+				f.pausesDependent()
+			})
 		}
-		defer gate.Close()
-		mustExec(t, gate, f.In("DO GET_LOCK('{t}', 10)"))
-
-		defer f.run(nil)()
-		f.Wait("a batch to reach a child", func() bool {
-			return f.Number(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock' AND "+
-				"info LIKE '%{t}%'")) > 0
-		})
-
-		paused := make(chan error, 1)
-		go func() {
-			own := f.DeclareEvery("child", "1h")
-			paused <- f.Store.Pause(t.Context(), "test", own.ID, "holiday", time.Time{})
-		}()
-		var answered bool
-		select {
-		case err = <-paused:
-			answered = true
-		case <-time.After(aWhile):
-		}
-		left := f.Rows("child")
-		mustExec(t, gate, f.In("DO RELEASE_LOCK('{t}')"))
-		if !answered {
-			err = <-paused
-			left = f.Rows("child")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		f.heldFor("its own TTL is paused")
-		if now := f.Rows("child"); now != left {
-			t.Errorf("%s children are left, and %s when the pause had answered", now, left)
-		}
-
-		own, err := f.Store.Policy(t.Context(), catalog.Table{Schema: f.Schema, Name: "child"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Store.Resume(t.Context(), "test", own.ID); err != nil {
-			t.Fatal(err)
-		}
-		f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
 	})
+}
+
+// pausesDependent pauses a TTL of the child while a batch is halted that deletes rows of t.
+func (f *fixture) pausesDependent() {
+	f.T.Helper()
+	gate, err := f.Admin.Conn(f.T.Context())
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	defer gate.Close()
+	mustExec(f.T, gate, f.In("DO GET_LOCK('{t}', 10)"))
+
+	defer f.run(nil)()
+	f.Wait("a batch to reach a child", func() bool {
+		return f.Number(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock' AND "+
+			"info LIKE '%{t}%'")) > 0
+	})
+
+	paused := make(chan error, 1)
+	go func() {
+		own := f.DeclareEvery("child", "1h")
+		paused <- f.Store.Pause(f.T.Context(), "test", own.ID, "holiday", time.Time{})
+	}()
+	var answered bool
+	select {
+	case err = <-paused:
+		answered = true
+	case <-time.After(aWhile):
+	}
+	left := f.Rows("child")
+	mustExec(f.T, gate, f.In("DO RELEASE_LOCK('{t}')"))
+	if !answered {
+		err = <-paused
+		left = f.Rows("child")
+	}
+	if err != nil {
+		f.T.Fatal(err)
+	}
+
+	f.heldFor("its own TTL is paused")
+	if now := f.Rows("child"); now != left {
+		f.T.Errorf("%s children are left, and %s when the pause had answered", now, left)
+	}
+
+	own, err := f.Store.Policy(f.T.Context(), catalog.Table{Schema: f.Schema, Name: "child"})
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	if err := f.Store.Resume(f.T.Context(), "test", own.ID); err != nil {
+		f.T.Fatal(err)
+	}
+	f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
 }
 
 // TestFamiliesWithinABound: what goes along counts, and a run stops before a family that is too large
 // for what is left.
 func TestFamiliesWithinABound(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, value := range []string{ddl.ForeignKeysChildren, ddl.ForeignKeysCascade} {
+			t.Run(value, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.set(setting.BrakePercent, "0")
+				p := f.parentsBy(value, 200, 3)
+				f.Exec(f.In("ANALYZE TABLE {t}.child"))
+				defer f.run(nil)()
+				if why := f.needsApproval(); !strings.Contains(why, "about 400 of about 800 rows") {
+					t.Errorf("the job waits because %q, want all rows counted that would go", why)
+				}
+
+				f.consent(p, catalog.Consent{UpTo: new(uint64(103))})
+				f.Wait("the approved rows to go", func() bool { return f.due() < 100 })
+				f.needsApproval()
+				if n := f.Number(f.In("SELECT SUM(deleted) FROM {t}_c.task")); n != 100 || f.due() != 75 {
+					t.Errorf("%d rows have gone of 103, and %d families are left; want 100, and 75", n, f.due())
+				}
+				if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE " +
+					"(SELECT COUNT(*) FROM {t}.child c WHERE c.t = t.id) <> 3")); n != 0 {
+					t.Errorf("%d families are not whole", n)
+				}
+			})
+		}
+	})
+}
+
+// TestLargeCascade: a row stays of which the server would let more rows go than may go at once, with all
+// of those, and is listed, until that is allowed. All others go.
+func TestLargeCascade(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.set(setting.BrakePercent, "0")
-		p := f.parents(200, 3)
-		f.Exec(f.In("ANALYZE TABLE {t}.child"))
+		f.parentsBy(ddl.ForeignKeysCascade, 200, 2)
+		f.Exec(f.In("INSERT INTO {t}.child (t) SELECT 51 FROM {t}.t LIMIT 10"))
+		f.set(setting.MaxChildren, "11")
 		defer f.run(nil)()
-		if why := f.needsApproval(); !strings.Contains(why, "about 400 of about 800 rows") {
-			t.Errorf("the job waits because %q, want all rows counted that would go", why)
+
+		f.Wait("the other rows to go", func() bool { return f.due() == 1 })
+		f.Wait("the row to be listed", func() bool {
+			return strings.HasPrefix(f.Text(f.In("SELECT CONCAT(COUNT(*), MAX(row_key), MAX(reason)) FROM {t}_c.row_error")),
+				`1["51"]more rows depend on this one than ttl_fk_max_children`)
+		})
+		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.child WHERE t = 51")); n != 12 {
+			t.Errorf("%d children of the row are left of 12", n)
 		}
 
-		f.consent(p, catalog.Consent{UpTo: new(uint64(103))})
-		f.Wait("the approved rows to go", func() bool { return f.due() < 100 })
-		f.needsApproval()
-		if n := f.Number(f.In("SELECT SUM(deleted) FROM {t}_c.task")); n != 100 || f.due() != 75 {
-			t.Errorf("%d rows have gone of 103, and %d families are left; want 100, and 75", n, f.due())
+		f.set(setting.MaxChildren, "12")
+		f.Exec(f.In("UPDATE {t}_c.row_error SET next_try_at = '2020-01-01'"))
+		f.Wait("the row to go", func() bool { return f.due() == 0 && f.Rows("child") == "200" })
+	})
+}
+
+// TestTableComesMidCascade: while the rows of a batch are going, a table is created that points at them
+// by a key in which nothing is locked yet. MariaDB lets it, and rows into it, and would cascade.
+func TestTableComesMidCascade(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 100)
+		f.Exec(f.In("ALTER TABLE {t}.t ADD u INT, ADD UNIQUE (u)"), f.In("UPDATE {t}.t SET u = id"),
+			f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES {t}.t (id) ON DELETE CASCADE)"),
+			f.In("INSERT INTO {t}.child SELECT id FROM {t}.t"),
+			f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.t FOR EACH ROW "+
+				"SET @halt = GET_LOCK('{t}', IF(OLD.id = 1, 10, 0)), @halt = RELEASE_LOCK('{t}')"))
+		f.takingBy(ddl.ForeignKeysCascade, "child")
+		gate, err := f.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE " +
-			"(SELECT COUNT(*) FROM {t}.child c WHERE c.t = t.id) <> 3")); n != 0 {
-			t.Errorf("%d families are not whole", n)
+		defer gate.Close()
+		mustExec(t, gate, f.In("DO GET_LOCK('{t}', 10)"), "SET lock_wait_timeout = 1")
+
+		defer f.run(nil)()
+		f.Wait("a DELETE to reach its first row", func() bool {
+			return f.Number(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock' AND "+
+				"info LIKE '%{t}%'")) > 0
+		})
+		_, err = gate.ExecContext(t.Context(), f.In("CREATE TABLE {t}.late (u INT PRIMARY KEY, FOREIGN KEY (u) "+
+			"REFERENCES {t}.t (u) ON DELETE CASCADE)"))
+		came := err == nil
+		if came {
+			mustExec(t, gate, f.In("INSERT INTO {t}.late VALUES (51), (53)"))
+		}
+		mustExec(t, gate, f.In("DO RELEASE_LOCK('{t}')"))
+
+		if !came {
+			f.Wait("the rows to go", func() bool { return f.due() == 0 })
+			return
+		}
+		f.heldFor("`late` depend on the table, and did not")
+		if left := f.Rows("late") + "/" + f.Rows("t"); left != "2/100" {
+			t.Errorf("%s rows are left of 2/100", left)
 		}
 	})
 }
 
 // TestDependentsNobodyMayDelete: the engine's account may read a child, and not delete from it.
 func TestDependentsNobodyMayDelete(t *testing.T) {
+	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		f := newFixture(t, s.Config(""), 0)
 		f.parents(100, 1)
-		account := "weak_" + f.Schema[max(len(f.Schema)-10, 0):]
-		cfg := s.Account(t, account, "PROCESS ON *.*", f.In("ALL ON {t}_c.*"), f.In("SELECT, DELETE ON {t}.t"),
+		cfg := s.Account(t, "weak", "PROCESS ON *.*", f.In("ALL ON {t}_c.*"), f.In("SELECT, DELETE ON {t}.t"),
 			f.In("SELECT ON {t}.child"))
 		f.set(setting.AllowReplica, "ON")
 		defer f.run(func(c *Config) { c.Backend = cfg })()
@@ -485,7 +660,7 @@ func TestDependentsNobodyMayDelete(t *testing.T) {
 		if left := f.Rows("t") + "/" + f.Rows("child"); left != "100/100" {
 			t.Errorf("%s rows are left of 100/100", left)
 		}
-		f.Exec(f.In("GRANT DELETE ON {t}.child TO '" + account + "'@'%'"))
+		f.Exec(f.In("GRANT DELETE ON {t}.child TO " + cfg.User))
 		f.Wait("the expired rows to go", func() bool { return f.due() == 0 && f.Rows("child") == "50" })
 	})
 }

@@ -22,6 +22,8 @@ const (
 	keepEvery  = 10 * time.Minute
 	sweepEvery = 5 * time.Second // soon after the client of a statement has vanished
 	vouchEvery = 2 * time.Second // somebody may be waiting
+	asideEvery = time.Minute
+	clearEvery = 10 * time.Second // a part of what there is, so that nothing waits for it
 )
 
 // assignChores gives a ticker its chores, in their order.
@@ -31,6 +33,9 @@ func (t *ticker) assignChores() {
 		t.keeping,
 		{every: sweepEvery, do: t.sweep},
 		{every: vouchEvery, do: t.vouch},
+		{every: asideEvery, do: t.dropAsides, leaders: true},
+		{do: t.makeAhead, leaders: true},
+		{every: clearEvery, do: t.clearQueues, leaders: true},
 	}
 }
 
@@ -70,7 +75,17 @@ func (t *ticker) sweep(ctx context.Context) {
 // vouch tells other members, which see a table for the first time, whether it still is the one its
 // policy was declared on.
 func (t *ticker) vouch(ctx context.Context) {
+	if !t.pulse.Elsewhere {
+		return
+	}
 	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
+	}
+}
+
+// clearQueues removes entries of expiry queues that nobody needs any more, some at a time.
+func (t *ticker) clearQueues(ctx context.Context) {
+	if err := t.store.ClearExpiryQueues(ctx); err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "old expiry queues could not be removed", slog.Any("err", err))
 	}
 }

@@ -16,6 +16,7 @@ import (
 // TestDoubtedClockStartsNothing: while the database's clock cannot be right no cutoff is computed
 // by it.
 func TestDoubtedClockStartsNothing(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20)

@@ -63,6 +63,7 @@ func TestClusterLimitIsShared(t *testing.T) {
 // TestLeadershipIsHandedOver: the node that leads starts jobs and cleans up; the next one does when
 // it leaves, or when nothing is heard of it, and what the first one still tries then is refused.
 func TestLeadershipIsHandedOver(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20)

@@ -33,6 +33,9 @@ type Config struct {
 	// is there for that.
 	Replica func(hostPort string) *mysql.Config
 
+	// Suffered is what this node's clients have suffered since it started; nil for none.
+	Suffered func() catalog.Suffered
+
 	// Admit refuses a new connection that leads to a server the policies do not belong to, as after
 	// a fail-over; nil for none.
 	Admit func(context.Context, *sql.Conn) error

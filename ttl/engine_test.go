@@ -15,6 +15,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -64,7 +65,7 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 			if err != nil {
 				f.T.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(mysqltest.Patience):
 			f.T.Error("the engine does not stop")
 		}
 	}
@@ -73,6 +74,7 @@ func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 }
 
 func TestEngineDeletesWhatIsDue(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 3000)
@@ -94,6 +96,7 @@ func TestEngineDeletesWhatIsDue(t *testing.T) {
 // between choosing a batch and sending it must not reach the other one, whatever it is called and
 // whoever may see it.
 func TestSwapInTheSameSecond(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, c := range map[string]struct {
 			other string // behind the schema's name
@@ -153,14 +156,14 @@ func (f *fixture) swapInTheSameSecond(other string, least bool) {
 	}
 }
 
-// serviceAccount makes the account that `ttlproxy init` does for the fixture's schema.
+// serviceAccount makes the account that `ttlproxy init` does for the fixture's schema, by whose name it goes.
 func (f *fixture) serviceAccount() *mysql.Config {
 	f.T.Helper()
 	account := catalog.ServiceAccount{
-		User: "engine", Password: "s3cret", Catalog: f.Schema + "_c",
+		User: f.Schema, Password: "s3cret", Catalog: f.Schema + "_c",
 		Schemas: []string{f.Schema},
 	}
-	f.Exec("DROP USER IF EXISTS engine")
+	f.Exec("DROP USER IF EXISTS " + account.User)
 	for _, g := range account.Grants(f.Store.Server().MariaDB) {
 		f.Exec(g.SQL)
 	}
@@ -172,6 +175,7 @@ func (f *fixture) serviceAccount() *mysql.Config {
 // TestTwinTakesOverMidJob: a table of the same second takes the place of another in the middle of
 // its job, and the original is dropped. An engine that comes later must not carry the job on there.
 func TestTwinTakesOverMidJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("seed", 20_000)
@@ -207,6 +211,7 @@ func TestTwinTakesOverMidJob(t *testing.T) {
 // TestTakenOverMidJob: whatever takes the place of a table while its job runs keeps all its rows,
 // even if it was created in the very second that is remembered.
 func TestTakenOverMidJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		const oneEach, parts = " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN MAXVALUE)",
 			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10000), PARTITION p1 VALUES LESS THAN MAXVALUE)"
@@ -314,6 +319,7 @@ func elapsed(d time.Duration) func() bool {
 // TestLostConnection: when a connection dies with its packet, no row is left out and none is counted
 // twice.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 10_000)
@@ -339,6 +345,7 @@ func TestLostConnection(t *testing.T) {
 
 // TestTakeOver: a second engine goes on where the first one vanished without a word.
 func TestTakeOver(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 4000)
@@ -373,6 +380,7 @@ func TestTakeOver(t *testing.T) {
 // TestBrakeWaitsForApproval: a surprising job is there, says how many rows are due, and starts when
 // approved.
 func TestBrakeWaitsForApproval(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newBrakedFixture(t, cfg, 0)
 		f.Fill("t", 3000)
@@ -402,6 +410,7 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 
 // TestHoldsAndLetsGo: a foreign key that points at the table pauses its job until it is gone.
 func TestHoldsAndLetsGo(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20_000)
@@ -442,6 +451,7 @@ func TestHoldsAndLetsGo(t *testing.T) {
 // TestPoisonRowStandsAlone: one row that a trigger keeps is reported, and all others go. The jobs
 // after that leave it alone until its next try, or until somebody runs one by hand.
 func TestPoisonRowStandsAlone(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		t.Run("range", func(t *testing.T) { poisonRow(t, cfg, "range", 1000) })
 		t.Run("index", func(t *testing.T) { poisonRow(t, cfg, "index", 40, "ADD INDEX (made)") })
@@ -504,6 +514,7 @@ func poisonRow(t *testing.T, cfg *mysql.Config, way string, due int, alter ...st
 // TestMendedRowIsForgotten: an error leaves SHOW TTL ERRORS when its row is gone, or has got a new
 // date, although it was not tried.
 func TestMendedRowIsForgotten(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 200)
@@ -524,6 +535,7 @@ func TestMendedRowIsForgotten(t *testing.T) {
 // TestBigJobIsSummedUp: what a big job leaves to the server and to people is in its note; a small
 // one says nothing.
 func TestBigJobIsSummedUp(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 30_000)
@@ -553,6 +565,7 @@ func TestBigJobIsSummedUp(t *testing.T) {
 // TestKeylessTableSaysWhy: without a key nothing can be gone round, so the job fails with the
 // reason.
 func TestKeylessTableSaysWhy(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE "+f.Schema+".t (id INT, made DATETIME NULL)",
@@ -571,6 +584,7 @@ func TestKeylessTableSaysWhy(t *testing.T) {
 // TestLockedRowIsLeftForTheNextJob: rows that the application holds neither stop their neighbours
 // nor count as failed. The table is so small that the servers would rather read all of it.
 func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 900)
@@ -593,6 +607,7 @@ func TestLockedRowIsLeftForTheNextJob(t *testing.T) {
 // TestAlterIsNotHeldUp: the application's DDL waits for one batch at most. The trigger makes
 // batches so slow that any that got in ahead of a waiting ALTER could be counted.
 func TestAlterIsNotHeldUp(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20_000)
@@ -621,6 +636,7 @@ func TestAlterIsNotHeldUp(t *testing.T) {
 
 // TestPartitionsHaveJobsOfTheirOwn, and NULLs and zero dates stay.
 func TestPartitionsHaveJobsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE "+f.Schema+
@@ -688,6 +704,7 @@ func (f *fixture) rowsRead() int {
 // TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and
 // its columns as they were. The brake looks at what it holds now, also in the middle of a job.
 func TestColumnReplacedInPlace(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		replace := func(f *fixture) {
 			f.Exec("ALTER TABLE " + f.Schema +

@@ -28,6 +28,7 @@ func (f *fixture) failing(number int) (works func()) {
 // again, or waits, gives the reason, and goes on by itself. No row is lost, counted twice, or taken
 // for a bad one.
 func TestErrorsByConsequence(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		number int
@@ -85,6 +86,7 @@ func TestErrorsByConsequence(t *testing.T) {
 // TestUnknownErrorEndsTheJob: an error that nobody knows is left to a person; the job says what it
 // was.
 func TestUnknownErrorEndsTheJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -102,6 +104,7 @@ func TestUnknownErrorEndsTheJob(t *testing.T) {
 // TestDroppedIndexIsPlannedAnew: a job whose index goes away ends, and another one takes the way
 // that is left at once.
 func TestDroppedIndexIsPlannedAnew(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 30_000)
@@ -132,6 +135,7 @@ func TestDroppedIndexIsPlannedAnew(t *testing.T) {
 
 // TestKilledQueryIsTakenAgain: an administrator's KILL QUERY costs the batch a second try.
 func TestKilledQueryIsTakenAgain(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 1000)

@@ -13,6 +13,7 @@ import (
 // TestGrownMidJob: a column that is added around the proxy stops the job that runs before another
 // row goes. The next one goes on from what it finds.
 func TestGrownMidJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20_000)

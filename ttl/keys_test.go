@@ -12,6 +12,7 @@ import (
 // TestEveryKeyTypeEndToEnd lets the engine clean tables with keys of every type, by key and, with
 // an index on time, from the old end. n runs from 1 to 3000; rows with odd n are expired.
 func TestEveryKeyTypeEndToEnd(t *testing.T) {
+	t.Parallel()
 	keys := []struct{ name, columns, key, fill string }{
 		{"big", "id BIGINT", "id", "n * 7 - 9000"},
 		{"unsigned", "id BIGINT UNSIGNED", "id", "18446744073709551615 - n * 1000003"},

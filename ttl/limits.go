@@ -10,7 +10,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
-// limits are the settings by which the engine works, read again every few seconds, and as soon as
+// limits are the settings by which the engine works, read again as soon as they have changed, or
 // something was refused that had been decided by older ones.
 type limits struct {
 	work.Limits
@@ -19,6 +19,7 @@ type limits struct {
 	settings     setting.Values // all of them
 	enabled      bool           // ttl_job_enable
 	clusterRows  int64          // ttl_cluster_rows_limit
+	timed        bool           // ttl_rate_schedule says something
 	workers      int            // tasks worked on at once by this node
 	indexScan    bool           // ttl_enable_index_scan
 	brake        plan.Brake     // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
@@ -91,11 +92,14 @@ func limitsOf(v setting.Reading, nodes int) limits {
 			Target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
 			Nodes:        nodes,
 			Window:       v.Window(),
+
+			PartitionLockWait: v.Duration(setting.PartitionLockWait),
 		},
 		unread:       v.Unread(),
 		settings:     v.Values,
 		enabled:      v.Bool(setting.JobEnable),
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
+		timed:        v.Rates() != nil,
 		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),
 		indexScan:    v.Bool(setting.EnableIndexScan),
 		brake:        plan.NewBrake(v.Values),

@@ -55,7 +55,7 @@ const (
 	// promptly is the longest interval between jobs that has rows go within seconds.
 	promptly = 10 * time.Second
 	// mostLooks bounds the tables of one statement.
-	mostLooks = 256
+	mostLooks = 512
 	// leastPause and mostPause are between two looks at a table in which nothing happens.
 	leastPause, mostPause = 500 * time.Millisecond, 4 * time.Second
 	// soonest is the time between two looks at a table whose oldest row is about to expire.
@@ -116,6 +116,13 @@ func (l *looks) serve(policy uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all[policy] != nil
+}
+
+// any reports whether there are tables to look at.
+func (l *looks) any() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all) > 0
 }
 
 // forget makes every table get a run: settings have changed, by which looks are made.
@@ -315,7 +322,7 @@ func (t *ticker) lookAt(ctx context.Context, now time.Time, some []duePolicy) (d
 		}
 
 		k.looked, k.due = now, cutoff.DueAt()
-		k.next, k.wakes = now.Add(k.pause), false
+		k.next, k.wakes = now.Add(k.pause).Truncate(k.pause), false // together with others
 		if !expiry.IsZero() && expiry.Before(k.next) {
 			k.next, k.wakes = later(expiry.Add(time.Millisecond), now.Add(soonest)), true
 		}
@@ -335,7 +342,7 @@ func (t *ticker) tellLooks(ctx context.Context, now time.Time) {
 	var policies []uint64
 	var at, due time.Time
 	for id, k := range l.all {
-		if now.Sub(k.looked) > 2*mostPause || now.Sub(k.written) < k.writeEvery {
+		if !k.looked.After(k.written) || now.Sub(k.looked) > 2*mostPause || now.Sub(k.written) < k.writeEvery {
 			continue
 		}
 		told, policies = append(told, k), append(policies, id)

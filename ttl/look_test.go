@@ -57,7 +57,12 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 		}
 
 		check("at first", "1", "3", "10 12:00:00.000000 10 12:00:00.000000")
+		f.Exec(f.In("UPDATE {t}_c.schedule SET undeletable = 3, oldest_undeletable = '2027-01-01', " +
+			"undeletable_version = last_version"))
 		m = m.then(utc("05-10 12:00:02"))
+		if got := f.undeletable(); got != "0" {
+			t.Errorf("%s undeletable rows are left in a table in which nothing has expired", got)
+		}
 		check("later", "1", "3", "10 12:00:02.000000 10 12:00:00.000000 10 12:00:02.000000")
 		if !m.nextLook.IsZero() {
 			t.Error("a table in which nothing happens makes the ticker hurry")
@@ -101,6 +106,7 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 
 // TestLookThatFails: a table that cannot be looked at keeps no other waiting, and gets a run.
 func TestLookThatFails(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.promptTable()

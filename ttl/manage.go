@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -159,7 +160,10 @@ func (t *ticker) pauseNow(
 		return "", err
 	}
 
-	return partitionPause(known, job.Partition, ""), nil
+	if why = partitionPause(known, job.Partition, ""); why != "" || plan.Way(job.Plan) != plan.GoWhole {
+		return why, nil
+	}
+	return t.store.Rests(ctx, p.ID, now)
 }
 
 // setState moves a job to another state, or gives its state another reason.

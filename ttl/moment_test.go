@@ -62,22 +62,31 @@ func (f *fixture) at(instant time.Time) *moment {
 	e.node.Store(node)
 	e.beaten()
 	m.ticker = newTicker(e)
-	f.T.Cleanup(func() {
-		m.session.Close()
-		e.sessions.Close()
-		_ = db.Close()
-	})
+	f.T.Cleanup(m.close)
 
 	return m
+}
+
+// close closes all connections; a second time does no harm.
+func (m *moment) close() {
+	m.session.Close()
+	m.engine.sessions.Close()
+	_ = m.db.Close()
 }
 
 // declare makes a policy of that moment on table t: a day after made, in the zone.
 func (m *moment) declare(zone, interval string, options map[string]string) catalog.Policy {
 	m.f.T.Helper()
+	return m.declareDays(1, zone, interval, options)
+}
+
+// declareDays is declare for that many days after made.
+func (m *moment) declareDays(days int, zone, interval string, options map[string]string) catalog.Policy {
+	m.f.T.Helper()
 	p, err := m.engine.store.Declare(m.f.T.Context(), catalog.Client{Account: "test"}, catalog.Declaration{
 		Table: catalog.Table{Schema: m.f.Schema, Name: "t"},
 		Rule: catalog.Rule{
-			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: interval,
+			Column: "made", Literal: strconv.Itoa(days), Unit: "DAY", Enabled: true, JobInterval: interval,
 			TimeZone: zone, ZoneSource: catalog.ZoneFromTable, Options: options,
 		},
 	})
@@ -157,18 +166,20 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 				"interval", "UTC", "1h", nil, nil,
 				[]when{
 					{"05-10 12:00:00", "1"},
-					{"05-10 12:59:59.999999", "1"},
-					{"05-10 13:00:00", "2"},
-					{"05-10 16:30:00", "3"},
-					{"05-10 17:29:59", "3"},
-					{"05-10 17:30:00", "4"},
+					{"05-10 12:50:43", "1"}, // its own part of the last quarter, once
+					{"05-10 12:50:44", "2"},
+					{"05-10 13:50:43.999999", "2"},
+					{"05-10 13:50:44", "3"},
+					{"05-10 16:30:00", "4"},
+					{"05-10 17:29:59", "4"},
+					{"05-10 17:30:00", "5"},
 				},
 			},
 			{
 				"goal", "UTC", "24h",
 				map[string]string{"TTL_MAX_LAG": "2h"},
 				nil,
-				[]when{{"05-10 12:00:00", "1"}, {"05-10 12:59:59", "1"}, {"05-10 13:00:00", "2"}},
+				[]when{{"05-10 12:00:00", "1"}, {"05-10 12:50:43", "1"}, {"05-10 12:50:44", "2"}},
 			},
 			{
 				"cron in its zone", "Europe/Prague", "24h", cron("0 3 * * *"), nil,
@@ -267,6 +278,7 @@ func TestJobsStartWhenTheyAreDue(t *testing.T) {
 // when, and goes on behind the last key; closed hours are no running time for ttl_job_timeout,
 // which ends it with true numbers.
 func TestWindowPausesAJobAtItsKey(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 10_000)
@@ -360,6 +372,7 @@ func TestRowsGoAfterTheirInstant(t *testing.T) {
 
 // TestErrorRowsAreTriedWhenTheyShould: backoff by the server's clock.
 func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -398,6 +411,7 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 
 // TestPausesAndFailuresEndByTheClock, and what has become due meanwhile is judged by the brake.
 func TestPausesAndFailuresEndByTheClock(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20)
@@ -436,6 +450,7 @@ func TestPausesAndFailuresEndByTheClock(t *testing.T) {
 // TestRetentionByTheClock: the catalog forgets what is older than ttl_history_days, and not a
 // moment sooner.
 func TestRetentionByTheClock(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20)
@@ -473,6 +488,7 @@ func TestRetentionByTheClock(t *testing.T) {
 // TestTooManyErrorsEndAJob: TiDB's limit is over 40 % of more than 10,000 rows; the counts stay
 // true.
 func TestTooManyErrorsEndAJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for _, c := range []struct {
 			name            string

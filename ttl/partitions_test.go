@@ -16,6 +16,7 @@ import (
 // TestPartitionsNotDueCostNothing: of a table with four hundred partitions, two of which are due, two
 // are looked at: the catalog and the server are asked as little as if there were no others.
 func TestPartitionsNotDueCostNothing(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		now, sent := utc("05-10 12:00:00"), map[int][3]int{}
 		for _, partitions := range []int{2, 400} {
@@ -54,6 +55,7 @@ func TestPartitionsNotDueCostNothing(t *testing.T) {
 // TestPartitionsThatAreGoneAreForgotten: what is no longer a partition is in no list, and is not
 // late.
 func TestPartitionsThatAreGoneAreForgotten(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		now := utc("05-10 12:00:00")

@@ -16,11 +16,12 @@ import (
 // TestNothingIsDeletedWithoutIDs: an account that may not see InnoDB's ids deletes nothing, and
 // says what it needs. What it sees with that may be any table, so that a person has to look.
 func TestNothingIsDeletedWithoutIDs(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 3000)
 		account := f.serviceAccount()
-		f.Exec("REVOKE PROCESS ON *.* FROM engine")
+		f.Exec("REVOKE PROCESS ON *.* FROM " + account.User)
 
 		connector, err := catalog.Connector(account)
 		if err != nil {
@@ -41,7 +42,7 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 			return strings.Contains(f.Text("SELECT COALESCE(MAX(reason), '') FROM "+f.Schema+
 				"_c.job WHERE state = 'paused'"), "GRANT PROCESS")
 		})
-		f.Exec("GRANT PROCESS ON *.* TO engine")
+		f.Exec("GRANT PROCESS ON *.* TO " + account.User)
 		f.Wait("the policy to be disarmed", func() bool {
 			return strings.Contains(f.Text("SELECT COALESCE(MAX(reason), '') FROM "+f.Schema+
 				"_c.policy WHERE state = 'disarmed'"), "could not be read before")
@@ -55,6 +56,7 @@ func TestNothingIsDeletedWithoutIDs(t *testing.T) {
 // TestRightsAreTakenAwayMidJob: a table that the service account may no longer read looks as if it
 // were gone. Its job waits, says what is missing, and goes on when the right is back.
 func TestRightsAreTakenAwayMidJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		account := f.serviceAccount()
@@ -81,7 +83,7 @@ func TestRightsAreTakenAwayMidJob(t *testing.T) {
 			stop := f.run(engine)
 			f.Wait("the first rows to go", func() bool { return f.Rows(table) != "20000" })
 			stop()
-			f.Exec("REVOKE " + right + " " + rights + " FROM engine")
+			f.Exec("REVOKE " + right + " " + rights + " FROM " + account.User)
 			stop = f.run(engine)
 
 			f.Wait("the job to be held", func() bool { return strings.Contains(reason(), "GRANT SELECT, DELETE ON") })
@@ -90,7 +92,7 @@ func TestRightsAreTakenAwayMidJob(t *testing.T) {
 				t.Errorf("without %s the policy is %s", right, state)
 			}
 
-			f.Exec("GRANT " + right + " " + rights + " TO engine")
+			f.Exec("GRANT " + right + " " + rights + " TO " + account.User)
 			f.set(setting.DeleteRowsLimit, "0")
 			f.Wait("the rows to go", func() bool { return f.Rows(table) == "10000" })
 			stop()
@@ -102,6 +104,7 @@ func TestRightsAreTakenAwayMidJob(t *testing.T) {
 // TestExchangedPartitionMidJob: rows that are exchanged into a partition between choosing a batch
 // and sending it stay, and the partition waits for a person; the others go on.
 func TestExchangedPartitionMidJob(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		const columns = " (id INT NOT NULL PRIMARY KEY, made DATETIME NULL)"

@@ -31,6 +31,7 @@ func (f *fixture) consent(p catalog.Policy, c catalog.Consent) {
 
 // TestRunStopsAtItsBound: several workers delete what was approved, to the row, and ask for more.
 func TestRunStopsAtItsBound(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 240_000)
@@ -68,6 +69,7 @@ func TestRunStopsAtItsBound(t *testing.T) {
 // TestEmptyTableApprovesNothing: a policy that was declared with its table has seen nothing. What
 // is loaded afterwards is a surprise.
 func TestEmptyTableApprovesNothing(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newBrakedFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE " + f.Schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
@@ -100,6 +102,7 @@ func TestEmptyTableApprovesNothing(t *testing.T) {
 // TestPauseDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
 // it asks before it deletes.
 func TestPauseDoesNotPassTheBrake(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newBrakedFixture(t, cfg, 0)
 		f.Fill("t", 3000)

@@ -21,6 +21,7 @@ type prospect struct {
 	statements *plan.Statements
 	estimate   plan.Estimate
 	choice     plan.Choice
+	queue      *catalog.ExpiryQueue // nil if the policy does without
 }
 
 // start looks at a table and creates its jobs: one, or one per partition. Identity comes first,
@@ -56,8 +57,17 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	prospects, err := t.prospects(ctx, p, facts, cutoff, stay)
+	whole, err := plan.ReadWhole(ctx, t.session, t.store, p, facts, stay, now)
 	if err != nil {
+		return err
+	}
+
+	prospects, err := t.prospects(ctx, p, facts, cutoff, stay, whole)
+	if err != nil {
+		return err
+	}
+
+	if err := t.useQueues(ctx, now, d, known, prospects); err != nil {
 		return err
 	}
 
@@ -215,10 +225,16 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 	for i, job := range jobs {
 		t.metrics.jobStarted(job)
 		t.log.LogAttrs(ctx, slog.LevelInfo, "job starts", work.JobAttrs(job)...)
-		if x := r.prospects[i]; x.choice.Way == plan.Refuse {
-			if err := t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason); err != nil {
-				return err
-			}
+		var err error
+		switch x := r.prospects[i]; x.choice.Way {
+		case plan.Refuse:
+			err = t.store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, x.choice.Reason)
+		case plan.Census:
+			err = t.store.BeginCensus(ctx, x.queue.ID, job.ID)
+		default:
+		}
+		if err != nil {
+			return err
 		}
 	}
 
@@ -292,7 +308,7 @@ func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, er
 
 // prospects plans for the table, or for each of its partitions that may have due rows.
 func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts, cutoff plan.Cutoff,
-	stay plan.Staying,
+	stay plan.Staying, whole plan.Whole,
 ) ([]prospect, error) {
 	partitions := []tables.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
@@ -313,8 +329,18 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		}
 
 		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
+		stays := whole.Why(f, part.Name, s.Expired)
+		if stays == "" {
+			x.choice = whole.ChooseWhole()
+			all = append(all, x)
+			continue
+		}
+
 		if err := s.Verify(ctx, t.session, x.choice.Way, e.Edge); err != nil {
 			x.choice = x.statements.Second(x.choice, err)
+		}
+		if whole.How != "" {
+			x.choice.Reason += "; not whole: " + stays
 		}
 
 		all = append(all, x)
@@ -400,24 +426,36 @@ func rowsText(n int64, exact bool) string {
 	return text
 }
 
-// taskRows is how many rows justify a task of their own.
 const (
+	// taskRows is how many rows justify a task of their own, dueRows how many that are due do by the
+	// index on time.
 	taskRows = 100_000
+	dueRows  = 20_000
 	maxTasks = 64
 )
 
-// tasks splits the work: the index on time and tables without a key are one range, keys are cut
-// evenly. If nothing is due there are none, and the job ends as soon as it begins.
+// tasks splits the work: keys are cut evenly, the index on time by time, and tables without a key
+// are one range. If nothing is due there are none, and the job ends as soon as it begins.
 func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, error) {
+	var ranges []plan.Range
+	var err error
+	running := t.limits().RunningTasks
+
 	switch {
+	case x.choice.Way == plan.GoWhole:
+		return []catalog.TaskRange{{}}, nil
 	case x.choice.Way == plan.Refuse, x.estimate.Nothing:
 		return nil, nil
-	case x.choice.Way != plan.WalkRange:
-		return []catalog.TaskRange{{}}, nil
+	case x.choice.Way == plan.DrainQueue:
+		return t.shards(ctx, x)
+	case x.choice.Way == plan.WalkRange, x.choice.Way == plan.Census:
+		ranges, err = x.statements.Split(ctx, t.session, x.estimate, taskCount(x.estimate.Rows, taskRows, running))
+	case x.choice.Way == plan.WalkIndex:
+		ranges, err = x.statements.SplitByTime(ctx, t.session, x.estimate,
+			taskCount(x.estimate.Expired, dueRows, running))
+	default:
+		ranges = []plan.Range{{}}
 	}
-
-	ranges, err := x.statements.Split(ctx, t.session, x.estimate,
-		taskCount(x.estimate.Rows, t.limits().RunningTasks))
 	if err != nil {
 		return nil, fmt.Errorf("split %s: %w", x.statements.Target.Name(), err)
 	}
@@ -430,11 +468,11 @@ func (t *starter) tasks(ctx context.Context, x prospect) ([]catalog.TaskRange, e
 	return tasks, nil
 }
 
-// taskCount is one task per taskRows. If there are several, their number is a multiple of those
+// taskCount is one task for so many rows each. If there are several, their number is a multiple of those
 // that run at a time, so that no worker is without one while the others still have theirs; they are
 // not cut below half for that.
-func taskCount(rows int64, running int) int {
-	n := int(min(rows/taskRows, maxTasks))
+func taskCount(rows, each int64, running int) int {
+	n := int(min(rows/each, maxTasks))
 	running = min(max(running, 1), 2*n)
 	if n <= 1 {
 		return 1

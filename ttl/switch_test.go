@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,11 +20,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
-// TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running
-// job is chosen and about to be sent: once the switch has answered no row goes any more, and what
-// was counted is what went.
-func TestSwitchesHoldAtOnce(t *testing.T) {
-	switches := map[string]func(context.Context, *fixture, catalog.Policy, string) error{
+// switches are all by which somebody keeps rows of a policy from being deleted.
+func switches() map[string]func(context.Context, *fixture, catalog.Policy, string) error {
+	return map[string]func(context.Context, *fixture, catalog.Policy, string) error{
 		"ttl_job_enable": func(ctx context.Context, f *fixture, _ catalog.Policy, _ string) error {
 			return f.Store.Set(ctx, "test", map[string]string{setting.JobEnable: "OFF"})
 		},
@@ -70,8 +69,15 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 			return os.WriteFile(stopFile, nil, 0o600)
 		},
 	}
+}
+
+// TestSwitchesHoldAtOnce turns every switch there is at the worst moment, when a batch of a running
+// job is chosen and about to be sent: once the switch has answered no row goes any more, and what
+// was counted is what went.
+func TestSwitchesHoldAtOnce(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		for name, turn := range switches {
+		for name, turn := range switches() {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
@@ -115,11 +121,13 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 	})
 }
 
-// windowElsewhere is a window of an hour that is closed now, by the server's clock.
+// windowElsewhere is a window of an hour that is closed now, by the server's clock, and at the noon of
+// a test's moment.
 func (f *fixture) windowElsewhere() map[string]string {
+	const clock = "SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL %d HOUR, '%%H:%%i +0000')"
+	from := f.Number("SELECT IF(HOUR(UTC_TIMESTAMP()) IN (8, 9), 5, 2)")
 	return map[string]string{
-		setting.WindowStart: f.Text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 2 HOUR, '%H:%i +0000')"),
-		setting.WindowEnd:   f.Text("SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL 3 HOUR, '%H:%i +0000')"),
+		setting.WindowStart: f.Text(fmt.Sprintf(clock, from)), setting.WindowEnd: f.Text(fmt.Sprintf(clock, from+1)),
 	}
 }
 
@@ -127,6 +135,7 @@ func (f *fixture) windowElsewhere() map[string]string {
 // and gets no task, and none of its batches goes. A window that was closed a moment before an
 // approval stays closed for the job that this lets go.
 func TestSettingsHoldAtOnce(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 5000)
@@ -184,6 +193,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 // TestWorkersLookAtTheWindow: a window that closes between the tick that lets a job go on and the
 // worker that takes its task is seen by the worker.
 func TestWorkersLookAtTheWindow(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -212,6 +222,7 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 // TestRuleOfAnotherVersion: a rule with an option that this version does not know deletes nothing,
 // not even for a job that has begun, and the job says why. Once it is understood, the job goes on.
 func TestRuleOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -251,6 +262,7 @@ func TestRuleOfAnotherVersion(t *testing.T) {
 // TestDisabledStartsNothing: a node that has not heard of ttl_job_enable=OFF yet can not start a
 // job any more.
 func TestDisabledStartsNothing(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -313,6 +325,7 @@ func TestStopIsLogged(t *testing.T) {
 // TestSettingThatIsNotUnderstood: a value that another version has stored may be a limit, so a node
 // that cannot read it deletes nothing, says so, and goes on once the value is one that it can read.
 func TestSettingThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
@@ -337,6 +350,7 @@ func TestSettingThatIsNotUnderstood(t *testing.T) {
 
 // TestStopFileEndsByItself: when the file is gone, work goes on where it was.
 func TestStopFileEndsByItself(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)

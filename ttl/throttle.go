@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"maps"
 	"math"
 	"time"
 
@@ -22,6 +23,12 @@ const (
 	followEvery = 250 * time.Millisecond
 	// restEvery is how often the leader looks what is usual while there is no work.
 	restEvery = 10 * time.Second
+	// gently is the share at which so little is deleted that the server is as it would be without us.
+	gently = 0.05
+	// gentleLooks are as many as it takes until nothing is seen any more of a higher share.
+	gentleLooks = 2
+	// firstLooks without us say what is usual. Until then deletion goes gently.
+	firstLooks = 3
 	// sayEvery is how often the readings are recorded if nothing has changed.
 	sayEvery = 2 * time.Second
 	// sayChange is the part by which the share has to change for it to be recorded at once.
@@ -32,6 +39,7 @@ const (
 type throttleStore interface {
 	Share(ctx context.Context) (catalog.Throttle, error)
 	SetThrottle(ctx context.Context, t catalog.Throttle) error
+	SetSuffered(ctx context.Context, node uint64, now catalog.Suffered) error
 }
 
 // throttler sets the share of its full speed at which this node deletes. The node that leads
@@ -51,6 +59,7 @@ type throttler struct {
 	leads   func() bool
 	node    func() uint64
 	limits  func() *limits
+	suffers func() catalog.Suffered // this node's clients; nil for nothing
 
 	server  signal.Querier
 	watch   *signal.Watch // what decides for all nodes
@@ -63,6 +72,11 @@ type throttler struct {
 	saidAt time.Time
 	look   time.Time // the last one
 	idle   bool      // there was no work since then
+	gentle int       // looks since when there was none, or hardly any
+	rested int       // looks at a server without us, at most firstLooks
+
+	published time.Time        // what this node's clients have suffered
+	counted   catalog.Suffered // that was it
 }
 
 // throttles keeps the node's speed until ctx ends.
@@ -74,8 +88,8 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(2)
-	db.SetMaxIdleConns(1)
-	db.SetConnMaxIdleTime(work.IdleLimit)
+	db.SetMaxIdleConns(2) // opening one takes as long as ten statements
+	db.SetConnMaxIdleTime(3 * restEvery)
 	defer db.Close()
 
 	replicas := signal.NewReplicas(signal.ReplicaConfig{
@@ -83,11 +97,12 @@ func (e *Engine) throttles(ctx context.Context) error {
 	})
 	defer replicas.Close()
 
+	all := append(signal.All(), signal.NewProbe(e.store.Probe), signal.NewClients(e.suffered), replicas)
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
 		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
-		limits: e.limits.Load,
-		server: db, watch: signal.NewWatch(append(signal.All(), replicas)...), control: pace.NewControl(0),
+		limits: e.limits.Load, suffers: e.cfg.Suffered,
+		server: db, watch: signal.NewWatch(all...), control: pace.NewControl(0),
 	}
 	if len(e.checks) > 0 {
 		t.checks, t.own = signal.NewWatch(e.checks...), pace.NewControl(0)
@@ -99,9 +114,12 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 // run looks as often as there is reason to.
 func (t *throttler) run(ctx context.Context) {
+	t.duty.Set(gently, learning)
 	defer t.duty.Set(1, "")
+
 	for ctx.Err() == nil {
 		every := lookEvery
+		t.publish(ctx)
 		switch leads := t.leads(); {
 		case !t.busy():
 			t.rest(ctx, leads)
@@ -114,24 +132,89 @@ func (t *throttler) run(ctx context.Context) {
 	}
 }
 
-// rest learns what is usual while nothing is deleted.
-func (t *throttler) rest(ctx context.Context, leads bool) {
-	if leads && time.Since(t.look) >= restEvery {
-		t.measure(ctx, t.idle)
+// publish records what this node's clients have suffered, before somebody looks.
+func (t *throttler) publish(ctx context.Context) {
+	every := lookEvery
+	if !t.busy() && (!t.leads() || t.rested >= firstLooks) {
+		every = restEvery
 	}
-	t.idle = true
+	if t.suffers == nil || time.Since(t.published) < every || !t.asksClients() {
+		return
+	}
+
+	t.published = time.Now()
+	now := t.suffers()
+	if maps.Equal(now.Latencies, t.counted.Latencies) && now.LockErrors == t.counted.LockErrors {
+		return
+	}
+
+	t.counted = now
+	if err := t.store.SetSuffered(ctx, t.node(), now); err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "what clients suffer could not be recorded", slog.Any("err", err))
+	}
 }
 
-// lead measures, decides, and says so.
+// rest learns what is usual while nothing is deleted.
+func (t *throttler) rest(ctx context.Context, leads bool) {
+	every := restEvery
+	if t.rested < firstLooks {
+		every = lookEvery
+	}
+	if leads && time.Since(t.look) >= every {
+		t.measure(ctx, true)
+	}
+	t.idle = true
+	if t.rested >= firstLooks || !t.learns() {
+		t.duty.Set(1, "")
+	}
+}
+
+// learns reports whether there is a signal that has to know what is usual.
+func (t *throttler) learns() bool {
+	s := t.limits().settings
+	return s.Int(setting.ThrottleProbe) > 0 || t.asksClients()
+}
+
+// asksClients reports whether there is a signal that is about what clients of the proxies suffer.
+func (t *throttler) asksClients() bool {
+	s := t.limits().settings
+	return s.Int(setting.ThrottleLatency) > 0 || s.Int(setting.ThrottleLockErrors) > 0
+}
+
+// suffered is what the clients of all nodes have suffered.
+func (e *Engine) suffered(ctx context.Context) (map[uint64]signal.Suffered, error) {
+	nodes, err := e.store.Suffered(ctx)
+	all := map[uint64]signal.Suffered{}
+	for node, s := range nodes {
+		all[node] = signal.Suffered{Took: s.Latencies, LockErrors: s.LockErrors}
+	}
+	return all, err
+}
+
+// lead measures, decides, and says so. What is usual is learnt at the lowest share, too: otherwise
+// an application that has grown since the last rest would keep deletion there for good.
 func (t *throttler) lead(ctx context.Context) {
 	since := time.Since(t.look)
-	t.idle = false
+	if t.idle {
+		t.idle, t.gentle = false, 0
+	}
 	share, by := t.measure(ctx, false)
 
 	why := t.count(share, by, since)
+	if t.learns() && t.rested < firstLooks && share > gently {
+		share, why = gently, learning
+	}
+	t.gentle++
+	if share > gently {
+		t.gentle = 0
+	}
+
 	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why})
 	t.obey(ctx, share, why)
 }
+
+// learning is why deletion goes gently at first.
+const learning = "what is usual on this server is being measured"
 
 // count says what keeps a share below 1, and counts the time for which it did.
 func (t *throttler) count(share float64, by signal.Reading, since time.Duration) (why string) {
@@ -157,9 +240,16 @@ func (t *throttler) obey(ctx context.Context, share float64, why string) {
 }
 
 // measure asks the signals and returns the share that follows, with the reading that decides.
-func (t *throttler) measure(ctx context.Context, resting bool) (share float64, by signal.Reading) {
+func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by signal.Reading) {
+	resting := t.idle && idle || t.gentle >= gentleLooks
+	if resting {
+		t.rested = min(t.rested+1, firstLooks)
+	}
+
 	t.control.SetFloor(t.floor())
-	t.watch.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings, Resting: resting})
+	t.watch.Ask(ctx, signal.Look{
+		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle,
+	})
 	t.look = time.Now()
 	return decide(t.control, t.watch)
 }

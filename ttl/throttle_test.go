@@ -46,6 +46,8 @@ func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
 	return nil
 }
 
+func (b *board) SetSuffered(context.Context, uint64, catalog.Suffered) error { return nil }
+
 // loaded is a server whose pressure is a load and what the nodes add.
 type loaded struct {
 	load  func() float64
@@ -72,7 +74,18 @@ type node struct {
 
 // share is what the node's duty is set to.
 func (n *node) share() float64 {
-	return float64(n.duty.Target(time.Second)) / float64(time.Second)
+	return float64(n.duty.Target(0, time.Second)) / float64(time.Second)
+}
+
+// newNode is a node that has work; the first one leads.
+func newNode(id uint64, b *board, s signal.Signal) *node {
+	return &node{throttler: &throttler{
+		store: b, log: slog.New(slog.DiscardHandler), metrics: NewMetrics(nil), duty: pace.NewDuty(nil),
+		busy: func() bool { return true }, leads: func() bool { return id == 1 },
+		node:   func() uint64 { return id },
+		limits: func() *limits { return &limits{settings: setting.Defaults()} },
+		watch:  signal.NewWatch(s), control: pace.NewControl(0),
+	}}
 }
 
 // cluster starts nodes that look at one server; the first of them leads.
@@ -80,14 +93,7 @@ func cluster(t *testing.T, size int, b *board, load func() float64) []*node {
 	t.Helper()
 	server := &loaded{load: load}
 	for id := range size {
-		n := &node{throttler: &throttler{
-			store: b, log: slog.New(slog.DiscardHandler), metrics: NewMetrics(nil), duty: pace.NewDuty(nil),
-			busy: func() bool { return true }, leads: func() bool { return id == 0 },
-			node:   func() uint64 { return uint64(id) + 1 },
-			limits: func() *limits { return &limits{settings: setting.Defaults()} },
-			watch:  signal.NewWatch(server), control: pace.NewControl(0),
-		}}
-		server.nodes = append(server.nodes, n)
+		server.nodes = append(server.nodes, newNode(uint64(id)+1, b, server))
 	}
 
 	for _, n := range server.nodes {
@@ -242,3 +248,79 @@ func TestChecksHoldOneNode(t *testing.T) {
 		nodes[0].end()
 	})
 }
+
+// watcher notes what it is told about each look, and at what share the node went since the last.
+type watcher struct {
+	mu       sync.Mutex
+	node     *node
+	pressure float64
+	looks    []watched
+}
+
+type watched struct {
+	resting bool
+	share   float64
+}
+
+func (*watcher) Name() string { return "watcher" }
+
+func (w *watcher) Read(_ context.Context, l signal.Look) ([]signal.Reading, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks = append(w.looks, watched{l.Resting, w.node.share()})
+	return []signal.Reading{{State: signal.Measured, Value: w.pressure, Threshold: 1}}, nil
+}
+
+// take returns the looks since the last call, and sets the pressure from now on.
+func (w *watcher) take(pressure float64) []watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	looks := w.looks
+	w.looks, w.pressure = nil, pressure
+	return looks
+}
+
+// TestUsualIsLearntGently: a node that begins to lead with work to do goes gently until it knows what
+// is usual, then at full speed, and learns nothing then; held down for long it learns again.
+func TestUsualIsLearntGently(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &watcher{}
+		n := newNode(1, &board{}, w)
+		w.node = n
+
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(4 * time.Second)
+		first := w.take(0)
+		learnt := 0
+		for i, l := range first {
+			if l.resting {
+				learnt++
+			}
+			if l.resting && l.share > gently+leastTargetShare || i < gentleLooks && l.resting {
+				t.Errorf("look %d of %+v is taken for rest", i, first)
+			}
+		}
+		if learnt != firstLooks || n.share() != 1 {
+			t.Errorf("after %d looks at rest the node goes at %.2f", learnt, n.share())
+		}
+
+		time.Sleep(time.Minute)
+		for _, l := range w.take(50) {
+			if l.resting {
+				t.Error("at full speed something is learnt")
+			}
+		}
+
+		time.Sleep(time.Minute)
+		held := w.take(0)
+		if last := held[len(held)-1]; !last.resting {
+			t.Errorf("held down for a minute nothing is learnt: %+v", last)
+		}
+		end()
+	})
+}
+
+// leastTargetShare is what a statement's target shows at the smallest shares.
+const leastTargetShare = 0.1

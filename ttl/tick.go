@@ -9,13 +9,15 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 const (
 	leaseFor    = 10 * time.Second
 	leaseEvery  = 3 * time.Second
-	limitsEvery = 3 * time.Second
+	limitsEvery = 30 * time.Second // although nobody has changed them
+	ratesEvery  = 3 * time.Second  // where they depend on the time of day
 	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
 	yieldAfter  = startFor / 10    // if meanwhile somebody asks for something
 	retryStart  = 10 * time.Second // after a job could not be started
@@ -25,10 +27,15 @@ const (
 type tickerStore interface {
 	starterStore
 
-	Pulse(ctx context.Context, node uint64) (catalog.Pulse, error)
+	work.AsideStore
+	work.AheadStore
+	plan.WholeSource
+	Clock(ctx context.Context) (time.Time, error)
+	Pulse(ctx context.Context, node uint64, lease string) (catalog.Pulse, error)
 	LastEvent(ctx context.Context) (id uint64, err error)
 	Checks() uint64
 	Acquire(ctx context.Context, name string, node uint64, ttl time.Duration) (catalog.Lease, error)
+	Renew(ctx context.Context, l catalog.Lease, ttl time.Duration) error
 
 	Policies(ctx context.Context) ([]catalog.Policy, error)
 	Schedules(ctx context.Context) ([]catalog.Schedule, error)
@@ -40,12 +47,15 @@ type tickerStore interface {
 	LeadJob(ctx context.Context, id, node uint64) (catalog.Job, error)
 	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
 	SetJobFacts(ctx context.Context, id, fence uint64, f catalog.JobFacts) error
+	EnoughAhead(ctx context.Context, policy uint64) error
+	Rests(ctx context.Context, policy uint64, now time.Time) (why string, err error)
 	RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error)
 	ForgetRowErrors(ctx context.Context, policy uint64, partition string, keys []string) error
 
 	Keep(ctx context.Context, lease catalog.Lease, ttl time.Duration, days int64) error
 	Sweep(ctx context.Context) (settled int, err error)
 	Vouch(ctx context.Context, actor string) error
+	ClearExpiryQueues(ctx context.Context) error
 }
 
 // ticker is the state of the loop that looks at the catalog once per tick.
@@ -57,7 +67,8 @@ type ticker struct {
 	news         chan struct{} // this process has recorded a change
 	heard        bool          // such news since the last tick
 	leads        bool
-	others       bool // other processes are there
+	pulse        catalog.Pulse
+	stirred      time.Time // when there was something new last, by the local clock
 	lease        catalog.Lease
 	leaseAt      time.Time
 	tickAt       time.Time // when this tick began
@@ -73,7 +84,8 @@ type ticker struct {
 	doubted      uint64               // the witness's checks when the clock leapt
 	setbacks     map[uint64]setback   // of policies whose job could not be started
 	reconsidered map[uint64]time.Time // when jobs were
-	summedUp     map[uint64]bool      // jobs whose note says what they leave behind
+	aheads       aheadLooks
+	summedUp     map[uint64]bool // jobs whose note says what they leave behind
 }
 
 func newTicker(e *Engine) *ticker {
@@ -81,7 +93,7 @@ func newTicker(e *Engine) *ticker {
 		starter: e.newStarter(), store: e.store, engine: e, news: make(chan struct{}, 1),
 		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		setbacks: map[uint64]setback{}, reconsidered: map[uint64]time.Time{},
-		summedUp: map[uint64]bool{},
+		summedUp: map[uint64]bool{}, aheads: aheadLooks{},
 	}
 	t.assignChores()
 	return t
@@ -102,6 +114,9 @@ func (e *Engine) ticks(ctx context.Context) error {
 		}
 
 		failing = err != nil
+		if t.leads && t.engine.looks.any() {
+			t.session.KeepAlive(ctx)
+		}
 		t.closeIdle(work.IdleLimit)
 		e.sessions.Trim(work.IdleLimit)
 		t.await(ctx)
@@ -125,9 +140,14 @@ const (
 	waitShare = 3
 )
 
-// askEvery is how often the leader asks whether another process, such as one without an engine, has
-// recorded something.
-const askEvery = 200 * time.Millisecond
+const (
+	// askEvery is how often the leader asks whether another process, such as one without an engine,
+	// has recorded something.
+	askEvery = 200 * time.Millisecond
+	// askFor is how long it does that after something has been recorded: where nobody says anything,
+	// the next tick will do.
+	askFor = time.Minute
+)
 
 // await waits until the next tick is due, or until something has happened that is worth a look.
 func (t *ticker) await(ctx context.Context) {
@@ -169,7 +189,7 @@ func (t *ticker) await(ctx context.Context) {
 // newsElsewhere reports whether something was recorded since the last tick. An error is left to the
 // next one.
 func (t *ticker) newsElsewhere(ctx context.Context) bool {
-	if !t.leads || !t.others {
+	if !t.leads || !t.pulse.Others || time.Since(t.stirred) > askFor {
 		return false
 	}
 	event, err := t.store.LastEvent(ctx)
@@ -180,24 +200,26 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
 
-	pulse, err := t.store.Pulse(ctx, t.node())
+	pulse, err := t.store.Pulse(ctx, t.node(), leaseScheduler)
 	if err != nil {
 		return err
 	}
 
-	t.others = pulse.Others
-	if err := t.adopt(ctx, pulse.Event); err != nil {
+	t.pulse = pulse
+	if err := t.adopt(ctx); err != nil {
 		return err
 	}
 
 	t.metrics.work.Measure(time.Now(), t.engine.rates, t.limits().Target)
-	if err := t.lead(ctx); err != nil {
+	if err := t.lead(ctx, pulse.Leader); err != nil {
 		return err
 	}
 
-	jobs, err := t.store.Jobs(ctx)
-	if err != nil {
-		return err
+	var jobs []catalog.Job
+	if pulse.Jobs {
+		if jobs, err = t.store.Jobs(ctx); err != nil {
+			return err
+		}
 	}
 
 	v, err := t.view(ctx, pulse, jobs)
@@ -205,7 +227,9 @@ func (t *ticker) tick(ctx context.Context) error {
 		return err
 	}
 
-	t.queue.Set(jobs, v.late())
+	late := v.late()
+	t.queue.Set(jobs, late)
+	t.engine.duty.SetFloors(v.floors(late))
 	t.schedule(ctx, v, pulse.Pause)
 	t.heard = false
 
@@ -220,12 +244,16 @@ func (t *ticker) tick(ctx context.Context) error {
 }
 
 // adopt reads the settings if they may have changed, and does what follows from other ones.
-func (t *ticker) adopt(ctx context.Context, event uint64) error {
-	if event != t.event || time.Since(t.limitsAt) > limitsEvery {
+func (t *ticker) adopt(ctx context.Context) error {
+	if t.pulse.Event != t.event {
+		t.stirred = time.Now()
+	}
+
+	if t.outdated(*t.limits()) {
 		if err := t.engine.readLimits(ctx); err != nil {
 			return err
 		}
-		t.event, t.limitsAt = event, time.Now()
+		t.event, t.limitsAt = t.pulse.Event, time.Now()
 	}
 
 	l := t.limits()
@@ -241,6 +269,16 @@ func (t *ticker) adopt(ctx context.Context, event uint64) error {
 	t.settings, t.settingsAt = *l, time.Now()
 
 	return nil
+}
+
+// outdated reports whether limits may be others by now.
+func (t *ticker) outdated(l limits) bool {
+	every := limitsEvery
+	if l.timed {
+		every = ratesEvery
+	}
+	return t.pulse.Event != t.event || t.pulse.Settings != l.Revision || max(t.pulse.Engines, 1) != l.Nodes ||
+		time.Since(t.limitsAt) > every
 }
 
 // tend manages a job, and wakes the crew if it has tasks left.
@@ -259,14 +297,20 @@ func (t *ticker) tend(ctx context.Context, v view, job catalog.Job) {
 	}
 }
 
-// lead takes or keeps the right to start jobs.
-func (t *ticker) lead(ctx context.Context) error {
-	if time.Since(t.leaseAt) < leaseEvery {
+// lead takes or keeps the right to start jobs: it is taken as soon as nobody has it.
+func (t *ticker) lead(ctx context.Context, leader uint64) (err error) {
+	switch {
+	case leader != 0 && leader != t.node():
+		err = catalog.ErrLeaseHeld
+	case leader == 0 || !t.leads:
+		t.lease, err = t.store.Acquire(ctx, leaseScheduler, t.node(), leaseFor)
+	case time.Since(t.leaseAt) < leaseEvery:
 		return nil
+	default:
+		err = t.store.Renew(ctx, t.lease, leaseFor)
 	}
 
-	lease, err := t.store.Acquire(ctx, leaseScheduler, t.node(), leaseFor)
-	held := errors.Is(err, catalog.ErrLeaseHeld)
+	held := errors.Is(err, catalog.ErrLeaseHeld) || errors.Is(err, catalog.ErrLeaseLost)
 	if t.leads && held {
 		t.metrics.leaseLost(leaseScheduler)
 	}
@@ -278,7 +322,7 @@ func (t *ticker) lead(ctx context.Context) error {
 		return err
 	}
 
-	t.lease, t.leaseAt = lease, time.Now()
+	t.leaseAt = time.Now()
 	return nil
 }
 

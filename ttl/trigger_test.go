@@ -15,6 +15,7 @@ import (
 // his own run in a session of the engine. What it leaves behind there, settings and temporary
 // tables that hide others, reaches no table of somebody else.
 func TestTriggersReachNoOtherTable(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		m := f.at(utc("05-10 12:00:00"))
@@ -62,6 +63,7 @@ func TestTriggersReachNoOtherTable(t *testing.T) {
 // trigger that fires for each row of a batch can put it into one that is twelve hours behind. Half
 // of the rows are due, and the others sixteen hours old.
 func TestTriggerSetsTheZone(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for name, columns := range map[string]string{
 			"key":   "id INT PRIMARY KEY, made TIMESTAMP NULL",

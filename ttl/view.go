@@ -24,7 +24,7 @@ type scheduled struct {
 
 // known keeps the schedule from tick to tick, so that tables that are not due cost nothing: one
 // query shows that nobody has changed anything. What events do not report (a job that another node
-// has ended) is read after readAgain.
+// has ended) is read after readAgain, if there is another one.
 type known struct {
 	schedule
 	event uint64 // the last one when it was read
@@ -32,7 +32,10 @@ type known struct {
 	took  time.Duration // of this tick, to read it; 0 when that was not necessary
 }
 
-const readAgain = 10 * time.Second
+const (
+	readAgain = 10 * time.Second
+	readAlone = time.Minute // where nobody else is
+)
 
 // forget makes the next tick read the schedule again.
 func (k *known) forget() { k.schedule = nil }
@@ -48,7 +51,11 @@ func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.J
 		return v, nil
 	}
 
-	if k.schedule == nil || k.event != pulse.Event || time.Since(k.at) > readAgain {
+	again := readAlone
+	if pulse.Others {
+		again = readAgain
+	}
+	if k.schedule == nil || k.event != pulse.Event || time.Since(k.at) > again {
 		began := time.Now()
 		if k.schedule, err = t.readSchedule(ctx); err != nil {
 			return v, err
@@ -84,14 +91,29 @@ func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
 	return all, nil
 }
 
+// floors are the shares of full speed that policies with jobs have at least: those of their owners, and
+// all of it where being late is worse than the harm of deletion.
+func (v view) floors(late map[uint64]bool) map[uint64]float64 {
+	floors := map[uint64]float64{}
+	for _, job := range v.jobs {
+		o := v.schedule[job.PolicyID].Terms.Options
+		switch {
+		case late[job.PolicyID] && o.Fresh:
+			floors[job.PolicyID] = 1
+		case o.Floor > 0:
+			floors[job.PolicyID] = float64(o.Floor) / 100
+		}
+	}
+	return floors
+}
+
 // late lists the policies whose oldest due row is older than their TTL_MAX_LAG allows, as far as
-// jobs know.
+// jobs know: what a job has yet to delete was due when it began.
 func (v view) late() map[uint64]bool {
 	late := map[uint64]bool{}
 	for _, job := range v.jobs {
 		goal := v.schedule[job.PolicyID].Terms.Timing.MaxLag
-		if job.State == catalog.JobRunning && goal > 0 && !job.OldestExpiry.IsZero() &&
-			v.now.Sub(job.OldestExpiry) > goal {
+		if job.State == catalog.JobRunning && goal > 0 && v.now.Sub(job.DueSince()) > goal {
 			late[job.PolicyID] = true
 		}
 	}

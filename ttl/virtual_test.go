@@ -16,6 +16,7 @@ import (
 // the servers' own spelling of it shows that all of them compute the same. A policy of before this
 // rule, or a table altered around the proxy, has no other guard.
 func TestVirtualColumns(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		columns := []struct{ definition, held string }{
@@ -78,6 +79,7 @@ func TestVirtualColumns(t *testing.T) {
 // TestVirtualColumnMadeZoneDependent: a table altered around the proxy, with a job under way or
 // not, loses no row to another zone.
 func TestVirtualColumnMadeZoneDependent(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE "+f.Schema+
@@ -116,6 +118,7 @@ func TestVirtualColumnMadeZoneDependent(t *testing.T) {
 // TestFractionsAreNotEarly: a virtual column without fractions of what has some is the second
 // after, whatever the server's mode says.
 func TestFractionsAreNotEarly(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Exec("CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, exact DATETIME(6), made DATETIME AS (exact) VIRTUAL)",

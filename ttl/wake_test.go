@@ -336,6 +336,7 @@ func TestRushes(t *testing.T) {
 // TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with
 // the policy of then.
 func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
+	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)

@@ -22,6 +22,7 @@ type outcome struct {
 	speeds     [3][]float64 // rows a second: in all, beside the busy application, beside the idle one
 	backOffs   []time.Duration
 	lags       []time.Duration
+	last       series // of the last run
 	unmeasured string // why there is nothing
 }
 
@@ -38,7 +39,11 @@ func beside(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writ
 	if o.step > 0 {
 		fmt.Fprintf(out, "and %g by turns of %v; ", o.idleRate, o.step)
 	}
-	fmt.Fprintf(out, "runs: %d\n", o.runs)
+	fmt.Fprintf(out, "runs: %d", o.runs)
+	if o.set != "" {
+		fmt.Fprintf(out, "; ttlproxy with %s", o.set)
+	}
+	fmt.Fprintln(out)
 
 	ctx, stop := context.WithCancel(ctx)
 	var g errgroup.Group
@@ -59,7 +64,10 @@ func beside(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writ
 	}
 
 	b.print(out, all)
-	return nil
+	if o.plot == "" {
+		return nil
+	}
+	return b.picture(o.plot, string(flavour), all)
 }
 
 // once runs a way beside the application and adds what came of it.
@@ -107,6 +115,7 @@ func (b *bench) once(ctx context.Context, w way, o *outcome) (err error) {
 
 	o.add(l, all, until)
 	o.judge(watched, l, until)
+	o.last = newSeries(l, all, watched, until)
 	if rows > 0 {
 		o.speeds[0] = append(o.speeds[0], float64(rows)/took.Seconds())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,9 +27,11 @@ func TestBeside(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
 			t.Parallel()
+			folder := t.TempDir()
 			args := []string{
 				"-busy", "-replica", "-quick", "-rows=4000", "-rate=100", "-step=200ms", "-alone=300ms",
-				"-only=alone,ttlproxy-through,single,pt-max-lag", "-proxy=" + program.Build(t),
+				"-only=alone,ttlproxy-through,ttlproxy,single,pt-max-lag", "-proxy=" + program.Build(t),
+				"-set=ttl_throttle_probe = 250", "-plot=" + folder,
 			}
 			for _, other := range mysqltest.Flavours {
 				if other != flavour {
@@ -45,6 +48,11 @@ func TestBeside(t *testing.T) {
 				t.Fatal(err)
 			}
 
+			if picture, err := os.ReadFile(filepath.Join(folder, "throttle-"+string(flavour)+".svg")); err != nil ||
+				!strings.Contains(string(picture), "</svg>") {
+				t.Errorf("the picture is %q (%v)", picture, err)
+			}
+
 			// milliseconds, statements a second, none failed, speeds, back-off, the replica's lag
 			const figures = `( +\d+\.\d){4} +\d+ +0( +(\d+|-)){3} +([\d.]+ s|-|never) +\d+\.\d\d s`
 			for line, want := range map[string]string{
@@ -56,6 +64,27 @@ func TestBeside(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWholePartitions runs what is compared with them.
+func TestWholePartitions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers: left out under -short")
+	}
+
+	var out strings.Builder
+	err := run(t.Context(), []string{"-partitions", "-quick", "-rows=2000", "-mysql=none"}, &out)
+	if errors.Is(err, sandbox.ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(
+		`(?m)^  (by rows|DROP|TRUNCATE|EXCHANGE) +\d+\.\d\d s, of which jobs +\d+\.\d\d s +\d+ bytes`)
+	if got := line.FindAllString(out.String(), -1); len(got) != 4 {
+		t.Errorf("got\n%s", out.String())
 	}
 }
 

@@ -13,12 +13,26 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl"
 )
+
+// warmUp is how long an engine runs before it has something to do: it learns first what is usual on a server, and
+// goes gently until then.
+const warmUp = 3 * time.Second
 
 // engine declares a policy and waits until the engine has carried it out. The clock runs from the
 // declaration.
 func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
+	return engineBy(ctx, b, b.keyOptions())
+}
+
+// census is engine for a table with an expiry queue, into which the rows go that stay.
+func census(ctx context.Context, b *bench) (int, time.Duration, error) {
+	return engineBy(ctx, b, map[string]string{ddl.OptionPlan: ddl.PlanQueue})
+}
+
+func engineBy(ctx context.Context, b *bench, options map[string]string) (int, time.Duration, error) {
 	connector, err := catalog.Connector(b.cfg)
 	if err != nil {
 		return 0, 0, err
@@ -52,10 +66,13 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	select {
+	case <-ctx.Done():
+	case <-time.After(warmUp):
+	}
 	took, err := timed(func() error {
-		err := b.declare(ctx, store)
-		go func() { ended <- e.Run(ctx) }()
-		if err != nil {
+		if err := b.declare(ctx, store, options); err != nil {
 			return err
 		}
 		return b.finished(ctx)
@@ -67,32 +84,33 @@ func engine(ctx context.Context, b *bench) (int, time.Duration, error) {
 	}
 
 	b.logPhases(ctx, registry)
-	return b.rows / 2, took, b.clean(context.WithoutCancel(ctx))
+	return b.going, took, b.clean(context.WithoutCancel(ctx))
 }
 
-func (b *bench) declare(ctx context.Context, store *catalog.Store) error {
+func (b *bench) declare(ctx context.Context, store *catalog.Store, options map[string]string) error {
 	_, err := store.Declare(ctx, catalog.Client{Account: "bench"}, catalog.Declaration{
 		Table: catalog.Table{Schema: schema, Name: "t"},
 		Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
-			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+			TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable, Options: options,
 		},
 	})
 	return err
 }
 
-// finished waits for the end of the job, by a question that takes the server next to nothing.
+// finished waits for the end of a run's jobs, by a question that takes the server next to nothing.
 func (b *bench) finished(ctx context.Context) (err error) {
 	for err == nil {
+		var ended int
 		var state, reason string
-		err = b.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(state), ''), COALESCE(MAX(reason), '') FROM "+schema+
-			"_catalog.job_history").Scan(&state, &reason)
+		err = b.db.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(NULLIF(state, '"+string(catalog.JobFinished)+
+			"')), ''), COALESCE(MAX(reason), '') FROM "+schema+"_catalog.job_history").Scan(&ended, &state, &reason)
 		switch {
 		case err != nil:
-		case catalog.JobState(state) == catalog.JobFinished:
-			return nil
 		case state != "":
-			return fmt.Errorf("the job ended as %s: %s", state, reason)
+			return fmt.Errorf("a job ended as %s: %s", state, reason)
+		case ended >= b.jobs:
+			return nil
 		}
 
 		select {

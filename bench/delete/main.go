@@ -15,6 +15,23 @@
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/delete -busy -replica
 //
+// With -plot there is a picture of latency and speed over time for each server, as in docs/images:
+//
+//	go run ./bench/delete -busy -only ttlproxy,unthrottled -runs 1 -plot docs/images
+//
+// With -children every expired row has so many rows of another table behind it, which go along
+// (TTL_FK = 'CHILDREN', or a cascade of the server's); with -referenced one of another table points at
+// some of the rows, which stay (TTL_FK = 'SKIP').
+//
+//	go run ./bench/delete -rows 100000 -children 10
+//	go run ./bench/delete -referenced 30
+//
+// With -partitions the expired rows are a partition, and deleting them is compared with letting it go whole
+// (TTL_PARTITION): time, binary log, and files that are left. With -unindexed the rows have to be counted first.
+//
+//	go run ./bench/delete -partitions -rows 10000000 -runs 1
+//	go run ./bench/delete -partitions -unindexed -rows 10000000 -runs 1 -only "by rows,DROP"
+//
 // Servers are started privately (see package sandbox), or named by -mariadb and -mysql.
 package main
 
@@ -50,8 +67,12 @@ type options struct {
 	busy, verbose       bool
 	replica, durable    bool
 	rate, idleRate      float64
+	children            int // behind each expired row; negative for no such table
+	referenced          int // percent of the expired rows; negative for no such table
+	partitions          bool
+	unindexed           bool // the date is not
 	step, alone         time.Duration
-	proxy               string
+	proxy, plot, set    string
 	dsn                 map[sandbox.Flavour]*string
 }
 
@@ -61,7 +82,16 @@ func (o options) wants(w way) bool {
 	if o.only != "" {
 		return slices.Contains(strings.Split(o.only, ","), w.name)
 	}
-	return w.when == always || (w.when == busyOnly) == o.busy
+	switch w.when {
+	case busyOnly:
+		return o.busy
+	case quietOnly:
+		return !o.busy
+	case keyedOnly:
+		return o.keyed()
+	default:
+		return true
+	}
 }
 
 // smaller takes what -quick leaves.
@@ -88,6 +118,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"with -busy: how long the application is busy or idle, by turns; 0: it is always busy")
 	flags.DurationVar(&o.alone, "alone", 8*time.Second, "with -busy: how long the application is watched alone")
 	flags.StringVar(&o.proxy, "proxy", "bin/ttlproxy", "with -busy: the program to run")
+	flags.StringVar(&o.plot, "plot", "",
+		"with -busy: a folder for pictures of latency and speed over time, with and without ttl_throttle_…")
+	flags.StringVar(&o.set, "set", "",
+		"with -busy: settings of ttlproxy to try instead of the defaults, as in SET GLOBAL: 'ttl_throttle_probe = 250'")
+	flags.IntVar(&o.children, "children", -1, "rows of another table that go along with each, by a foreign key")
+	flags.IntVar(&o.referenced, "referenced", -1, "percent of the expired rows that stay, for a foreign key")
+	flags.BoolVar(&o.partitions, "partitions", false, "compare deleting a partition's rows with letting it go whole")
+	flags.BoolVar(&o.unindexed, "unindexed", false, "with -partitions: without an index on the date")
 	quick := flags.Bool("quick", false, "a small table and a short time, to see that it works")
 	flags.BoolVar(&o.verbose, "v", false, "show the engine's log")
 	flags.StringVar(&o.only, "only", "", "names of the ways to run, comma separated; all when empty")
@@ -98,13 +136,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 
+	if o.keyed() && o.busy {
+		return errors.New("foreign keys are measured without an application")
+	}
+	if o.partitions && (o.keyed() || o.busy) {
+		return errors.New("partitions are measured without foreign keys and without an application")
+	}
 	if *quick {
 		o.smaller()
 	}
 
 	measure := speeds
-	if o.busy {
+	switch {
+	case o.busy:
 		measure = beside
+	case o.partitions:
+		measure = partitions
 	}
 
 	for _, flavour := range []sandbox.Flavour{sandbox.MariaDB, sandbox.MySQL} {
@@ -127,8 +174,8 @@ func speeds(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writ
 	}
 	defer b.close(context.WithoutCancel(ctx))
 
-	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired, median of %d runs\n",
-		flavour, b.version, o.rows, o.runs)
+	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired%s, median of %d runs\n",
+		flavour, b.version, o.rows, o.kin(), o.runs)
 	all := map[string][]float64{}
 	err = b.turns(func(w way) error {
 		if err := b.fill(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/integration/program"
 )
@@ -18,16 +19,23 @@ func (b *bench) launch(ctx context.Context) (stop func() error, err error) {
 		return nil, err
 	}
 
+	if err := b.accounts(ctx); err != nil {
+		return nil, err
+	}
+
 	dir, err := os.MkdirTemp("", "ttlproxy-bench-")
 	if err != nil {
 		return nil, err
 	}
 
+	args := []string{
+		"--backend=" + b.cfg.Addr, "--engine-user=" + engineAccount, "--catalog-schema=" + schema + "_catalog",
+	}
+	if b.replica != nil {
+		args = append(args, "--replica-user="+replicaAccount)
+	}
 	b.proxied, err = program.Launch(b.proxy, dir, program.Config{
-		Args: []string{
-			"--backend=" + b.cfg.Addr, "--engine-user=" + b.cfg.User, "--catalog-schema=" + schema + "_catalog",
-		},
-		Env: []string{"TTLPROXY_ENGINE_PASSWORD=" + b.cfg.Passwd},
+		Args: args, Env: []string{"TTLPROXY_ENGINE_PASSWORD=" + engineAccount},
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -43,6 +51,26 @@ func (b *bench) launch(ctx context.Context) (stop func() error, err error) {
 	}, nil
 }
 
+// The program's accounts are not the application's: that one counts as everybody else.
+const (
+	engineAccount  = schema + "_engine"
+	replicaAccount = schema + "_lag"
+)
+
+// accounts makes the program's accounts with the rights that it asks for.
+func (b *bench) accounts(ctx context.Context) error {
+	a := catalog.ServiceAccount{User: engineAccount, Password: engineAccount, Catalog: schema + "_catalog"}
+	var all []string
+	for _, g := range a.Grants(strings.Contains(b.version, "MariaDB")) {
+		all = append(all, g.SQL)
+	}
+	if b.replica != nil {
+		all = append(all, "CREATE USER IF NOT EXISTS "+replicaAccount,
+			"GRANT SELECT ON "+schema+"_catalog.* TO "+replicaAccount)
+	}
+	return b.exec(ctx, all...)
+}
+
 // clients log in through the program.
 func (b *bench) clients() (*sql.DB, error) {
 	cfg := b.cfg.Clone()
@@ -53,7 +81,11 @@ func (b *bench) clients() (*sql.DB, error) {
 // proxied declares a policy through the program, with the settings that it has, and waits until it
 // has been carried out.
 func proxied(ctx context.Context, b *bench) (int, time.Duration, error) {
-	return b.declared(ctx)
+	var before []string
+	if b.set != "" {
+		before = append(before, "SET GLOBAL "+b.set)
+	}
+	return b.declared(ctx, before...)
 }
 
 // unthrottled does it with everything off that holds the engine back.
@@ -78,7 +110,11 @@ func (b *bench) declared(ctx context.Context, before ...string) (int, time.Durat
 	}
 	defer db.Close()
 
-	for _, s := range append(before, "SET GLOBAL ttl_brake_percent = 100") {
+	before = append(before, "SET GLOBAL ttl_brake_percent = 100")
+	if b.replica != nil {
+		before = append(before, "SET GLOBAL ttl_throttle_replicas = '"+b.servers[len(b.servers)-1].Config("").Addr+"'")
+	}
+	for _, s := range before {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			return 0, 0, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -22,6 +23,10 @@ type bench struct {
 	db      *sql.DB
 	replica *sql.DB // nil without one
 	version string
+	going   int // rows that every way has to delete, of both tables
+	jobs    int // of a run
+	mariadb bool
+	unkeyed bool
 	log     *slog.Logger
 	servers []*sandbox.Server
 	proxied *program.Process // while a way runs that needs it
@@ -29,7 +34,9 @@ type bench struct {
 
 // newBench starts what is not running yet, and fills the table that every run is copied from.
 func newBench(ctx context.Context, flavour sandbox.Flavour, o options) (b *bench, err error) {
-	b = &bench{options: o, log: slog.New(slog.DiscardHandler)}
+	b = &bench{
+		options: o, jobs: 1, mariadb: flavour == sandbox.MariaDB, log: slog.New(slog.DiscardHandler),
+	}
 	if o.verbose {
 		b.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
@@ -80,10 +87,36 @@ func (b *bench) template(ctx context.Context) error {
 // fill makes a fresh copy and lets the server come to rest: what it still had to write would slow
 // down whoever is next.
 func (b *bench) fill(ctx context.Context) error {
-	err := b.exec(ctx, "DROP TABLE IF EXISTS "+schema+".t", "CREATE TABLE "+schema+".t LIKE "+schema+".template",
+	err := b.exec(ctx, "DROP TABLE IF EXISTS "+schema+".child", "DROP TABLE IF EXISTS "+schema+".t",
+		"CREATE TABLE "+schema+".t LIKE "+schema+".template",
 		"INSERT INTO "+schema+".t SELECT * FROM "+schema+".template", "ANALYZE TABLE "+schema+".t")
 	if err != nil {
 		return err
+	}
+
+	if err := b.point(ctx); err != nil {
+		return err
+	}
+
+	return b.rest(ctx)
+}
+
+// rest waits until what was deleted before is purged, and the table is written.
+func (b *bench) rest(ctx context.Context) error {
+	history := "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
+	if b.mariadb {
+		history = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = " +
+			"'innodb_history_list_length'"
+	}
+	for left, end := fewUndone+1, time.Now().Add(mostRest); left > fewUndone && time.Now().Before(end); {
+		if err := b.db.QueryRowContext(ctx, history).Scan(&left); err != nil {
+			return fmt.Errorf("read what is to be purged: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 
 	conn, err := b.db.Conn(ctx)
@@ -101,8 +134,14 @@ func (b *bench) fill(ctx context.Context) error {
 	return nil
 }
 
+// A server is at rest with so few transactions that are not purged; nobody waits for longer than that.
+const (
+	fewUndone = 100
+	mostRest  = 5 * time.Minute
+)
+
 func (b *bench) left(ctx context.Context) (n int, err error) {
-	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+schema+".t WHERE made < NOW()").Scan(&n)
+	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+schema+".t WHERE "+b.where()).Scan(&n)
 	return n, err
 }
 
@@ -117,7 +156,8 @@ func (b *bench) clean(ctx context.Context) error {
 
 func (b *bench) close(ctx context.Context) {
 	if b.db != nil {
-		_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog")
+		_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog",
+			"DROP USER IF EXISTS "+engineAccount+", "+replicaAccount)
 		_ = b.db.Close()
 	}
 	if b.replica != nil {

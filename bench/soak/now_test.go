@@ -18,11 +18,12 @@ func TestReportHasBars(t *testing.T) {
 	}{
 		{"in time", []time.Duration{time.Second, time.Millisecond, 2 * time.Second}, 2 * time.Second, ""},
 		{"late", []time.Duration{time.Second, 3 * time.Second}, 2 * time.Second, "the bar is 2s"},
+		{"half late", []time.Duration{2 * time.Second, 3 * time.Second}, 0, "the bars are"},
 		{"early", []time.Duration{time.Second, -time.Millisecond}, 0, "before it expired"},
 		{"nothing", nil, 0, "no row"},
 	} {
 		var out strings.Builder
-		n := &nowRun{options: options{most: c.most}, out: &out, lateness: c.lateness}
+		n := &nowRun{options: options{most: c.most, half: time.Second, p99: 2 * time.Second}, out: &out, lateness: c.lateness}
 		err := n.report()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)

@@ -56,7 +56,8 @@ func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error)
 	c := &check{db: db, cfg: cfg, server: server}
 	for _, look := range []func(context.Context) error{
 		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.excess, c.tableRights,
-		c.binlogFormat, c.readOnly, c.cluster, c.names, c.zone, c.clock, c.boundAccounts, c.lineage, c.policies,
+		c.binlogFormat, c.logWriters, c.readOnly, c.cluster, c.names, c.zone, c.clock, c.boundAccounts, c.lineage,
+		c.policies,
 	} {
 		if err := look(ctx); err != nil {
 			return c.findings, err

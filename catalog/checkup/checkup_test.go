@@ -123,6 +123,19 @@ func TestServiceAccountLacksNothing(t *testing.T) {
 			}
 		}
 
+		// Where commits may stand still is said, on the server that has a remedy.
+		warned := func() bool {
+			return slices.ContainsFunc(p.look(t), func(f Finding) bool { return f.Name == "commits" && f.Level == Warning })
+		}
+		for _, value := range []string{"OFF", "ON"} {
+			if !s.MariaDB() { // which has no such variable
+				p.exec(t, "SET GLOBAL innodb_log_writer_threads = "+value)
+			}
+			if got := warned(); got != (value == "OFF" && !s.MariaDB()) {
+				t.Errorf("with innodb_log_writer_threads = %s a warning: %v", value, got)
+			}
+		}
+
 		// Jobs every second want an index.
 		add := "ALTER TABLE `" + p.user + "`.`a` ADD INDEX (`at`)"
 		offered := func() bool {

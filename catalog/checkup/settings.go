@@ -34,6 +34,23 @@ func (c *check) binlogFormat(ctx context.Context) error {
 	return nil
 }
 
+// logWriters warns where those who commit write the redo log themselves: beside deletion, all of them may
+// have to wait for one that was interrupted (docs/explanation/throttle.md). Other servers have no such
+// variable.
+func (c *check) logWriters(ctx context.Context) error {
+	value, err := c.variable(ctx, "innodb_log_writer_threads")
+	switch {
+	case err != nil || value == "":
+		return err
+	case value == "OFF":
+		c.bad(Warning, "commits", "innodb_log_writer_threads is OFF: beside deletion, commits may stand still for a "+
+			"tenth of a second", "SET PERSIST innodb_log_writer_threads = ON makes that rare, at once")
+	default:
+		c.ok("commits", "innodb_log_writer_threads is %s", value)
+	}
+	return nil
+}
+
 func (c *check) readOnly(ctx context.Context) error {
 	for _, name := range []string{"super_read_only", "read_only"} {
 		value, err := c.variable(ctx, name)

@@ -40,7 +40,7 @@ func ProgressOf(j *catalog.Job, now time.Time) Progress {
 
 // EndedProgress measures a job of the history.
 func EndedProgress(j *catalog.EndedJob) Progress {
-	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, j.Worked(j.FinishedAt))}
+	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, j.Worked())}
 	if j.State == catalog.JobFinished {
 		p.Percent, p.Known = 100, true
 		return p
@@ -54,7 +54,7 @@ func EndedProgress(j *catalog.EndedJob) Progress {
 // extent is how far a job has come. A walk along the key passes every row of the table; the other
 // plans touch only the rows that are due.
 func extent(j *catalog.Job) (done, whole uint64) {
-	if j.Plan == planRange && j.TableRows != nil {
+	if (j.Plan == planRange || j.Plan == planCensus) && j.TableRows != nil {
 		return j.Counts.Examined, *j.TableRows
 	}
 	if j.EstimatedRows != nil {
@@ -63,8 +63,11 @@ func extent(j *catalog.Job) (done, whole uint64) {
 	return uint64(j.TasksFinished), uint64(j.Tasks)
 }
 
-// planRange is plan.WalkRange as the catalog keeps it.
-const planRange = "range"
+// These are plan.WalkRange and plan.Census as the catalog keeps them.
+const (
+	planRange  = "range"
+	planCensus = "census"
+)
 
 func perSecond(n uint64, d time.Duration) float64 {
 	if d < time.Second {

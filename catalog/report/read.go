@@ -22,6 +22,7 @@ type Source interface {
 	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 	Share(ctx context.Context) (catalog.Throttle, error)
+	StuckAhead(ctx context.Context) (map[uint64]string, error)
 }
 
 // Starts is a Source that can tell whether a job of a policy has started.
@@ -44,7 +45,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 
 	// What takes longest comes first.
 	g.Go(func() error { return readJobs(ctx, from, s) })
-	g.Go(func() error { return read(ctx, from.PoliciesAgain, &s.Policies) })
+	g.Go(func() error { return readPolicies(ctx, from, s) })
 	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
@@ -68,6 +69,17 @@ func readJobs(ctx context.Context, from Source, s *Snapshot) (err error) {
 		return err
 	}
 	s.Past, err = from.PastAgain(ctx)
+	return err
+}
+
+// readPolicies reads, where some have partitions made for them, also why that cannot be done.
+func readPolicies(ctx context.Context, from Source, s *Snapshot) (err error) {
+	if s.Policies, err = from.PoliciesAgain(ctx); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.Policies, func(p *catalog.Policy) bool { return p.Terms.Options.Ahead > 0 }) {
+		s.Stuck, err = from.StuckAhead(ctx)
+	}
 	return err
 }
 

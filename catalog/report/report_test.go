@@ -56,6 +56,10 @@ func TestVerdict(t *testing.T) {
 			func(w *Work) { w.Policy.State = catalog.PolicyStopped },
 			"PAUSED (a DDL statement on the table is under way)",
 		},
+		"no partition": {
+			func(w *Work) { w.Stuck = "there is no pattern" },
+			"FALLING BEHIND (no partitions are made ahead: there is no pattern)",
+		},
 		"off":    {func(w *Work) { w.Policy.Rule.Enabled = false }, "OFF (TTL_ENABLE='OFF')"},
 		"halted": {func(w *Work) { w.Halt = "ttl_job_enable is OFF" }, "PAUSED (ttl_job_enable is OFF)"},
 		"paused": {
@@ -260,6 +264,42 @@ func TestNextRun(t *testing.T) {
 	} {
 		if got := work(c.change).NextRun(); !got.Equal(c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWatermarkPassesNoRowThatStays: the watermark stands before a row that stays, which is not late for
+// that; counts are those of the present rule.
+func TestWatermarkPassesNoRowThatStays(t *testing.T) {
+	t.Parallel()
+	processed, expired := noon.Add(-time.Hour), noon.Add(-300*time.Hour)
+	none, one := new(uint64(0)), new(uint64(1))
+	for name, c := range map[string]struct {
+		ran       catalog.Schedule
+		watermark time.Time
+		rows      *uint64
+	}{
+		"none stays":       {catalog.Schedule{Undeletable: none}, processed, none},
+		"one stays":        {catalog.Schedule{Undeletable: one, OldestUndeletable: expired}, expired, one},
+		"one came later":   {catalog.Schedule{Undeletable: one, OldestUndeletable: noon}, processed, one},
+		"no date is known": {catalog.Schedule{Undeletable: one}, time.Time{}, one},
+		"nothing is known": {catalog.Schedule{}, processed, nil},
+		"of another rule":  {catalog.Schedule{Undeletable: one, UndeletableVersion: 7}, processed, nil},
+	} {
+		w := work(func(w *Work) {
+			if c.ran.Watermark, c.ran.WatermarkVersion = processed, w.Policy.Version; c.ran.UndeletableVersion == 0 {
+				c.ran.UndeletableVersion = w.Policy.Version
+			}
+			w.Ran = []catalog.Schedule{c.ran}
+		})
+		if got := w.Watermark(); !got.Equal(c.watermark) {
+			t.Errorf("%s: the watermark is %v, want %v", name, got, c.watermark)
+		}
+		if got := w.Undeletable(); (got == nil) != (c.rows == nil) || got != nil && *got != *c.rows {
+			t.Errorf("%s: %v rows, want %v", name, number(got), number(c.rows))
+		}
+		if w.Late() {
+			t.Errorf("%s: rows count as late", name)
 		}
 	}
 }

@@ -20,6 +20,8 @@ type Snapshot struct {
 	Jobs     []catalog.Job            // open
 	Nodes    []catalog.Node
 	Throttle catalog.Throttle // without its signals
+	// Stuck says, by policy, why the partitions cannot be made that TTL_PARTITION_AHEAD asks for.
+	Stuck map[uint64]string
 }
 
 // pastOf is what a policy's jobs have been.
@@ -49,8 +51,11 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 		for i := range lines {
 			w := &lines[i]
 			w.Now, w.Policy, w.Window, w.Halt, w.Ran, w.next = s.Now, p, s.Window, halt, past.Schedules, next
-			w.Slowed = slowed
+			w.Slowed, w.SlowedBy, w.Share = slowed, s.slowedBy(), s.Throttle.Share
 			all = append(all, w)
+		}
+		if p.Terms.Options.Ahead > 0 {
+			lines[0].Stuck = s.Stuck[p.ID]
 		}
 	}
 

@@ -30,7 +30,9 @@ var tableColumns = []Column{
 	{Name: "Last_deleted", Type: Unsigned},
 	{Name: "Oldest_expired", Type: Time, Secret: true},
 	{Name: "Seconds_behind", Type: Unsigned},
-	{Name: "Watermark", Type: Time},
+	{Name: "Processed_watermark", Type: Time},
+	{Name: "Undeletable_rows", Type: Unsigned},
+	{Name: "Oldest_undeletable", Type: Time, Secret: true},
 	{Name: "Never_expire", Type: Unsigned},
 	{Name: "Plan", Type: Name},
 	{Name: "Plan_reason", Type: LongText},
@@ -65,7 +67,8 @@ func appendTable(values []any, w *Work) []any {
 		string(p.State), reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
-		moment(w.Oldest()), behind(w), moment(w.Watermark()), neverExpire(w), plan, why,
+		moment(w.Oldest()), behind(w), moment(w.Watermark()), number(w.Undeletable()),
+		moment(w.OldestUndeletable()), number(w.NeverExpire()), plan, why,
 		p.Owner, p.ChangedAt, p.Version,
 	)
 }
@@ -104,12 +107,4 @@ func lastResult(w *Work) lastJob {
 		return lastJob{}
 	}
 	return lastJob{string(w.Last.State), w.Last.CreatedAt, w.Last.FinishedAt, w.Last.Counts.Deleted}
-}
-
-// neverExpire is what the latest job knows of rows that no job will ever delete.
-func neverExpire(w *Work) any {
-	if j := w.latest(); j != nil {
-		return number(j.NeverExpire())
-	}
-	return nil
 }

@@ -27,6 +27,20 @@ func TestWhatHoldsBackIsSaid(t *testing.T) {
 		t.Errorf("the speed is %s, slowed by %q", s.speed(), s.slowedBy())
 	}
 
+	w.Policy.Terms.Options.Floor = 20
+	want = "at 20 % of its speed, its TTL_THROTTLE_FLOOR, held back by threads_running: 81 > 64"
+	if v := Judge(s.Work()[0]); !strings.Contains(v.Detail, want) {
+		t.Errorf("with a floor of its own the verdict is %v", v)
+	}
+	w.Policy.Terms.Options.Floor = 6
+	if v := Judge(s.Work()[0]); !strings.Contains(v.Detail, "at 6.3 % of its speed, held back by") {
+		t.Errorf("with a floor below the share the verdict is %v", v)
+	}
+	s.Throttle.Share, w.Policy.Terms.Options.Floor = 0, 20
+	if v := Judge(s.Work()[0]); !strings.Contains(v.Detail, "at 0 % of its speed, held back by") {
+		t.Errorf("while nothing may go the verdict is %v", v)
+	}
+
 	for _, gone := range []catalog.Throttle{
 		{Decides: true, Share: 0.063, HeldBy: "x", Age: catalog.ThrottleFor + time.Second},
 		{Decides: true, Share: 1},

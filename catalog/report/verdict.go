@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Verdict answers "is it healthy?" in one word, and says why in a few.
@@ -22,7 +23,7 @@ type Word string
 const (
 	Disarmed      Word = "DISARMED"       // held until a person looks; the detail says why
 	NeedsApproval Word = "NEEDS APPROVAL" // the brake holds it
-	FallingBehind Word = "FALLING BEHIND" // rows become due faster than they go
+	FallingBehind Word = "FALLING BEHIND" // rows become due faster than they go, or partitions are not made in time
 	Paused        Word = "PAUSED"         // by a person or a signal, or because nothing is deleted anywhere
 	WindowClosed  Word = "WAITING FOR WINDOW"
 	Off           Word = "OFF"     // TTL_ENABLE='OFF'
@@ -83,6 +84,9 @@ func Judge(w *Work) Verdict {
 	if v, stopped := judgeState(w); stopped {
 		return v
 	}
+	if w.Stuck != "" {
+		return Verdict{FallingBehind, "no partitions are made ahead: " + w.Stuck}
+	}
 
 	return judgeSpeed(w)
 }
@@ -137,8 +141,11 @@ func judgeState(w *Work) (Verdict, bool) {
 func judgeSpeed(w *Work) Verdict {
 	interval := max(w.Interval(), minInterval)
 	if goal := w.timing().MaxLag; goal > 0 && w.lag() > goal {
-		return Verdict{FallingBehind, fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v",
-			w.lag().Round(time.Second), goal)}
+		why := fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v", w.lag().Round(time.Second), goal)
+		if w.Slowed != "" {
+			why += "; " + w.slowedThough()
+		}
+		return Verdict{FallingBehind, why}
 	}
 
 	switch {
@@ -156,18 +163,34 @@ func judgeSpeed(w *Work) Verdict {
 	}
 }
 
+// slowedThough is what holds a job back, or that nothing does although others are: as the engine
+// decides it.
+func (w *Work) slowedThough() string {
+	if w.Slowed == "" || w.Share <= 0 {
+		return w.Slowed
+	}
+	late := w.Job != nil && w.Now.Sub(w.Job.DueSince()) > w.timing().MaxLag
+	if late && w.Policy.Terms.Options.Fresh {
+		return "at full speed, by its TTL_PRIORITY"
+	}
+	if floor := w.Policy.Terms.Options.Floor; float64(floor) > 100*w.Share {
+		return fmt.Sprintf("at %d %% of its speed, its %s, held back by %s", floor, ddl.OptionFloor, w.SlowedBy)
+	}
+	return w.Slowed
+}
+
 func judgeRunning(w *Work, interval time.Duration) Verdict {
 	end := w.Now
 	if p := ProgressOf(w.Job, w.Now); p.LeftKnown {
 		end = end.Add(p.Left)
 	}
 	if end.Sub(w.Job.CreatedAt) <= interval {
-		return Verdict{KeepingUp, w.Slowed}
+		return Verdict{KeepingUp, w.slowedThough()}
 	}
 	f := FlowOf(w)
 	why := fmt.Sprintf("needs %s rows/s, has %s", grouped(needed(w, f, interval)), grouped(round(f.Outflow)))
 	if w.Slowed != "" {
-		why += "; " + w.Slowed
+		why += "; " + w.slowedThough()
 	}
 	return Verdict{FallingBehind, why}
 }

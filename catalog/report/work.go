@@ -18,6 +18,12 @@ type Work struct {
 	Halt string
 	// Slowed says at what part of their speed jobs delete, and why; empty at full speed.
 	Slowed string
+	// SlowedBy is the signal that does it.
+	SlowedBy string
+	// Share is the part of their speed that jobs have in general; 0 if a signal stops them.
+	Share float64
+	// Stuck says why the next partitions cannot be made (TTL_PARTITION_AHEAD): of one line of a table.
+	Stuck string
 	// Job is the open job, nil when there is none.
 	Job *catalog.Job
 	// Last is the job that ended last, nil when there was none.
@@ -163,16 +169,56 @@ func (w *Work) lastFailed() bool {
 	return w.Last != nil && (w.Last.State == catalog.JobFailed || w.Last.State == catalog.JobTimedOut)
 }
 
-// Watermark is a moment before which all rows that had expired are gone; zero when none is known,
-// as before the first job of a version of the policy has come to its end and left no row behind.
-func (w *Work) Watermark() time.Time {
+// Processed is a moment before which all rows that had expired are gone, or stay because others need
+// them; zero when none is known, as before the first job of a version of the policy has come to its
+// end and left no other row behind.
+func (w *Work) Processed() time.Time {
 	if c := w.schedule(); c != nil && c.WatermarkVersion == w.Policy.Version {
 		return c.Watermark
 	}
 	return time.Time{}
 }
 
-// Goal is how old the watermark may become before rows count as late: TTL_MAX_LAG or, without one,
+// Watermark is a moment before which all rows that had expired are gone; zero when none is known. It
+// does not pass a row that stays.
+func (w *Work) Watermark() time.Time {
+	mark, oldest := w.Processed(), w.OldestUndeletable()
+	switch rows := w.Undeletable(); {
+	case rows == nil || *rows == 0 || mark.IsZero():
+		return mark
+	case oldest.Before(mark): // or not known
+		return oldest
+	default:
+		return mark
+	}
+}
+
+// Undeletable is how many rows the last job that came to its end found expired and could not delete,
+// because something objects or other rows need them; nil when that is not known.
+func (w *Work) Undeletable() *uint64 {
+	if c := w.schedule(); c != nil && c.UndeletableVersion == w.Policy.Version {
+		return c.Undeletable
+	}
+	return nil
+}
+
+// OldestUndeletable is when the first of those expired; zero when that is not known.
+func (w *Work) OldestUndeletable() time.Time {
+	if w.Undeletable() == nil {
+		return time.Time{}
+	}
+	return w.schedule().OldestUndeletable
+}
+
+// NeverExpire is what the latest job knows of rows that no job will ever delete.
+func (w *Work) NeverExpire() *uint64 {
+	if j := w.latest(); j != nil {
+		return j.NeverExpire()
+	}
+	return nil
+}
+
+// Goal is how long ago rows may have been processed before rows count as late: TTL_MAX_LAG or, without one,
 // the time of two jobs. Where windows interrupt jobs, a day counts as the least time from one to
 // the next.
 func (w *Work) Goal() time.Duration {
@@ -189,6 +235,6 @@ func (w *Work) Goal() time.Duration {
 
 // Late reports whether rows may be due for longer than the goal allows.
 func (w *Work) Late() bool {
-	mark := w.Watermark()
+	mark := w.Processed()
 	return !mark.IsZero() && w.Now.Sub(mark) > w.Goal()
 }

@@ -71,9 +71,13 @@ const (
 	ThrottleThreads      = "ttl_throttle_threads_running"
 	ThrottleHistory      = "ttl_throttle_history_length"
 	ThrottleLockWaits    = "ttl_throttle_lock_waits"
+	ThrottleLockErrors   = "ttl_throttle_lock_errors"
 	ThrottleLatency      = "ttl_throttle_latency"
+	ThrottleProbe        = "ttl_throttle_probe"
 	ThrottleFlowControl  = "ttl_throttle_flow_control"
 	ThrottleReceiveQueue = "ttl_throttle_receive_queue"
+	ThrottleGroupQueue   = "ttl_throttle_group_queue"
+	ThrottleCheckpoint   = "ttl_throttle_checkpoint_age"
 	ThrottleReplicaLag   = "ttl_throttle_replica_lag"
 	ThrottleReplicas     = "ttl_throttle_replicas"
 	ThrottleLagUnknown   = "ttl_throttle_lag_unknown"
@@ -89,6 +93,7 @@ const (
 	DefaultTimeZone      = "ttl_default_time_zone"
 	DateFloor            = "ttl_date_floor"
 	MaxChildren          = "ttl_fk_max_children"
+	PartitionLockWait    = "ttl_partition_lock_wait"
 	HistoryDays          = "ttl_history_days"
 	JobTimeout           = "ttl_job_timeout"
 	HTTPTrigger          = "ttl_http_trigger"
@@ -121,7 +126,8 @@ func All() []Setting {
 			Name: DeleteBatchSize, Alias: "tidb_" + DeleteBatchSize, Kind: KindInt,
 			Default: "100", Min: 1, Max: 10240, Scope: "statement", Effect: EffectAtOnce,
 			Text: "The most rows that a DELETE of any plan deletes, once this is set. Until then, DELETEs over a " +
-				"range grow and shrink with the time they take (ttl_batch_target_ms), and those by key name 100. " +
+				"range grow and shrink with the time they take (ttl_batch_target_ms), and those by key name 100, " +
+				"or up to 1000 where foreign keys decide (TTL_FK). " +
 				"TTL_DELETE_BATCH_SIZE sets it for one table.",
 		},
 		{
@@ -210,10 +216,22 @@ func All() []Setting {
 				"0 for any number.",
 		},
 		{
+			Name: ThrottleLockErrors, Kind: KindInt, Default: "10", Max: 100_000, Scope: "cluster",
+			Effect: EffectEvents,
+			Text: "Deletion slows down before the server refuses this many commands of the proxies' clients a minute " +
+				"more than usual, and twice as many as usual, for locks: waits that take too long (1205), deadlocks " +
+				"(1213), conflicts in a group (3101). 0 for any number.",
+		},
+		{
 			Name: ThrottleLatency, Kind: KindInt, Default: "200", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
 			Text: "Deletion slows down before the writes of other accounts take more than this percentage of the " +
 				"time they usually take, on average; 0 for any time. It needs MySQL's or MariaDB's " +
 				"performance_schema.",
+		},
+		{
+			Name: ThrottleProbe, Kind: KindInt, Default: "150", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before a small change of the engine's own takes more than this percentage of " +
+				"the time it usually takes, on average; 0 for any time.",
 		},
 		{
 			Name: ThrottleFlowControl, Kind: KindInt, Default: "5", Max: 100, Scope: "cluster", Effect: EffectEvents,
@@ -225,6 +243,18 @@ func All() []Setting {
 			Effect: EffectEvents,
 			Text: "Deletion slows down before more transactions than this wait to be applied by the Galera node " +
 				"on which rows are deleted; 0 for any number.",
+		},
+		{
+			Name: ThrottleGroupQueue, Kind: KindInt, Default: "5000", Max: 1_000_000_000, Scope: "cluster",
+			Effect: EffectEvents,
+			Text: "Deletion slows down before more transactions than this wait to be certified or applied by a " +
+				"member of MySQL's Group Replication; 0 for any number.",
+		},
+		{
+			Name: ThrottleCheckpoint, Kind: KindInt, Default: "0", Max: 100, Scope: "cluster", Effect: EffectEvents,
+			Text: "Deletion slows down before more than this percentage of what InnoDB lets grow of its redo log is " +
+				"in use (checkpoint age): at 100 every writer waits. 0 for any part: a server that writes pages " +
+				"as late as it can is always near seven eighths.",
 		},
 		{
 			Name: ThrottleReplicaLag, Kind: KindInt, Default: "1000", Max: 86_400_000, Scope: "cluster",
@@ -298,9 +328,15 @@ func All() []Setting {
 		{
 			Name: MaxChildren, Kind: KindInt,
 			Default: "1000", Min: 1, Max: 10_000, Scope: "statement", Effect: EffectAtOnce,
-			Text: "The most rows that go in one transaction with a row that they depend on (TTL_FK = 'CHILDREN'). If " +
-				"there are more, they go first, in parts of that size. No more than ttl_scan_batch_size once that " +
-				"is set.",
+			Text: "The most rows that go in one transaction with rows that they depend on (TTL_FK). If there are " +
+				"more of a single row, they go first, in parts of that size ('CHILDREN'), or the row stays " +
+				"('CASCADE'). No more than ttl_scan_batch_size once that is set.",
+		},
+		{
+			Name: PartitionLockWait, Kind: KindDuration,
+			Default: "1s", Min: 1, Scope: "statement", Effect: EffectAtOnce,
+			Text: "How long a partition that leaves its table whole (TTL_PARTITION) waits for those who use the " +
+				"table, and others behind it. If that is not enough, it is tried again after a minute.",
 		},
 		{
 			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Effect: EffectAtOnce,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -43,7 +44,7 @@ type Children struct {
 	// Partly says that there may be more, in schemas that the asking account does not see.
 	Partly bool
 
-	mariadb bool   // and not MySQL
+	server  server
 	columns int    // of all keys
 	mark    uint64 // changes with any key, and any of its columns
 }
@@ -60,33 +61,49 @@ func (c Children) Names() (names []string) {
 // there the table's metadata lock is held, behind which ALTER TABLE … ADD FOREIGN KEY waits on both
 // servers. On MariaDB a CREATE TABLE does not wait; its rows would, for the rows that are locked.
 func (c Children) Unchanged(schema, table string) string {
-	keys := keysToMySQL
-	if c.mariadb {
-		keys = keysToMariaDB
-	}
-	return fmt.Sprintf("%s%s(SELECT %s s, %s t) x)) = '%d/%d'", selectMark, keys, Literal(schema), Literal(table),
-		c.columns, c.mark)
+	return fmt.Sprintf("%s%s(SELECT %s s, %s t) x)) = '%d/%d'", selectMark, c.server.keys(), Literal(schema),
+		Literal(table), c.columns, c.mark)
 }
 
 // ReadChildren returns the foreign keys that point at a table. information_schema only shows those of
 // tables on which the asking account has rights of its own, and a cascade needs none: so InnoDB is
 // asked, which requires PROCESS, and information_schema if that is not granted.
 func ReadChildren(ctx context.Context, q Querier, schema, table string) (Children, error) {
-	var mariadb bool
-	if err := q.QueryRowContext(ctx, "SELECT VERSION() LIKE '%MariaDB%'").Scan(&mariadb); err != nil {
+	var s server
+	if err := q.QueryRowContext(ctx, selectServer).Scan(&s.mariadb, &s.folds); err != nil {
 		return Children{}, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
-	return readChildren(ctx, q, mariadb, schema, table)
+	return readChildren(ctx, q, s, schema, table)
 }
 
-func readChildren(ctx context.Context, q Querier, mariadb bool, schema, table string) (c Children, err error) {
-	c.mariadb = mariadb
+// server is what statements about foreign keys depend on.
+type server struct {
+	mariadb bool // and not MySQL
+	folds   bool // names of tables to lower case (lower_case_table_names)
+}
+
+// keys are where the foreign keys to a table are read. MariaDB executes a subquery with a variable of
+// the server anew for each row that it is asked for: so the condition in a DELETE has none.
+func (s server) keys() string {
+	from := keysToMySQL
+	if s.mariadb {
+		from = keysToMariaDB
+	}
+	folds := "FALSE"
+	if s.folds {
+		folds = "TRUE"
+	}
+	return strings.ReplaceAll(from, folding, folds)
+}
+
+func readChildren(ctx context.Context, q Querier, s server, schema, table string) (c Children, err error) {
+	c.server = s
 	ask := selectChildrenMySQL
-	if mariadb {
+	if s.mariadb {
 		ask = selectChildrenMariaDB
 	}
 
-	err = c.read(ctx, q, ask, schema, table)
+	err = c.read(ctx, q, ask+s.keys()+"(SELECT ? s, ? t) x) ORDER BY c.POS", schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeRightNeeded {
 		c.Partly = true
 		err = c.read(ctx, q, selectVisibleChildren, schema, table)

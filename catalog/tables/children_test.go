@@ -102,6 +102,9 @@ func TestChildrenAreUnchanged(t *testing.T) {
 			mustExec(t, db, test.change...)
 			var got bool
 			query := "SELECT " + known.Unchanged(schema, "café")
+			if strings.Contains(query, "@") {
+				t.Errorf("MariaDB would execute this for each row: %s", query)
+			}
 			if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != test.unchanged {
 				t.Errorf("after %q the keys are unchanged: %v, want %v; %v", test.change, got, test.unchanged, err)
 			}

@@ -31,7 +31,7 @@ type Facts struct {
 	Partitions []Partition
 	Children   Children // foreign keys that point here
 
-	mariadb     bool // and not MySQL
+	server      server
 	partitioned bool
 }
 
@@ -69,7 +69,8 @@ func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, er
 
 func (f *Facts) readTable(ctx context.Context, q Querier) error {
 	err := q.QueryRowContext(ctx, selectTable, f.Schema, f.Table).
-		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.mariadb, &f.partitioned)
+		Scan(&f.Schema, &f.Table, &f.Type, &f.Engine, &f.Created, &f.Rows, &f.server.mariadb, &f.server.folds,
+			&f.partitioned)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%s.%s: %w", f.Schema, f.Table, ErrNoTable)
 	}
@@ -211,7 +212,8 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 	}
 	return f.each(ctx, q, selectPartitions, func(rows *sql.Rows) error {
 		var p Partition
-		if err := rows.Scan(&p.Name, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below); err != nil {
+		if err := rows.Scan(&p.Name, &p.Rows, &p.Bytes, &p.Method, &p.Expression, &p.Below,
+			&p.Divided, &p.Comment); err != nil {
 			return err
 		}
 		f.Partitions = append(f.Partitions, p)
@@ -220,7 +222,7 @@ func (f *Facts) readPartitions(ctx context.Context, q Querier) error {
 }
 
 func (f *Facts) readChildren(ctx context.Context, q Querier) (err error) {
-	f.Children, err = readChildren(ctx, q, f.mariadb, f.Schema, f.Table)
+	f.Children, err = readChildren(ctx, q, f.server, f.Schema, f.Table)
 	return err
 }
 

@@ -18,7 +18,12 @@ type Partition struct {
 	Method     string // RANGE, RANGE COLUMNS, LIST, HASH, …
 	Expression string // of the columns that rows are divided by
 	Below      string // where it ends, as the server prints it
+	Divided    bool   // it has subpartitions
+	Comment    string
 }
+
+// Last reports whether no partition can come behind it.
+func (p Partition) Last() bool { return strings.HasPrefix(p.Below, "MAXVALUE") }
 
 // End is a value of the column that no row of a later partition is below: the reading of a calendar
 // and a clock, in UTC fields.

@@ -5,7 +5,8 @@ const (
 	selectTable = `
 SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(DATE_FORMAT(CREATE_TIME,
  '%Y-%m-%d %H:%i:%s'), ''),
-       COALESCE(TABLE_ROWS, 0), VERSION() LIKE '%MariaDB%', COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
+       COALESCE(TABLE_ROWS, 0), VERSION() LIKE '%MariaDB%', @@lower_case_table_names > 0,
+       COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
   FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`
 
 	selectCreated = `
@@ -21,7 +22,8 @@ SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COALESCE(CHARACTER_SET_NAME, ''), CO
 	selectPartitions = `
 SELECT PARTITION_NAME, COALESCE(SUM(TABLE_ROWS), 0), COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0),
        COALESCE(MIN(PARTITION_METHOD), ''), COALESCE(MIN(PARTITION_EXPRESSION), ''),
- COALESCE(MIN(PARTITION_DESCRIPTION), '')
+ COALESCE(MIN(PARTITION_DESCRIPTION), ''), MAX(SUBPARTITION_NAME IS NOT NULL),
+       COALESCE(MIN(PARTITION_COMMENT), '')
   FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND PARTITION_NAME IS NOT NULL
  GROUP BY PARTITION_NAME ORDER BY MIN(PARTITION_ORDINAL_POSITION)`
 
@@ -35,15 +37,17 @@ SELECT r.CONSTRAINT_SCHEMA, r.TABLE_NAME, r.CONSTRAINT_NAME, IF(r.DELETE_RULE = 
    AND k.CONSTRAINT_NAME = r.CONSTRAINT_NAME
  WHERE r.UNIQUE_CONSTRAINT_SCHEMA = ? AND r.REFERENCED_TABLE_NAME = ? ORDER BY k.ORDINAL_POSITION`
 
-	// InnoDB's names: on MariaDB those of files; in lower case where the server compares them so.
+	// InnoDB's names: on MariaDB those of files; in lower case where the server compares them so. Behind
+	// these comes where the keys are read.
 	selectChildrenMySQL = `
-SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING_INDEX(f.FOR_NAME, '/', -1), ` + childKey + `, ` + childMark +
-		keysToMySQL + `(SELECT ? s, ? t) x) ORDER BY c.POS`
+SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING_INDEX(f.FOR_NAME, '/', -1), ` + childKey + `, ` + childMark
 
 	selectChildrenMariaDB = `
 SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
        CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', -1) AS BINARY) AS CHAR CHARACTER
- SET filename) USING utf8mb4), ` + childKey + `, ` + childMark + keysToMariaDB + `(SELECT ? s, ? t) x) ORDER BY c.POS`
+ SET filename) USING utf8mb4), ` + childKey + `, ` + childMark
+
+	selectServer = "SELECT VERSION() LIKE '%MariaDB%', @@lower_case_table_names > 0"
 
 	// The same keys in one value: how many columns they have, and the sum of their numbers.
 	selectMark = `(SELECT CONCAT(COUNT(*), '/', COALESCE(SUM(` + childMark + `), 0))`
@@ -51,16 +55,19 @@ SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR 
 	keysToMySQL = `
   FROM information_schema.INNODB_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_FOREIGN_COLS c
     ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
- WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CAST(IF(@@lower_case_table_names >
- 0, ` + foldOf + `CONCAT(s, '/', t)` + foldEnd + `, CONCAT(s, '/', t)) AS BINARY) FROM `
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CAST(IF(` + folding + `, ` + foldOf +
+		`CONCAT(s, '/', t)` + foldEnd + `, CONCAT(s, '/', t)) AS BINARY) FROM `
 
 	keysToMariaDB = `
   FROM information_schema.INNODB_SYS_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_SYS_FOREIGN_COLS c
     ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
- WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(@@lower_case_table_names >
- 0, ` + foldOf + `s` + foldEnd + `, s) USING filename) AS BINARY), '/',
-       CAST(CONVERT(IF(@@lower_case_table_names >
- 0, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY)) FROM `
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(` + folding + `, ` + foldOf + `s` +
+		foldEnd + `, s) USING filename) AS BINARY), '/',
+       CAST(CONVERT(IF(` + folding + `, ` + foldOf + `t` + foldEnd + `, t)
+ USING filename) AS BINARY)) FROM `
+
+	// Whether it does is put in.
+	folding = `{folding}`
 
 	// How the server folds the names of tables, which other collations do otherwise.
 	foldOf  = `CONVERT(LOWER(CONVERT(`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/checkup"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
@@ -34,7 +33,7 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 	findings := []checkup.Finding{engines}
 	for _, w := range s.Work() {
 		v, table := report.Judge(w), w.Policy.Table
-		if advice := adviceFor(v.Word, table); advice != "" && (w.Halt == "" || v.Word == report.NeedsApproval) {
+		if advice := adviceFor(v.Word, w); advice != "" && (w.Halt == "" || v.Word == report.NeedsApproval) {
 			name := "table " + table.String()
 			if w.Partition != "" {
 				name += " partition " + w.Partition
@@ -51,11 +50,15 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 
 // adviceFor says what to do about a verdict; nothing about a good one, nor about those that the
 // rest of the check covers.
-func adviceFor(w report.Word, t catalog.Table) string {
-	switch w {
+func adviceFor(word report.Word, w *report.Work) string {
+	t := w.Policy.Table
+	switch word {
 	case report.NeedsApproval:
 		return fmt.Sprintf("EXPLAIN TTL %s shows what would go, APPROVE TTL JOB FOR %[1]s lets it go", t)
 	case report.FallingBehind:
+		if w.Stuck != "" {
+			return fmt.Sprintf("SHOW TTL PARTITIONS FOR %s has them all", t)
+		}
 		return fmt.Sprintf("SHOW TTL JOBS FOR %s and SHOW TTL ERRORS FOR %[1]s say more", t)
 	case report.Paused:
 		return fmt.Sprintf("RESUME TTL FOR %s, if a person has paused it", t)

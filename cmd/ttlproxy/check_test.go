@@ -32,6 +32,8 @@ func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
 
 func (heldStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }
 
+func (heldStore) StuckAhead(context.Context) (map[uint64]string, error) { return nil, nil }
+
 func (heldStore) Throttles(context.Context) ([]catalog.Throttle, error) { return nil, nil }
 
 func TestHeldBack(t *testing.T) {

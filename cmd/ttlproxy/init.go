@@ -32,8 +32,11 @@ func initialize(ctx context.Context, w world, o *options, schemas []string) erro
 
 	account := o.account(schemas)
 	account.Password = "" // it is a reminder in what is printed, and never a secret
+	mariadb := strings.Contains(greeted.Version, "MariaDB")
 	fmt.Fprintf(w.stdout, "-- For %s. Run these as an administrator:\n\n%s\n", greeted.Version,
-		catalog.GrantScript(account.Grants(strings.Contains(greeted.Version, "MariaDB"))))
+		catalog.GrantScript(account.Grants(mariadb)))
+	whole := strings.TrimSpace(catalog.GrantScript(account.PartitionGrants(mariadb)))
+	fmt.Fprintf(w.stdout, "-- %s\n\n", strings.ReplaceAll(whole, "\n", "\n-- "))
 	if o.EnginePassword == "" {
 		fmt.Fprintln(w.stdout, "-- Then run `ttlproxy init` again with --engine-password-file to create the catalog.")
 		return nil

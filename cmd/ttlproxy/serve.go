@@ -142,11 +142,15 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 		return nil
 	}
 
+	own := prometheus.NewRegistry() // without what has to be asked of the catalog
+	metrics := ttl.NewMetrics(own)
+	r.registry.MustRegister(own)
+
 	engine, err := ttl.New(ttl.Config{
 		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
 		Checks:  signal.Checks{URL: r.ThrottleURL, Query: r.ThrottleQuery},
-		Replica: r.replicaLogin(r.backends),
-	}, store, r.log, ttl.NewMetrics(r.registry))
+		Replica: r.replicaLogin(r.backends), Suffered: r.page.suffered,
+	}, store, r.log, metrics)
 	if err != nil {
 		return err
 	}
@@ -155,7 +159,7 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 	g.Go(func() error { return witness.Run(ctx) })
 	g.Go(func() error { return engine.Run(ctx) })
 	g.Go(func() error { return r.introduceMembers(ctx, store) })
-	g.Go(func() error { return status.NewRecorder(store, r.registry, engine.Node, r.log).Run(ctx) })
+	g.Go(func() error { return status.NewRecorder(store, own, engine.Node, r.log).Run(ctx) })
 
 	return g.Wait()
 }

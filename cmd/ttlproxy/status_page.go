@@ -91,6 +91,18 @@ func seenBy(b *proxy.Backends) func() []report.Backend {
 	}
 }
 
+// suffered is what the proxy's clients have suffered.
+func (p *page) suffered() catalog.Suffered {
+	all := catalog.Suffered{Latencies: map[int64]uint64{}}
+	if s := p.proxy.Load(); s != nil {
+		for took, n := range s.Latencies() {
+			all.Latencies[took.Microseconds()] = n
+		}
+		all.LockErrors = s.LockErrors()
+	}
+	return all
+}
+
 // sessions are those of the proxy, once it listens.
 func (p *page) sessions() []report.Session {
 	list := []report.Session{}

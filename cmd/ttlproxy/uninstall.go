@@ -98,4 +98,10 @@ func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
 	for _, v := range r.Views {
 		fmt.Fprintf(out, "-- DROP VIEW %s;\n", cellText(v.String()))
 	}
+	if len(r.Asides) > 0 {
+		fmt.Fprintln(out, "-- and what is kept of partitions (TTL_PARTITION = 'EXCHANGE'):")
+	}
+	for _, t := range r.Asides {
+		fmt.Fprintf(out, "-- DROP TABLE %s;\n", cellText(t.String()))
+	}
 }

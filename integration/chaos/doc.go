@@ -15,6 +15,9 @@
 // mark) must have been right at that very point of the log: a policy on that very table, armed, not
 // paused, and the row past its time.
 //
+// Rows that depend on others have a test of their own: random forests of tables, one after the other,
+// and a ledger of what applications have committed, from which follows what must be left.
+//
 // TTLPROXY_CHAOS_TIME says how long, as `make chaos` does; without it the test is skipped.
 // TTLPROXY_CHAOS_SEED repeats a run, as far as a run with real processes can be repeated.
 package chaos

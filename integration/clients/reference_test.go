@@ -38,7 +38,7 @@ func compareReferencePage(t *testing.T, s *mysqltest.Server) {
 	}
 
 	name := s.Database(t)
-	config := s.Account(t, "ann", "ALL ON *.*")
+	config := s.AccountNamed(t, "ann", "ALL ON *.*")
 	config.DBName = name
 	through := startEngine(t, s, config, name+"_catalog")
 	config.Addr = net.JoinHostPort(through.host, through.port)

@@ -44,6 +44,7 @@ var talks = []talk{
 	{"SHOW TTL EVENTS FOR orders", "declared"},
 	{"SHOW TTL SESSIONS", "127.0.0.1"},
 	{"SHOW TTL PARTITIONS FOR orders", "has no partitions"},
+	{"RESTORE TTL PARTITION p1 FOR orders", "No partition of"},
 	{"SHOW TTL THROTTLE", ""},
 	{"SHOW TTL VARIABLES LIKE 'ttl_restore'", "hold, arm"},
 	{"EXPLAIN TTL orders", "rows due now"},
@@ -74,7 +75,8 @@ var talks = []talk{
 		"SELECT CONCAT('rows: ', MAX(deleted_rows)) FROM mysql.tidb_ttl_job_history WHERE table_name = 'orders'",
 		"rows: 1",
 	},
-	{"SELECT CONCAT('tables: ', COUNT(s.table_id)) FROM mysql.tidb_ttl_table_status s", "tables: 1"},
+	// not CONCAT with COUNT: some versions of MariaDB give it as bytes
+	{"SELECT IF(COUNT(s.table_id) = 1, 'one table', 'others') FROM mysql.tidb_ttl_table_status s", "one table"},
 	{"SELECT CONCAT('tasks: ', COUNT(*) >= 0) FROM mysql.tidb_ttl_task", "tasks: 1"},
 	{"DESC mysql.tidb_ttl_task", "scan_range_start"},
 	{"SHOW FULL COLUMNS FROM mysql.tidb_ttl_table_status LIKE 'current_job_id'", "current_job_id"},
@@ -234,6 +236,7 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 		t.Fatal(err)
 	}
 
+	mysqltest.Unhurried(t, db, schema)
 	engine, err := ttl.New(ttl.Config{
 		Backend: s.Config(""), Node: catalog.Node{Name: "clients"},
 		Tick: 100 * time.Millisecond,

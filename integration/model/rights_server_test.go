@@ -46,7 +46,7 @@ func subset(set int) []string {
 // checkRights asks the server what an account may do, and the model.
 func checkRights(t *testing.T, s *mysqltest.Server, user, schema string, g grants) {
 	t.Helper()
-	db := mysqltest.Open(t, s.Account(t, user, g.list()...))
+	db := mysqltest.Open(t, s.AccountNamed(t, user, g.list()...))
 	may := func(statement string) bool {
 		_, err := db.ExecContext(t.Context(), strings.ReplaceAll(statement, "db.", schema+"."))
 		return err == nil

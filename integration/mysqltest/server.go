@@ -82,9 +82,16 @@ func Open(tb testing.TB, config *mysql.Config) *sql.DB {
 	return db
 }
 
-// Account creates an account for the length of a test, with a password equal to its name, and
-// returns how it connects. The grants are what follows GRANT, up to TO: "SELECT, INSERT ON app.*".
+// Account creates an account for the length of a test, whose name begins as told and is like no
+// other's, with a password equal to that name, and returns how it connects. The grants are what
+// follows GRANT, up to TO: "SELECT, INSERT ON app.*".
 func (s *Server) Account(tb testing.TB, name string, grants ...string) *mysql.Config {
+	tb.Helper()
+	return s.AccountNamed(tb, fmt.Sprintf("%s_%d", name, accounts.Add(1)), grants...)
+}
+
+// AccountNamed is Account with a name that nothing is added to. Another test that uses it drops it.
+func (s *Server) AccountNamed(tb testing.TB, name string, grants ...string) *mysql.Config {
 	tb.Helper()
 	db := s.Open(tb, "")
 	user := fmt.Sprintf("'%s'@'%%'", name)
@@ -99,8 +106,9 @@ func (s *Server) Account(tb testing.TB, name string, grants ...string) *mysql.Co
 	return c
 }
 
-// databases numbers the databases of this test binary, so that tests of any name never meet.
-var databases atomic.Int64
+// These number the databases and the accounts of this test binary, so that tests of any name never
+// meet.
+var databases, accounts atomic.Int64
 
 // word turns a test's name into an identifier that needs no quotes and is short enough (64
 // characters).

@@ -40,7 +40,7 @@ type Process struct {
 }
 
 // Patience is how long a process may take to start or to stop.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Start runs ttlproxy serve and returns once it listens and its catalog is open.
 func Start(tb testing.TB, c Config) *Process {

@@ -70,6 +70,7 @@ var general = []deed{
 // deeds are the others.
 var deeds = []deed{
 	{"ALTER TABLE $.t TTL_JOB_INTERVAL = '2h'", []string{alterIt, deleteIt}, ""},
+	{"ALTER TABLE $.t TTL_PARTITION = 'DROP'", []string{alterIt, deleteIt, "TRUNCATE TABLE $.t"}, ""},
 	{"ALTER TABLE $.t TTL_ENABLE = 'OFF'", []string{alterIt}, ""},
 	{"ALTER TABLE $.t TTL_ENABLE = 'ON'", []string{alterIt, deleteIt}, ""},
 	{"ALTER TABLE $.t TTL = created + INTERVAL 1 DAY, COMMENT = 'x'", []string{alterIt, deleteIt}, ""},
@@ -98,6 +99,13 @@ var onMariaDB = []deed{
 	{"ALTER TABLE $.p CONVERT TABLE $.t TO PARTITION p2 VALUES LESS THAN (30)", nil, ""},
 }
 
+// oversight are the rights about the server as a whole that allow some deed. The others are tried
+// several at once: whatever one of them allowed through us alone would show all the same.
+var oversight = []string{
+	"SUPER", "SYSTEM_VARIABLES_ADMIN", "TABLE_ENCRYPTION_ADMIN", "READ_ONLY ADMIN", "CONNECTION ADMIN", "PROCESS",
+	"RELOAD", "CREATE USER", "USAGE",
+}
+
 // grants are those to try, each as what follows GRANT; $ is the schema.
 func (a *trial) grants() (list [][]string) {
 	a.Helper()
@@ -108,6 +116,7 @@ func (a *trial) grants() (list [][]string) {
 	defer rows.Close()
 
 	list = append(list, nil)
+	var others []string
 	for rows.Next() {
 		var name, context, comment string
 		if err := rows.Scan(&name, &context, &comment); err != nil {
@@ -115,6 +124,11 @@ func (a *trial) grants() (list [][]string) {
 		}
 
 		name = strings.ToUpper(name)
+		if strings.HasPrefix(context, "Server") && !slices.Contains(oversight, name) {
+			others = append(others, name)
+			continue
+		}
+
 		for _, level := range []string{"$.t", "$.*", "*.*"} {
 			list = append(list, []string{name + " ON " + level})
 		}
@@ -122,6 +136,14 @@ func (a *trial) grants() (list [][]string) {
 
 	if err := rows.Err(); err != nil {
 		a.Fatal(err)
+	}
+
+	for together := range slices.Chunk(others, 6) {
+		var grants []string
+		for _, name := range together {
+			grants = append(grants, name+" ON *.*")
+		}
+		list = append(list, grants)
 	}
 
 	for _, rights := range []string{
@@ -156,13 +178,15 @@ func (a *trial) try(grants []string) {
 		grants = grants[1:]
 	}
 
+	had := len(grants) == 0
 	for _, g := range grants {
 		for _, schema := range []string{a.schema, a.twin} {
-			if _, err := a.direct.ExecContext(a.Context(),
-				"GRANT "+strings.ReplaceAll(g, "$", schema)+" TO "+grantee); err != nil {
-				return // not at this level
-			}
+			_, err := a.direct.ExecContext(a.Context(), "GRANT "+strings.ReplaceAll(g, "$", schema)+" TO "+grantee)
+			had = had || err == nil
 		}
+	}
+	if !had {
+		return // not at this level
 	}
 
 	through := a.config.Clone()

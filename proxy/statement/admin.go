@@ -165,6 +165,8 @@ func (a *admin) act(ctx context.Context, action ddl.Action) (*reply, error) {
 		return a.resume(ctx, s)
 	case *ddl.ApproveJob:
 		return a.approve(ctx, s)
+	case *ddl.RestorePartition:
+		return a.restore(ctx, s)
 	case *ddl.TrustServer:
 		return a.trust(ctx, s)
 	default:

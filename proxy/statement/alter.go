@@ -301,6 +301,9 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 	if err == nil && (arms(a.Clause) || a.Clause.JobInterval != nil || len(a.Clause.Options) > 0) {
 		err = q.mayDeleteBy(a.Table, presentColumn(a, rule.Column, was), was)
 	}
+	if err == nil {
+		err = q.mayRemove(a.Table, rule)
+	}
 	_, said := a.Clause.Options[ddl.OptionForeignKeys]
 	if err == nil && (!known || said || arms(a.Clause)) {
 		err = q.checkReferenced(ctx, table, &rule, l)

@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -42,12 +41,11 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 
 	b.db = sql.OpenDB(connector)
 	t.Cleanup(func() { b.db.Close() })
-	mysqltest.Premade(t, b.db, b.schema+"_catalog", func() (err error) {
-		b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: b.schema + "_catalog"})
+	mysqltest.Premade(t, b.db, func(schema string) (err error) {
+		b.store, err = catalog.Open(t.Context(), b.db, catalog.Config{Schema: schema})
 		return err
 	})
 
-	t.Cleanup(func() { b.db.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+b.store.Schema()) })
 	h := &Handler{
 		config: Config{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
 		log:    slog.New(slog.DiscardHandler),

@@ -115,6 +115,7 @@ type step string
 const (
 	stopped   step = "stopped"   // the policies are, and nothing has happened yet
 	carried   step = "carried"   // the server has carried out the DDL
+	placed    step = "placed"    // RESTORE has made the partition, which is empty
 	committed step = "committed" // the policies are what the DDL made of them
 )
 

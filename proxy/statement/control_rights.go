@@ -2,6 +2,7 @@ package statement
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -27,9 +28,12 @@ func (a *admin) mayStop(name ddl.Name, p catalog.Policy) error {
 }
 
 // briefly runs queries that give up after a second if a table is locked.
-func briefly(x *proxy.Exchange, ask func() error) error {
-	if _,
-		err := x.Ask("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = 1"); err != nil {
+func briefly(x *proxy.Exchange, ask func() error) error { return within(x, 1, ask) }
+
+// within runs statements that give up after some seconds if a table is locked.
+func within(x *proxy.Exchange, seconds int, ask func() error) error {
+	if _, err := x.Ask(fmt.Sprintf("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = %d",
+		seconds)); err != nil {
 		return err
 	}
 	err := ask()

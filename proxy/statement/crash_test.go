@@ -180,7 +180,7 @@ func TestCatalogLocked(t *testing.T) {
 
 		for _, table := range []string{"policy", "schedule"} {
 			if _, err := tx.ExecContext(t.Context(),
-				"UPDATE "+t.schema+"_cat."+table+" SET created_at = created_at"); err != nil && table == "policy" {
+				"UPDATE "+t.store.Schema()+"."+table+" SET created_at = created_at"); err != nil && table == "policy" {
 				t.Fatal(err)
 			}
 		}
@@ -237,7 +237,7 @@ func TestServerGoneInTheMiddleOfADDL(t *testing.T) {
 
 			var id uint64
 			if err := t.direct.QueryRowContext(t.Context(),
-				"SELECT stage_connection FROM "+t.schema+"_cat.policy WHERE table_name = 't'").Scan(&id); err != nil {
+				"SELECT stage_connection FROM "+t.store.Schema()+".policy WHERE table_name = 't'").Scan(&id); err != nil {
 				return err
 			}
 

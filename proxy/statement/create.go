@@ -81,6 +81,9 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 
 	rule, err := q.newRule(ctx, a.Clause, nil, l)
 	if err == nil {
+		err = q.mayRemove(a.Table, rule)
+	}
+	if err == nil {
 		err = q.checkOwner(table)
 	}
 	if err == nil {
@@ -204,7 +207,9 @@ func (q *request) createLike(ctx context.Context, a *ddl.CreateTable, table cata
 		return err
 	}
 
-	err = q.mayDelete(a.Table, "")
+	if err = q.mayDelete(a.Table, ""); err == nil {
+		err = q.mayRemove(a.Table, p.Rule)
+	}
 	if denied, ok := errors.AsType[*wire.Error](err); ok && denied.Code == ddl.CodeTableDenied {
 		q.warn("the TTL of " + p.Table.String() + " was not copied, because you may not delete from the new table: " +
 			denied.Message)

@@ -126,12 +126,17 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 // veilPreview removes the names of tables that the client may not see: children, as the service
 // account sees them.
 func (a *admin) veilPreview(p *plan.Preview) error {
-	var sentences []*string
-	for i := range p.Children {
-		sentences = append(sentences, &p.Children[i])
+	sentences := []*string{&p.PlanReason, &p.Brake}
+	for _, list := range [][]string{p.Children, p.Warnings, p.Whole} {
+		for i := range list {
+			sentences = append(sentences, &list[i])
+		}
 	}
-	for i := range p.Warnings {
-		sentences = append(sentences, &p.Warnings[i])
+	for i := range p.Dependents {
+		sentences = append(sentences, &p.Dependents[i].Name)
+	}
+	for i := range p.Plans {
+		sentences = append(sentences, &p.Plans[i].WhyNot)
 	}
 	if p.Rotation != nil {
 		sentences = append(sentences, &p.Rotation.Note)
@@ -143,17 +148,34 @@ func (a *admin) veilPreview(p *plan.Preview) error {
 // showTriggers asks the server, as the client, for triggers that it may not show to the service
 // account.
 func (a *admin) showTriggers(p *plan.Preview, t catalog.Table) error {
-	r, err := askAll(a.q.x,
-		"SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' "+
-			"AND EVENT_OBJECT_SCHEMA = "+
-			literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+literal(t.Name))
+	names, err := a.triggersOf(t, "DELETE")
 	if err != nil {
 		return err
 	}
-	var names []string
+	p.ShowTriggers(names)
+
+	for i, d := range p.Dependents {
+		if d.Event == "" {
+			continue
+		}
+		if names, err = a.triggersOf(d.Table, d.Event); err != nil {
+			return err
+		}
+		p.ShowTriggersOf(i, names)
+	}
+	return nil
+}
+
+func (a *admin) triggersOf(t catalog.Table, event string) (names []string, err error) {
+	r, err := askAll(a.q.x,
+		"SELECT CAST(TRIGGER_NAME AS BINARY) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = "+
+			literal(event)+" AND EVENT_OBJECT_SCHEMA = "+literal(t.Schema)+" AND EVENT_OBJECT_TABLE = "+
+			literal(t.Name))
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range r.Rows {
 		names = append(names, string(row[0]))
 	}
-	p.ShowTriggers(names)
-	return nil
+	return names, nil
 }

@@ -97,6 +97,9 @@ func explainList(p *plan.Preview) report.List {
 	if p.Partitions > 0 {
 		say("partitions", fmt.Sprintf("%d of %d may hold rows that are due", p.MayBeDue, p.Partitions))
 	}
+	for _, w := range p.Whole {
+		say("partition", w)
+	}
 	if p.WorthDividing() {
 		say("partition by", p.Rotation.Statement)
 		say("partitioning", p.Rotation.Note)

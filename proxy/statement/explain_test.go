@@ -25,7 +25,7 @@ func (b *adminBed) fill(t *testing.T, name string, hours ...int) {
 }
 
 // TestExplainComparesPlans: each plan says what it would cost, and one that is missing what it needs.
-// Jobs every second without an index are warned of with their price.
+// Jobs every second without an index are warned of with their price, in rows read for each that goes.
 func TestExplainComparesPlans(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
@@ -37,6 +37,9 @@ func TestExplainComparesPlans(t *testing.T) {
 		for _, want := range []string{
 			"plan index|about 7 rows read with 3 statements, rows go within 1s; needs " + add,
 			"plan range|about 8 rows read with 2 statements, rows go within 1s (chosen)",
+			"plan queue|about 10 rows read with 4 statements, rows go within 1s; needs ALTER TABLE `" + b.schema +
+				"`.`orders` TTL_PLAN = 'QUEUE'",
+			"plan partition|none: `at` would have to be in the primary key, and may be NULL",
 			"warning|jobs every 1s without an index on at: each reads all of 5 rows; " + add,
 		} {
 			if got := explained(); !strings.Contains(got, want) {
@@ -44,9 +47,63 @@ func TestExplainComparesPlans(t *testing.T) {
 			}
 		}
 
+		run(t, b.db, "INSERT INTO "+b.store.Schema()+".run (policy_id, run_at, deleted, finished, finished_at) "+
+			"SELECT id, UTC_TIMESTAMP(6) - INTERVAL n SECOND, 1, TRUE, UTC_TIMESTAMP(6) - INTERVAL n SECOND FROM "+
+			b.store.Schema()+".policy, (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3) seconds WHERE table_name = 'orders'")
+		want := "each reads all of 5 rows, about 5 for each row that it deletes; " + add
+		if got := explained(); !strings.Contains(got, want) {
+			t.Errorf("with what is usual known: got %s\nwithout %s", got, want)
+		}
+
 		run(t, db, add)
-		if got := explained(); strings.Contains(got, "needs ") || strings.Contains(got, "without an index") {
+		got := explained()
+		if strings.Contains(got, "needs ") || strings.Contains(got, "without an index") ||
+			!strings.Contains(got, "plan queue|none: the table has index at") {
 			t.Errorf("with an index: got %s", got)
+		}
+	})
+}
+
+// TestExplainComparesPartitions: what partitions would give is told, whether the table has them, could
+// have them, or cannot, and in words that tell nobody the name of a trigger.
+func TestExplainComparesPartitions(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders", func(r *catalog.Rule) { r.JobInterval = "1h" })
+		run(t, b.db, "ALTER TABLE "+b.schema+".orders MODIFY at DATETIME NOT NULL")
+		b.fill(t, "orders", 50, 30, 26, 20, 1)
+		partition := func() string {
+			t.Helper()
+			for _, line := range rows(t, db, "EXPLAIN TTL orders") {
+				if text, found := strings.CutPrefix(line, "plan partition|"); found {
+					return text
+				}
+			}
+			t.Fatal("no word about partitions")
+			return ""
+		}
+
+		table := "ALTER TABLE `" + b.schema + "`.`orders` "
+		want := "about 6 rows read with 2 statements, rows go within 1h0m0s; needs " + table +
+			"DROP PRIMARY KEY, ADD PRIMARY KEY (`id`, `at`) PARTITION BY RANGE COLUMNS (`at`) (… 29 partitions …), and " +
+			"TTL_PARTITION"
+		if got := partition(); got != want {
+			t.Errorf("undivided: got %q, want %q", got, want)
+		}
+
+		// The second of three partitions would go whole, the last has what has not expired.
+		day := time.Now().UTC().Truncate(24 * time.Hour)
+		run(t, b.db, fmt.Sprintf("ALTER TABLE %s.orders DROP PRIMARY KEY, ADD PRIMARY KEY (id, at) PARTITION BY RANGE "+
+			"COLUMNS (at) (PARTITION a VALUES LESS THAN ('%s'), PARTITION b VALUES LESS THAN ('%s'), "+
+			"PARTITION c VALUES LESS THAN (MAXVALUE))", b.schema, day.AddDate(0, 0, -9).Format(time.DateOnly),
+			day.AddDate(0, 0, -1).Format(time.DateOnly)))
+		if got := partition(); !strings.Contains(got, "needs "+table+"TTL_PARTITION = 'DROP'") {
+			t.Errorf("divided: got %q", got)
+		}
+
+		run(t, b.db, "CREATE TRIGGER "+b.schema+".hidden BEFORE DELETE ON "+b.schema+".orders FOR EACH ROW SET @x = 1")
+		if got := partition(); got != "none: a trigger would not fire" {
+			t.Errorf("with a trigger: got %q", got)
 		}
 	})
 }

@@ -37,8 +37,8 @@ func (q *request) checkReferenced(ctx context.Context, table catalog.Table, rule
 		}
 		return nil
 	}
-	if terms.Options.ForeignKeys == ddl.ForeignKeysChildren {
-		return q.checkDependents(ctx, table, rule, children)
+	if terms.Options.TakesAlong() {
+		return q.checkDependents(ctx, table, rule, terms.Options, children)
 	}
 
 	for _, key := range children.Keys {
@@ -60,7 +60,7 @@ func (q *request) checkReferenced(ctx context.Context, table catalog.Table, rule
 // checkDependents refuses to let rows of other tables go along unless the client itself, and the
 // service account, may delete from all of them.
 func (q *request) checkDependents(
-	ctx context.Context, table catalog.Table, rule *catalog.Rule, children tables.Children,
+	ctx context.Context, table catalog.Table, rule *catalog.Rule, o ddl.Options, children tables.Children,
 ) error {
 	if len(children.Keys) == 0 && !children.Partly {
 		return nil
@@ -76,7 +76,7 @@ func (q *request) checkDependents(
 		return err
 	}
 
-	forest, why, err := plan.ReadForest(ctx, q.h.config.DB, l, children)
+	forest, why, err := plan.ReadForest(ctx, q.h.config.DB, o, l, children)
 	if err != nil {
 		return err
 	}

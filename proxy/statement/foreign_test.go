@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -155,15 +156,36 @@ func TestChildrenGoAlong(t *testing.T) {
 		}
 
 		t.exec("INSERT INTO parent VALUES (1, 1, '2020-01-01')", "INSERT INTO child VALUES (1, 1), (2, 1)",
-			"INSERT INTO "+far+".grandchild VALUES (1, 2)", "INSERT INTO loses VALUES (1, 1)")
+			"INSERT INTO "+far+".grandchild VALUES (1, 2)", "INSERT INTO loses VALUES (1, 1)",
+			"CREATE TRIGGER mourns AFTER DELETE ON child FOR EACH ROW SET @died = OLD.id",
+			"CREATE TRIGGER notes BEFORE UPDATE ON loses FOR EACH ROW SET @lost = OLD.id",
+			"CREATE TRIGGER greets BEFORE INSERT ON loses FOR EACH ROW SET @came = NEW.id")
 		all := strings.Join(rows(t.T, t.db, "EXPLAIN TTL parent"), "\n")
 		for _, want := range []string{
 			"rows that depend on these go with them", "`child` (1 below)", "`grandchild` (2 below)",
-			"lose their parent (ON DELETE SET NULL): about", "the largest takes 4 others along",
+			"lose their parent (ON DELETE SET NULL): about", "the largest takes 4 others along, of 1 that were looked at",
+			"for every row of `" + t.schema + "`.`child` that is concerned: mourns",
+			"for every row of `" + t.schema + "`.`loses` that is concerned: notes",
 		} {
 			if !strings.Contains(all, want) {
 				t.Errorf("the preview says %s, want %s in it", all, want)
 			}
+		}
+
+		if strings.Contains(all, "greets") {
+			t.Errorf("the preview names a trigger that nothing fires: %s", all)
+		}
+
+		// The largest family is not among the first rows.
+		for id := 2; id < 20; id++ {
+			t.exec(fmt.Sprintf("INSERT INTO parent VALUES (%d, %d, '2020-01-01')", id, id))
+		}
+		t.exec("INSERT INTO parent VALUES (20, 20, '2037-01-01')",
+			"INSERT INTO child SELECT 100 + id, 19 FROM parent WHERE id < 8",
+			"INSERT INTO child SELECT 200 + id, 20 FROM parent")
+		all = strings.Join(rows(t.T, t.db, "EXPLAIN TTL parent"), "\n")
+		if want := "the largest takes 7 others along, of 11 that were looked at"; !strings.Contains(all, want) {
+			t.Errorf("the preview says %s, want %s in it", all, want)
 		}
 
 		t.exec("CREATE TABLE copy LIKE parent")
@@ -192,6 +214,117 @@ func TestChildrenGoAlong(t *testing.T) {
 			"CREATE TABLE unnamed (p INT, FOREIGN KEY (p) REFERENCES copy (id))")
 		for _, table := range []string{"named", "copy"} {
 			t.fails(1105, "ALTER TABLE "+table+" TTL = created + INTERVAL 10 HOUR TTL_FK = 'CHILDREN'")
+		}
+	})
+}
+
+// TestCascades declares policies under which the server lets rows of other tables go. It asks nobody for
+// rights on those: so we do, as if we deleted them ourselves.
+func TestCascades(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		far := t.server.Database(t.T)
+		t.exec("CREATE TABLE parent (id INT PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE "+far+".child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES "+t.schema+
+				".parent (id) ON DELETE CASCADE)")
+		const declare = "ALTER TABLE parent TTL = created + INTERVAL 10 HOUR TTL_FK = 'CASCADE'"
+		c := t.client("taker", t.schema, "SELECT, INSERT, ALTER, CREATE, DELETE ON $.parent")
+		user, _, _ := strings.Cut(accountOf(c), "@")
+		c.run("USE " + t.schema)
+		t.exec("GRANT SELECT ON " + far + ".child TO '" + user + "'@'%'")
+		err := c.try(declare)
+		t.want(1105, "without DELETE on the child", err)
+		if err != nil && !strings.Contains(err.Error(), "GRANT SELECT, DELETE ON `"+far+"`.`child` to") {
+			t.Errorf("without DELETE on the child, got %v, want what helps", err)
+		}
+		t.wantPolicy("parent", "")
+
+		t.exec("GRANT DELETE ON " + far + ".child TO '" + user + "'@'%'")
+		c.run(declare)
+		t.wantPolicy("parent", hourly)
+		p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "parent"})
+		if got := strings.Join(p.Terms.Options.Dependents, ", "); err != nil || got != "`"+far+"`.`child`" {
+			t.Errorf("the tables noted are %s (%v), want the child", got, err)
+		}
+
+		t.exec("INSERT INTO parent VALUES (1, '2020-01-01')", "INSERT INTO "+far+".child VALUES (1, 1), (2, 1)")
+		all := strings.Join(rows(t.T, t.db, "EXPLAIN TTL parent"), "\n")
+		for _, want := range []string{
+			"no trigger of those tables runs", "`child` (1 below)", "the largest takes 2 others along",
+			"the row stays, and SHOW TTL ERRORS lists it",
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("the preview says %s, want %s in it", all, want)
+			}
+		}
+
+		// What the server would refuse, or do in ways of its own, is not accepted.
+		root := t.session(t.server.Config(t.schema))
+		t.exec("CREATE TABLE above (id INT PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE middle (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES above (id) ON DELETE CASCADE)",
+			"CREATE TABLE refuses (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES middle (id))",
+			"CREATE TABLE self (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES self (id) "+
+				"ON DELETE CASCADE)",
+			"CREATE TABLE round (id INT PRIMARY KEY, p INT, created DATETIME)",
+			"CREATE TABLE back (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES round (id) ON DELETE CASCADE)",
+			"ALTER TABLE round ADD FOREIGN KEY (p) REFERENCES back (id) ON DELETE CASCADE")
+		for table, want := range map[string]string{
+			"above": "only refuses: 'CHILDREN' deletes its rows", "self": "point at themselves", "round": "in a circle",
+		} {
+			err := root.try("ALTER TABLE " + table + " TTL = created + INTERVAL 10 HOUR TTL_FK = 'CASCADE'")
+			t.want(1105, table, err)
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", table, err, want)
+			}
+			t.wantPolicy(table, "")
+		}
+		t.fails(8152, "CREATE TABLE tree (id INT PRIMARY KEY, p INT, created DATETIME, FOREIGN KEY (p) REFERENCES tree "+
+			"(id) ON DELETE CASCADE) TTL = created + INTERVAL 10 HOUR TTL_FK = 'CASCADE'")
+	})
+}
+
+// TestForeignKeysInOtherCharacterSets: a session in latin1 declares what becomes of the children of a
+// table, by statements that were prepared in another schema. The rights on a child whose name it cannot
+// spell cannot be asked for, so nothing is declared.
+func TestForeignKeysInOtherCharacterSets(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		other := t.server.Database(t)
+		t.exec("CREATE TABLE `größe` (`ä` INT PRIMARY KEY, created DATETIME)",
+			"CREATE TABLE `straße` (id INT PRIMARY KEY, `ö` INT, FOREIGN KEY (`ö`) REFERENCES `größe` (`ä`) "+
+				"ON DELETE CASCADE)",
+			"CREATE TABLE "+other+".`größe` (`ä` INT PRIMARY KEY, created DATETIME)")
+		c := t.session(t.server.Config(t.schema))
+		c.run("SET NAMES latin1")
+		const table = "gr\xf6\xdfe"
+		declare := func(value string) error {
+			c.run("USE " + t.schema)
+			execute := c.held("ALTER TABLE `" + table + "` TTL = created + INTERVAL 10 HOUR TTL_FK = '" + value + "'")
+			c.run("USE " + other)
+			return execute()
+		}
+
+		for value, want := range map[string]string{"SKIP": "", "CHILDREN": "`" + t.schema + "`.`straße`"} {
+			if err := declare(value); err != nil {
+				t.Errorf("%s: %v", value, err)
+			}
+			t.wantPolicy("größe", hourly)
+			if p := t.policyIn(other, "größe"); p != nil {
+				t.Errorf("%s: the table of that name in the other schema has a policy: %+v", value, p)
+			}
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "größe"})
+			if got := strings.Join(p.Terms.Options.Dependents, ", "); err != nil || got != want {
+				t.Errorf("%s: the tables noted are %q (%v), want %q", value, got, err, want)
+			}
+			c.run("USE "+t.schema, "ALTER TABLE `"+table+"` REMOVE TTL")
+		}
+
+		t.exec("CREATE TABLE `表` (id INT PRIMARY KEY, g INT, FOREIGN KEY (g) REFERENCES `größe` (`ä`))")
+		for _, value := range []string{"SKIP", "CHILDREN"} {
+			err := declare(value)
+			t.want(1105, value+" with a child that cannot be spelled", err)
+			if err != nil && !strings.Contains(err.Error(), "SET NAMES utf8mb4") {
+				t.Errorf("%s: got %v, want what helps", value, err)
+			}
+			t.wantPolicy("größe", "")
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
@@ -106,17 +107,37 @@ func (h *Handler) withoutCatalog(ctx context.Context, x *proxy.Exchange, text st
 	return q.pass()
 }
 
+// asleepFor is how long a session has to do nothing to be asleep.
+const asleepFor = 5 * time.Second
+
 // Asleep asks the server that the catalog is on. Without the right to see the session the answer is
-// unknown.
+// unknown. It asks twice: MySQL counts the time of a session that sleeps from the beginning of its last
+// statement, and one that has worked for long would be asleep at its end.
 func (h *Handler) Asleep(ctx context.Context, connectionID uint32) bool {
 	if h.config.DB == nil {
 		return false
 	}
-	var n int
+	slept, asleep := h.slept(ctx, connectionID)
+	if !asleep || slept < asleepFor {
+		return false
+	}
+
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(asleepFor):
+	}
+	still, asleep := h.slept(ctx, connectionID)
+	return asleep && still >= slept+asleepFor-time.Second // the server counts whole seconds
+}
+
+// slept asks how long a session has slept, if it does.
+func (h *Handler) slept(ctx context.Context, connectionID uint32) (d time.Duration, asleep bool) {
+	var seconds int
 	err := h.config.DB.QueryRowContext(ctx,
-		"SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND command = 'Sleep' AND time >= 5",
-		connectionID).Scan(&n)
-	return err == nil && n == 1
+		"SELECT time FROM information_schema.processlist WHERE id = ? AND command = 'Sleep'",
+		connectionID).Scan(&seconds)
+	return time.Duration(seconds) * time.Second, err == nil
 }
 
 // each carries out the statements of a packet one by one. After one that may change the session,

@@ -55,6 +55,9 @@ func (q *request) mayMove(m passage) error {
 	}
 
 	denied := q.mayDeleteNow(m.To)
+	if denied == nil && m.policy != nil {
+		return q.mayRemove(m.To, m.policy.Rule)
+	}
 	if !wire.RefusedWith(denied, ddl.CodeTableDenied) {
 		return denied
 	}

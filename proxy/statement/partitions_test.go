@@ -48,12 +48,13 @@ func TestPartitionsAreShown(t *testing.T) {
 		}
 
 		run(t, b.db, "CREATE TABLE "+b.schema+".other (id INT)")
-		stranger := b.client(t, b.server.Account(t, "partitions_stranger", "SELECT ON "+b.schema+".other"))
+		account := b.server.Account(t, "stranger", "SELECT ON "+b.schema+".other")
+		stranger := b.client(t, account)
 		if code, text := refused(t, stranger, "SHOW TTL PARTITIONS FOR audit"); code != ddl.CodeTableDenied {
 			t.Errorf("somebody who may not see the table: got %d, %s", code, text)
 		}
 
-		run(t, b.db, "GRANT SELECT (id) ON "+b.schema+".audit TO partitions_stranger")
+		run(t, b.db, "GRANT SELECT (id) ON "+b.schema+".audit TO "+account.User)
 		if got := rows(t, stranger, "SHOW TTL PARTITIONS FOR audit"); len(got) != len(all) {
 			t.Errorf("somebody who may see the table: got %d lines, want %d", len(got), len(all))
 		}

@@ -54,7 +54,7 @@ func TestHungCatalogSlowsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer locker.Close()
-		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.schema+"_cat.policy WRITE"); err != nil {
+		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.store.Schema()+".policy WRITE"); err != nil {
 			t.Fatal(err)
 		}
 

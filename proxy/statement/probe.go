@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -96,6 +97,19 @@ func (q *request) mayDeleteBy(name ddl.Name, column string, was *layout) error {
 		conditions = append(conditions, quoted+" IS NULL")
 	}
 	return q.mayDeleteWhere(name, " WHERE "+strings.Join(conditions, " OR "))
+}
+
+// mayRemove checks that the client itself could remove partitions, if the rule has that done
+// (TTL_PARTITION).
+func (q *request) mayRemove(name ddl.Name, rule catalog.Rule) error {
+	if rule.Options[ddl.OptionPartition] == "" {
+		return nil
+	}
+	table, err := q.spelledName(name)
+	if err != nil {
+		return err
+	}
+	return q.needsNow(toDrop(table))
 }
 
 func (q *request) mayDeleteWhere(name ddl.Name, condition string) error {

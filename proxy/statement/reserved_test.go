@@ -13,7 +13,7 @@ import (
 func TestReservedTables(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		const columns = " (id INT PRIMARY KEY, created DATETIME)"
-		own := t.schema + "_cat."
+		own := t.store.Schema() + "."
 		t.exec("CREATE TABLE t"+columns+" TTL = created + INTERVAL 10 HOUR", "CREATE TABLE "+own+"other"+columns)
 		t.fails(8200, "ALTER TABLE "+own+"event TTL = at + INTERVAL 1 DAY")
 		t.fails(8200, "ALTER TABLE "+own+"other COMMENT 'x', TTL = created + INTERVAL 1 DAY")
@@ -25,7 +25,7 @@ func TestReservedTables(t *testing.T) {
 
 		t.exec("CREATE TABLE " + own + "copy LIKE t")
 		for _, name := range []string{"event", "other", "another", "copy"} {
-			table := catalog.Table{Schema: t.schema + "_cat", Name: name}
+			table := catalog.Table{Schema: t.store.Schema(), Name: name}
 			if _, err := t.store.Policy(t.Context(), table); !errors.Is(err, catalog.ErrNoPolicy) {
 				t.Errorf("%s: got %v, want no policy", table, err)
 			}
@@ -34,7 +34,7 @@ func TestReservedTables(t *testing.T) {
 		rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "24h"}
 		if _, err := t.store.Declare(t.Context(), catalog.Client{},
 			catalog.Declaration{
-				Table: catalog.Table{Schema: t.schema + "_cat", Name: "event"},
+				Table: catalog.Table{Schema: t.store.Schema(), Name: "event"},
 				Rule:  rule,
 			}); !errors.Is(err, catalog.ErrReserved) {
 			t.Errorf("the catalog itself: got %v", err)

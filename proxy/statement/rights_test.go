@@ -48,6 +48,18 @@ func TestRights(t *testing.T) {
 
 		t.wantPolicy("copied", "")
 
+		noDrop := as("nodrop", "SELECT, DELETE, ALTER, CREATE, INSERT ON $.*")
+		refused(noDrop, 1142, declare+" TTL_PARTITION = 'DROP'")
+		refused(noDrop, 1142, "CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 1 DAY "+
+			"TTL_PARTITION = 'TRUNCATE'")
+		t.exec("ALTER TABLE t TTL_PARTITION = 'DROP'")
+		refused(noDrop, 1142, "ALTER TABLE t TTL = created + INTERVAL 1 HOUR")
+		if _, err := noDrop.ExecContext(t.Context(), "CREATE TABLE kept LIKE t"); err != nil {
+			t.Errorf("LIKE without the right to drop: %v", err)
+		}
+		t.wantPolicy("kept", "")
+		t.exec("ALTER TABLE t TTL_PARTITION = ''")
+
 		noSelect := as("noselect", "DELETE, ALTER ON $.plain", "SELECT (id) ON $.plain")
 		refused(noSelect, 1143, declare)
 		t.wantPolicy("plain", "")

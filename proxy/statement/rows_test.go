@@ -196,16 +196,22 @@ func TestConditionsOnTheHistory(t *testing.T) {
 			"Rows_failed = 1 AND 'a' = 'b'", "State = 'failed' 'x'", "State = 'it\\'s' OR 'x' = 'x'",
 			"Rows_failed = 1 || Runs = 2", "Rows_failed = 1 XOR Runs = 2", "Runs = 1e0", "Runs = 1.5")
 
-		for _, mode := range []string{"", "ANSI_QUOTES", "PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES"} {
+		// Every condition in one of the modes, in turn, and what is written with quotes or signs that
+		// a mode gives another meaning in each of them.
+		modes := []string{"", "ANSI_QUOTES", "PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES"}
+		for m, mode := range modes {
 			run(t, db, "SET sql_mode = '"+mode+"'")
-			for _, condition := range conditions {
-				for _, limit := range []string{"", " LIMIT 2"} {
-					const list = "SHOW TTL HISTORY FOR a WHERE "
-					want := b.told(t, db, list+"("+condition+"\n)"+limit)
-					got := b.told(t, db, list+condition+"\n"+limit)
-					if !slices.Equal(got, want) {
-						t.Errorf("%q, %s%s: got %d lines, want %d", mode, condition, limit, len(got), len(want))
-					}
+			for i, condition := range conditions {
+				if i%len(modes) != m && !strings.ContainsAny(condition, `\|-x`) {
+					continue
+				}
+
+				limit := [...]string{"", " LIMIT 2"}[(i+m)%2]
+				const list = "SHOW TTL HISTORY FOR a WHERE "
+				want := b.told(t, db, list+"("+condition+"\n)"+limit)
+				got := b.told(t, db, list+condition+"\n"+limit)
+				if !slices.Equal(got, want) {
+					t.Errorf("%q, %s%s: got %d lines, want %d", mode, condition, limit, len(got), len(want))
 				}
 			}
 		}
@@ -248,27 +254,28 @@ func TestWhoMayReadAll(t *testing.T) {
 		b := newAdminBed(t, s)
 		b.declare(t, "a")
 		b.declare(t, "b")
-		session := b.readers(t, s.Account(t, "readsall", "USAGE ON *.*"))
+		account := s.Account(t, "readsall", "USAGE ON *.*")
+		session := b.readers(t, account)
 
 		was := session()
 		if b.seesAsShown(t, was, "without rights") {
 			t.Error("an account without rights sees a table")
 		}
 
-		run(t, b.db, "GRANT SELECT ON *.* TO 'readsall'@'%'")
+		run(t, b.db, "GRANT SELECT ON *.* TO "+account.User)
 		b.seesAsShown(t, was, "since before the GRANT")
 		is := session()
 		if !b.seesAsShown(t, is, "with the right") {
 			t.Error("who may read all sees nothing")
 		}
 
-		run(t, b.db, "REVOKE SELECT ON *.* FROM 'readsall'@'%'")
+		run(t, b.db, "REVOKE SELECT ON *.* FROM "+account.User)
 		b.seesAsShown(t, is, "since before the REVOKE")
 		if b.seesAsShown(t, session(), "after the REVOKE") {
 			t.Error("the right was taken away, and the tables are still seen")
 		}
 
-		run(t, b.db, "GRANT INSERT ON *.* TO 'readsall'@'%'")
+		run(t, b.db, "GRANT INSERT ON *.* TO "+account.User)
 		if !b.seesAsShown(t, session(), "with another right") {
 			t.Error("who may write all sees nothing")
 		}
@@ -281,11 +288,12 @@ func TestWhoMayReadAllButOne(t *testing.T) {
 	s := mysqltest.Start(t, sandbox.MySQL, "--partial-revokes=ON")
 	b := newAdminBed(t, s)
 	b.declare(t, "a")
-	session := b.readers(t, s.Account(t, "readsmost", "SELECT ON *.*"))
+	account := s.Account(t, "readsmost", "SELECT ON *.*")
+	session := b.readers(t, account)
 	if !b.seesAsShown(t, session(), "before") {
 		t.Error("who may read all sees nothing")
 	}
-	run(t, b.db, "REVOKE SELECT ON "+b.schema+".* FROM 'readsmost'@'%'")
+	run(t, b.db, "REVOKE SELECT ON "+b.schema+".* FROM "+account.User)
 	if b.seesAsShown(t, session(), "after") {
 		t.Error("sees a table of the schema that was taken out")
 	}

@@ -224,13 +224,17 @@ func checkLag(clause *ddl.Clause, rule catalog.Rule) error {
 	_, goal := clause.Options[ddl.OptionMaxLag]
 	_, cron := clause.Options[ddl.OptionCron]
 	_, window := clause.Options[ddl.OptionWindow]
-	if !goal && !cron && !window {
+	_, priority := clause.Options[ddl.OptionPriority]
+	if !goal && !cron && !window && !priority {
 		return nil
 	}
 
 	terms, err := rule.Terms()
 	if err != nil {
 		return err
+	}
+	if terms.Options.Fresh && terms.Options.MaxLag == 0 {
+		return refusal(ddl.UnsupportedDDL("TTL_PRIORITY='FRESH' without TTL_MAX_LAG, which says when it matters"))
 	}
 	if why := terms.Timing.UnkeptLag(); why != "" {
 		return refusal(ddl.UnkeptLag(rule.Options[ddl.OptionMaxLag], why))

@@ -31,6 +31,7 @@ func (a *admin) set(ctx context.Context, s *ddl.SetVariables) error {
 	if err != nil {
 		return err
 	}
+	c.reach(ctx)
 
 	if s.Rest == "" {
 		if err := a.storeSettings(ctx, c); err != nil {

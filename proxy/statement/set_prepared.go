@@ -81,6 +81,7 @@ func (a *admin) executeSet(ctx context.Context, s *ddl.SetVariables) error {
 	if err != nil {
 		return err
 	}
+	c.reach(ctx)
 
 	return a.setBehind(ctx, h, c)
 }

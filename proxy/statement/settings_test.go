@@ -2,6 +2,7 @@ package statement
 
 import (
 	"database/sql"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,43 @@ func TestNumbersAreClampedWithAWarning(t *testing.T) {
 		}
 		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 0 {
 			t.Errorf("SHOW WARNINGS behind a SELECT: %q", got)
+		}
+	})
+}
+
+// TestReplicasThatAreAway: whoever names a replica that accepts no connection is told so, and it is
+// stored all the same.
+func TestReplicasThatAreAway(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		db.SetMaxOpenConns(1) // whose warnings are asked for
+		defer db.SetMaxOpenConns(0)
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		away := l.Addr().String()
+		_ = l.Close()
+
+		warnings := func(query string) string {
+			run(t, db, query)
+			return strings.Join(rows(t, db, "SHOW WARNINGS"), "\n")
+		}
+		set := "SET GLOBAL ttl_throttle_replicas = '" + b.server.Addr() + ", " + away + "'"
+		if got := warnings(set); strings.Count(got, "Warning|1105") != 1 ||
+			!strings.Contains(got, "replica "+away+" cannot be reached") {
+			t.Errorf("with one that is away the warnings are %q", got)
+		}
+		if got := rows(t, db, "SELECT @@ttl_throttle_replicas"); len(got) != 1 || !strings.Contains(got[0], away) {
+			t.Errorf("stored is %q", got)
+		}
+
+		for _, query := range []string{
+			"SET GLOBAL ttl_throttle_replicas = '" + b.server.Addr() + "'", "SET GLOBAL ttl_throttle_replicas = ''",
+		} {
+			if got := warnings(query); got != "" {
+				t.Errorf("%s: the warnings are %q", query, got)
+			}
 		}
 	})
 }

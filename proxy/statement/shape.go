@@ -30,7 +30,7 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 	case *ddl.DescribeTiDB:
 		l := report.DescribeTiDB(s.Table.Table, s.Form)
 		return &reply{list: &l, filter: s.Filter}, true
-	case *ddl.CancelJob, *ddl.PauseTTL, *ddl.ResumeTTL, *ddl.ApproveJob:
+	case *ddl.CancelJob, *ddl.PauseTTL, *ddl.ResumeTTL, *ddl.ApproveJob, *ddl.RestorePartition:
 		return &reply{}, true
 	default:
 		return nil, false

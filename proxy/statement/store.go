@@ -6,6 +6,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -25,6 +26,7 @@ type reads interface {
 	Server() catalog.Server
 	Schema() string
 	ReadOnly(ctx context.Context) (bool, error)
+	Look(ctx context.Context, t catalog.Table) (tables.Seen, error)
 
 	Reserved(t catalog.Table) error
 	SameTable(a, b catalog.Table) bool
@@ -54,6 +56,7 @@ type changes interface {
 	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
 	Consent(ctx context.Context, actor string, policy, version uint64, c catalog.Consent) (*uint64, error)
 
+	DropLeftovers(ctx context.Context) error
 	Set(ctx context.Context, actor string, values map[string]string) error
 	Trust(ctx context.Context, actor, server string) error
 }

@@ -49,12 +49,11 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	t.Cleanup(func() { service.Close() })
 
 	var store *catalog.Store
-	mysqltest.Premade(t, service, schema+"_cat", func() (err error) {
-		store, err = catalog.Open(t.Context(), service, catalog.Config{Schema: schema + "_cat"})
+	mysqltest.Premade(t, service, func(schema string) (err error) {
+		store, err = catalog.Open(t.Context(), service, catalog.Config{Schema: schema})
 		return err
 	})
 
-	t.Cleanup(func() { service.Exec("DROP DATABASE " + schema + "_cat") })
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
 	h := &Handler{
 		config: Config{Catalog: func() *catalog.Store { return store }, DB: service},

@@ -1,7 +1,7 @@
 // Testsum reads the output of `go test -json` and prints what a person wants to know: one line per
 // package, the output of what failed, what was skipped and why, and at the end "N passed, M
 // failed". Its arguments are the servers that were not there; their tests are among the skipped,
-// and with CI=true they are failures.
+// and with CI=true they are failures. With TTLPROXY_TEST_LOGS it prints what tests log that pass.
 //
 // It exits with 1 unless everything passed and something ran.
 package main
@@ -15,6 +15,7 @@ import (
 
 func main() {
 	s := newSummary(os.Stdout)
+	s.logs = os.Getenv("TTLPROXY_TEST_LOGS") != ""
 	if err := s.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		s.failed++

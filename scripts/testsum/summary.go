@@ -32,6 +32,7 @@ type summary struct {
 	passed, failed  int
 	output          map[string][]string // what each unfinished test has printed
 	skipped         map[string][]string // reason → tests
+	logs            bool                // print what tests that pass have logged
 	brokenInPackage map[string]int      // failed tests per package, to tell a crash from failed tests
 }
 
@@ -68,6 +69,9 @@ func (s *summary) endTest(e event) {
 	switch e.Action {
 	case "pass":
 		s.passed++
+		if s.logs {
+			fmt.Fprintf(s.out, "%s\n%s", e.name(), strings.Join(s.output[e.name()], ""))
+		}
 	case "fail":
 		s.brokenInPackage[e.Package]++
 		s.fail(e)

@@ -50,3 +50,16 @@ func TestSummary(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
+
+// TestLogs: what a test that passes has logged is printed for whoever asks for it.
+func TestLogs(t *testing.T) {
+	var out strings.Builder
+	s := newSummary(&out)
+	s.logs = true
+	if err := s.read(strings.NewReader(stream)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "m/a.TestGood\nnoise\n") {
+		t.Errorf("got\n%s", out.String())
+	}
+}

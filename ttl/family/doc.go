@@ -14,7 +14,10 @@
 // are no others, and the same holds for them, down to the last. Whatever is found locked, or was
 // not planned for, ends the transaction.
 //
+// If the server is to cascade (Forest.Cascade), the statements of a family only look: they count it
+// once more before the caller deletes its first rows, and what is behind those afterwards.
+//
 // The package never begins, commits or decides that a row has expired. It composes statements on
-// one table only: a DELETE of several tables breaks replicas, and a cascade is not in the binary
-// log of MariaDB, nor in that of MySQL before 9.6.
+// one table only: a DELETE of several tables breaks replicas, and a cascade, which is left alone unless
+// somebody asks for it, is not in the binary log of MariaDB, nor in that of MySQL before 9.6.
 package family

@@ -35,10 +35,11 @@ type worldKey struct {
 var rules = []string{"", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"}
 
 // newWorld makes tables with one to three foreign keys each, to tables before them, to themselves, and
-// now and then to ones behind them.
-func newWorld(t *testing.T, db *sql.DB, seed uint64) *world {
+// now and then to ones behind them. If the server is to cascade, it is only to ones before them.
+func newWorld(t *testing.T, db *sql.DB, seed uint64, rules []string) *world {
 	t.Helper()
 	w := &world{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), db: db}
+	cascades := len(rules) == 2
 	if err := db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&w.schema); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func newWorld(t *testing.T, db *sql.DB, seed uint64) *world {
 			if w.IntN(8) == 0 {
 				k.parent = w.IntN(n)
 			}
-			if child == 0 && k.parent == 0 && w.IntN(2) == 0 {
+			if child == 0 && k.parent == 0 && w.IntN(2) == 0 || cascades && k.parent >= child {
 				continue
 			}
 			w.keys = append(w.keys, k)
@@ -73,7 +74,7 @@ func newWorld(t *testing.T, db *sql.DB, seed uint64) *world {
 	for table := range n {
 		w.fill(table, 5+w.IntN(150))
 	}
-	if seed%4 == 0 {
+	if seed%4 == 0 && !cascades {
 		w.turn()
 	}
 	return w
@@ -95,6 +96,16 @@ func (w *world) turn() {
 		id, to := 1+w.IntN(len(w.rows[k.child])), 1+w.IntN(len(w.rows[k.parent]))
 		w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, n, k.value(to), id))
 		w.rows[k.child][id][n] = to
+	}
+
+	for n, k := range w.keys { // and two of them at each other
+		if k.child != k.parent || k.rule == rules[2] || len(w.rows[k.child]) < 2 {
+			continue
+		}
+		for id := range 2 {
+			w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, n, k.value(2-id), 1+id))
+			w.rows[k.child][1+id][n] = 2 - id
+		}
 	}
 }
 
@@ -199,7 +210,7 @@ func TestRandomForests(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		gone, circles, refused := 0, 0, map[string]int{}
 		for seed := range uint64(9) {
-			w := newWorld(t, s.DB(t), seed)
+			w := newWorld(t, s.DB(t), seed, rules)
 			forest, why := w.forest()
 			if why != "" {
 				_, reason, _ := strings.Cut(why, ": ")
@@ -211,29 +222,151 @@ func TestRandomForests(t *testing.T) {
 			}
 
 			for len(w.rows[0]) > 0 {
-				ids := slices.Sorted(maps.Keys(w.rows[0]))
-				w.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-				ids = ids[:1+w.IntN(len(ids))]
-
-				limit := []int{1, 7, 60, 10_000}[w.IntN(4)]
-				n, err := w.delete(forest, ids, limit)
+				n, err := w.deleteSome(forest)
 				if errors.Is(err, ErrCircle) && w.circular {
 					circles++
 					break
 				}
 				if err != nil {
-					t.Fatalf("seed %d, without %v: %v; keys %+v", seed, ids, err, w.keys)
+					t.Fatalf("seed %d: %v; keys %+v", seed, err, w.keys)
 				}
-
 				gone += n
-				w.remove(0, ids)
-				w.check(fmt.Sprintf("seed %d, without %v", seed, ids))
 			}
 		}
 		if gone == 0 || circles == 0 || len(refused) > 2 {
 			t.Errorf("%d rows went, %d circles were met, and forests were refused for %v", gone, circles, refused)
 		}
 	})
+}
+
+// TestCrowded: the rows that most others point at come first, whichever key that is along, and it is
+// told if not all others were counted.
+func TestCrowded(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		w := &world{T: t, db: s.DB(t)}
+		if err := w.db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&w.schema); err != nil {
+			t.Fatal(err)
+		}
+		w.exec("CREATE TABLE w0 (g INT, id INT, u VARCHAR(9) NOT NULL UNIQUE, PRIMARY KEY (g, id))")
+		w.exec("CREATE TABLE w1 (id INT PRIMARY KEY AUTO_INCREMENT, g INT, t INT, FOREIGN KEY (g, t) REFERENCES w0 (g, id))")
+		w.exec("CREATE TABLE w2 (id INT PRIMARY KEY AUTO_INCREMENT, u VARCHAR(9), FOREIGN KEY (u) REFERENCES w0 (u))")
+		w.exec("INSERT INTO w0 VALUES (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c')")
+		w.exec("INSERT INTO w1 (g, t) VALUES (1, 1), (2, 1), (2, 1), (1, 2), (2, 1), (1, 2), (1, NULL), (1, NULL), " +
+			"(1, NULL), (1, NULL)")
+		w.exec("INSERT INTO w2 (u) VALUES ('b'), ('b'), ('a'), (NULL), (NULL), (NULL)")
+		forest, why := w.forest()
+		if why != "" {
+			t.Fatal(why)
+		}
+
+		for limit, want := range map[int]string{
+			100: "[[[2 1] [1 2] [1 1]] [[1 2] [1 1]]] true", 6: "[[[2 1] [1 2] [1 1]] [[1 2] [1 1]]] false",
+		} {
+			keys, whole, err := forest.Crowded(t.Context(), w.db, limit)
+			if got := fmt.Sprint(keys, whole); err != nil || got != want {
+				t.Errorf("of %d entries: got %s (%v), want %s", limit, got, err, want)
+			}
+		}
+	})
+}
+
+// TestNobodyGetsBetween: as soon as a family has been read, none of its rows can be given another parent,
+// and nothing can be added to it, whichever of its keys that would point at.
+func TestNobodyGetsBetween(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		w := &world{T: t, db: s.DB(t)}
+		if err := w.db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&w.schema); err != nil {
+			t.Fatal(err)
+		}
+		w.exec("CREATE TABLE w0 (id INT PRIMARY KEY, u INT NOT NULL UNIQUE)")
+		w.exec("CREATE TABLE w1 (id INT PRIMARY KEY, t INT NULL, FOREIGN KEY (t) REFERENCES w0 (id))")
+		w.exec("CREATE TABLE w2 (id INT PRIMARY KEY, u INT NULL, FOREIGN KEY (u) REFERENCES w0 (u))")
+		w.exec("CREATE TABLE w3 (id INT PRIMARY KEY, c INT NULL, FOREIGN KEY (c) REFERENCES w1 (id))")
+		w.exec("INSERT INTO w0 VALUES (1, 101), (2, 102)")
+		w.exec("INSERT INTO w1 VALUES (1, 1), (2, 2)")
+		w.exec("INSERT INTO w2 VALUES (1, 101)")
+		w.exec("INSERT INTO w3 VALUES (1, 1)")
+		facts, err := tables.ReadFacts(t.Context(), w.db, w.schema, "w0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		forest, why, err := Read(t.Context(), w.db, &facts.Layout, facts.Children)
+		if why != "" || err != nil {
+			t.Fatal(why, err)
+		}
+
+		tx, err := w.db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		some, err := forest.Gather(t.Context(), tx, []tables.Key{{"1"}}, 100)
+		if err != nil || some.Size() != 4 {
+			t.Fatalf("%d rows, %v; want 4", some.Size(), err)
+		}
+		other, err := w.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if _, err := other.ExecContext(t.Context(), "SET innodb_lock_wait_timeout = 1"); err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range []string{
+			"SELECT * FROM w1 WHERE id = 1 FOR UPDATE NOWAIT", "SELECT * FROM w2 WHERE id = 1 FOR UPDATE NOWAIT",
+			"SELECT * FROM w3 WHERE id = 1 FOR UPDATE NOWAIT", "INSERT INTO w2 VALUES (2, 101)",
+		} {
+			if _, err := other.ExecContext(t.Context(), statement); err == nil {
+				t.Errorf("%s: nobody has it locked", statement)
+			}
+		}
+		if _, err := other.ExecContext(t.Context(), "INSERT INTO w2 VALUES (3, 102)"); err != nil {
+			t.Errorf("a row of another family: %v", err)
+		}
+	})
+}
+
+// TestRandomCascades is TestRandomForests where the server deletes what depends on rows: at once, and
+// exactly what was counted.
+func TestRandomCascades(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		gone := 0
+		for seed := range uint64(5) {
+			w := newWorld(t, s.DB(t), seed, rules[1:3])
+			forest, why := w.forest()
+			if why != "" || forest.Empty() {
+				continue
+			}
+			if why := forest.Cascade(); why != "" {
+				t.Fatalf("seed %d: %s; keys %+v", seed, why, w.keys)
+			}
+			for len(w.rows[0]) > 0 {
+				n, err := w.deleteSome(forest)
+				if err != nil {
+					t.Fatalf("seed %d: %v; keys %+v", seed, err, w.keys)
+				}
+				gone += n
+			}
+		}
+		if gone < 500 {
+			t.Errorf("%d rows went, want more", gone)
+		}
+	})
+}
+
+// deleteSome deletes random rows of the first table, and checks what is left.
+func (w *world) deleteSome(forest *Forest) (gone int, err error) {
+	w.Helper()
+	ids := slices.Sorted(maps.Keys(w.rows[0]))
+	w.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	ids = ids[:1+w.IntN(len(ids))]
+
+	if gone, err = w.delete(forest, ids, []int{1, 7, 60, 10_000}[w.IntN(4)]); err != nil {
+		return 0, fmt.Errorf("without %v: %w", ids, err)
+	}
+	w.remove(0, ids)
+	w.check(fmt.Sprintf("without %v", ids))
+	return gone, nil
 }
 
 // forest reads the forest below the first table.
@@ -272,6 +405,8 @@ func (w *world) delete(forest *Forest, ids []int, limit int) (gone int, err erro
 			}
 			more, err := w.delete(forest, ids[len(ids)/2:], limit)
 			return gone + n + more, err
+		case forest.Cascades():
+			limit *= 10 // the server deletes no part of it
 		}
 	}
 }
@@ -289,7 +424,7 @@ func (w *world) deleteOnce(forest *Forest, keys []tables.Key, limit int) (gone i
 	if tooMany != nil && !errors.Is(tooMany, ErrTooMany) {
 		w.Fatal(tooMany)
 	}
-	if tooMany != nil && len(keys) > 1 {
+	if tooMany != nil && (len(keys) > 1 || forest.Cascades()) {
 		return 0, tooMany
 	}
 	if tooMany != nil {
@@ -301,7 +436,7 @@ func (w *world) deleteOnce(forest *Forest, keys []tables.Key, limit int) (gone i
 		}
 	}
 
-	statements, err := family.Statements(func(tables.Target) string { return "TRUE" }, 0)
+	statements, err := family.Statements("TRUE", 0)
 	if err != nil {
 		return 0, err
 	}
@@ -310,20 +445,47 @@ func (w *world) deleteOnce(forest *Forest, keys []tables.Key, limit int) (gone i
 		if err != nil {
 			w.Fatal(err)
 		}
-		statements = append(statements, Statement{SQL: "DELETE FROM w0 WHERE " + in, Rows: int64(len(tops))})
+		looks, alone, err := family.LookBelow(tops)
+		if err != nil {
+			w.Fatal(err)
+		}
+		statements = append(append(statements, looks...),
+			Statement{SQL: "DELETE FROM w0 WHERE " + in + alone, Rows: int64(len(tops))})
 	}
 	for _, s := range statements {
 		result, err := tx.ExecContext(w.Context(), s.SQL)
 		if err != nil {
 			w.Fatalf("%s: %v; keys %+v", s.SQL, err, w.keys)
 		}
-		if n, _ := result.RowsAffected(); n != s.Rows {
+		if n, _ := result.RowsAffected(); n != s.Rows && !s.Looks {
 			w.Fatalf("%s: %d rows, want %d; keys %+v", s.SQL, n, s.Rows, w.keys)
 		}
 		gone += int(s.Rows)
+	}
+	if forest.Cascades() {
+		w.behind(tx, family)
+		gone = family.Size()
 	}
 	if err := tx.Commit(); err != nil {
 		w.Fatal(err)
 	}
 	return gone, tooMany
+}
+
+// behind makes sure that nothing points at a row of a family that has gone.
+func (w *world) behind(tx *sql.Tx, family *Family) {
+	w.Helper()
+	looks, alone, err := family.LookBehind()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, s := range looks {
+		if _, err := tx.ExecContext(w.Context(), s.SQL); err != nil {
+			w.Fatalf("%s: %v", s.SQL, err)
+		}
+	}
+	var isAlone bool
+	if err := tx.QueryRowContext(w.Context(), "SELECT TRUE"+alone).Scan(&isAlone); err != nil || !isAlone {
+		w.Fatalf("something still points at rows that have gone (%v); keys %+v", err, w.keys)
+	}
 }

@@ -21,6 +21,8 @@ const (
 type Forest struct {
 	tables []*table // the root first, and each before those that were found through it
 	edges  []*edge
+	// cascades: the server does to rows that depend on others what their keys say, without statements of ours
+	cascades bool
 }
 
 // table is a member of a forest.
@@ -103,7 +105,7 @@ func Read(
 
 	for _, e := range f.edges {
 		if object := e.unfit(); why == "" && object != "" {
-			why = fmt.Sprintf("TTL_FK = 'CHILDREN' cannot follow %s: %s", e.ForeignKey, object)
+			why = fmt.Sprintf("TTL_FK cannot follow %s: %s", e.ForeignKey, object)
 		}
 	}
 	if why != "" {
@@ -122,7 +124,7 @@ func (f *Forest) grow(ctx context.Context, q tables.Querier, t *table) (more []*
 			"GRANT PROCESS ON *.* shows them", nil
 	}
 	if t.depth == deepest && len(t.children.Keys) > 0 {
-		return nil, fmt.Sprintf("TTL_FK = 'CHILDREN' goes no deeper than %d tables, and %s stands below the last",
+		return nil, fmt.Sprintf("TTL_FK goes no deeper than %d tables, and %s stands below the last",
 			deepest, t.children.Keys[0]), nil
 	}
 
@@ -141,7 +143,7 @@ func (f *Forest) grow(ctx context.Context, q tables.Querier, t *table) (more []*
 	}
 
 	if len(f.tables) > most {
-		return nil, fmt.Sprintf("TTL_FK = 'CHILDREN' is for up to %d tables, and more depend on this one", most), nil
+		return nil, fmt.Sprintf("TTL_FK is for up to %d tables, and more depend on this one", most), nil
 	}
 	return more, "", nil
 }
@@ -184,8 +186,7 @@ func (f *Forest) member(schema, name string) *table {
 func (t *table) name() (why string) {
 	var keyed bool
 	if t.index, t.key, keyed = t.PagingKey(); !keyed {
-		return "TTL_FK = 'CHILDREN' needs a key by which to name the rows of " + t.Target("").Name() +
-			", which has none"
+		return "TTL_FK needs a key by which to name the rows of " + t.Target("").Name() + ", which has none"
 	}
 	t.read = slices.Clone(t.key)
 	return ""

@@ -29,6 +29,7 @@ type Family struct {
 	forest *Forest
 	rows   map[string]*row // by table and key
 	order  []*row          // as they were found
+	points int             // how often one of them points at another that goes
 }
 
 // row is one row of a family.
@@ -49,9 +50,12 @@ type row struct {
 // the given ones; if there are more, the error is ErrTooMany. Nothing waits for a lock.
 func (f *Forest) Gather(ctx context.Context, q tables.Querier, keys []tables.Key, limit int) (*Family, error) {
 	g := f.gathering(q, limit)
-	found, err := g.given(ctx, keys)
-	if err != nil {
-		return nil, err
+	found := g.named(keys)
+	if found == nil {
+		var err error
+		if found, err = g.given(ctx, keys); err != nil {
+			return nil, err
+		}
 	}
 
 	for i, r := range found {
@@ -64,7 +68,8 @@ func (f *Forest) Gather(ctx context.Context, q tables.Querier, keys []tables.Key
 
 // Part locks some of the rows that depend on one row of the root, which the caller has locked, and
 // which stays for now: up to limit rows, and with each whatever depends on it. It goes down until
-// there are few enough below a row, so it begins with the deepest.
+// there are few enough below a row, so it begins with the deepest, and goes round rows that somebody
+// has locked. If there are none, it is nil.
 func (f *Forest) Part(ctx context.Context, q tables.Querier, key tables.Key, limit int) (*Family, error) {
 	top := f.gathering(q, 0)
 	found, err := top.given(ctx, []tables.Key{key})
@@ -80,11 +85,8 @@ func (f *Forest) Part(ctx context.Context, q tables.Querier, key tables.Key, lim
 		passed[at.id()] = true
 
 		part, below, err := f.partBelow(ctx, q, at, limit)
-		if part != nil || err != nil {
+		if part != nil || err != nil || below == nil {
 			return part, err
-		}
-		if below == nil {
-			return nil, ErrCircle // all that is below was too much, and nothing is below
 		}
 		at = below
 	}
@@ -101,13 +103,12 @@ func (f *Forest) partBelow(
 			continue
 		}
 
-		for n := limit; n > 0; n /= 4 {
+		for n := limit; n > 0; n = fewer(n) {
 			g := f.gathering(q, limit)
-			some, err := g.children(ctx, e, []tables.Key{v}, n)
+			some, err := g.free(ctx, e, at, v, n)
 			if err != nil {
 				return nil, nil, err
 			}
-			some = slices.DeleteFunc(some, func(r *row) bool { return r.id() == at.id() && e.sparesItself() })
 			if len(some) == 0 {
 				break
 			}
@@ -123,6 +124,15 @@ func (f *Forest) partBelow(
 		}
 	}
 	return nil, nil, nil
+}
+
+// fewer is how many rows are tried instead of n that were too many. One is always tried: a row is gone
+// below of only if it cannot go as a whole.
+func fewer(n int) int {
+	if n == 1 {
+		return 0
+	}
+	return max(n/4, 1)
 }
 
 // Measure counts what depends on rows of the root, up to limit, and locks nothing: for people, it is
@@ -150,10 +160,31 @@ type gathering struct {
 	lock string // what a statement that reads rows ends in
 }
 
+const (
+	nowait     = " FOR UPDATE NOWAIT"
+	skipLocked = " FOR UPDATE SKIP LOCKED"
+)
+
 func (f *Forest) gathering(q tables.Querier, limit int) *gathering {
 	return &gathering{
-		Family: Family{forest: f, rows: map[string]*row{}}, q: q, left: limit, lock: " FOR UPDATE NOWAIT",
+		Family: Family{forest: f, rows: map[string]*row{}}, q: q, left: limit, lock: nowait,
 	}
+}
+
+// named are rows of the root that are known to be there, if their keys are all that is read of them.
+func (g *gathering) named(keys []tables.Key) (all []*row) {
+	root := g.forest.tables[0]
+	if len(root.read) > len(root.key) {
+		return nil
+	}
+	for _, key := range keys {
+		r := &row{of: root, key: key, values: map[string]sql.NullString{}}
+		for i, c := range root.key {
+			r.values[strings.ToLower(c.Name)] = sql.NullString{String: string(key[i]), Valid: true}
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // given reads rows of the root.
@@ -161,7 +192,7 @@ func (g *gathering) given(ctx context.Context, keys []tables.Key) ([]*row, error
 	root := g.forest.tables[0]
 	var all []*row
 	for some := range slices.Chunk(keys, listed) {
-		found, err := g.read(ctx, root, root.index, root.key, some, len(some))
+		found, err := g.read(ctx, root, root.index, root.key, some, len(some), g.lock)
 		if err != nil {
 			return nil, err
 		}
@@ -243,6 +274,7 @@ func (g *gathering) follow(ctx context.Context, e *edge, level []*row) (fresh []
 			return nil, err
 		}
 
+		g.points += len(found)
 		for _, r := range found {
 			count := len(g.order)
 			r = g.add(r)
@@ -271,7 +303,30 @@ func (g *gathering) children(ctx context.Context, e *edge, values []tables.Key, 
 	if err := g.lockThrough(ctx, e, values); err != nil {
 		return nil, err
 	}
-	return g.read(ctx, e.child, e.by, e.columns, values, limit)
+	return g.read(ctx, e.child, e.by, e.columns, values, limit, g.lock)
+}
+
+// free locks and reads up to n rows that point at another, which has that value, and that nobody else
+// has locked. If somebody has locked all there are, that is an error.
+func (g *gathering) free(ctx context.Context, e *edge, at *row, value tables.Key, n int) (some []*row, err error) {
+	values, others := []tables.Key{value}, n
+	if at.of == e.child && e.sparesItself() {
+		n++ // it may be among them
+	}
+	if err := g.lockThrough(ctx, e, values); err != nil {
+		return nil, err
+	}
+
+	for _, lock := range []string{skipLocked, nowait} {
+		if some, err = g.read(ctx, e.child, e.by, e.columns, values, n, lock); err != nil {
+			return nil, err
+		}
+		some = slices.DeleteFunc(some, func(r *row) bool { return r.id() == at.id() && e.sparesItself() })
+		if len(some) > 0 {
+			return some[:min(len(some), others)], nil
+		}
+	}
+	return nil, nil
 }
 
 // sparesItself reports whether a row that points at itself can be deleted: InnoDB takes it for its own
@@ -332,7 +387,7 @@ func (t *table) source(index string) string {
 
 // read locks and reads up to limit rows whose columns have one of the values.
 func (g *gathering) read(
-	ctx context.Context, t *table, index string, columns tables.Columns, values []tables.Key, limit int,
+	ctx context.Context, t *table, index string, columns tables.Columns, values []tables.Key, limit int, lock string,
 ) (found []*row, err error) {
 	in, err := columns.In(values)
 	if err != nil {
@@ -340,7 +395,7 @@ func (g *gathering) read(
 	}
 
 	query := "SELECT " + t.read.Select() + " FROM " + t.source(index) + " WHERE " + in + " LIMIT " +
-		strconv.Itoa(limit) + g.lock
+		strconv.Itoa(limit) + lock
 	err = tables.EachRow(ctx, g.q, query, nil, func(rows *sql.Rows) error {
 		values, into := make([]sql.NullString, len(t.read)), make([]any, len(t.read))
 		for i := range values {

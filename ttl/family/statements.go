@@ -10,8 +10,9 @@ import (
 
 // Statement is one statement on rows of one table, and how many rows it has to find.
 type Statement struct {
-	SQL  string
-	Rows int64
+	SQL   string
+	Rows  int64
+	Looks bool // and changes nothing
 }
 
 // Tops are the rows of the root that depend on no other of the family: what is left to delete when all
@@ -42,8 +43,9 @@ func (f *Family) Size() int { return len(f.order) }
 func (r *row) top() bool { return r.given && len(r.parents) == 0 }
 
 // Statements are what has to be executed before the tops can be deleted, in order. Each is for one
-// table, names up to most rows (0 for what is usual), and carries the guard of its table.
-func (f *Family) Statements(guard func(tables.Target) string, most int) (all []Statement, err error) {
+// table, names up to most rows (0 for what is usual), and carries the guard. If the server cascades, they
+// only look.
+func (f *Family) Statements(guard string, most int) (all []Statement, err error) {
 	if most <= 0 || most > listed {
 		most = listed
 	}
@@ -51,6 +53,9 @@ func (f *Family) Statements(guard func(tables.Target) string, most int) (all []S
 		if !r.rise() {
 			return nil, ErrCircle
 		}
+	}
+	if f.forest.cascades {
+		return f.lookAround()
 	}
 	if all, err = f.nulling(guard, most); err != nil {
 		return nil, err
@@ -77,10 +82,15 @@ func (f *Family) Statements(guard func(tables.Target) string, most int) (all []S
 			return nil, err
 		}
 
+		looks, alone, err := f.look(going[:n])
+		if err != nil {
+			return nil, err
+		}
+
 		t := going[0].of
-		all = append(all, Statement{
+		all = append(append(all, looks...), Statement{
 			SQL: "DELETE " + t.Target("").Name() + " FROM " + t.source(t.index) + " WHERE " + in + " AND " +
-				guard(t.Target("")),
+				guard + alone,
 			Rows: int64(n),
 		})
 		going = going[n:]
@@ -90,7 +100,7 @@ func (f *Family) Statements(guard func(tables.Target) string, most int) (all []S
 }
 
 // nulling takes their parents away from rows that stay.
-func (f *Family) nulling(guard func(tables.Target) string, most int) (all []Statement, err error) {
+func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
 	for _, e := range f.forest.edges {
 		var rows []*row
 		for _, r := range f.order {
@@ -110,12 +120,58 @@ func (f *Family) nulling(guard func(tables.Target) string, most int) (all []Stat
 			}
 			all = append(all, Statement{
 				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + strings.Join(set, ", ") + " WHERE " +
-					in + " AND " + guard(e.child.Target("")),
+					in + " AND " + guard,
 				Rows: int64(len(some)),
 			})
 		}
 	}
 	return all, nil
+}
+
+// LookBelow is look for rows of the root with these keys, which are deleted last.
+func (f *Family) LookBelow(keys []tables.Key) (looks []Statement, condition string, err error) {
+	if f.forest.cascades {
+		return nil, counted(f.points), nil
+	}
+	root, rows := f.forest.tables[0], make([]*row, len(keys))
+	for i, key := range keys {
+		rows[i] = f.rows[(&row{of: root, key: key}).id()]
+	}
+	return f.look(rows)
+}
+
+// look counts, once more, what points at rows of one table that are about to be deleted; the condition
+// is that nothing does. Whoever checks foreign keys has to wait for the parent, and does not get
+// between. Sessions that do not can: a cascade would take their rows along, and nobody would count them.
+// Keys that only refuse see to it themselves.
+func (f *Family) look(rows []*row) (looks []Statement, condition string, err error) {
+	var counts []string
+	for _, e := range f.forest.edges {
+		if e.parent != rows[0].of || e.child == e.parent || !e.Acts() {
+			continue
+		}
+
+		var wanted []tables.Key
+		for _, r := range rows {
+			if v, whole := r.tuple(e.references); whole {
+				wanted = append(wanted, v)
+			}
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+
+		count, err := e.count(wanted)
+		if err != nil {
+			return nil, "", err
+		}
+		counts = append(counts, count)
+	}
+	if len(counts) == 0 {
+		return nil, "", nil
+	}
+
+	return []Statement{counting(counts)}, counted(0), nil
 }
 
 func keyed(rows []*row) (string, error) {

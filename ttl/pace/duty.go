@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ type Duty struct {
 	workers float64 // that there would be
 	time    debt
 	because string
+	floors  map[uint64]float64 // shares that policies have at least, unless nothing may go; 1 is no limit
+	own     map[uint64]*debt   // time of policies that have their floor
 
 	waited func(signal string, d time.Duration) // told of every wait
 }
@@ -33,7 +36,9 @@ const leastTarget = 0.1
 
 // NewDuty begins without a limit.
 func NewDuty(waited func(signal string, d time.Duration)) *Duty {
-	return &Duty{share: 1, workers: 1, time: debt{name: DutySignal}, waited: waited}
+	return &Duty{
+		share: 1, workers: 1, time: debt{name: DutySignal}, own: map[uint64]*debt{}, waited: waited,
+	}
 }
 
 // Set changes the share; because says in a few words what holds it down.
@@ -48,9 +53,17 @@ func (d *Duty) Set(share float64, because string) {
 func (d *Duty) adapt() {
 	var perSecond int64
 	if d.share < 1 {
-		perSecond = max(int64(d.share*d.workers*float64(time.Second)), 1)
+		perSecond = d.perSecond(d.share)
 	}
 	d.time.set(perSecond)
+	for policy, own := range d.own {
+		own.set(d.perSecond(d.floors[policy]))
+	}
+}
+
+// perSecond is how much time of all workers a share is.
+func (d *Duty) perSecond(share float64) int64 {
+	return max(int64(share*d.workers*float64(time.Second)), 1)
 }
 
 // Limited reports that the share is less than all.
@@ -68,14 +81,113 @@ func (d *Duty) Workers(all int) int {
 		d.workers = float64(all)
 		d.adapt()
 	}
-	return max(int(math.Ceil(d.share*d.workers)), 1)
+	share := d.share
+	for policy := range d.floors {
+		share = max(share, d.shareOf(policy))
+	}
+	return max(int(math.Ceil(share*d.workers)), 1)
 }
 
-// Target is how long a statement should take that would take full without a limit.
-func (d *Duty) Target(full time.Duration) time.Duration {
+// SetFloors says which policies have a share of their own at least, unless that of all is a stop. 1 is
+// for those with rows so late that their owner would rather see them gone than others left in peace
+// (TTL_PRIORITY); less is what an owner leaves a table in any case (TTL_THROTTLE_FLOOR).
+func (d *Duty) SetFloors(floors map[uint64]float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Duration(min(max(d.share, leastTarget), 1) * float64(full))
+	d.floors = floors
+	maps.DeleteFunc(d.own, func(policy uint64, _ *debt) bool { return floors[policy] == 0 })
+	for policy := range floors {
+		if d.own[policy] == nil {
+			d.own[policy] = &debt{name: DutySignal}
+		}
+	}
+	d.adapt()
+}
+
+// shareOf is the share of a policy.
+func (d *Duty) shareOf(policy uint64) float64 {
+	switch own := d.floors[policy]; {
+	case d.share <= 0:
+		return 0
+	case own > d.share:
+		return min(own, 1)
+	default:
+		return min(d.share, 1)
+	}
+}
+
+// Of is the throttle of one policy's rows.
+func (d *Duty) Of(policy uint64) Throttle { return dutyOf{d, policy} }
+
+// dutyOf is a duty of which one policy may have a larger share. Its time is counted apart then: other
+// tables would have to pay for it.
+type dutyOf struct {
+	*Duty
+	policy uint64
+}
+
+// apart is the policy's own share, where that is larger than the one of all.
+func (d dutyOf) apart() (own *debt, share float64) {
+	if share = d.shareOf(d.policy); share > d.share {
+		return d.own[d.policy], share
+	}
+	return nil, share
+}
+
+// exempt reports that nothing limits the policy although others are limited.
+func (d dutyOf) exempt() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	own, share := d.apart()
+	return own != nil && share >= 1
+}
+
+// Wait returns as soon as no time is owed, or at once.
+func (d dutyOf) Wait(ctx context.Context) error { return pause(ctx, d.left, d.waited) }
+
+func (d dutyOf) left() (signal string, left time.Duration) {
+	d.mu.Lock()
+	own, share := d.apart()
+	if own == nil {
+		d.mu.Unlock()
+		return d.Duty.left()
+	}
+	defer d.mu.Unlock()
+	if share >= 1 {
+		return DutySignal, 0
+	}
+	return DutySignal, min(own.left(time.Now()), stopLook)
+}
+
+// MaySend returns as soon as no time is owed, or at once.
+func (d dutyOf) MaySend(ctx context.Context) error { return d.Wait(ctx) }
+
+// Took adds time that a worker has spent.
+func (d dutyOf) Took(spent time.Duration) {
+	d.mu.Lock()
+	own, _ := d.apart()
+	if own == nil {
+		d.mu.Unlock()
+		d.Duty.Took(spent)
+		return
+	}
+	defer d.mu.Unlock()
+	own.spend(int64(spent), time.Now().Add(-spent))
+}
+
+// Reason says what holds the share down; empty without a limit.
+func (d dutyOf) Reason() string {
+	if d.exempt() {
+		return ""
+	}
+	return d.Duty.Reason()
+}
+
+// Target is how long a statement of a policy should take that would take full without a limit.
+func (d *Duty) Target(policy uint64, full time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Duration(min(max(d.shareOf(policy), leastTarget), 1) * float64(full))
 }
 
 // Wait returns as soon as no time is owed.

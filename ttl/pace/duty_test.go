@@ -100,8 +100,104 @@ func TestDutyChanges(t *testing.T) {
 			t.Errorf("the reason is %q", d.Reason())
 		}
 
-		if full, least := d.Target(50*time.Millisecond), 5*time.Millisecond; full != least {
+		if full, least := d.Target(0, 50*time.Millisecond), 5*time.Millisecond; full != least {
 			t.Errorf("statements may take %v", full)
+		}
+	})
+}
+
+// workAt works so many tenths of a second at the speed that a throttle allows, and says how long it took.
+func workAt(t *testing.T, of Throttle, times int) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for range times {
+		if err := of.MaySend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		of.Took(100 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// TestOwnFloor: a table with a floor has that share while all have less, costs the others nothing, and
+// follows them above it; what nothing may delete, it does not delete either.
+func TestOwnFloor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDuty(nil)
+		d.SetFloors(map[uint64]float64{7: 0.2})
+		d.Set(0.01, "load")
+		own, other := d.Of(7), d.Of(8)
+
+		if took := workAt(t, own, 20); took < 9*time.Second || took > 11*time.Second || own.Reason() != "load" {
+			t.Errorf("at a fifth of its speed two seconds of work take %v, %q", took, own.Reason())
+		}
+		if took := workAt(t, other, 1); took > 200*time.Millisecond {
+			t.Errorf("another table pays for it: %v", took)
+		}
+		if took := workAt(t, other, 1); took < 9*time.Second {
+			t.Errorf("another table goes as fast: %v", took)
+		}
+		if d.Workers(10) != 2 || d.Target(7, time.Second) != 200*time.Millisecond {
+			t.Errorf("it has %d workers, and statements of %v", d.Workers(10), d.Target(7, time.Second))
+		}
+
+		d.Workers(1)
+		d.Set(0.5, "load")
+		workAt(t, own, 20)
+		if took := workAt(t, own, 20); took > 5*time.Second {
+			t.Errorf("where all have half of their speed two seconds of work take %v", took)
+		}
+
+		d.Set(0, "nobody knows")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := own.MaySend(ctx); err == nil || d.Workers(10) != 1 {
+			t.Errorf("it goes on although nothing may: %v", err)
+		}
+
+		d.SetFloors(nil)
+		d.Workers(1)
+		d.Set(0.01, "load")
+		workAt(t, own, 2)
+		if took := workAt(t, own, 1); took < 5*time.Second {
+			t.Errorf("without its floor it goes as fast: %v", took)
+		}
+	})
+}
+
+// TestUrgent: what is urgent goes at full speed however small the share is, and costs the others
+// nothing; what nothing may delete, it does not delete either.
+func TestUrgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDuty(nil)
+		d.SetFloors(map[uint64]float64{7: 1})
+		d.Set(0.01, "load")
+		urgent, other := d.Of(7), d.Of(8)
+
+		began := time.Now()
+		if took := workAt(t, urgent, 100); took != 10*time.Second || urgent.Reason() != "" {
+			t.Errorf("what is urgent takes %v instead of 10 s, %q", took, urgent.Reason())
+		}
+		if d.Workers(4) != 4 || d.Target(7, time.Second) != time.Second || d.Target(8, time.Second) == time.Second {
+			t.Errorf("it has %d workers, and statements of %v", d.Workers(4), d.Target(7, time.Second))
+		}
+
+		if err := other.MaySend(t.Context()); err != nil || time.Since(began) != 10*time.Second {
+			t.Errorf("another table pays for it: %v (%v)", time.Since(began), err)
+		}
+		other.Took(100 * time.Millisecond)
+		if err := other.MaySend(t.Context()); err != nil || time.Since(began) < 12*time.Second || other.Reason() != "load" {
+			t.Errorf("another table goes as fast: %v (%v)", time.Since(began), err)
+		}
+
+		d.Set(0, "nobody knows")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := urgent.MaySend(ctx); err == nil || urgent.Reason() != "nobody knows" || d.Workers(4) != 1 {
+			t.Errorf("what is urgent goes on although nothing may: %v, %q", err, urgent.Reason())
 		}
 	})
 }

@@ -13,10 +13,12 @@ import (
 
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
 type Source interface {
+	WholeSource
 	Settings(ctx context.Context) (setting.Reading, error)
 	Clock(ctx context.Context) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
+	Census(ctx context.Context, policy uint64) (time.Time, error)
 }
 
 // AskOf previews what a policy does to its table now; its brake knows what is usual there.
@@ -25,7 +27,9 @@ func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy)
 		return nil, errors.New(p.Unread)
 	}
 
-	question := Question{Table: p.Table, Rule: p.Rule, Terms: p.Terms, Version: p.Version, Known: p.Approved()}
+	question := Question{
+		Policy: p.ID, Table: p.Table, Rule: p.Rule, Terms: p.Terms, Version: p.Version, Known: p.Approved(),
+	}
 	now, err := from.Clock(ctx)
 	if err != nil {
 		return nil, err
@@ -34,6 +38,12 @@ func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy)
 	runs, err := from.Runs(ctx, p.ID)
 	if err != nil {
 		return nil, err
+	}
+
+	if p.Terms.Options.Plan == ddl.PlanQueue {
+		if question.Census, err = from.Census(ctx, p.ID); err != nil {
+			return nil, err
+		}
 	}
 
 	question.Usual = UsualOf(runs, now, p.Terms.Timing.Interval)
@@ -79,6 +89,7 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 	}
 
 	values := settings.Values
+	question.whole = from
 	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor],
 		values.Bool(setting.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
@@ -99,7 +110,7 @@ func speedOf(
 	}
 
 	if len(ended) > 0 {
-		if d := ended[0].Worked(ended[0].FinishedAt); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
+		if d := ended[0].Worked(); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
 			s = Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
 		}
 	}

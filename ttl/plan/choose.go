@@ -13,6 +13,9 @@ const (
 	WalkIndex  Way = "index"  // the index on time from its old end, rows deleted by key
 	WalkRange  Way = "range"  // the paging key in bounded blocks
 	DeleteSome Way = "limit"  // bounded DELETE … LIMIT, for tables without a key
+	GoWhole    Way = "whole"  // a partition leaves its table by DDL
+	Census     Way = "census" // as WalkRange, and which rows expire soon is written into the expiry queue
+	DrainQueue Way = "queue"  // the expiry queue from its old end, rows deleted by key
 	Refuse     Way = "refuse" // nothing affordable
 )
 

@@ -173,5 +173,5 @@ func (c Cutoff) ExpiryOf(value string) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return c.now.Add(-c.Wall.Sub(t))
+	return c.now.Truncate(grain(c.Digits)).Add(-c.Wall.Sub(t))
 }

@@ -357,3 +357,18 @@ func TestCutoffHasTheColumnsFraction(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryIsExact: a row expires at its date and the interval, whatever the fraction of the second in
+// which somebody looks: a watermark that stands before it must not pass it.
+func TestExpiryIsExact(t *testing.T) {
+	now := time.Date(2026, 11, 23, 15, 10, 34, 188_123_000, time.UTC)
+	for _, digits := range []int{0, 3, 6} {
+		c, err := NewCutoff(now, time.UTC, ddl.Span{Micros: 24 * time.Hour.Microseconds()}, tables.Datetime, digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.ExpiryOf("2020-01-01 00:00:00"), time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
+			t.Errorf("with %d digits the row expired at %v, want %v", digits, got, want)
+		}
+	}
+}

@@ -25,4 +25,9 @@
 //
 // The package only reads. It never starts a transaction, never writes, and holds no connection:
 // every function that needs the server takes the connection to ask.
+//
+// # Size
+//
+// Each plan has its choice, its costs and its statements here, those of the expiry queue, too: all of
+// them repeat the one predicate, and what EXPLAIN TTL shows has to be what the engine does.
 package plan

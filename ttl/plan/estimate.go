@@ -63,11 +63,11 @@ const (
 // index on time when there is one; if that says that few rows are due, nothing else is asked, and a
 // single row is read. rows is the server's own estimate of the table's size.
 func (s *Statements) Estimate(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
-	head, err := s.head(ctx, q)
+	head, some, err := s.head(ctx, q)
 	if err != nil {
 		return Estimate{}, err
 	}
-	if s.TimeIndex != "" && head == "" {
+	if s.TimeIndex != "" && !some {
 		e := Estimate{Rows: rows, Nothing: true}
 		return e, s.neverExpire(ctx, q, &e)
 	}
@@ -107,18 +107,30 @@ func (s *Statements) timeRows(ctx context.Context, q tables.Querier, where strin
 	return a.Rows, err
 }
 
-// head reads the oldest due value from the index on time.
-func (s *Statements) head(ctx context.Context, q tables.Querier) (string, error) {
+// headRows is how many expired rows are looked at for one that goes.
+const headRows = 1000
+
+// head reads the oldest due value from the index on time, empty if that is not known, and whether
+// there are any expired rows, be it that they all stay.
+func (s *Statements) head(ctx context.Context, q tables.Querier) (due string, some bool, err error) {
 	if s.TimeIndex == "" {
-		return "", nil
+		return "", false, nil
 	}
-	lead := s.Walk[:1]
-	found, err := QueryKey(ctx, q, "SELECT "+lead.Select()+s.byTime()+" WHERE "+s.dueByTime()+" ORDER BY "+
-		lead.Order()+" LIMIT 1", 1)
-	if err != nil || found == nil {
-		return "", err
+	rows := 1
+	if !s.Staying.None() {
+		rows = headRows
 	}
-	return string(found[0]), nil
+
+	found, err := s.Find(ctx, q, s.oldest(rows), len(s.Walk))
+	if err != nil {
+		return "", false, err
+	}
+	for _, row := range found {
+		if !row.Stays {
+			return string(row.At[0]), true, nil
+		}
+	}
+	return "", len(found) > 0, nil
 }
 
 func (s *Statements) look(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {

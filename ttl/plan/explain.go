@@ -50,12 +50,15 @@ func explainAll(ctx context.Context, q tables.Querier, statement string) ([]acce
 func (s *Statements) Verify(ctx context.Context, q tables.Querier, way Way, sample tables.Key) error {
 	switch way {
 	case WalkIndex:
-		page, err := s.WalkPage(nil, 2)
+		page, err := s.WalkPage(Range{}, 2)
+		if s.inSteps() {
+			page, err = s.pageEnd(Range{}, 2)
+		}
 		if err != nil {
 			return err
 		}
 		return verify(ctx, q, page, s.TimeIndex)
-	case WalkRange:
+	case WalkRange, Census:
 		// From the sampled key on, as every block but the first: without a bound a server may name
 		// no range.
 		end, err := s.BlockEnd(Range{From: sample}, 2)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Fate is what becomes of a partition, and when.
@@ -21,6 +23,8 @@ type Fate struct {
 
 // FateSource is what is asked of the catalog about partitions; *catalog.Store is one.
 type FateSource interface {
+	WholeSource
+	Values(ctx context.Context) (setting.Values, error)
 	Clock(ctx context.Context) (time.Time, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 }
@@ -63,6 +67,10 @@ func Fates(ctx context.Context, q tables.Querier, from FateSource, p catalog.Pol
 	}
 
 	fates := fatesOf(f, c, cutoff)
+	if err := goWhole(ctx, q, from, p, f, fates, cutoff, now); err != nil {
+		return nil, err
+	}
+
 	for i := range fates {
 		x := &fates[i]
 		x.DueAt = dueAt(x.Partition, c, p.Terms)
@@ -71,7 +79,71 @@ func Fates(ctx context.Context, q tables.Querier, from FateSource, p catalog.Pol
 		}
 	}
 
-	return fates, nil
+	ahead, err := aheadText(ctx, q, from, p, f, now)
+	if err != nil {
+		return nil, err
+	}
+	if ahead != "" {
+		fates[len(fates)-1].Text += "; partitions: " + ahead
+	}
+
+	kept, err := keptOf(ctx, from, p)
+	return append(fates, kept...), err
+}
+
+// goWhole says which of the partitions in which everything has expired leave the table whole, and why
+// others do not, if the policy asks for it.
+func goWhole(ctx context.Context, q tables.Querier, from FateSource, p catalog.Policy, f *tables.Facts, fates []Fate,
+	cutoff Cutoff, now time.Time,
+) error {
+	if p.Terms.Options.Partition == "" {
+		return nil
+	}
+
+	values, err := from.Values(ctx)
+	if err != nil {
+		return err
+	}
+	expired, err := NewPredicate(p.Rule.Column, cutoff, values[setting.DateFloor])
+	if err != nil {
+		return err
+	}
+	stay, _, err := ReadStaying(ctx, q, p.Terms, &f.Layout, f.Children)
+	if err != nil {
+		return err
+	}
+	whole, err := ReadWhole(ctx, q, from, p, f, stay, now)
+	if err != nil {
+		return err
+	}
+
+	for i := range fates {
+		x := &fates[i]
+		if x.Text != fateWhole {
+			continue
+		}
+		if why := whole.Why(f, x.Name, expired); why != "" {
+			x.Text = fateWhole + ", but " + why
+		} else {
+			x.Text = "whole (" + whole.How + "): everything below its bound has expired"
+		}
+	}
+	return nil
+}
+
+// keptOf are partitions that have left the table, and are kept as tables for a time.
+func keptOf(ctx context.Context, from FateSource, p catalog.Policy) (all []Fate, err error) {
+	departures, err := from.Departures(ctx, p.ID)
+	for _, d := range departures {
+		if d.State == catalog.DepartureKept || d.State == catalog.DepartureEnding {
+			all = append(all, Fate{
+				Partition: tables.Partition{Name: d.Partition, Rows: int64(d.Due), Below: d.Bound},
+				Text: "gone: kept as " + d.Side.String() + until(d) + "; RESTORE TTL PARTITION " +
+					ddl.Quote(d.Partition) + " FOR " + p.Table.String(),
+			})
+		}
+	}
+	return all, err
 }
 
 // What a partition is in for.
@@ -91,6 +163,8 @@ func fatesOf(f *tables.Facts, c tables.Column, cutoff Cutoff) []Fate {
 		switch {
 		case i >= due:
 			text = fateNone
+		case f.Unfit() != "":
+			text = "none: " + f.Unfit()
 		case known && !end.After(cutoff.upper()):
 			text = fateWhole
 		case known || before:

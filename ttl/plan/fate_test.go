@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
@@ -17,9 +18,24 @@ import (
 type fateSource struct {
 	now   time.Time
 	known tables.Incarnation
+
+	server     catalog.Server
+	departures []catalog.Departure
 }
 
 func (s fateSource) Clock(context.Context) (time.Time, error) { return s.now, nil }
+
+func (s fateSource) Server() catalog.Server { return s.server }
+
+func (s fateSource) Name(table string) string { return "`fates_c`." + table }
+
+func (s fateSource) Departures(context.Context, uint64) ([]catalog.Departure, error) {
+	return s.departures, nil
+}
+
+func (s fateSource) Values(context.Context) (setting.Values, error) {
+	return setting.Values{setting.DateFloor: DefaultFloor}, nil
+}
 
 func (s fateSource) Identities(context.Context, uint64) (tables.Incarnation, error) {
 	return s.known, nil
@@ -185,6 +201,9 @@ func TestPreviewsLeaveOutDistantPartitions(t *testing.T) {
 		}
 		if p.Partitions != 3 || p.MayBeDue != 1 || p.Rotation != nil {
 			t.Errorf("%d of %d partitions may be due", p.MayBeDue, p.Partitions)
+		}
+		if by := p.Plans[1]; by.Plan != WalkRange || by.RowsRead > 5000 {
+			t.Errorf("the plan by key is said to read %d rows", by.RowsRead)
 		}
 		if n := rowsRead(t, db) - before; n > 10_000 {
 			t.Errorf("%d rows are read, and 500 may be due", n)

@@ -15,7 +15,7 @@ import (
 func Oldest(ctx context.Context, q tables.Querier, all map[uint64]*Statements) (map[uint64]string, error) {
 	parts := make([]string, 0, len(all))
 	for number, s := range all {
-		lead := s.Walk[:1]
+		lead := s.byDate()
 		parts = append(parts, fmt.Sprintf("(SELECT %d, %s%s WHERE %s >= %s ORDER BY %s LIMIT 1)",
 			number, lead.Select(), s.byTime(), s.Expired.Column, s.Expired.Floor, lead.Order()))
 	}

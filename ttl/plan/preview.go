@@ -13,6 +13,7 @@ import (
 
 // Question is what a preview is asked: what would a job delete that starts now under this rule?
 type Question struct {
+	Policy    uint64 // 0 for a rule that is only asked about
 	Table     catalog.Table
 	Rule      catalog.Rule
 	Terms     catalog.Terms // of the rule
@@ -26,6 +27,9 @@ type Question struct {
 	Version   uint64      // of the policy that is previewed; 0 for one that is only asked about
 	Known     bool        // the policy has been at work in this version
 	Usual     Usual
+	Census    time.Time // when the last census began that came to its end; zero for none
+
+	whole WholeSource // what keeps partitions from going whole
 }
 
 // Speed is how fast a job is expected to delete, and how that is known. Limits by the clock come on
@@ -91,12 +95,19 @@ type Preview struct {
 	Usual      *float64 `json:"usual_rows_per_hour,omitempty"`
 	Children   []string `json:"foreign_keys,omitempty"`
 	Triggers   []string `json:"triggers,omitempty"`
+
+	// Dependents are the tables of which rows go along, or lose their parent.
+	Dependents []Dependent `json:"dependents,omitempty"`
+
 	Partitions int      `json:"partitions,omitempty"`
 	MayBeDue   int      `json:"partitions_that_may_be_due,omitempty"` // jobs look at no others
 	Warnings   []string `json:"warnings,omitempty"`
 
 	// Plans are those that there are for the table, and what each would cost.
 	Plans []Alternative `json:"plans,omitempty"`
+
+	// Whole says which of the partitions go whole (TTL_PARTITION), and why others do not.
+	Whole []string `json:"whole,omitempty"`
 
 	// Rotation is how the table could be divided; nil for one that is.
 	Rotation *Rotation `json:"rotation,omitempty"`
@@ -130,6 +141,8 @@ const (
 	previewKeys = 10
 	// previewRows bounds the rows that are searched for samples.
 	previewRows = 5000
+	// previewCrowd bounds the entries of an index that are counted for a large family.
+	previewCrowd = 100_000
 )
 
 // NewPreview answers the question on a connection that may read the table.
@@ -143,7 +156,7 @@ func NewPreview(ctx context.Context, q tables.Querier, ask Question) (*Preview, 
 	if err != nil {
 		return nil, fmt.Errorf("preview of %s: %w", ask.Table, err)
 	}
-	if v.triggers, err = names(ctx, q, selectTriggers, facts.Schema, facts.Table); err != nil {
+	if v.triggers, err = triggersOf(ctx, q, facts.Schema, facts.Table, deletes); err != nil {
 		return nil, fmt.Errorf("read triggers of %s: %w", ask.Table, err)
 	}
 	if err := v.look(ctx); err != nil {
@@ -155,20 +168,26 @@ func NewPreview(ctx context.Context, q tables.Querier, ask Question) (*Preview, 
 // preview is a preview in the making.
 type preview struct {
 	Question
-	q        tables.Querier
-	facts    *tables.Facts
-	triggers []string // that fire on DELETE
-	staying  Staying
-	keyHold  string // why foreign keys let nothing be deleted
-	families string // how many rows go along with the first that are due
-	cutoff   Cutoff
-	near     []tables.Partition // those that are looked at
-	now      *Statements        // for rows that are due now
-	due      Estimate           // in them
-	choice   Choice
-	days     []Day
-	rotation *Rotation
-	seen     Seen
+	q          tables.Querier
+	facts      *tables.Facts
+	triggers   []string // that fire on DELETE
+	staying    Staying
+	keyHold    string // why foreign keys let nothing be deleted
+	dependents []Dependent
+	families   string // how many rows go along with those that are due
+	stay       int    // of those that were looked at
+	looked     int    // at the first rows that have expired
+	cutoff     Cutoff
+	near       []tables.Partition // those that are looked at
+	now        *Statements        // for rows that are due now
+	due        Estimate           // in them
+	choice     Choice
+	days       []Day
+	rotation   *Rotation
+	whole      []string
+	leaving    []tables.Partition // that go whole, or could
+	refusal    string             // why none can
+	seen       Seen
 }
 
 func (v *preview) look(ctx context.Context) (err error) {
@@ -188,11 +207,17 @@ func (v *preview) look(ctx context.Context) (err error) {
 	if err := v.now.Verify(ctx, v.q, v.choice.Way, v.due.Edge); err != nil {
 		v.choice = v.now.Second(v.choice, err)
 	}
+	v.choice = v.now.ByQueue(v.choice, v.due, Queueing{
+		Terms: v.Terms, IndexScan: v.IndexScan, Now: v.Now, Census: v.Census,
+	})
 
 	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
 	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
-	if v.Brief {
-		return nil
+	if err := v.readDependents(ctx); err != nil || v.Brief {
+		return err
+	}
+	if v.whole, err = v.goWhole(ctx); err != nil {
+		return err
 	}
 	if err := v.lookAhead(ctx); err != nil {
 		return err
@@ -276,7 +301,7 @@ func (v *preview) answer() *Preview {
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
 		TimeIndex: v.now.TimeIndex,
 		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers,
-		Brake: v.brake(), Rotation: v.rotation, Seen: &v.seen,
+		Dependents: v.dependents, Brake: v.brake(), Whole: v.whole, Rotation: v.rotation, Seen: &v.seen,
 	}
 
 	if p.Partitions = len(v.facts.Partitions); p.Partitions > 0 {
@@ -323,6 +348,11 @@ func (v *preview) foresee(p *Preview) {
 			p.End = catalog.Moment(end)
 		}
 	}
+}
+
+// triggersOf lists the triggers of a table that fire on an event.
+func triggersOf(ctx context.Context, q tables.Querier, schema, table, event string) ([]string, error) {
+	return names(ctx, q, fmt.Sprintf(selectTriggers, event), schema, table)
 }
 
 // names lists what a query about a table names.

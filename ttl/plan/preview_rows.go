@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -38,15 +39,29 @@ func (v *preview) lookAtRows(ctx context.Context) error {
 	return err
 }
 
-// measure says how many rows go along with those of some keys.
+// measure says how many rows go along with those of some keys, and with those that most rows of another
+// table point at.
 func (v *preview) measure(ctx context.Context, keys []tables.Key) (string, error) {
 	f := v.staying.Along()
 	if f == nil || len(keys) == 0 {
 		return "", nil
 	}
 
-	largest := 0
-	for _, key := range keys {
+	crowd, whole, err := v.crowd(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	among := "the first, and those that most rows of another table point at"
+	if !whole {
+		among += fmt.Sprintf(", as far as the first %d entries of an index tell", previewCrowd)
+	}
+
+	largest, measured := 0, map[string]bool{}
+	for _, key := range append(crowd, keys...) {
+		if measured[key.Encode()] {
+			continue
+		}
+		measured[key.Encode()] = true
 		n, err := f.Measure(ctx, v.q, []tables.Key{key}, previewRows)
 		if errors.Is(err, family.ErrTooMany) {
 			return fmt.Sprintf("the largest takes more than %d others along", previewRows), nil
@@ -56,19 +71,45 @@ func (v *preview) measure(ctx context.Context, keys []tables.Key) (string, error
 		}
 		largest = max(largest, n)
 	}
-	return fmt.Sprintf("the largest takes %d others along", largest), nil
+	return fmt.Sprintf("the largest takes %d others along, of %d that were looked at (%s)", largest, len(measured),
+		among), nil
+}
+
+// crowd are the keys of rows that are due and that most rows of another table point at, a few for each
+// foreign key.
+func (v *preview) crowd(ctx context.Context, f *family.Forest) (keys []tables.Key, whole bool, err error) {
+	crowds, whole, err := f.Crowded(ctx, v.q, previewCrowd)
+	if err != nil {
+		return nil, false, err
+	}
+
+	for _, some := range crowds[:min(len(crowds), previewKeys)] {
+		if len(some) == 0 {
+			continue
+		}
+		query, err := v.now.DueAmong(Range{}, some)
+		if err != nil {
+			return nil, false, err
+		}
+		found, err := QueryKeys(ctx, v.q, query, len(v.now.Key))
+		if err != nil {
+			return nil, false, err
+		}
+		due := map[string]bool{}
+		for _, key := range found {
+			due[key.Encode()] = true
+		}
+		some = slices.DeleteFunc(some, func(k tables.Key) bool { return !due[k.Encode()] })
+		keys = append(keys, some[:min(len(some), 3)]...)
+	}
+	return keys, whole, nil
 }
 
 // sampleKeys reads the first keys that the chosen plan would come to, among a bounded number of
 // rows.
 func (v *preview) sampleKeys(ctx context.Context) ([]tables.Key, error) {
 	if v.choice.Way == WalkIndex {
-		page, err := v.now.WalkPage(nil, previewKeys)
-		if err != nil {
-			return nil, err
-		}
-
-		entries, err := QueryKeys(ctx, v.q, page, len(v.now.Walk))
+		entries, err := v.going(ctx, v.now.oldest(v.lookedAt()), len(v.now.Walk))
 		for i := range entries {
 			entries[i] = v.now.KeyOf(entries[i])
 		}
@@ -91,7 +132,30 @@ func (v *preview) sampleKeys(ctx context.Context) ([]tables.Key, error) {
 		return nil, err
 	}
 
-	return QueryKeys(ctx, v.q, block+" LIMIT "+strconv.Itoa(previewKeys), len(v.now.Key))
+	return v.going(ctx, block+" LIMIT "+strconv.Itoa(v.lookedAt()), len(v.now.Key))
+}
+
+// lookedAt is among how many expired rows samples are searched.
+func (v *preview) lookedAt() int {
+	if v.staying.None() {
+		return previewKeys
+	}
+	return previewRows
+}
+
+// going are the positions of the first rows that do not stay.
+func (v *preview) going(ctx context.Context, query string, columns int) (positions []tables.Key, err error) {
+	found, err := v.now.Find(ctx, v.q, query, columns)
+	for _, row := range found {
+		switch {
+		case row.Stays:
+			v.stay++
+		case len(positions) < previewKeys:
+			positions = append(positions, row.At)
+		}
+	}
+	v.looked = len(found)
+	return positions, err
 }
 
 // statements are the ones that a job would begin with, as far as the sample keys.
@@ -104,15 +168,18 @@ func (v *preview) statements(keys []tables.Key) ([]string, error) {
 	var err error
 	switch v.choice.Way {
 	case WalkIndex:
-		if find, err = v.now.WalkPage(nil, previewRows); err != nil {
+		if find, err = v.now.WalkPage(Range{}, previewRows); err != nil {
 			return nil, err
 		}
 		remove, err = v.now.DeleteKeys(keys[:min(2, len(keys))], "")
-	case WalkRange:
+	case WalkRange, Census:
 		if find, err = v.now.BlockEnd(Range{}, previewRows); err != nil {
 			return nil, err
 		}
 		remove, err = v.now.DeleteRange(Range{To: keys[len(keys)-1]}, "")
+	case DrainQueue: // where keys come from is nobody's table
+		remove, err = v.now.DeleteKeys(keys[:min(2, len(keys))], "")
+		return []string{remove}, err
 	default:
 		return []string{v.now.DeleteSome(previewRows, "")}, nil
 	}

@@ -19,16 +19,26 @@ const triggersRun = "triggers will run for every deleted row: %s"
 // nobody without the right TRIGGER on the table: the asking account may see fewer than the reader,
 // or more, of which only the number is shown.
 func (p *Preview) ShowTriggers(names []string) {
-	known := fmt.Sprintf(triggersRun, strings.Join(p.Triggers, ", "))
-	p.Warnings = slices.DeleteFunc(p.Warnings, func(w string) bool { return w == known })
-	if hidden := len(p.Triggers) - len(names); hidden > 0 {
+	p.Triggers = p.show(p.Triggers, names, func(all string) string { return fmt.Sprintf(triggersRun, all) })
+}
+
+// ShowTriggersOf is ShowTriggers for one of the dependents.
+func (p *Preview) ShowTriggersOf(dependent int, names []string) {
+	d := &p.Dependents[dependent]
+	d.Triggers = p.show(d.Triggers, names, d.runs)
+}
+
+// show corrects a warning that names triggers, and returns which are shown.
+func (p *Preview) show(known, names []string, warning func(string) string) []string {
+	was := warning(strings.Join(known, ", "))
+	p.Warnings = slices.DeleteFunc(p.Warnings, func(w string) bool { return w == was })
+	if hidden := len(known) - len(names); hidden > 0 {
 		names = append(names, fmt.Sprintf("%d that you may not see", hidden))
 	}
-
-	p.Triggers = names
 	if len(names) > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf(triggersRun, strings.Join(names, ", ")))
+		p.Warnings = append(p.Warnings, warning(strings.Join(names, ", ")))
 	}
+	return names
 }
 
 // warnings are what somebody should know before it happens.
@@ -45,7 +55,10 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
 	without := v.withoutIndex()
 	warn(without != "", "%s", without)
-	warn(without == "" && p.TimeIndex == "" && p.Rows > largeTable,
+	asked, queued := v.Terms.Options.Plan == ddl.PlanQueue, p.Plan.queued()
+	warn(asked && !queued, "TTL_PLAN = 'QUEUE' makes no difference: %s", p.PlanReason)
+	warn(queued, "%s", v.costsOfQueue())
+	warn(without == "" && !queued && p.TimeIndex == "" && p.Rows > largeTable,
 		"no index begins with %s, so every job reads all of %s rows; %s", v.Rule.Column, about(p.Rows, p.RowsExact),
 		v.addIndex())
 	warn(v.Rule.ZoneSource == catalog.ZoneFromServer && v.Rule.TimeZone != "",
@@ -57,14 +70,23 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(v.inAll().MostNeverExpire(), "most of the rows never expire: is %s the column that tells their age?",
 		v.Rule.Column)
 	warn(v.keyHold != "", "jobs will wait: %s", v.keyHold)
-	warn(!v.staying.None(), "rows that these foreign keys point at stay: %s", strings.Join(p.Children, ", "))
+	warn(!v.staying.None(), "rows that these foreign keys point at stay%s: %s", v.stayed(),
+		strings.Join(p.Children, ", "))
 	along, orphans := v.along()
-	warn(along != "", "rows that depend on these go with them, however young they are, and the triggers of their "+
-		"tables run: %s", along)
+	larger := "those go first, in parts"
+	if f := v.staying.Along(); f != nil && f.Cascades() {
+		larger = "the row stays, and SHOW TTL ERRORS lists it"
+		warn(true, "the server itself lets go of what depends on rows: no trigger of those tables runs (unless "+
+			"enable_cascade_triggers is ON), and binary logs do not show it, but for MySQL's since 9.6")
+	}
+	warn(along != "", "rows that depend on these go with them, however young they are: %s", along)
 	warn(orphans != "", "rows that depend on these lose their parent (ON DELETE SET NULL): %s", orphans)
-	warn(v.families != "", "of the first rows that are due, %s; if that is more than ttl_fk_max_children, those go "+
-		"first, in parts", v.families)
+	warn(v.families != "", "of the rows that are due, %s; if that is more than ttl_fk_max_children, %s",
+		v.families, larger)
 	warn(len(p.Triggers) > 0, triggersRun, strings.Join(p.Triggers, ", "))
+	for _, d := range v.dependents {
+		warn(len(d.Triggers) > 0, "%s", d.runs(strings.Join(d.Triggers, ", ")))
+	}
 	dependence := v.facts.SessionDependence(v.Rule.Column)
 	warn(dependence != "", "jobs will wait: %s", ddl.ReaderDependent(v.Rule.Column, dependence).Message)
 	unfit := v.facts.Unfit()
@@ -73,21 +95,23 @@ func (v *preview) warnings(p *Preview) []string {
 	return w
 }
 
+// stayed says how many rows stay of those that were looked at.
+func (v *preview) stayed() string {
+	if v.looked == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of the first %d that have expired", v.stay, v.looked)
+}
+
 // along says of which tables rows go along, and of which they lose a parent, and about how many with
 // the rows that are due.
 func (v *preview) along() (goes, orphans string) {
-	f := v.staying.Along()
-	if f == nil {
-		return "", ""
-	}
-
 	var deleted, nulled []string
-	for _, m := range f.Members() {
-		text := fmt.Sprintf("about %d of %s (%d below)", int64(float64(m.Rows)*v.due.Share()), m.Name(), m.Depth)
-		if m.Deletes {
-			deleted = append(deleted, text)
+	for _, d := range v.dependents {
+		if d.Orphans {
+			nulled = append(nulled, d.text())
 		} else {
-			nulled = append(nulled, text)
+			deleted = append(deleted, d.text())
 		}
 	}
 	return strings.Join(deleted, ", "), strings.Join(nulled, ", ")

@@ -17,6 +17,8 @@ import (
 type Rotation struct {
 	Statement string `json:"statement,omitempty"` // the ALTER TABLE
 	Note      string `json:"note,omitempty"`      // what it changes besides, or why there is none
+
+	share float64 // of the living rows that a partition would have, if they were spread evenly
 }
 
 // width is how long a partition is: finer ones for shorter intervals, so that a table has some
@@ -112,6 +114,7 @@ func rotationOf(
 
 	return &Rotation{
 		Statement: "ALTER TABLE " + f.Target("").Name() + key + " PARTITION BY " + division(c, cutoff), Note: note,
+		share: shareOf(c, cutoff),
 	}, nil
 }
 
@@ -177,14 +180,27 @@ func dividedKey(f *tables.Facts, c tables.Column) (change, note, why string) {
 	return change, note, ""
 }
 
+// shareOf is which part of a row's life one partition would be.
+func shareOf(c tables.Column, cutoff Cutoff) float64 {
+	now := clockOf(c, cutoff)
+	life := now.Sub(cutoff.Wall)
+	w := widthFor(int64(life/time.Second), c.Kind)
+	begin := w.begins(now)
+	return min(float64(w.next(begin).Sub(begin))/float64(max(life, 1)), 1)
+}
+
+// clockOf is now, as the column's dates are divided: those of a TIMESTAMP by days in UTC.
+func clockOf(c tables.Column, cutoff Cutoff) time.Time {
+	if c.Kind == tables.Timestamp {
+		return cutoff.now.UTC()
+	}
+	return cutoff.wall
+}
+
 // division is what follows PARTITION BY: the first partition is for whatever is older than the rest,
 // and the last for what comes after them.
 func division(c tables.Column, cutoff Cutoff) string {
-	now := cutoff.now.UTC() // a TIMESTAMP is divided by days in UTC
-	if c.Kind != tables.Timestamp {
-		now = cutoff.wall
-	}
-
+	now := clockOf(c, cutoff)
 	w := widthFor(now.Unix()-cutoff.Wall.Unix(), c.Kind)
 	first := cutoff.Wall
 	if c.Kind == tables.Timestamp && first.Unix() < 0 {

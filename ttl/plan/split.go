@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
@@ -36,6 +37,45 @@ func (s *Statements) Split(ctx context.Context, q tables.Querier, e Estimate, n 
 	}
 	segments[0].From = nil // whatever is in front of the first key
 	return join(segments, n), nil
+}
+
+// SplitByTime divides the due entries of the index on time into at most n stretches of about the same
+// time each. The last is open: it ends where entries are due no more.
+func (s *Statements) SplitByTime(ctx context.Context, q tables.Querier, e Estimate, n int) ([]Range, error) {
+	const layout = "2006-01-02 15:04:05.999999"
+	first, err := time.Parse(layout, e.Head)
+	if n <= 1 || err != nil {
+		return []Range{{}}, nil //nolint:nilerr // a DATE, which has no finer parts
+	}
+
+	entry := "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.dueByTime()
+	newest, err := QueryKey(ctx, q, entry+" ORDER BY "+s.byDate().ReverseOrder()+" LIMIT 1", len(s.Walk))
+	if err != nil || newest == nil && s.Staying.None() {
+		return nil, err
+	}
+	if newest == nil {
+		return []Range{{}}, nil // in which those are counted that stay
+	}
+	last, err := time.Parse(layout, string(newest[0]))
+	if err != nil {
+		return []Range{{}}, nil //nolint:nilerr // an odd date
+	}
+
+	var ranges []Range
+	var from tables.Key
+	for i := 1; i < n; i++ {
+		at := first.Add(last.Sub(first) / time.Duration(n) * time.Duration(i))
+		to, err := QueryKey(ctx, q, entry+" AND "+s.Expired.Column+" >= '"+at.Format(layout)+"' ORDER BY "+
+			s.byDate().Order()+" LIMIT 1", len(s.Walk))
+		if err != nil {
+			return nil, err
+		}
+		if to != nil && !to.Equal(from) {
+			ranges, from = append(ranges, Range{from, to}), to
+		}
+	}
+
+	return append(ranges, Range{From: from}), nil
 }
 
 // undivided is one range for all that there is.

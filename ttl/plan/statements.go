@@ -17,9 +17,11 @@ type Statements struct {
 	TimeIndex string
 	Walk      tables.Columns // order of TimeIndex
 	Expired   Predicate
-	Staying   Staying // although they have expired
+	Staying   Staying        // although they have expired
+	Date      tables.Columns // the TTL column alone
 
-	forced bool // see Forcing
+	forced   bool // see Forcing
+	lookedUp bool // see LookingUp
 }
 
 // Forcing is s with deletes by key and by range that name the index, too. Only the form for several
@@ -29,6 +31,13 @@ func (s *Statements) Forcing() *Statements {
 	forcing := *s
 	forcing.forced = true
 	return &forcing
+}
+
+// LookingUp is s for a session in which neither server reads all children to see which rows stay.
+func (s *Statements) LookingUp() *Statements {
+	looking := *s
+	looking.lookedUp = true
+	return &looking
 }
 
 // NewStatements prepares the statements for a table, its policy's column and a cutoff.
@@ -57,6 +66,9 @@ func StatementsOf(l *tables.Layout, partition, column, cutoff, floor string, sta
 
 func statements(l *tables.Layout, partition, column string, expired Predicate, stay Staying) *Statements {
 	s := &Statements{Target: l.Target(partition), Expired: expired, Staying: stay}
+	if c, known := l.Column(column); known {
+		s.Date = tables.Columns{c}
+	}
 	s.KeyIndex, s.Key, _ = l.PagingKey()
 	s.TimeIndex, s.Walk, _ = l.TimeIndex(column)
 	return s
@@ -97,10 +109,10 @@ func (s *Statements) BlockRows(r Range) (string, error) {
 	return "SELECT COUNT(*)" + s.byKey() + " WHERE " + where, err
 }
 
-// BlockKeys reads the keys of the expired rows of a block.
+// BlockKeys reads the keys of the expired rows of a block, and of each what says whether it stays.
 func (s *Statements) BlockKeys(r Range) (string, error) {
 	where, err := s.within(r)
-	return "SELECT " + s.Key.Select() + s.byKey() + " WHERE " + where + " AND " + s.due() +
+	return "SELECT " + s.Key.Select() + s.fate() + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
 		" ORDER BY " + s.Key.Order(), err
 }
 
@@ -156,12 +168,40 @@ func (s *Statements) DeleteSome(n int, guard string) string {
 	return s.delete(s.Expired.Sargable()+" AND "+s.dueLocked(), guard) + " LIMIT " + strconv.Itoa(n)
 }
 
-// WalkPage reads the next n entries of the index on time, from its old end, after a position in it.
-func (s *Statements) WalkPage(after tables.Key, n int) (string, error) {
-	from, err := s.Walk.After(after)
-	return "SELECT " + s.Walk.Select() + s.byTime() + " WHERE " + s.dueByTime() + " AND (" + from + ")" +
+// oldest reads the n oldest entries of the index on time, of one date in any order, and of each what says
+// whether its row stays.
+func (s *Statements) oldest(n int) string {
+	return "SELECT " + s.Walk.Select() + s.fate() + s.byTime() + " WHERE " + s.Expired.Sargable() +
+		" ORDER BY " + s.byDate().Order() + " LIMIT " + strconv.Itoa(n)
+}
+
+// WalkPage reads the next n entries of the index on time, from the old end of a stretch of it, and of
+// each what says whether its row stays.
+func (s *Statements) WalkPage(r Range, n int) (string, error) { return s.walkPage(r, n, nil) }
+
+// walkPage is WalkPage as far as a date, if there is one.
+func (s *Statements) walkPage(r Range, n int, date tables.Key) (string, error) {
+	within, err := s.Walk.Between(r.From, r.To)
+	if err == nil && date != nil {
+		var until string
+		until, err = s.byDate().UpTo(date)
+		within = until + " AND " + within
+	}
+	return "SELECT " + s.Walk.Select() + s.fate() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND " + within +
 		" ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
 }
+
+// pageEnd reads the date of the last entry of WalkPage; none if there are fewer.
+func (s *Statements) pageEnd(r Range, n int) (string, error) {
+	within, err := s.Walk.Between(r.From, r.To)
+	return "SELECT " + s.byDate().Select() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND " + within +
+		" ORDER BY " + s.byDate().Order() + " LIMIT 1 OFFSET " + strconv.Itoa(n-1), err
+}
+
+// inSteps says that pages of the index on time are read in two steps, first only the date at which a page
+// ends: all that MariaDB sorts of a partition then is that page. Whole days can have too many rows for
+// that.
+func (s *Statements) inSteps() bool { return s.Target.Partition != "" && s.Expired.Kind != tables.Date }
 
 // KeyOf picks the paging key out of an entry of the index on time.
 func (s *Statements) KeyOf(entry tables.Key) tables.Key {
@@ -185,6 +225,11 @@ func (s *Statements) delete(where, guard string) string {
 	}
 	return "DELETE FROM " + s.Target.Source() + " WHERE " + where
 }
+
+// byDate is the order of the index on time as far as its column goes. Where any row of a date will do,
+// that spares MariaDB a sort of all rows: it does not know in which order a partition's index has the
+// rest.
+func (s *Statements) byDate() tables.Columns { return s.Walk[:1] }
 
 func (s *Statements) byKey() string  { return s.from(s.KeyIndex) }
 func (s *Statements) byTime() string { return s.from(s.TimeIndex) }

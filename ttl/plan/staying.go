@@ -15,8 +15,8 @@ import (
 // Staying are the rows that stay although they have expired. This is the one place that decides it:
 // whatever reads, counts or deletes expired rows asks here. The zero value keeps none.
 //
-// So far they are the rows that a foreign key points at, under TTL_FK = 'SKIP'; under 'CHILDREN' none
-// stay, but they take a forest of others along. A child that is on
+// So far they are the rows that a foreign key points at, under TTL_FK = 'SKIP'; under 'CHILDREN' and
+// 'CASCADE' none stay, but they take a forest of others along. A child that is on
 // its way in has locked its parent's row; the DELETE locks that row before it looks for children,
 // and looks at what is committed then (LOCK IN SHARE MODE), not when the statement began. So no
 // child comes between the look and the deletion, nor is there an error 1451 to run into. That holds
@@ -58,7 +58,7 @@ func StayingOf(t catalog.Terms, l *tables.Layout, c tables.Children) (s Staying,
 func ReadStaying(
 	ctx context.Context, q tables.Querier, t catalog.Terms, l *tables.Layout, c tables.Children,
 ) (s Staying, why string, err error) {
-	if t.Options.ForeignKeys == ddl.ForeignKeysChildren {
+	if t.Options.TakesAlong() {
 		s.along, why, err = readAlong(ctx, q, t, l, c)
 		return s, why, err
 	}
@@ -79,15 +79,15 @@ func ReadStaying(
 func readAlong(
 	ctx context.Context, q tables.Querier, t catalog.Terms, l *tables.Layout, c tables.Children,
 ) (f *family.Forest, why string, err error) {
-	f, why, err = ReadForest(ctx, q, l, c)
+	f, why, err = ReadForest(ctx, q, t.Options, l, c)
 	if err != nil || why != "" {
 		return nil, why, err
 	}
 
 	if name, foreign := f.Foreign(t.Options.Dependents); foreign {
 		return nil, fmt.Sprintf("rows of %s depend on the table, and did not, or not so, when its TTL was declared: "+
-			"ALTER TABLE %s TTL_FK = 'CHILDREN' by somebody who may delete from both lets them go", name,
-			l.Target("").Name()), nil
+			"ALTER TABLE %s TTL_FK = '%s' by somebody who may delete from both lets them go", name,
+			l.Target("").Name(), t.Options.ForeignKeys), nil
 	}
 	if f.Empty() {
 		return nil, "", nil
@@ -95,12 +95,15 @@ func readAlong(
 	return f, "", nil
 }
 
-// ReadForest reads what depends on rows of a table, for an account that has to delete it. If there is
-// a reason not to, why says so.
+// ReadForest reads what depends on rows of a table, for an account that has to delete it, or to let the
+// server do that. If there is a reason not to, why says so.
 func ReadForest(
-	ctx context.Context, q tables.Querier, l *tables.Layout, c tables.Children,
+	ctx context.Context, q tables.Querier, o ddl.Options, l *tables.Layout, c tables.Children,
 ) (f *family.Forest, why string, err error) {
 	f, why, err = family.Read(ctx, q, l, c)
+	if err == nil && why == "" && o.ForeignKeys == ddl.ForeignKeysCascade {
+		why = f.Cascade()
+	}
 	if err == nil && why == "" {
 		why, err = f.Denied(ctx, q)
 	}
@@ -207,13 +210,34 @@ func (s Staying) goesLocked() string { return s.condition(" LOCK IN SHARE MODE")
 func (s Staying) condition(lock string) string {
 	all := make([]string, len(s.keys))
 	for i, k := range s.keys {
-		pairs := make([]string, len(k.Columns))
-		for j, column := range k.Columns {
-			pairs[j] = "ttlproxy_child." + ddl.Quote(column) + " = " + s.parent.Name() + "." +
-				ddl.Quote(k.References[j])
-		}
-		all[i] = "(SELECT 1 FROM " + k.Child() + " AS ttlproxy_child WHERE " + strings.Join(pairs, " AND ") +
-			" LIMIT 1" + lock + ") IS NULL"
+		all[i] = s.child(k, lock) + " IS NULL"
 	}
 	return strings.Join(all, " AND ")
+}
+
+// child is the subquery that finds one child of a row.
+func (s Staying) child(k tables.ForeignKey, lock string) string {
+	pairs := make([]string, len(k.Columns))
+	for i, column := range k.Columns {
+		pairs[i] = "ttlproxy_child." + ddl.Quote(column) + " = " + s.parent.Name() + "." + ddl.Quote(k.References[i])
+	}
+	return "(SELECT 1 FROM " + k.Child() + " AS ttlproxy_child WHERE " + strings.Join(pairs, " AND ") +
+		" LIMIT 1" + lock + ")"
+}
+
+// stays is the condition of rows that stay, for a look at many of them (see [Statements.LookingUp]).
+// Both servers answer IN by a look-up in the key's index per row, in half the time of a subquery.
+func (s Staying) stays() string {
+	all := make([]string, len(s.keys))
+	for i, k := range s.keys {
+		var parent, child, there []string
+		for j, column := range k.Columns {
+			parent = append(parent, s.parent.Name()+"."+ddl.Quote(k.References[j]))
+			child = append(child, "ttlproxy_child."+ddl.Quote(column))
+			there = append(there, child[j]+" IS NOT NULL")
+		}
+		all[i] = "(" + strings.Join(parent, ", ") + ") IN (SELECT " + strings.Join(child, ", ") + " FROM " + k.Child() +
+			" AS ttlproxy_child WHERE " + strings.Join(there, " AND ") + ")"
+	}
+	return strings.Join(all, " OR ")
 }

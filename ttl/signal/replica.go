@@ -195,12 +195,7 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 		r.Detail = fmt.Sprintf("it has not shown our heartbeat for %v: "+
 			"it does not replicate from this server, or is stuck", lag.Round(time.Second))
 	default:
-		r.Ahead = k.course.ahead(lag, most)
-		if stuck := k.course.stuck(lag, most); stuck >= stuckAfter {
-			r.State = Unknown
-			r.Detail = fmt.Sprintf("a lag of %v has not fallen for %v although deletion makes way: "+
-				"something else causes it", lag.Round(time.Second), stuck.Round(time.Second))
-		}
+		k.course.judge(&r, lag, most)
 	}
 
 	return r
@@ -231,6 +226,16 @@ const (
 	// fallen is to what part a lag has to fall to count as falling.
 	fallen = 0.9
 )
+
+// judge says what to expect of a lag, and that it is not our doing.
+func (c *course) judge(r *Reading, lag, most time.Duration) {
+	r.Ahead = c.ahead(lag, most)
+	if stuck := c.stuck(lag, most); stuck >= stuckAfter {
+		r.State = Unknown
+		r.Detail = fmt.Sprintf("a lag of %v has not fallen for %v although deletion makes way: "+
+			"something else causes it", lag.Round(time.Second), stuck.Round(time.Second))
+	}
+}
 
 // ahead is the lag in milliseconds that is to be expected soon. While it is still too long, a lag that
 // falls is no reason to delete faster.

@@ -78,7 +78,7 @@ func (r *Replicas) Read(ctx context.Context, l Look) ([]Reading, error) {
 	if err := r.choose(ctx, l); err != nil {
 		return nil, err
 	}
-	if len(r.known) == 0 || l.Resting {
+	if len(r.known) == 0 || l.Idle {
 		return r.found, nil
 	}
 
@@ -245,6 +245,7 @@ const (
 	codeTableDenied = 1142
 	codeNoTable     = 1146
 	codeRightNeeded = 1227
+	codeUnreadable  = 3854 // MySQL: a text cannot be converted
 )
 
 // discover asks the server for those that have told it their address. Of others there is a note.

@@ -128,7 +128,7 @@ func (b *lagBed) follows() {
 	b.await(address, "that it has caught up", func(r Reading) bool { return r.State == Measured && r.Pressure() < 0.9 })
 
 	number := b.number
-	if all, err := b.Read(b.Context(), Look{Server: b.db, Settings: b.settings, Resting: true}); err != nil ||
+	if all, err := b.Read(b.Context(), Look{Server: b.db, Settings: b.settings, Idle: true}); err != nil ||
 		len(all) != 0 || b.number != number {
 		b.Errorf("while nothing is deleted: got %v, %v and %d beats", all, err, b.number-number)
 	}

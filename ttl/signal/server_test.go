@@ -28,8 +28,12 @@ func TestSignalsOfAServer(t *testing.T) {
 			t.Run("history", b.history)
 			t.Run("locks", b.locks)
 			t.Run("latency", b.latency)
+			t.Run("others", b.others)
+			t.Run("checkpoint", b.checkpoint)
+			t.Run("nothing of a group's", b.noGroup)
 			t.Run("nothing of Galera's", b.noGalera)
 			t.Run("rights", b.rights)
+			t.Run("Aurora", b.aurora)
 			t.Run("off", b.off)
 			t.Run("query", b.query)
 		})
@@ -102,7 +106,7 @@ func (b *bed) doing(t *testing.T, statements ...string) {
 // until waits for a reading.
 func until(t *testing.T, what string, read func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !read(); pass(t, 20*time.Millisecond) {
+	for end := time.Now().Add(mysqltest.Patience); !read(); pass(t, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not come", what)
 		}
@@ -192,6 +196,100 @@ func (b *bed) latency(t *testing.T) {
 		pass(t, 2*shortest)
 		return b.one(t, s, Look{}).State == NotSeen
 	})
+}
+
+// others: who is at work is seen by statements where they are counted, and by connections elsewhere.
+func (b *bed) others(t *testing.T) {
+	account := mysqltest.Open(t, b.server.Account(t, "other", "ALL ON "+b.schema+".*"))
+	uncounted := mysqltest.Open(t, b.server.Account(t, "blind", "PROCESS ON *.*"))
+	o, blind := &others{}, &others{}
+	work := func(statements int) {
+		for range statements {
+			if _, err := account.ExecContext(t.Context(), "DO 1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	few := func(o *others, server Querier) bool {
+		few, err := o.few(t.Context(), server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return few
+	}
+
+	for _, value := range []string{"OFF", "ON"} {
+		if !b.server.MariaDB() { // which has no such variable
+			b.exec("SET GLOBAL innodb_log_writer_threads = " + value)
+		}
+		if got := logWriters(t.Context(), b.db); (got != "") != (value == "OFF" && !b.server.MariaDB()) {
+			t.Errorf("with innodb_log_writer_threads = %s the advice is %q", value, got)
+		}
+	}
+	if few(o, b.db) {
+		t.Error("before anything was counted nobody is at work")
+	}
+	until(t, "work", func() bool {
+		work(100)
+		pass(t, shortest)
+		return !few(o, b.db) && o.recent > fewStatements
+	})
+	if work(1); few(blind, uncounted) {
+		t.Error("a connection that is awake is nobody")
+	}
+
+	// While anybody runs what MySQL cannot show, it shows nobody.
+	odd, err := b.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer odd.Close()
+	if _, err := odd.ExecContext(t.Context(), "SET character_set_client = cp1250"); err != nil {
+		t.Fatal(err)
+	}
+
+	said := make(chan error, 1)
+	go func() {
+		_, err := odd.ExecContext(t.Context(), "DO SLEEP(2) /* \x83 */")
+		said <- err
+	}()
+	for len(said) == 0 {
+		if few(blind, uncounted) {
+			t.Error("whoever runs an odd text is nobody")
+		}
+		pass(t, 100*time.Millisecond)
+	}
+	if err := <-said; err != nil {
+		t.Error(err)
+	}
+
+	until(t, "rest", func() bool {
+		pass(t, 2*shortest)
+		return few(o, b.db)
+	})
+}
+
+func (b *bed) checkpoint(t *testing.T) {
+	b.settings[setting.ThrottleCheckpoint] = "95"
+	defer func() { b.settings = setting.Defaults() }()
+
+	b.exec("CREATE TABLE " + b.schema + ".long (id INT PRIMARY KEY AUTO_INCREMENT, pad LONGTEXT)")
+	before := b.one(t, checkpoint{}, Look{})
+	if before.State != Measured || before.Value < 0 || before.Value > 100 || before.Threshold != 95 {
+		t.Errorf("it says %v", before)
+	}
+	until(t, "a longer redo log", func() bool {
+		b.exec("INSERT INTO " + b.schema + ".long (pad) VALUES (REPEAT('x', 1000000))")
+		now := b.one(t, checkpoint{}, Look{})
+		before.Value = min(before.Value, now.Value)
+		return now.Value > before.Value+5
+	})
+}
+
+func (b *bed) noGroup(t *testing.T) {
+	if all, err := (group{}).Read(t.Context(), Look{Server: b.db, Settings: b.settings}); err != nil || len(all) != 0 {
+		t.Errorf("it says %v (%v)", all, err)
+	}
 }
 
 func (b *bed) noGalera(t *testing.T) {

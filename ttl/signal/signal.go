@@ -21,7 +21,8 @@ type Signal interface {
 type Look struct {
 	Server   Querier        // where rows are deleted
 	Settings setting.Values // thresholds: those in force now
-	Resting  bool           // nothing has been deleted since the last look: what is seen is not our doing
+	Resting  bool           // hardly anything has been deleted since the last look: what is seen is not our doing
+	Idle     bool           // there is nothing to delete
 }
 
 // Querier asks a server. Several signals ask at once.

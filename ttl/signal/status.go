@@ -3,13 +3,69 @@ package signal
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// status reads some of a server's counters. What it does not have is missing.
+// status returns some of a server's counters, perhaps among others. What it does not have is missing.
 func status(ctx context.Context, server Querier, names ...string) (map[string]float64, error) {
+	if c, shared := server.(*counters); shared {
+		return c.status(ctx, names)
+	}
+	return readStatus(ctx, server, names)
+}
+
+// counters are a server at one look: the counters that several signals have asked for at earlier ones
+// are read once for all of them.
+type counters struct {
+	Querier
+	asked *asked
+
+	once   sync.Once
+	values map[string]float64
+	err    error
+}
+
+// asked are the names of counters that signals have asked for so far.
+type asked struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// know reports whether all these have been asked for before.
+func (a *asked) know(names []string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := true
+	for _, name := range names {
+		if !slices.Contains(a.names, name) {
+			a.names, known = append(a.names, name), false
+		}
+	}
+	return known
+}
+
+// all are the names so far.
+func (a *asked) all() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.names)
+}
+
+func (c *counters) status(ctx context.Context, names []string) (map[string]float64, error) {
+	if !c.asked.know(names) {
+		return readStatus(ctx, c.Querier, names)
+	}
+	c.once.Do(func() { c.values, c.err = readStatus(ctx, c.Querier, c.asked.all()) })
+	return c.values, c.err
+}
+
+// readStatus reads some of a server's counters. What it does not have is missing.
+func readStatus(ctx context.Context, server Querier, names []string) (map[string]float64, error) {
 	rows, err := server.QueryContext(ctx,
 		"SHOW GLOBAL STATUS WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
 	if err != nil {
@@ -62,18 +118,25 @@ func (s *speed) per(count float64) (perSecond float64, known bool) {
 type usual struct {
 	mean float64
 	seen int
+	at   time.Time
 }
 
 const (
-	usualAfter  = 3   // looks
-	usualMemory = 0.9 // of what was seen before, at each look
+	usualAfter = 3 // looks
+	// usualMemory is how long it takes to forget most of what was seen: who looks more often does not
+	// learn faster.
+	usualMemory = 100 * time.Second
 )
 
 // learn takes a value that has nothing to do with us.
 func (u *usual) learn(v float64) {
-	memory := min(usualMemory, float64(u.seen)/float64(u.seen+1))
+	now := time.Now()
+	memory := math.Exp(-now.Sub(u.at).Seconds() / usualMemory.Seconds())
+	if !u.known() {
+		memory = float64(u.seen) / float64(u.seen+1)
+	}
 	u.mean = u.mean*memory + v*(1-memory)
-	u.seen++
+	u.seen, u.at = u.seen+1, now
 }
 
 // known reports whether enough was seen.

@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,6 +24,7 @@ const (
 type Watch struct {
 	mu    sync.Mutex
 	posts []*post
+	asked asked
 }
 
 // post is one signal with what it has said.
@@ -47,6 +49,7 @@ func NewWatch(signals ...Signal) *Watch {
 // moment. Signals that take longer go on; their answers count when they come.
 func (w *Watch) Ask(ctx context.Context, l Look) {
 	var asked sync.WaitGroup
+	l.Server = &counters{Querier: l.Server, asked: &w.asked}
 	w.mu.Lock()
 	for _, p := range w.posts {
 		if p.asking {
@@ -89,7 +92,7 @@ func (p *post) ask(ctx context.Context, l Look) (readings []Reading, err error) 
 
 	readings, err = p.signal.Read(ctx, l)
 	for i := range readings {
-		readings[i].Signal, readings[i].At = p.signal.Name(), time.Now()
+		readings[i].Signal, readings[i].At = cmp.Or(readings[i].Signal, p.signal.Name()), time.Now()
 	}
 	return readings, err
 }

@@ -51,37 +51,31 @@ func NewBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
 // themselves know how to make a catalog there.
 func NewMigratedBed(t *testing.T, cfg *mysql.Config, rows int) *Bed {
 	t.Helper()
-	return newBed(t, cfg, rows, func(tb testing.TB, _ *sql.DB, _ string, open func() error) {
-		tb.Helper()
-		if err := open(); err != nil {
-			tb.Fatal(err)
-		}
-	})
+	return newBed(t, cfg, rows, mysqltest.Migrated)
 }
 
 func newBed(
-	t *testing.T, cfg *mysql.Config, rows int, makeCatalog func(testing.TB, *sql.DB, string, func() error),
+	t *testing.T, cfg *mysql.Config, rows int,
+	makeCatalog func(testing.TB, *sql.DB, func(schema string) error) (schema string),
 ) *Bed {
 	t.Helper()
-	b := &Bed{T: t, Config: cfg, Schema: "ttl_" +
-		strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))}
-	if len(b.Schema) > 40 {
-		b.Schema = "ttl_" + b.Schema[len(b.Schema)-36:]
-	}
-
+	b := &Bed{T: t, Config: cfg}
 	connector, err := catalog.Connector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	b.Admin = sql.OpenDB(connector)
-	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "DROP DATABASE IF EXISTS "+b.Schema+"_c", "CREATE DATABASE "+b.Schema)
-	makeCatalog(t, b.Admin, b.Schema+"_c", func() (err error) {
-		b.Store, err = catalog.Open(t.Context(), b.Admin, catalog.Config{Schema: b.Schema + "_c"})
+	t.Cleanup(b.close)
+	own := makeCatalog(t, b.Admin, func(schema string) (err error) {
+		b.Store, err = catalog.Open(t.Context(), b.Admin, catalog.Config{Schema: schema})
 		return err
 	})
+	mysqltest.Unhurried(t, b.Admin, own)
 
-	t.Cleanup(b.close)
+	b.Schema = strings.TrimSuffix(own, "_c") // tests write {t} and {t}_c
+	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "CREATE DATABASE "+b.Schema)
+	t.Cleanup(func() { b.Admin.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+b.Schema) })
 	if rows > 0 {
 		b.Fill("t", rows)
 		b.Open()
@@ -90,15 +84,7 @@ func newBed(
 	return b
 }
 
-func (b *Bed) close() {
-	ctx := context.WithoutCancel(b.T.Context())
-	for _, schema := range []string{b.Schema, b.Schema + "_c"} {
-		if _, err := b.Admin.ExecContext(ctx, "DROP DATABASE IF EXISTS "+schema); err != nil {
-			b.T.Error(err)
-		}
-	}
-	_ = b.Admin.Close()
-}
+func (b *Bed) close() { _ = b.Admin.Close() }
 
 // Exec runs statements as an administrator.
 func (b *Bed) Exec(statements ...string) {
@@ -185,10 +171,10 @@ func (b *Bed) Look() {
 	b.Seen = seen.Incarnation
 }
 
-// Wait waits until something has happened, and fails the test if it does not within a minute.
+// Wait waits until something has happened, and fails the test if it does not.
 func (b *Bed) Wait(what string, until func() bool) {
 	b.T.Helper()
-	for deadline := time.Now().Add(time.Minute); !until(); {
+	for deadline := time.Now().Add(mysqltest.Patience); !until(); {
 		if time.Now().After(deadline) {
 			b.T.Fatalf("%s did not happen", what)
 		}

@@ -16,12 +16,11 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/family"
 )
 
-// along is what goes along with the rows of a table (TTL_FK = 'CHILDREN').
+// along is what goes along with the rows of a table (TTL_FK = 'CHILDREN', 'CASCADE').
 type along struct {
 	forest *family.Forest
-	guard  string                   // in enter: the policies of those tables let rows of them go
-	same   map[tables.Target]string // in each statement: the table, and what points at it, are as planned for
-	all    string                   // at the end: all of them are
+	guard  string // in enter: the policies of those tables let rows of them go
+	same   string // before rows are deleted, and at the end: the tables, and what points at them, are as planned for
 }
 
 // condition is what a batch has to find when it begins.
@@ -105,7 +104,6 @@ func (w *worker) alongOf(ctx context.Context, now time.Time, f *family.Forest) (
 
 	var others []catalog.Table
 	all := []string{"TRUE"}
-	a := &along{forest: f, same: map[tables.Target]string{}}
 	for _, m := range f.Members() {
 		condition, err := w.Tables.asItIs(ctx, now, w.session.server, tableOf(m))
 		if err != nil {
@@ -114,12 +112,10 @@ func (w *worker) alongOf(ctx context.Context, now time.Time, f *family.Forest) (
 		if m.Deletes {
 			condition += " AND " + m.Unchanged
 		}
-		a.same[m.Target] = condition
 		others, all = append(others, tableOf(m)), append(all, condition)
 	}
 
-	a.guard, a.all = w.Store.GuardAlong(others, policies), strings.Join(all, " AND ")
-	return a, nil
+	return &along{f, w.Store.GuardAlong(others, policies), strings.Join(all, " AND ")}, nil
 }
 
 // asItIs is the condition that a table without a policy of ours is the one that it is now.
@@ -163,8 +159,13 @@ type bounds struct {
 // errObstinate: rows that are locked, and were counted, are not the ones that statements find.
 var errObstinate = errors.New("rows that depend on this one change while they are deleted; does a trigger do that?")
 
+// errTooLarge: a row that the server would let go with all that depends on it, however much that is.
+var errTooLarge = errors.New("more rows depend on this one than ttl_fk_max_children: raise that, or say TTL_FK = " +
+	"'CHILDREN', which deletes them in parts")
+
 // deleteAlong deletes those of the rows that nobody has locked, with all rows that depend on them, in
-// one transaction. If those are too many, the error is [family.ErrTooMany].
+// one transaction. If those are too many, the error is [family.ErrTooMany]; or errTooLarge, if the server
+// cascades, which it does not in parts.
 func (t *serverTable) deleteAlong(ctx context.Context, keys []tables.Key, c checkpoint, b bounds) (taken, error) {
 	if err := t.beginAlong(ctx); err != nil {
 		return taken{}, err
@@ -175,15 +176,30 @@ func (t *serverTable) deleteAlong(ctx context.Context, keys []tables.Key, c chec
 	if err == nil {
 		f, err = t.along.forest.Gather(ctx, t.session, free, b.along)
 	}
+	if errors.Is(err, family.ErrTooMany) && t.along.forest.Cascades() && len(keys) == 1 && !b.scarce {
+		err = errTooLarge
+	}
 	if err != nil {
 		t.session.rollback(ctx)
-		return taken{}, err
+		return taken{}, t.orTooMany(ctx, free, b, err)
 	}
 
 	c.skipped += int64(len(locked))
 	return t.endAlong(ctx, f, c, b, taken{
 		rows: int64(f.Size()), refreshed: int64(len(keys) - len(locked) - len(free)), locked: locked,
 	})
+}
+
+// orTooMany is what keeps rows from going. A single one of which somebody has locked a dependent may have
+// too many of them anyway: then the others go first, in parts.
+func (t *serverTable) orTooMany(ctx context.Context, keys []tables.Key, b bounds, cause error) error {
+	if classify(cause) != locked || len(keys) != 1 || t.along.forest.Cascades() || t.session.conn == nil {
+		return cause
+	}
+	if _, err := t.along.forest.Measure(ctx, t.session, keys, b.along); errors.Is(err, family.ErrTooMany) {
+		return err
+	}
+	return cause
 }
 
 // deleteBelow deletes some of the rows that depend on one that goes later. None, if somebody has locked
@@ -240,38 +256,54 @@ func (t *serverTable) endAlong(
 		return taken{}, err
 	}
 
-	_, err = t.session.packet(ctx, t.barrier.leaveAlong(t.batch, c, done, t.along.all), "COMMIT")
-	if my, refused := errors.AsType[*mysql.MySQLError](err); refused && my.Number == ddl.CodeOutOfRange {
-		err = errors.Join(errChanged, err)
+	looks, alone, err := f.LookBehind()
+	if err != nil {
+		t.session.rollback(ctx)
+		return taken{}, err
+	}
+	_, err = t.session.packet(ctx, append(t.texts(looks),
+		t.barrier.leaveAlong(t.batch, c, done, t.along.same+alone), "COMMIT")...)
+	if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
+		(my.Number == ddl.CodeOutOfRange || my.Number == ddl.CodeValueOutOfRange) { // MariaDB counts in decimals
+		err = t.whyOthers(ctx)
 	}
 	if err != nil {
 		return taken{}, err
 	}
 
 	t.batch++
-	done.statements = len(statements)
+	for _, s := range statements {
+		if !s.Looks {
+			done.statements++
+		}
+	}
 	return done, nil
 }
 
+// same is the condition that a look at all tables has found them as they were planned for.
+const same = "@ttlproxy_same = 1"
+
 // statementsAlong are those that delete a family, the rows of the table itself last.
 func (t *serverTable) statementsAlong(f *family.Family, listed int) ([]family.Statement, error) {
-	inside := t.barrier.inside(t.batch)
-	all, err := f.Statements(func(of tables.Target) string {
-		if same := t.along.same[of]; same != "" {
-			return inside + " AND " + same
-		}
-		return inside // a row of the table itself
-	}, listed)
+	found, err := f.Statements(same, listed)
 	if err != nil {
 		return nil, err
 	}
 
+	// All of these tables have been read and locked: none can become another, nor get a foreign key, as
+	// long as the transaction lasts. So they are compared once for all statements.
+	look := "SELECT " + t.barrier.inside(t.batch) + " AND " + t.along.same + " INTO @ttlproxy_same"
+	all := append([]family.Statement{{SQL: look, Looks: true}}, found...)
 	for tops := range slices.Chunk(f.Tops(), listed) {
-		del, err := t.statements.Forcing().DeleteKeys(tops, inside)
+		looks, alone, err := f.LookBelow(tops)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, family.Statement{SQL: del, Rows: int64(len(tops))})
+		del, err := t.statements.Forcing().DeleteKeys(tops, same+alone)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, looks...), family.Statement{SQL: del, Rows: int64(len(tops))})
 	}
 	return all, nil
 }
@@ -282,12 +314,8 @@ func (t *serverTable) executeAlong(ctx context.Context, statements []family.Stat
 		return nil
 	}
 
-	texts := make([]string, len(statements))
-	for i, s := range statements {
-		texts[i] = t.barrier.delete(s.SQL)
-	}
-	found, err := t.session.packet(ctx, texts...)
-	t.session.visited = t.policy.ID
+	found, err := t.session.packet(ctx, t.texts(statements)...)
+	t.session.visit(t.policy.ID)
 	if classify(err) == poison && errors.Is(t.whyOthers(ctx), errChanged) {
 		return errChanged // children that were not found because of that stand in the way of their parents
 	}
@@ -296,7 +324,7 @@ func (t *serverTable) executeAlong(ctx context.Context, statements []family.Stat
 	}
 
 	for i, s := range statements {
-		if i >= len(found) || found[i] != s.Rows {
+		if !s.Looks && (i >= len(found) || found[i] != s.Rows) {
 			err := t.whyOthers(ctx)
 			t.session.rollback(ctx)
 			return err
@@ -305,17 +333,26 @@ func (t *serverTable) executeAlong(ctx context.Context, statements []family.Stat
 	return nil
 }
 
-// whyOthers finds out why statements do not find the rows that are locked.
+// texts are statements as they are sent.
+func (t *serverTable) texts(statements []family.Statement) []string {
+	texts := make([]string, len(statements))
+	for i, s := range statements {
+		texts[i] = t.barrier.delete(s.SQL)
+	}
+	return texts
+}
+
+// whyOthers finds out why statements do not find the rows that are locked, or others.
 func (t *serverTable) whyOthers(ctx context.Context) error {
 	if t.session.conn == nil {
 		return errObstinate // nobody can be asked
 	}
-	var same bool
-	query := "SELECT COALESCE(" + t.barrier.same() + " AND " + t.along.all + ", FALSE)"
-	if err := t.session.QueryRowContext(ctx, query).Scan(&same); err != nil {
+	var kept bool
+	query := "SELECT COALESCE(" + t.barrier.same() + " AND " + t.along.same + ", FALSE)"
+	if err := t.session.QueryRowContext(ctx, query).Scan(&kept); err != nil {
 		return err
 	}
-	if !same {
+	if !kept {
 		return errChanged
 	}
 	return errObstinate

@@ -22,6 +22,9 @@ var (
 const (
 	// poisonRound is the longest list that is tried after a poison row was met.
 	poisonRound = 100
+	// poisonLimit is how many rows of a task are found out to be poison. Beyond that, lists in which
+	// there is one are left to the next job, for which the others are known by then.
+	poisonLimit = 500
 	// behindLimit is how many successive lists may be left because of what is behind their rows. If
 	// there are more, the cause is not the rows.
 	behindLimit = 3
@@ -74,18 +77,25 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 		case errors.Is(err, errBehind):
 			w.round = size / 2
 			continue
+		case classify(err) == poison && size > poisonRound:
+			w.round = poisonRound
+			continue
+		case classify(err) == poison && w.weary():
+			w.round = poisonRound
+			err = w.passUntried(ctx, keys, c)
 		case classify(err) == poison && size > 1:
-			w.round = min(size/2, poisonRound)
+			w.round = size / 2
 			continue
 		case classify(err) == poison:
 			err = w.passPoison(ctx, keys[0], c, err)
 		}
 
+		if err == nil {
+			l, err = w.rest(ctx, l, size)
+		}
 		if err != nil {
 			return err
 		}
-
-		l = l.from(size)
 	}
 	return nil
 }
@@ -99,12 +109,51 @@ func (w *walk) deleteFree(ctx context.Context, keys []tables.Key, c checkpoint) 
 	})
 }
 
+// weary says that enough rows of the task were found to be poison.
+func (w *walk) weary() bool { return w.tried >= poisonLimit }
+
+// rest is a lot without its first n keys, and without rows to which the walk has become too weary
+// meanwhile.
+func (w *walk) rest(ctx context.Context, l lot, n int) (lot, error) {
+	l = l.from(n)
+	if l.sifted || l.again || !w.weary() || len(l.keys) == 0 {
+		return l, nil
+	}
+	l, err := w.leaveResting(ctx, l)
+	if err == nil && len(l.keys) == 0 {
+		err = w.pass(ctx, l, true)
+	}
+	return l, err
+}
+
 // passPoison reports a row that cannot be deleted and continues after it.
 func (w *walk) passPoison(ctx context.Context, key tables.Key, c checkpoint, cause error) error {
-	if err := w.poison(ctx, key, cause); err != nil {
+	expired, err := w.table.dateOf(ctx, key)
+	if err != nil {
 		return err
 	}
+	if err := w.poison(ctx, key, expired, cause); err != nil {
+		return err
+	}
+	w.tried++
 	c.failed = 1
+	c.stuck = c.stuck.and(undeletable{1, expired})
+	return w.goOn(ctx, c)
+}
+
+// passUntried continues after rows one of which is poison, nobody knows which, unless it was before.
+func (w *walk) passUntried(ctx context.Context, keys []tables.Key, c checkpoint) error {
+	known, err := w.resting.among(ctx, keys, true)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if expired, poison := known[key.Encode()]; poison {
+			c.leave(left{1, undeletable{1, expired}})
+		} else {
+			c.skipped++
+		}
+	}
 	return w.goOn(ctx, c)
 }
 
@@ -148,7 +197,7 @@ func (w *walk) again(ctx context.Context) error {
 	w.begin()
 	defer w.tell()
 	return w.carefully(ctx, lot{
-		keys: keys, cursors: slices.Repeat([]tables.Key{w.at}, len(keys)), resting: make([]int64, len(keys)+1),
+		keys: keys, cursors: slices.Repeat([]tables.Key{w.at}, len(keys)), left: make([]left, len(keys)+1),
 		end: w.at, again: true,
 	})
 }

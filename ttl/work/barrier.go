@@ -2,9 +2,11 @@ package work
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // barrier writes the packet of one batch (see doc.go). Everything that decides whether rows may be
@@ -32,6 +34,58 @@ type checkpoint struct {
 	skipped int64 // rows left because they are locked, or resting after an error
 	again   int64 // rows that count as skipped and are retried
 	failed  int64 // rows that cannot be deleted
+	stuck   undeletable
+	whole   bool // stuck are all of the task, and not only those of the batch
+
+	held    *tables.Key  // where the task's cursor stays meanwhile; nil to move it
+	entries []plan.Entry // of the expiry queue, of the rows that are named
+}
+
+// undeletable are rows that have expired and cannot go: something objects, or needs them.
+type undeletable struct {
+	rows   int64
+	oldest time.Time // when the first of them expired; zero if that is not known
+}
+
+// and is u with others.
+func (u undeletable) and(more undeletable) undeletable {
+	u.rows += more.rows
+	if u.oldest.IsZero() || !more.oldest.IsZero() && more.oldest.Before(u.oldest) {
+		u.oldest = more.oldest
+	}
+	return u
+}
+
+// leave counts rows that are left alone.
+func (c *checkpoint) leave(rows left) {
+	c.skipped += rows.resting
+	c.stuck = c.stuck.and(rows.stuck)
+}
+
+// sums adds a batch to the counts of its task.
+func (c checkpoint) sums() string {
+	text := fmt.Sprintf("examined = examined + %d, skipped = skipped + %d, failed = failed + %d", c.scanned,
+		c.skipped-c.again, c.failed)
+	if c.stuck.rows > 0 || c.whole {
+		before := "undeletable"
+		if c.whole {
+			before = "0"
+		}
+		text += fmt.Sprintf(", undeletable = %s + %d", before, c.stuck.rows)
+	}
+	if !c.stuck.oldest.IsZero() {
+		oldest := "'" + c.stuck.oldest.UTC().Format("2006-01-02 15:04:05.000000") + "'"
+		text += fmt.Sprintf(", oldest_undeletable = LEAST(COALESCE(oldest_undeletable, %s), %s)", oldest, oldest)
+	}
+	return text
+}
+
+// at is where the task's cursor will be.
+func (c checkpoint) at() tables.Key {
+	if c.held != nil {
+		return *c.held
+	}
+	return c.cursor
 }
 
 // comment precedes every deleting statement: the slow log, the process list and the binlog show it.
@@ -109,10 +163,8 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 		refreshed = fmt.Sprintf(", refreshed = refreshed + %d - ROW_COUNT()", c.chosen)
 	}
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s%s, "+
-		"examined = examined + %d, skipped = skipped + %d, failed = failed + %d"+
-		" WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, tables.Literal(c.cursor.Encode()), b.keptKeys(), refreshed, c.scanned, c.skipped-c.again, c.failed,
-		b.task, b.fence, n+1, b.same())
+		"%s WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
+		b.table, tables.Literal(c.at().Encode()), b.keptKeys(), refreshed, c.sums(), b.task, b.fence, n+1, b.same())
 }
 
 // leaveAlong is leave for a batch of which every statement has found its rows. Unless everything that
@@ -120,16 +172,14 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 // committed.
 func (b *barrier) leaveAlong(n uint64, c checkpoint, done taken, same string) string {
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + %d - IF(@ttlproxy_entered = 1 AND %s AND "+
-		"%s, 0, 18446744073709551615), refreshed = refreshed + %d, examined = examined + %d, "+
-		"skipped = skipped + %d, failed = failed + %d WHERE id = %d AND fence = %d AND batch = %d",
-		b.table, tables.Literal(c.cursor.Encode()), done.rows, b.same(), same, done.refreshed, c.scanned,
-		c.skipped-c.again, c.failed, b.task, b.fence, n+1)
+		"%s, 0, 18446744073709551615), refreshed = refreshed + %d, %s WHERE id = %d AND fence = %d AND batch = %d",
+		b.table, tables.Literal(c.at().Encode()), done.rows, b.same(), same, done.refreshed, c.sums(),
+		b.task, b.fence, n+1)
 }
 
 // move checkpoints progress without deleting: blocks in which nothing was due.
 func (b *barrier) move(n uint64, c checkpoint) string {
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, examined = examined + %d, skipped = skipped + %d, failed = "+
-		"failed + %d"+
-		" WHERE id = %d AND fence = %d AND batch = %d AND state = 'running'",
-		b.table, tables.Literal(c.cursor.Encode()), c.scanned, c.skipped-c.again, c.failed, b.task, b.fence, n)
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, %s WHERE id = %d AND fence = %d AND batch = %d AND state = "+
+		"'running'",
+		b.table, tables.Literal(c.at().Encode()), c.sums(), b.task, b.fence, n)
 }

@@ -160,7 +160,7 @@ func TestPacketDeletesCountsAndMoves(t *testing.T) {
 			t.Fatalf("got %d rows, %v; want 250", deleted, err)
 		}
 
-		due, err := table.dueKeys(t.Context(), plan.Range{From: end})
+		due, err := dueKeys(t, table, plan.Range{From: end})
 		if err != nil || len(due) != 250 {
 			t.Fatalf("got %d keys, %v; want 250", len(due), err)
 		}
@@ -236,7 +236,7 @@ func TestFrozenEngineLetsGo(t *testing.T) {
 		}
 
 		f.Admin.SetMaxOpenConns(1)
-		due, err := table.dueKeys(t.Context(), plan.Range{})
+		due, err := dueKeys(t, table, plan.Range{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestRolledBackEntryDeletesNothing(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 100)
 		table := f.serverTable()
-		due, err := table.dueKeys(t.Context(), plan.Range{})
+		due, err := dueKeys(t, table, plan.Range{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,10 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 		return w.giveBack(ctx, a, err)
 	}
 
+	if plan.Way(a.job.Plan) == plan.GoWhole {
+		return w.carryWhole(ctx, a)
+	}
+
 	table, err := w.prepare(ctx, a)
 	if err != nil {
 		return w.giveBack(ctx, a, err)
@@ -138,6 +142,11 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 
 	statements := plan.StatementsOf(layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral,
 		stay)
+	column, _ := layout.Column(policy.Rule.Column)
+	cutoff, err := plan.CutoffOf(policy.Terms, column, job.CreatedAt)
+	if err != nil {
+		return nil, err
+	}
 	identity, err := w.Tables.identityOf(ctx, now, statements.Target, known)
 	if err != nil {
 		return nil, err
@@ -145,12 +154,17 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	if err := fits(plan.Way(job.Plan), statements); err != nil {
 		return nil, err
 	}
+	queue, err := w.queueOf(ctx, a, column)
+	if err != nil {
+		return nil, err
+	}
 
 	return &serverTable{
 		clock:  func() time.Time { return now.Add(time.Since(read)) },
 		bind:   func(ctx context.Context) error { return w.bind(ctx, task) },
-		policy: policy, session: w.session, statements: statements, batch: task.Batch, halted: w.Stopped,
-		beforePacket: w.BeforePacket, contested: w.contested, along: goes,
+		policy: policy, session: w.session, statements: statements.LookingUp(), cutoff: cutoff, batch: task.Batch,
+		halted: w.Stopped, beforePacket: w.BeforePacket, contested: w.contested, along: goes,
+		queue: queue,
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version: job.Version,
@@ -200,10 +214,14 @@ func (w *worker) open(p catalog.Policy, now time.Time) error {
 
 // fits checks that the indexes of the plan are there.
 func fits(way plan.Way, s *plan.Statements) error {
-	if way == plan.WalkRange && s.KeyIndex == "" || way == plan.WalkIndex && (s.TimeIndex == "" || s.KeyIndex == "") {
+	switch {
+	case way == plan.WalkIndex && (s.TimeIndex == "" || s.KeyIndex == ""):
 		return errReplan
+	case (way == plan.WalkRange || way == plan.Census || way == plan.DrainQueue) && s.KeyIndex == "":
+		return errReplan
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (*walk, error) {
@@ -219,17 +237,20 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 		return nil, err
 	}
 
-	poison := func(ctx context.Context, key tables.Key, cause error) error {
-		return w.poisoned(ctx, job, key, cause)
+	poison := func(ctx context.Context, key tables.Key, expired time.Time, cause error) error {
+		return w.poisoned(ctx, job, key, expired, cause)
 	}
-	throttle := pace.All{w.Duty, w.Rates} // the rates last of all: what they allow must be sent at once
+	duty := w.Duty.Of(job.PolicyID)
+	throttle := pace.All{duty, w.Rates} // the rates last of all: what they allow must be sent at once
 	if own.DeleteRate != nil {
-		throttle = pace.All{w.Duty, w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
+		throttle = pace.All{duty, w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
 	}
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
+	walk.policy = job.PolicyID
 	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.Store, task)
+	walk.tried = int(task.Counts.Failed)
 	walk.named, walk.along = !table.statements.Staying.Alone(), table.along != nil
 	walk.sparse = w.Rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
@@ -269,14 +290,16 @@ func rangeOf(task catalog.Task) (plan.Range, error) {
 }
 
 // poisoned records a row that cannot be deleted, with the reason.
-func (w *worker) poisoned(ctx context.Context, job catalog.Job, key tables.Key, cause error) error {
+func (w *worker) poisoned(
+	ctx context.Context, job catalog.Job, key tables.Key, expired time.Time, cause error,
+) error {
 	number, reason := 0, cause.Error()
 	if my, ok := errors.AsType[*mysql.MySQLError](cause); ok {
 		number, reason = int(my.Number), my.Message
 	}
 	return w.Store.RecordRowError(ctx, catalog.RowError{
 		PolicyID: job.PolicyID, Table: job.Table, Partition: job.Partition, Key: key.Encode(), Number: number,
-		Reason: reason,
+		Reason: reason, ExpiredAt: expired,
 	})
 }
 
@@ -294,7 +317,7 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 		}
 
 		l := w.Limits()
-		walk.adopt(l, w.Duty.Target(l.Target))
+		walk.adopt(l, w.Duty.Target(walk.policy, l.Target))
 		done, err = walk.step(ctx)
 		w.Gang.Done(walk.took)
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/family"
 )
 
 // consequence is what an error of a deleting packet means for its batch.
@@ -26,7 +27,8 @@ const (
 	locked
 	// maybeExecuted: the answer never came; read the checkpoint to know.
 	maybeExecuted
-	// poison: rolled back because of a row's own content: foreign key or trigger; isolate the row.
+	// poison: rolled back because of a row's own content: foreign key or trigger, or what depends on it;
+	// isolate the row.
 	poison
 	// replan: the table has another index, column or partition than planned for.
 	replan
@@ -116,6 +118,9 @@ func classify(err error) consequence {
 		return never
 	}
 
+	if errors.Is(err, family.ErrCircle) || errors.Is(err, errObstinate) || errors.Is(err, errTooLarge) {
+		return poison
+	}
 	if lost(err) {
 		return maybeExecuted
 	}

@@ -11,8 +11,10 @@ import (
 
 // deleteFamilies deletes the rows of a lot with all that depend on them: as many rows at a time as
 // take no more than mostAlong others with them, and before a single one with more, those others in
-// parts. A row is left if it, or one that depends on it, is locked or cannot be deleted.
+// parts; or that one stays, if the server cascades. A row is left if it, or one that depends on it, is
+// locked or cannot be deleted.
 func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
+	vain := 0 // how often nothing was found below a row that had too many
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
 		size, b, err := w.roomAlong(ctx, min(len(l.keys), w.family, w.list()))
 		if err != nil {
@@ -23,44 +25,64 @@ func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 		done, err := w.takeAlong(ctx, func() (taken, error) { return w.table.deleteAlong(ctx, keys, c, b) })
 		tooMany := errors.Is(err, family.ErrTooMany)
 		if tooMany && size == 1 {
-			if err = w.deleteBelow(ctx, keys[0], b); err == nil && w.worked() > pace.SliceTime {
-				w.cut = true // others should have their turn
+			var gone bool
+			gone, err = w.deleteParts(ctx, keys[0], b)
+			switch {
+			case err == nil && w.cut:
 				return nil
-			}
-			if err == nil {
+			case err == nil && (gone || vain < vainLimit):
+				if vain++; gone {
+					vain = 0
+				}
 				continue
+			case err == nil:
+				err = errObstinate
 			}
 		}
 
 		switch {
 		case err == nil:
-			w.family = min(2*w.family, listed)
+			w.family = min(2*w.family, w.fitting(size, done.rows))
 			w.park(done.locked)
 			w.arrived(c.cursor, done.rows)
-		case size > 1 && (tooMany || w.isolates(err)):
+		case size <= poisonRound && classify(err) == poison && w.weary():
+			w.family = poisonRound
+			err = w.passUntried(ctx, keys, c)
+		case size > 1 && (tooMany || isolates(err)):
 			w.family = size / 2
 			continue
 		case classify(err) == locked:
 			w.park(keys)
 			c.skipped += int64(len(keys))
 			err = w.goOn(ctx, c)
-		case w.isolates(err):
+		case isolates(err):
 			err = w.passPoison(ctx, keys[0], c, err)
 		}
 
+		if err == nil {
+			l, err = w.rest(ctx, l, size)
+		}
 		if err != nil {
 			return err
 		}
-
-		l = l.from(size)
 	}
 	return nil
 }
 
+// fitting is how many rows may go together, as far as the last ones tell, with as many others each as
+// they had: one that has more is not to spoil the next batch.
+func (w *walk) fitting(size int, rows int64) int {
+	along := int(rows) - size
+	if along <= 0 {
+		return listed
+	}
+	return min(max(size*w.mostAlong*9/10/along, 1), listed)
+}
+
 // isolates says that an error is about one of the rows, or one that depends on it.
-func (*walk) isolates(err error) bool {
+func isolates(err error) bool {
 	c := classify(err)
-	return c == locked || c == poison || errors.Is(err, family.ErrCircle) || errors.Is(err, errObstinate)
+	return c == locked || c == poison
 }
 
 // roomAlong is how many of n rows may be deleted now with others, and how many those may be.
@@ -80,20 +102,34 @@ func (w *walk) roomAlong(ctx context.Context, rows int) (size int, b bounds, err
 	return 1, b, nil
 }
 
-// deleteBelow deletes a part of what depends on a row that has too many to take along. If the run may
-// not delete that many, it asks before it begins.
-func (w *walk) deleteBelow(ctx context.Context, key tables.Key, b bounds) error {
-	if b.scarce {
-		return errBound
+// vainLimit is how often that may be in a row: somebody may have deleted them meanwhile.
+const vainLimit = 3
+
+// deleteParts deletes what depends on a row that has too many to take along, a part at a time, until
+// those are few, or none, or others should have their turn; gone says that there were some. If the run
+// may not delete that many, it asks before it begins.
+func (w *walk) deleteParts(ctx context.Context, key tables.Key, b bounds) (gone bool, err error) {
+	for {
+		if b.scarce {
+			return gone, errBound
+		}
+		done, err := w.takeAlong(ctx, func() (taken, error) {
+			return w.table.deleteBelow(ctx, key, w.checkpoint(w.at), b)
+		})
+		if err != nil {
+			return gone, err
+		}
+		w.arrived(w.at, done.rows)
+
+		gone = gone || done.rows > 0
+		w.cut = w.worked() > pace.SliceTime || w.idle > pace.SliceTime
+		if w.cut || done.rows < int64(b.along+1)/2 {
+			return gone, nil
+		}
+		if _, b, err = w.roomAlong(ctx, 1); err != nil {
+			return gone, err
+		}
 	}
-	done, err := w.takeAlong(ctx, func() (taken, error) {
-		return w.table.deleteBelow(ctx, key, w.checkpoint(w.at), b)
-	})
-	if err != nil {
-		return err
-	}
-	w.arrived(w.at, done.rows)
-	return nil
 }
 
 // takeAlong sends a batch when it is its turn, and makes the next one wait for the statements of this.

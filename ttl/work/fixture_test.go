@@ -37,6 +37,7 @@ func (f *fixture) statements() *plan.Statements {
 	}
 	s := &plan.Statements{
 		Target:  facts.Target(""),
+		Date:    tables.Columns{{Name: "made", Kind: tables.Datetime}},
 		Expired: plan.Predicate{Column: "`made`", Floor: ttltest.Floor, Cutoff: ttltest.Cutoff, Kind: tables.Datetime},
 	}
 	s.KeyIndex, s.Key, _ = facts.PagingKey()
@@ -63,4 +64,14 @@ func (f *fixture) serverTable() *serverTable {
 	table := &serverTable{session: f.engine.Session(), statements: f.statements(), barrier: f.barrier(), batch: 3}
 	f.T.Cleanup(table.session.Close)
 	return table
+}
+
+// dueKeys are the keys of the rows in a range that have expired.
+func dueKeys(t *testing.T, table *serverTable, r plan.Range) (keys []tables.Key, err error) {
+	t.Helper()
+	rows, err := table.expired(t.Context(), r)
+	for _, row := range rows {
+		keys = append(keys, row.at)
+	}
+	return keys, err
 }

@@ -15,6 +15,7 @@ const (
 	phaseScan       = "scan"       // finding blocks and keys
 	phaseDelete     = "delete"     // deleting, with barrier, checkpoint and commit
 	phaseCheckpoint = "checkpoint" // moving the cursor where nothing is due
+	phaseWhole      = "whole"      // a partition that leaves its table, with the wait for its locks
 	phaseThrottle   = "wait_throttle"
 	phaseRetry      = "wait_retry"
 )
@@ -36,9 +37,9 @@ func (m *metered) blockRows(ctx context.Context, r plan.Range) (int, error) {
 	return timed(m, "scan", func() (int, error) { return m.table.blockRows(ctx, r) })
 }
 
-func (m *metered) dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error) {
+func (m *metered) expired(ctx context.Context, r plan.Range) ([]found, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.dueKeys(ctx, r) })
+	return timed(m, "scan", func() ([]found, error) { return m.table.expired(ctx, r) })
 }
 
 func (m *metered) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
@@ -46,9 +47,34 @@ func (m *metered) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key)
 	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.dueAmong(ctx, r, keys) })
 }
 
-func (m *metered) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
+func (m *metered) page(ctx context.Context, r plan.Range, rows int) ([]found, error) {
 	defer m.metrics.spent(phaseScan, time.Now())
-	return timed(m, "scan", func() ([]tables.Key, error) { return m.table.page(ctx, after, rows) })
+	return timed(m, "scan", func() ([]found, error) { return m.table.page(ctx, r, rows) })
+}
+
+func (m *metered) entries(ctx context.Context, after tables.Key, rows int) ([]plan.Entry, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]plan.Entry, error) { return m.table.entries(ctx, after, rows) })
+}
+
+func (m *metered) present(ctx context.Context, keys []tables.Key) ([]sight, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]sight, error) { return m.table.present(ctx, keys) })
+}
+
+func (m *metered) dates(ctx context.Context, r plan.Range) ([]sight, error) {
+	defer m.metrics.spent(phaseScan, time.Now())
+	return timed(m, "scan", func() ([]sight, error) { return m.table.dates(ctx, r) })
+}
+
+func (m *metered) record(ctx context.Context, gone, come []plan.Entry, c checkpoint) error {
+	defer m.metrics.spent(phaseCheckpoint, time.Now())
+	err := m.table.record(ctx, gone, come, c)
+	if err == nil {
+		m.rows.examined.Add(float64(c.scanned))
+		m.rows.skipped.Add(float64(c.skipped))
+	}
+	return err
 }
 
 func (m *metered) deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error) {

@@ -15,6 +15,9 @@ const tablesWithMetrics = 200
 
 // Metrics counts what workers do.
 type Metrics struct {
+	// Blocked is for how long partitions that go whole have waited for their tables, and had them.
+	Blocked prometheus.Counter
+
 	rows       *prometheus.CounterVec
 	statements *prometheus.HistogramVec
 	batch      prometheus.Histogram
@@ -69,6 +72,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		deleted: oneCounter("deleted_rows_total", "Rows this node has deleted, of all tables together."),
 		waited: counter("throttle_wait_seconds_total", "Time workers waited because of a limit, by its signal.",
 			"signal"),
+		Blocked: oneCounter("partition_lock_seconds_total", "Time for which partitions that leave their tables whole "+
+			"waited for the tables, and others perhaps behind them, and then had them."),
 		signals:    gauge("throttle_signal", "What the throttle measures, by signal.", "signal"),
 		thresholds: gauge("throttle_threshold", "Value from which a signal holds deletes back; 0 for never.", "signal"),
 		tables:     map[catalog.Table]*tableMetrics{},
@@ -76,7 +81,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 	m.other = m.newTable("", "other")
 	if r != nil {
-		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.claimed, m.deleted, m.waited,
+		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.claimed, m.deleted, m.waited, m.Blocked,
 			m.signals, m.thresholds)
 	}
 

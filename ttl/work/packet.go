@@ -30,6 +30,13 @@ func (b *barrier) close(p packet, n uint64, statement string, c checkpoint) pack
 	return p
 }
 
+// before is the packet with statements that follow the checkpoint, before all is committed.
+func (p packet) before(commit ...string) packet {
+	last := len(p.statements) - 1
+	p.statements = slices.Insert(slices.Clone(p.statements), last, commit...)
+	return p
+}
+
 // after are the statements of a packet behind those of its first part.
 func (p packet) after(first packet) []string { return p.statements[len(first.statements):] }
 

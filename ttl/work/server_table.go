@@ -17,8 +17,10 @@ type serverTable struct {
 	policy     catalog.Policy
 	session    *Session
 	statements *plan.Statements
+	cutoff     plan.Cutoff // of the job, as far as it says when a date expires
 	barrier    *barrier
 	along      *along           // nil if nothing goes along
+	queue      *expiryQueue     // nil if the plan does without
 	batch      uint64           // the task's batch number as last known
 	clock      func() time.Time // the server's, as it has gone on since the table was prepared
 
@@ -43,13 +45,14 @@ func (t *serverTable) blockEnd(ctx context.Context, r plan.Range, rows int) (tab
 }
 
 // ready makes the session ready. Where other tables have a part in which rows go, it is one in which
-// no trigger has run yet: a temporary table that a trigger creates would hide them from the next
-// batch.
+// no trigger has created a temporary table: that would hide them from the next batch.
 func (t *serverTable) ready(ctx context.Context) error {
-	if t.statements.Staying.Alone() || t.session.visited == 0 {
+	if t.statements.Staying.Alone() || !t.session.touched {
 		return t.session.Ready(ctx)
 	}
-	t.session.Close()
+	if !t.session.tidy(ctx) {
+		t.session.Close()
+	}
 	return t.session.reopened(ctx, func() error { return t.bind(ctx) })
 }
 
@@ -65,12 +68,14 @@ func (t *serverTable) blockRows(ctx context.Context, r plan.Range) (rows int, er
 	return rows, t.session.QueryRowContext(ctx, query).Scan(&rows)
 }
 
-func (t *serverTable) dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error) {
+func (t *serverTable) expired(ctx context.Context, r plan.Range) ([]found, error) {
 	query, err := t.statements.BlockKeys(r)
 	if err != nil {
 		return nil, err
 	}
-	return t.read(ctx, query, len(t.statements.Key))
+	return t.find(ctx, func() ([]plan.Found, error) {
+		return t.statements.Find(ctx, t.session, query, len(t.statements.Key))
+	})
 }
 
 func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
@@ -81,12 +86,53 @@ func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.
 	return t.read(ctx, query, len(t.statements.Key))
 }
 
-func (t *serverTable) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
-	query, err := t.statements.WalkPage(after, rows)
+func (t *serverTable) page(ctx context.Context, r plan.Range, rows int) ([]found, error) {
+	return t.find(ctx, func() ([]plan.Found, error) { return t.statements.Page(ctx, t.session, r, rows) })
+}
+
+func (t *serverTable) find(ctx context.Context, read func() ([]plan.Found, error)) ([]found, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := read()
 	if err != nil {
 		return nil, err
 	}
-	return t.read(ctx, query, len(t.statements.Walk))
+
+	all := make([]found, len(rows))
+	for i, row := range rows {
+		all[i] = found{at: row.At, stays: row.Stays}
+		if row.Stays {
+			all[i].expired = t.cutoff.ExpiryOf(row.Date)
+		}
+	}
+	return all, nil
+}
+
+// dateOf is when a row expired; zero if it is gone, or has not.
+func (t *serverTable) dateOf(ctx context.Context, key tables.Key) (time.Time, error) {
+	query, err := t.statements.DateOf(key)
+	if err != nil {
+		return time.Time{}, err
+	}
+	dates, err := t.read(ctx, query, 1)
+	if err != nil || len(dates) == 0 {
+		return time.Time{}, err
+	}
+	return t.cutoff.ExpiryOf(string(dates[0][0])), nil
+}
+
+func (t *serverTable) kept(ctx context.Context) (u undeletable, err error) {
+	if t.statements.Staying.None() {
+		return u, nil
+	}
+	if err := t.ready(ctx); err != nil {
+		return u, err
+	}
+	var date string
+	err = t.session.QueryRowContext(ctx, t.statements.Kept()).Scan(&u.rows, &date)
+	u.oldest = t.cutoff.ExpiryOf(date)
+	return u, err
 }
 
 func (t *serverTable) keyOf(entry tables.Key) tables.Key { return t.statements.KeyOf(entry) }
@@ -141,14 +187,20 @@ func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) (packet, err
 	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
 	if !t.contested.lately(t.policy.ID) {
 		del, err := t.statements.DeleteKeys(keys, guard)
-		return t.barrier.close(p, t.batch, del, c), err
+		if err != nil {
+			return p, err
+		}
+		return t.unqueueing(t.barrier.close(p, t.batch, del, c), keys, c)
 	}
 	lock, err := t.statements.LockKeys(keys)
 	if err != nil {
 		return p, err
 	}
 	del, err := t.statements.Forcing().DeleteKeys(keys, guard)
-	return t.barrier.close(p.locking(lock), t.batch, del, c), err
+	if err != nil {
+		return p, err
+	}
+	return t.unqueueing(t.barrier.close(p.locking(lock), t.batch, del, c), keys, c)
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
@@ -169,7 +221,7 @@ func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
 
 	found, err := t.session.packet(ctx, p.statements...)
 	if err != nil {
-		t.session.visited = t.policy.ID
+		t.session.visit(t.policy.ID)
 		if classify(err) == locked {
 			t.contested.meet(t.policy.ID)
 		}
@@ -183,7 +235,7 @@ func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
 func (t *serverTable) judge(p packet, found []int64) (int64, error) {
 	how, deleted, err := p.judge(found)
 	if deleted > 0 {
-		t.session.visited = t.policy.ID
+		t.session.visit(t.policy.ID)
 	}
 
 	switch {
@@ -239,7 +291,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	whole := t.barrier.close(opened, t.batch, del, c)
 	rest, err := t.session.packet(ctx, whole.after(opened)...)
 	if err != nil {
-		t.session.visited = t.policy.ID
+		t.session.visit(t.policy.ID)
 		return 0, nil, t.behind(err)
 	}
 

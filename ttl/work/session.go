@@ -35,7 +35,8 @@ var sessionVariables = []string{
 	"SET SESSION innodb_lock_wait_timeout = 1", // never wait long for the application's rows
 	"SET SESSION lock_wait_timeout = 1",        // never queue in front of the application's DDL
 	"SET SESSION " + frozenLimit,
-	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'", // odd dates in keys are compared, not refused
+	"SET SESSION optimizer_switch = 'materialization=off,semijoin=off'", // see plan.Statements.LookingUp
+	"SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES'",    // odd dates in keys are compared, not refused
 }
 
 // flavourVariables exist on one server only, or need a right the account may lack: a refusal
@@ -62,6 +63,11 @@ var flavourVariables = []string{
 const restored = "SET SESSION time_zone = '+00:00', timestamp = DEFAULT, sql_select_limit = 18446744073709551615," +
 	" innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, " + frozenLimit
 
+// countTables tells how many tables were made in the session, in the words of each server. Triggers
+// count, and cannot set it back: FLUSH is not allowed in them.
+const countTables = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_create_table', 'Com_create_temporary_table', " +
+	"'Com_create_sequence')"
+
 // Session is one dedicated connection of a worker. Not safe for concurrent use.
 type Session struct {
 	db   *sql.DB
@@ -75,6 +81,8 @@ type Session struct {
 	// which are somebody else's programs: what they set in the session stays there, and temporary
 	// tables that they create hide others.
 	visited uint64
+	// touched: rows were deleted since it was known that no trigger has made a table in the session.
+	touched bool
 	// settings is the revision of those by which the server was looked at.
 	settings uint64
 	// broken: the connection was lost during a query, for example because the server was so slow
@@ -102,7 +110,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	}
 
 	s.Close()
-	s.broken, s.visited = false, 0
+	s.broken, s.visited, s.touched = false, 0, false
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -192,6 +200,43 @@ func (s *Session) prepareFlavour(ctx context.Context) error {
 	return nil
 }
 
+// visit notes that rows of a policy's table may have been deleted.
+func (s *Session) visit(policy uint64) { s.visited, s.touched = policy, true }
+
+// tidy reports whether no table was made in the session, as a trigger can: a temporary one hides the
+// table whose name it has. A server that does not say is not believed.
+func (s *Session) tidy(ctx context.Context) bool {
+	if !s.touched {
+		return true
+	}
+	if s.conn == nil {
+		return false
+	}
+
+	told, made := 0, 0
+	err := tables.EachRow(ctx, s, countTables, nil, func(rows *sql.Rows) error {
+		var name string
+		var n int
+		err := rows.Scan(&name, &n)
+		told, made = told+1, made+n
+		return err
+	})
+	s.touched = err != nil || told == 0 || made > 0
+	return !s.touched
+}
+
+// KeepAlive keeps the server from ending a session that is about to be used again.
+func (s *Session) KeepAlive(ctx context.Context) {
+	if s.conn == nil || s.broken || time.Since(s.used) < IdleLimit/3 {
+		return
+	}
+	if err := s.conn.PingContext(ctx); err != nil {
+		s.broken = true
+		return
+	}
+	s.used = time.Now()
+}
+
 // CloseIdle closes the session when it was not used for some time.
 func (s *Session) CloseIdle(idle time.Duration) {
 	if time.Since(s.used) >= idle {
@@ -214,7 +259,12 @@ func (s *Session) reopened(ctx context.Context, announce func() error) error {
 // packet sends statements as one packet and returns the rows each of them found. A cancelled ctx
 // does not interrupt it: a batch is short, and knowing how it ended is worth more than the moment.
 func (s *Session) packet(ctx context.Context, statements ...string) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packetLimit)
+	return s.packetWithin(ctx, packetLimit, statements...)
+}
+
+// packetWithin is packet for statements that may take longer.
+func (s *Session) packetWithin(ctx context.Context, limit time.Duration, statements ...string) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 
 	var found []int64

@@ -31,9 +31,11 @@ var (
 type table interface {
 	blockEnd(ctx context.Context, r plan.Range, rows int) (tables.Key, error)
 	blockRows(ctx context.Context, r plan.Range) (int, error)
-	dueKeys(ctx context.Context, r plan.Range) ([]tables.Key, error)
+	expired(ctx context.Context, r plan.Range) ([]found, error)
 	dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error)
-	page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error)
+	page(ctx context.Context, r plan.Range, rows int) ([]found, error)
+	dateOf(ctx context.Context, key tables.Key) (time.Time, error)
+	kept(ctx context.Context) (undeletable, error)
 	keyOf(entry tables.Key) tables.Key
 	deleteRange(ctx context.Context, r plan.Range, c checkpoint) (int64, error)
 	deleteKeys(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
@@ -43,6 +45,8 @@ type table interface {
 	deleteBelow(ctx context.Context, key tables.Key, c checkpoint, b bounds) (taken, error)
 	move(ctx context.Context, c checkpoint) error
 	resume(batch uint64)
+
+	expiries
 }
 
 const (
@@ -71,13 +75,15 @@ const (
 // Rows that were locked are retried when the range is done.
 type walk struct {
 	table    table
+	policy   uint64
 	way      plan.Way
 	at, to   tables.Key
 	size     *pace.BatchSize
 	throttle pace.Throttle
 	share    *share // of what the run may delete; nil for any number
-	poison   func(ctx context.Context, key tables.Key, err error) error
+	poison   func(ctx context.Context, key tables.Key, expired time.Time, err error) error
 	resting  *resting // rows that were poison before and are not retried yet
+	tried    int      // rows of the task that were found to be poison
 
 	pageRows, listRows int // keys read, and named, by one statement
 	most               int // rows that one DELETE may delete, once somebody has said so; 0 for any number
@@ -102,38 +108,97 @@ type walk struct {
 	behind  int          // lists in a row that were left for what is behind their rows
 	parked  []tables.Key // rows that were locked when the walk came by
 	scanned int64        // since the last checkpoint
-	passed  int64        // resting rows, since the last checkpoint
+	passed  left         // since the last checkpoint
 	moved   time.Time
+	held    *tables.Key // see checkpoint; nil but within a step
+}
+
+// found is a row that has expired, as a walk comes by.
+type found struct {
+	at      tables.Key // its key, or its entry in the index on time
+	stays   bool       // see [plan.Staying]
+	expired time.Time  // when, of a row that stays
+}
+
+// left are rows that a walk leaves alone.
+type left struct {
+	resting int64
+	stuck   undeletable // the resting ones, and those that stay
+}
+
+func (l left) and(more left) left {
+	return left{l.resting + more.resting, l.stuck.and(more.stuck)}
 }
 
 // lot is the part of a block that is deleted by key.
 type lot struct {
 	keys    []tables.Key
 	cursors []tables.Key // the positions of the keys
-	resting []int64      // rows left alone before each key, and behind the last
+	left    []left       // before each key, and behind the last
+	entries []plan.Entry // of the keys in the expiry queue; nil if they do not come from there
 	end     tables.Key   // of the block
 	again   bool         // the keys count as skipped already
+	sifted  bool         // the keys are of rows that were never poison
 }
 
 // from is the lot without its first n keys.
 func (l lot) from(n int) lot {
-	l.keys, l.cursors, l.resting = l.keys[n:], l.cursors[n:], l.resting[n:]
+	l.keys, l.cursors, l.left = l.keys[n:], l.cursors[n:], l.left[n:]
+	if l.entries != nil {
+		l.entries = l.entries[n:]
+	}
 	return l
 }
 
-// lotOf picks what is to be deleted out of due rows. Positions are their keys, or entries of the
-// index on time.
-func (w *walk) lotOf(positions []tables.Key, keyOf func(tables.Key) tables.Key, end tables.Key) lot {
-	l := lot{resting: make([]int64, 1, len(positions)+1), end: end}
-	for _, at := range positions {
-		key := keyOf(at)
-		if w.resting.has(key) {
-			l.resting[len(l.keys)]++
+// without is the lot without the keys of rows that rest.
+func (l lot) without(rests map[string]time.Time) lot {
+	some := lot{left: l.left[:1:1], end: l.end, again: l.again}
+	if l.entries != nil {
+		some.entries = []plan.Entry{}
+	}
+	for i, key := range l.keys {
+		if expired, rests := rests[key.Encode()]; rests {
+			last := len(some.left) - 1
+			some.left[last] = some.left[last].and(left{1, undeletable{1, expired}}).and(l.left[i+1])
 			continue
 		}
-		l.keys, l.cursors, l.resting = append(l.keys, key), append(l.cursors, at), append(l.resting, 0)
+		some.keys, some.cursors = append(some.keys, key), append(some.cursors, l.cursors[i])
+		some.left = append(some.left, l.left[i+1])
+		if l.entries != nil {
+			some.entries = append(some.entries, l.entries[i])
+		}
 	}
-	return l
+	return some
+}
+
+// lotOf picks what is to be deleted out of expired rows.
+func (w *walk) lotOf(
+	ctx context.Context, rows []found, keyOf func(tables.Key) tables.Key, end tables.Key,
+) (lot, error) {
+	l := lot{left: make([]left, 1, len(rows)+1), end: end}
+	for _, row := range rows {
+		if row.stays {
+			before := &l.left[len(l.keys)]
+			*before = before.and(left{stuck: undeletable{1, row.expired}})
+			continue
+		}
+		l.keys, l.cursors, l.left = append(l.keys, keyOf(row.at)), append(l.cursors, row.at), append(l.left, left{})
+	}
+	return w.leaveResting(ctx, l)
+}
+
+// leaveResting is the lot without the rows that rest. Once the walk is weary those are all that were
+// ever poison: whatever else is in a list with one of them would be left.
+func (w *walk) leaveResting(ctx context.Context, l lot) (lot, error) {
+	rests, err := w.resting.among(ctx, l.keys, w.weary())
+	if err != nil {
+		return lot{}, err
+	}
+	if len(rests) > 0 {
+		l = l.without(rests)
+	}
+	l.sifted = w.weary()
+	return l, nil
 }
 
 func itself(key tables.Key) tables.Key { return key }
@@ -152,6 +217,10 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 		done, err = w.stepIndex(ctx)
 	case plan.DeleteSome:
 		done, err = w.stepSome(ctx)
+	case plan.DrainQueue:
+		done, err = w.stepQueue(ctx)
+	case plan.Census:
+		done, err = w.stepCensus(ctx)
 	default:
 		done, err = w.stepRange(ctx)
 	}
@@ -292,14 +361,17 @@ func (w *walk) deleteSparse(ctx context.Context, block plan.Range, rows int, cho
 
 // due reads what has to be deleted from a block.
 func (w *walk) due(ctx context.Context, block plan.Range) (lot, error) {
-	keys, err := w.table.dueKeys(ctx, block)
-	return w.lotOf(keys, itself, block.To), err
+	rows, err := w.table.expired(ctx, block)
+	if err != nil {
+		return lot{}, err
+	}
+	return w.lotOf(ctx, rows, itself, block.To)
 }
 
 // pass moves past a block in which nothing has to be deleted, with a checkpoint now and then.
 func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	w.at = l.end
-	w.passed += l.resting[0]
+	w.passed = w.passed.and(l.left[0])
 	if !last && time.Since(w.moved) < moveEvery {
 		return nil
 	}
@@ -337,11 +409,14 @@ func (w *walk) part(l lot, size int) ([]tables.Key, checkpoint) {
 	if size == len(l.keys) {
 		c.cursor, upTo = l.end, size+1
 	}
-	for _, resting := range l.resting[:upTo] {
-		c.skipped += resting
+	for _, left := range l.left[:upTo] {
+		c.leave(left)
 	}
 	if l.again {
 		c.again = int64(size)
+	}
+	if l.entries != nil {
+		c.entries = l.entries[:size]
 	}
 	return l.keys[:size], c
 }
@@ -373,7 +448,7 @@ func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, 
 // stepIndex deletes the oldest due rows, found by the index on time.
 func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	rows := max(min(w.rows(), w.pageRows), 1)
-	entries, err := w.table.page(ctx, w.at, rows)
+	entries, err := w.table.page(ctx, plan.Range{From: w.at, To: w.to}, rows)
 	if err != nil {
 		return false, err
 	}
@@ -384,12 +459,12 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	}
 
 	end := entries[len(entries)-1]
-	if end.Equal(w.at) {
+	if end.at.Equal(w.at) {
 		return false, errStuck
 	}
 
 	done = len(entries) < rows
-	if err := w.deleteEntries(ctx, entries); err != nil {
+	if err := w.deleteEntries(ctx, entries, done); err != nil {
 		return false, err
 	}
 	if !w.cut {
@@ -400,11 +475,14 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 }
 
 // deleteEntries deletes the rows behind entries of the index on time.
-func (w *walk) deleteEntries(ctx context.Context, entries []tables.Key) error {
+func (w *walk) deleteEntries(ctx context.Context, entries []found, last bool) error {
 	for part := range slices.Chunk(entries, w.list()) {
-		l := w.lotOf(part, w.table.keyOf, part[len(part)-1])
+		l, err := w.lotOf(ctx, part, w.table.keyOf, part[len(part)-1].at)
+		if err != nil {
+			return err
+		}
 		if len(l.keys) == 0 {
-			if err := w.pass(ctx, l, true); err != nil {
+			if err := w.pass(ctx, l, last); err != nil {
 				return err
 			}
 			continue
@@ -441,7 +519,22 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 
 	w.size.Took(rows, w.worked())
 	w.arrived(nil, deleted)
-	return deleted < int64(rows), nil
+	if deleted < int64(rows) {
+		return true, w.countKept(ctx)
+	}
+	return false, nil
+}
+
+// countKept counts the rows that stay in a table without a key, when all others have gone.
+func (w *walk) countKept(ctx context.Context) error {
+	if !w.named {
+		return nil
+	}
+	stuck, err := w.table.kept(ctx)
+	if err != nil {
+		return err
+	}
+	return w.table.move(ctx, checkpoint{stuck: stuck, whole: true})
 }
 
 // rows is the size of the next block: what fits the target time, and a second of the throttle's
@@ -452,11 +545,13 @@ func (w *walk) rows() int {
 }
 
 func (w *walk) checkpoint(at tables.Key) checkpoint {
-	return checkpoint{cursor: at, scanned: w.scanned, skipped: w.passed}
+	c := checkpoint{cursor: at, scanned: w.scanned, held: w.held}
+	c.leave(w.passed)
+	return c
 }
 
 func (w *walk) arrived(at tables.Key, deleted int64) {
-	w.at, w.scanned, w.passed, w.moved = at, 0, 0, time.Now()
+	w.at, w.scanned, w.passed, w.moved = at, 0, left{}, time.Now()
 	w.deleted += deleted
 	w.share.spent(deleted)
 	w.throttle.Spend(0, deleted)
@@ -464,7 +559,7 @@ func (w *walk) arrived(at tables.Key, deleted int64) {
 
 // newWalk begins at the cursor of a task.
 func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle pace.Throttle,
-	poison func(context.Context, tables.Key, error) error,
+	poison func(context.Context, tables.Key, time.Time, error) error,
 ) *walk {
 	return &walk{
 		table: t, way: way, at: r.From, to: r.To, size: size, throttle: throttle, poison: poison,
@@ -474,7 +569,7 @@ func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle
 
 // resume continues from a checkpoint that the server has, after an answer that never came.
 func (w *walk) resume(at tables.Key, batch uint64) {
-	w.at, w.scanned, w.passed = at, 0, 0
+	w.at, w.scanned, w.passed, w.held = at, 0, left{}, nil
 	w.table.resume(batch)
 }
 
@@ -488,6 +583,9 @@ func (w *walk) adopt(l *Limits, target time.Duration) {
 	w.pageRows, w.listRows, w.most, w.mostAlong = l.ScanBatch, l.DeleteBatch, l.DeleteMost, l.MaxChildren
 	if w.ownBatch > 0 {
 		w.listRows, w.most = w.ownBatch, w.ownBatch
+	}
+	if w.named && w.most == 0 {
+		w.listRows = listed // there is no range that deletes more at a time
 	}
 }
 

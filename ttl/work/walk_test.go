@@ -23,6 +23,8 @@ import (
 // memTable is a table in memory whose rows are due, locked or poison, and whose statements take
 // time and fail now and then.
 type memTable struct {
+	expiries // which no walk of this table asks
+
 	t      *testing.T
 	rnd    *rand.Rand
 	keys   []int
@@ -30,6 +32,7 @@ type memTable struct {
 	locked map[int]bool // somebody holds the row
 	freed  time.Time    // when all of them are let go; zero for never
 	poison map[int]bool // a trigger objects
+	stays  map[int]bool // something points at the row
 	behind map[int]bool // somebody holds what goes with the row
 	tells  error        // what deleteFree says of it
 
@@ -41,13 +44,15 @@ type memTable struct {
 	statements                                   int
 	sent                                         []time.Time // DELETEs
 	largest                                      int64       // rows that one of them has deleted
+	stuck                                        undeletable
 }
 
 func newMemTable(t *testing.T, seed uint64, rows int) *memTable {
 	t.Helper()
 	m := &memTable{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), due: map[int]bool{}, locked: map[int]bool{},
-		poison: map[int]bool{}, behind: map[int]bool{}, tells: errBehind, familyOf: map[int]int{},
+		poison: map[int]bool{}, stays: map[int]bool{}, behind: map[int]bool{}, tells: errBehind,
+		familyOf: map[int]int{},
 	}
 	share := m.rnd.Float64()
 	for key := range rows {
@@ -98,14 +103,33 @@ func (m *memTable) blockEnd(_ context.Context, r plan.Range, rows int) (tables.K
 
 func (m *memTable) blockRows(_ context.Context, r plan.Range) (int, error) { return len(m.in(r)), nil }
 
-func (m *memTable) dueKeys(_ context.Context, r plan.Range) ([]tables.Key, error) {
-	var keys []tables.Key
+func (m *memTable) expired(_ context.Context, r plan.Range) (rows []found, err error) {
 	for _, k := range m.in(r) {
-		if m.due[k] {
-			keys = append(keys, keyOf(k))
+		switch {
+		case m.due[k]:
+			rows = append(rows, found{at: keyOf(k)})
+		case m.stays[k]:
+			rows = append(rows, found{at: keyOf(k), stays: true, expired: expiryOf(k)})
 		}
 	}
-	return keys, nil
+	return rows, nil
+}
+
+// expiryOf is when a row expired, if it has.
+func expiryOf(key int) time.Time { return time.Unix(int64((key*7919)%100_003), 0) }
+
+func (m *memTable) dateOf(_ context.Context, key tables.Key) (time.Time, error) {
+	return expiryOf(m.number(key, 0)), nil
+}
+
+func (m *memTable) kept(context.Context) (undeletable, error) {
+	var all undeletable
+	for k, stays := range m.stays {
+		if stays {
+			all = all.and(undeletable{1, expiryOf(k)})
+		}
+	}
+	return all, nil
 }
 
 func (m *memTable) dueAmong(_ context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
@@ -116,9 +140,9 @@ func (m *memTable) dueAmong(_ context.Context, r plan.Range, keys []tables.Key) 
 	}), nil
 }
 
-func (m *memTable) page(ctx context.Context, after tables.Key, rows int) ([]tables.Key, error) {
-	keys, err := m.dueKeys(ctx, plan.Range{From: after})
-	return keys[:min(rows, len(keys))], err
+func (m *memTable) page(ctx context.Context, r plan.Range, rows int) ([]found, error) {
+	all, err := m.expired(ctx, r)
+	return all[:min(rows, len(all))], err
 }
 
 func (*memTable) keyOf(entry tables.Key) tables.Key { return entry }
@@ -242,6 +266,7 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 	m.deleted += n
 	m.largest = max(m.largest, n)
 	m.skipped += c.skipped - c.again
+	m.stuck = m.stuck.and(c.stuck)
 
 	if c.chosen > 0 {
 		m.refreshed += c.chosen - n
@@ -253,6 +278,10 @@ func (m *memTable) remove(in []int, c checkpoint) (int64, error) {
 func (m *memTable) move(_ context.Context, c checkpoint) error {
 	m.advance(c)
 	m.failed += c.failed
+	if c.whole {
+		m.stuck = undeletable{}
+	}
+	m.stuck = m.stuck.and(c.stuck)
 	m.skipped += c.skipped - c.again
 	return nil
 }
@@ -285,24 +314,33 @@ func TestWalkDeletesWhatIsDueAndNothingElse(t *testing.T) {
 func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	m := newMemTable(t, seed, 2000)
 	rows, due, held := len(m.keys), 0, 0
-	rests := &resting{known: map[string]bool{}}
+	rests, stuck := newResting(), undeletable{}
 	for _, k := range m.keys {
+		if m.due[k] && seed%3 == 1 && m.rnd.IntN(4) == 0 { // as it is where foreign keys decide
+			delete(m.due, k)
+			m.stays[k] = true
+			stuck = stuck.and(undeletable{1, expiryOf(k)})
+		}
 		if m.due[k] {
 			due++
 		}
 		if m.due[k] && m.locked[k] {
 			held++
 		}
-		if seed%2 == 0 && m.poison[k] && m.rnd.IntN(3) > 0 {
-			rests.keys = append(rests.keys, keyOf(k))
-			rests.known[keyOf(k).Encode()] = true
+		if seed%2 == 0 && m.due[k] && m.poison[k] && m.rnd.IntN(3) > 0 {
+			rests.add(k)
+			stuck = stuck.and(undeletable{1, expiryOf(k)})
 		}
 	}
+	rests.many = seed%4 == 0
 
 	reported := map[string]bool{}
-	poisoned := func(_ context.Context, key tables.Key, _ error) error {
+	poisoned := func(_ context.Context, key tables.Key, expired time.Time, _ error) error {
+		if !reported[key.Encode()] {
+			stuck = stuck.and(undeletable{1, expired})
+		}
 		reported[key.Encode()] = true
-		if rests.has(key) {
+		if _, rests := rests.known[key.Encode()]; rests {
 			t.Errorf("row %s was tried although it rests", key.Encode())
 		}
 		return nil
@@ -311,6 +349,7 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	size := pace.NewBatchSize(100, 500, 50*time.Millisecond)
 	w := newWalk(m, way, plan.Range{}, size, pace.NewRates(func(string, time.Duration) {}), poisoned)
 	w.pageRows, w.listRows, w.resting = 300, 70, rests
+	w.named = len(m.stays) > 0
 	if seed%3 == 0 {
 		w.along, w.named, w.mostAlong = true, true, 100
 		for _, k := range m.keys {
@@ -346,6 +385,9 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	if len(m.keys) != rows-int(m.deleted) {
 		t.Errorf("%d of %d rows are left after %d deletions", len(m.keys), rows, m.deleted)
 	}
+	if len(reported) == int(m.failed) && m.stuck != stuck {
+		t.Errorf("%v rows count as undeletable, want %v", m.stuck, stuck)
+	}
 	if n := int(m.skipped); n > held+len(rests.keys) || n < len(rests.keys) {
 		t.Errorf("%d rows were skipped, %d are held and %d rest", n, held, len(rests.keys))
 	}
@@ -354,8 +396,8 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	}
 
 	// Blocks that were taken again were examined again.
-	if n := int(m.scanned); way == plan.WalkRange && (n < rows || n > 2*rows) {
-		t.Errorf("%d rows count as examined, want at least %d", n, rows)
+	if n := int(m.scanned); way == plan.WalkRange && (n < rows || n > 3*rows) {
+		t.Errorf("%d rows count as examined, want %d and what was taken again, %d at most", n, rows, 3*rows)
 	}
 	if m.refreshed != 0 {
 		t.Errorf("%d rows count as refreshed, none was", m.refreshed)
@@ -404,7 +446,7 @@ func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64)
 	r := pace.NewRates(func(string, time.Duration) {})
 	r.Set(5, pace.Limit{}, 0)
 	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), r,
-		func(context.Context, tables.Key, error) error { return nil })
+		func(context.Context, tables.Key, time.Time, error) error { return nil })
 	w.ownBatch = ownBatch
 
 	for done := false; !done; {
@@ -567,26 +609,131 @@ func TestSlowDeletesLetTheScanGoOn(t *testing.T) {
 	})
 }
 
+// newResting are no rows, so far.
+func newResting() *resting {
+	r := &resting{known: map[string]time.Time{}}
+	r.ask = func(context.Context, []tables.Key, bool) (map[string]time.Time, error) { return r.known, nil }
+	return r
+}
+
+func (r *resting) add(key int) {
+	r.keys = append(r.keys, keyOf(key))
+	r.known[keyOf(key).Encode()] = expiryOf(key)
+}
+
+// TestPoisonCostsABoundedShare: when many rows object, a walk finds out a bounded number of them. The
+// others are left, and known to the walks after it, which come to an end of them.
+func TestPoisonCostsABoundedShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, along := range []bool{false, true} {
+			m := newMemTable(t, 5, 10_000)
+			clear(m.locked)
+			poison := 0
+			for i, k := range m.keys {
+				m.due[k], m.poison[k] = true, i%4 == 0
+				if m.poison[k] {
+					poison++
+				}
+			}
+
+			rests, walks := newResting(), 0
+			for rests.many = true; len(m.due) > poison; walks++ {
+				w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(1000, 1000, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}),
+					func(_ context.Context, key tables.Key, _ time.Time, _ error) error {
+						rests.add(m.number(key, 0))
+						return nil
+					})
+				w.resting, w.along, w.named = rests, along, along
+				m.cursor, m.failed, m.sent = 0, 0, nil
+				for done := false; !done; {
+					var err error
+					if done, err = w.step(t.Context()); err != nil {
+						w.resume(cursorOf(m), 0)
+						done = false
+					}
+				}
+				if m.failed > poisonLimit {
+					t.Errorf("%d rows were found to be poison, want at most %d", m.failed, poisonLimit)
+				}
+				if len(m.sent) > 20*poisonLimit {
+					t.Errorf("%d DELETEs for %d rows that are poison", len(m.sent), poison)
+				}
+				if walks > poison/poisonLimit+1 {
+					t.Fatalf("%d rows are left after %d walks, %d of them poison", len(m.due), walks, poison)
+				}
+			}
+		}
+	})
+}
+
+// TestNothingIsLeftForKnownPoison: when the next try of more rows has come than a walk tries, those that
+// nothing objects to go nevertheless, wherever in a block the walk gets weary.
+func TestNothingIsLeftForKnownPoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, along := range []bool{false, true} {
+			for _, block := range []int{100, 700, 1000} {
+				m := newMemTable(t, 5, 2000)
+				clear(m.locked)
+				rests := newResting()
+				known := rests.known
+				for i, k := range m.keys {
+					if m.due[k], m.poison[k] = true, i%11 > 0; m.poison[k] {
+						known[keyOf(k).Encode()] = expiryOf(k)
+					}
+				}
+				poison := len(known)
+				rests.known, rests.many = nil, true
+				rests.ask = func(_ context.Context, _ []tables.Key, all bool) (map[string]time.Time, error) {
+					if all {
+						return known, nil
+					}
+					return nil, nil
+				}
+
+				w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(block, block, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}),
+					func(context.Context, tables.Key, time.Time, error) error { return nil })
+				w.resting, w.along, w.named = rests, along, along
+				for done := false; !done; {
+					var err error
+					if done, err = w.step(t.Context()); err != nil {
+						w.resume(cursorOf(m), 0)
+						done = false
+					}
+				}
+
+				if len(m.due) != poison {
+					t.Errorf("blocks of %d, along %v: %d rows are left that nothing objects to", block, along, len(m.due)-poison)
+				}
+				if m.stuck.rows != int64(poison) || m.failed > poisonLimit {
+					t.Errorf("blocks of %d, along %v: %d rows are undeletable, want %d; %d were tried, want at most %d",
+						block, along, m.stuck.rows, poison, m.failed, poisonLimit)
+				}
+			}
+		}
+	})
+}
+
 // TestRestingRowsCostLittle: rows known to be poison do not make a walk halve its way to them.
 func TestRestingRowsCostLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		statements := func(rest bool) int {
 			m := newMemTable(t, 3, 5000)
-			rests := &resting{known: map[string]bool{}}
+			rests := newResting()
 			clear(m.locked)
 			clear(m.poison)
 
 			for i, k := range m.keys {
 				if m.due[k] = true; i%500 == 7 {
 					m.poison[k] = true
-					rests.keys = append(rests.keys, keyOf(k))
-					rests.known[keyOf(k).Encode()] = true
+					rests.add(k)
 				}
 			}
 
 			w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(500, 500, time.Hour),
 				pace.NewRates(func(string, time.Duration) {}),
-				func(context.Context, tables.Key, error) error { return nil })
+				func(context.Context, tables.Key, time.Time, error) error { return nil })
 			if rest {
 				w.resting = rests
 			}

@@ -31,10 +31,26 @@ type Store interface {
 
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
 	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
+	Departure(ctx context.Context, policy uint64, partition string) (catalog.Departure, error)
+	Rests(ctx context.Context, policy uint64, now time.Time) (why string, err error)
+	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
+	EndDeparture(ctx context.Context, d catalog.Departure) error
+	SettleDepartures(ctx context.Context, policy uint64) error
+	AfterDeparture(t catalog.Table, partition string) (createTime, id string)
+	InnoDBID(t catalog.Table) string
+	SizeOf(t catalog.Table, partition string) string
+
+	AnnounceSide(ctx context.Context, d catalog.Departure, from uint64) error
+	SideStore
+
 	AlongStore
 	GuardAlong(others []catalog.Table, policies []catalog.Policy) string
 
-	RestingRows(ctx context.Context, policy uint64, partition string) ([]string, error)
+	ExpiryQueue(ctx context.Context, policy uint64, partition string) (catalog.ExpiryQueue, error)
+	RestingRows(ctx context.Context, policy uint64, partition string, most int) (map[string]time.Time, error)
+	RestingAmong(
+		ctx context.Context, policy uint64, partition string, keys []string, all bool,
+	) (map[string]time.Time, error)
 	RecordRowError(ctx context.Context, e catalog.RowError) error
 }
 

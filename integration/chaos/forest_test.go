@@ -1,0 +1,119 @@
+package chaos
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// TestForestsWhateverDies lets applications, proxies that die and a server that dies loose on one
+// random forest of tables after the other, and compares what is left with what the applications have
+// committed: with a row all go that depend on it, or it stays.
+func TestForestsWhateverDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers: left out under -short")
+	}
+	length := lengthOf(t)
+	seed := seedOf(t)
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			s := mysqltest.Start(t, flavour, "--default-time-zone=+00:00")
+			engine := s.Account(t, "engine", "ALL ON *.*")
+			w := &woods{server: s}
+			for range 3 {
+				p := newNode(t, s.Addr(), engine.User, engine.Passwd)
+				p.start(t)
+				w.proxies = append(w.proxies, p)
+			}
+			c := s.Config("")
+			c.Addr, c.Timeout = w.proxies[0].addr, time.Second
+			w.through = mysqltest.Open(t, c)
+
+			for until := time.Now().Add(length); time.Now().Before(until); seed++ {
+				if w.grow(t, seed); t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// woods is where forests grow.
+type woods struct {
+	server  *mysqltest.Server
+	proxies []*node
+	through *sql.DB
+}
+
+// grow makes a forest, has it live through faults, and judges what is left.
+func (w *woods) grow(t *testing.T, seed uint64) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 400))
+	c := ttltest.ForestConfig{
+		DB: w.server.Open(t, ""), Schema: w.server.Database(t), Seed: seed, Rows: 50 + random.IntN(1000),
+		Most: []int{0, 100, 1500}[random.IntN(3)], Skip: random.IntN(3) == 0, Deaths: true,
+	}
+	children := 10_000
+	if random.IntN(2) == 0 {
+		c.Parts, c.Most, children = true, 5*c.Most, 50+random.IntN(1000)
+		if random.IntN(3) == 0 { // the smallest parts, and as many of them
+			children = 1 + random.IntN(10)
+			c.Most = min(c.Most, 100*children)
+		}
+	}
+	forest := ttltest.NewForest(t, c)
+	for _, statement := range []string{
+		"SET GLOBAL ttl_brake_percent = 100", "SET GLOBAL ttl_brake_factor = 0",
+		fmt.Sprintf("SET GLOBAL ttl_fk_max_children = %d", children),
+		"ALTER TABLE " + forest.Schema + ".w0 TTL = at + INTERVAL 1 DAY TTL_JOB_INTERVAL = '1s' " + forest.Policy(),
+	} {
+		exec1(t, w.through, statement)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+random.IntN(8))*time.Second)
+	defer cancel()
+	var apps sync.WaitGroup
+	for app := range uint64(4) {
+		apps.Go(func() { forest.Work(ctx, app, 0) })
+	}
+	faults(ctx, t, w.server, w.proxies, random)
+	apps.Wait()
+
+	await(t, "what has expired has gone", 5*time.Minute, func() error {
+		n, err := forest.Expired(t.Context())
+		if err == nil && n > 0 {
+			err = fmt.Errorf("%d rows are still there", n)
+		}
+		return err
+	})
+	w.judge(t, forest)
+}
+
+func (w *woods) judge(t *testing.T, forest *ttltest.Forest) {
+	t.Helper()
+	var id, undeletable string
+	exec1(t, w.through, "PAUSE TTL FOR "+forest.Schema+".w0")
+	direct := w.server.Open(t, "")
+	err := direct.QueryRowContext(t.Context(), "SELECT id, (SELECT COALESCE(MAX(reason), '') FROM ttlproxy.row_error "+
+		"WHERE policy_id = p.id) FROM ttlproxy.policy p WHERE schema_name = '"+forest.Schema+"'").Scan(&id, &undeletable)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	gone, counted := forest.Check(), countedByEngine(t, direct, id)
+	if gone >= 0 && gone != counted {
+		t.Errorf("%d rows have gone, and the catalog counts %d", gone, counted)
+	}
+	if undeletable != "" {
+		t.Errorf("a row counts as undeletable: %s", undeletable)
+	}
+	t.Logf("the engine counts %d rows", counted)
+	exec1(t, w.through, "ALTER TABLE "+forest.Schema+".w0 REMOVE TTL")
+}

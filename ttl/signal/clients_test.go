@@ -1,0 +1,120 @@
+package signal
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+)
+
+// counted is what nodes have counted.
+type counted struct {
+	nodes map[uint64]Suffered
+	err   error
+}
+
+func (c *counted) read(context.Context) (map[uint64]Suffered, error) {
+	all := map[uint64]Suffered{}
+	for node, n := range c.nodes {
+		all[node] = Suffered{maps.Clone(n.Took), n.LockErrors}
+	}
+	return all, c.err
+}
+
+// see adds commands that took so many microseconds.
+func (c *counted) see(node uint64, took int64, n uint64) {
+	now := c.nodes[node]
+	if now.Took == nil {
+		now.Took = map[int64]uint64{}
+	}
+	now.Took[took] += n
+	c.nodes[node] = now
+}
+
+// refuse adds errors.
+func (c *counted) refuse(node, n uint64) {
+	now := c.nodes[node]
+	now.LockErrors += n
+	c.nodes[node] = now
+}
+
+// TestClients: what one in fifty clients suffers is seen, of any node, and nothing is made up where
+// few commands pass, a node has started anew, or nobody has rested.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := &counted{nodes: map[uint64]Suffered{}}
+		settings := setting.Defaults()
+		settings[setting.ThrottleLockErrors] = "0"
+		c := NewClients(nodes.read)
+		look := func(resting bool) Reading {
+			t.Helper()
+			all, err := c.Read(t.Context(), Look{Settings: settings, Resting: resting})
+			if err != nil || len(all) != 1 {
+				t.Fatalf("it says %v (%v)", all, err)
+			}
+			return all[0]
+		}
+
+		nodes.see(1, 1000, 1_000_000) // before anybody looked
+		if r := look(true); r.State != NotSeen {
+			t.Errorf("after one look it says %v", r)
+		}
+		for range usualAfter {
+			if r := look(true); r.State != NotSeen {
+				t.Errorf("of no commands it says %v", r)
+			}
+		}
+
+		quick := func() {
+			nodes.see(1, 1000, 400)
+			nodes.see(2, 1200, 400)
+		}
+		quick()
+		look(false)
+		quick()
+		if r := look(false); r.State != NotSeen {
+			t.Errorf("without rest it says %v", r)
+		}
+		for range usualAfter {
+			quick()
+			look(true)
+		}
+		if r := look(false); r.State != Measured || r.Value != 1.2 || r.Pressure() > 1 {
+			t.Errorf("as usual it says %v", r)
+		}
+
+		quick()
+		nodes.see(2, 100_000, 90)
+		if r := look(false); r.Value != 100 || r.Pressure() < 10 {
+			t.Errorf("when one of many suffers it says %v", r)
+		}
+
+		for range 20 {
+			quick()
+			look(false)
+		}
+		nodes.nodes[2] = Suffered{Took: map[int64]uint64{500_000: 1000}} // it has started anew
+		quick()
+		if r := look(false); r.State != Measured || r.Pressure() > 1 {
+			t.Errorf("of a node that has started anew it says %v", r)
+		}
+		quick()
+		nodes.see(2, 100_000, 90)
+		if r := look(false); r.Pressure() < 10 {
+			t.Errorf("when clients suffer of a node that has started anew it says %v", r)
+		}
+
+		nodes.err = errors.New("no route")
+		if all, err := c.Read(t.Context(), Look{Settings: settings}); err == nil {
+			t.Errorf("without an answer it says %v", all)
+		}
+		off := setting.Values{setting.ThrottleLatency: "0", setting.ThrottleLockErrors: "0"}
+		if all, err := c.Read(t.Context(), Look{Settings: off}); err != nil || len(all) != 0 {
+			t.Errorf("switched off, it says %v (%v)", all, err)
+		}
+	})
+}

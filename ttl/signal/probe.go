@@ -1,0 +1,130 @@
+package signal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+)
+
+// Probe is how long a small change of our own takes. It goes the way of every change that the
+// application makes, takes its turn on the same processors, and stands in the same queue for the
+// redo log; but it is always the same change, so that nothing but the server can make it slower. And
+// it is there at once: what is usual need not be learnt from applications, and no server has to
+// count anything.
+type Probe struct {
+	write  func(context.Context) (time.Duration, error)
+	recent float64 // milliseconds, half as much of them with each look
+	usual  usual
+	alone  func(context.Context, Querier) (bool, error) // hardly anybody else is at work
+	advice func(context.Context, Querier) string        // where commits stand still
+}
+
+// NewProbe measures what write takes.
+func NewProbe(write func(context.Context) (time.Duration, error)) *Probe {
+	return &Probe{write: write, alone: new(others).few, advice: logWriters}
+}
+
+const (
+	// probesEach are made in a look while something is deleted, so far apart that one stall does not delay them all.
+	probesEach = 4
+	probesGap  = 100 * time.Millisecond
+	// probesUntil is how long after the beginning of a look none is begun any more.
+	probesUntil = 600 * time.Millisecond
+	// leastProbe is by how much a probe may always take longer than usual.
+	leastProbe = 0.5 // ms
+	// stall is how long a change takes at least that stood in a queue which did not move.
+	stall = 80 * time.Millisecond
+)
+
+// Name is what readings call it.
+func (*Probe) Name() string { return "probe" }
+
+// Read makes a few changes.
+func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
+	percent := l.Settings.Int(setting.ThrottleProbe)
+	if percent == 0 {
+		p.recent = 0
+		return nil, nil
+	}
+
+	n := probesEach
+	if l.Idle && p.usual.known() {
+		n = 1
+	}
+	now, longest, err := p.several(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if p.recent == 0 {
+		p.recent = now
+	}
+	p.recent = (p.recent + now) / 2
+
+	if l.Resting {
+		p.usual.learn(now)
+	}
+	switch {
+	case !p.usual.known():
+		return notSeen("what is usual is learnt while the engine rests"), nil
+	case l.Idle:
+		return notSeen("nothing is deleted; usual is " + figure(p.usual.mean) + " ms"), nil
+	}
+
+	switch few, err := p.alone(ctx, l.Server); {
+	case err != nil:
+		return nil, err
+	case few:
+		return notSeen("hardly anybody else is at work: " + figure(p.recent) + " ms harm nobody"), nil
+	}
+	r := Reading{
+		State: Measured, Value: p.recent, Unit: "ms",
+		Threshold: max(p.usual.mean*float64(percent)/100, p.usual.mean+leastProbe),
+		Detail:    "usual is " + figure(p.usual.mean) + " ms",
+	}
+	if longest >= stall {
+		r.Detail += p.advice(ctx, l.Server)
+	}
+	return []Reading{r}, nil
+}
+
+// logWriters is how waits of a tenth of a second can be had shorter on MySQL, which makes them where
+// those who commit write the log themselves; empty where that is not so.
+func logWriters(ctx context.Context, server Querier) string {
+	var threads string
+	err := server.QueryRowContext(ctx, "SELECT @@innodb_log_writer_threads").Scan(&threads)
+	if err != nil || threads != "OFF" { // MariaDB has no such variable
+		return ""
+	}
+	return "; commits stand still for a tenth of a second: innodb_log_writer_threads = ON makes that rare"
+}
+
+// once is how long one change takes. That it takes too long is an answer.
+func (p *Probe) once(ctx context.Context) (time.Duration, error) {
+	took, err := p.write(ctx)
+	if took > 0 && errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return took, err
+}
+
+// several is how many milliseconds a change takes on average, and how long the longest took.
+func (p *Probe) several(ctx context.Context, most int) (mean float64, longest time.Duration, err error) {
+	began, n, sum := time.Now(), 0, time.Duration(0)
+	for n < most && time.Since(began) < probesUntil && ctx.Err() == nil {
+		took, err := p.once(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		n, sum, longest = n+1, sum+took, max(longest, took)
+
+		timer := time.NewTimer(probesGap)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return (sum / time.Duration(max(n, 1))).Seconds() * 1e3, longest, nil
+}

@@ -1,0 +1,505 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/sandbox"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// days makes t with a partition for each day before the tenth of May and after it; at noon of the
+// twelfth, with a TTL of a day, p1 and p2 have expired, the lowest and p3 in part.
+func (f *fixture) days() {
+	f.T.Helper()
+	f.divide(utc("05-10 12:00:00"), 5)
+	f.Exec("INSERT INTO " + f.Schema + ".t VALUES (6, '2027-05-10 10:00:00'), (7, '2027-05-11 06:00:00'), " +
+		"(8, '2027-05-11 18:00:00')")
+}
+
+// whole declares that partitions of t go whole.
+func (m *moment) whole(how string) catalog.Policy {
+	m.f.T.Helper()
+	return m.declare("UTC", "1h", map[string]string{ddl.OptionPartition: how})
+}
+
+// exchanges declares that partitions of t are kept as tables for an hour.
+func (m *moment) exchanges(interval string) catalog.Policy {
+	m.f.T.Helper()
+	return m.declare("UTC", interval, map[string]string{
+		ddl.OptionPartition: ddl.PartitionExchange, ddl.OptionGrace: "1h",
+	})
+}
+
+// rows are the ids of all rows, and the partitions.
+func (f *fixture) divided() string {
+	f.T.Helper()
+	return f.Text(f.In("SELECT CONCAT((SELECT GROUP_CONCAT(id ORDER BY id) FROM {t}.t), ' in ', " +
+		"GROUP_CONCAT(partition_name ORDER BY partition_ordinal_position)) FROM information_schema.partitions " +
+		"WHERE table_schema = '{t}' AND table_name = 't'"))
+}
+
+// ended lists the jobs of partitions that have ended.
+func (f *fixture) endedJobs() string {
+	f.T.Helper()
+	return f.Text("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', partition_name, plan, state, deleted) ORDER BY job_id " +
+		"SEPARATOR ', '), '') FROM " + f.Schema + "_c.job_history")
+}
+
+// TestPartitionsGoWhole: partitions in which everything has expired leave their table by one statement,
+// are counted like rows that were deleted, and what we did is not taken for somebody else's doing:
+// the next day needs nobody's approval.
+func TestPartitionsGoWhole(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, c := range []struct{ how, first, second, jobs string }{
+			{
+				ddl.PartitionDrop, "5,8 in p0,p3,p4", "5 in p0,p4",
+				"p0 range finished 2, p1 whole finished 2, p2 whole finished 1, p3 range finished 1, " +
+					"p0 range finished 0, p3 whole finished 1, p4 range finished 0",
+			},
+			{
+				ddl.PartitionExchange, "5,8 in p0,p3,p4", "5 in p0,p4",
+				"p0 range finished 2, p1 whole finished 2, p2 whole finished 1, p3 range finished 1, " +
+					"p0 range finished 0, p3 whole finished 1, p4 range finished 0",
+			},
+			{
+				ddl.PartitionTruncate, "5,8 in p0,p1,p2,p3,p4", "5 in p0,p1,p2,p3,p4",
+				"p0 range finished 2, p1 whole finished 2, p2 whole finished 1, p3 range finished 1, " +
+					"p0 range finished 0, p1 whole finished 0, p2 whole finished 0, p3 whole finished 1, " +
+					"p4 range finished 0",
+			},
+		} {
+			t.Run(c.how, func(t *testing.T) {
+				f := newFixture(t, cfg, 0)
+				f.days()
+				m := f.at(utc("05-12 12:00:00"))
+				p := m.whole(c.how)
+				f.consent(p, catalog.Consent{})
+				m.pass()
+				if got := f.divided(); got != c.first {
+					t.Errorf("the first day leaves %s, want %s", got, c.first)
+				}
+
+				f.at(utc("05-13 12:00:01")).pass()
+				if got := f.divided(); got != c.second {
+					t.Errorf("the second day leaves %s, want %s", got, c.second)
+				}
+				if got := f.endedJobs(); got != c.jobs {
+					t.Errorf("got jobs %s, want %s", got, c.jobs)
+				}
+
+				now, err := f.Store.PolicyByID(t.Context(), p.ID)
+				if err != nil || now.Version != p.Version || !now.Approved() {
+					t.Errorf("the policy is not what it was: version %d, %v", now.Version, err)
+				}
+				if got := f.Text(f.In("SELECT GROUP_CONCAT(DISTINCT kind ORDER BY kind) FROM {t}_c.event " +
+					"WHERE kind IN ('partition', 'held', 'followed', 'needs approval', 'disarmed')")); got != "partition" {
+					t.Errorf("there were events %s, want only those of partitions", got)
+				}
+			})
+		}
+	})
+}
+
+// TestWholeHoldsAtOnce turns every switch there is when a partition is ready to go, and the statement
+// about to be sent: once the switch has answered, nothing goes.
+func TestWholeHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	sql := func(statements ...string) func(context.Context, *fixture, catalog.Policy, string) error {
+		return func(_ context.Context, f *fixture, _ catalog.Policy, _ string) error {
+			for _, s := range statements {
+				f.Exec(f.In(s))
+			}
+			return nil
+		}
+	}
+	type trial struct {
+		turn func(context.Context, *fixture, catalog.Policy, string) error
+		once bool // the policy goes on: only what was ready must not go
+	}
+	all := map[string]trial{
+		"frozen for ten seconds": {sql("UPDATE {t}_c.departure SET state_at = state_at - INTERVAL 10 SECOND"), true},
+		"another node":           {sql("UPDATE {t}_c.departure SET fence = fence + 1"), true},
+		"another table": {sql("CREATE TABLE {t}.u LIKE {t}.t", "INSERT INTO {t}.u SELECT * FROM {t}.t",
+			"RENAME TABLE {t}.t TO {t}.x, {t}.u TO {t}.t"), false},
+		"another partition": {sql("CREATE TABLE {t}.u LIKE {t}.t", "ALTER TABLE {t}.u REMOVE PARTITIONING",
+			"INSERT INTO {t}.u SELECT * FROM {t}.t PARTITION (p1)",
+			"ALTER TABLE {t}.t EXCHANGE PARTITION p1 WITH TABLE {t}.u"), true},
+		"reorganized": {sql("ALTER TABLE {t}.t REORGANIZE PARTITION p1, p2 INTO (PARTITION p1 VALUES LESS THAN " +
+			"(TO_DAYS('2027-05-10')), PARTITION p2 VALUES LESS THAN (TO_DAYS('2027-05-11')))"), true},
+	}
+	for name, turn := range switches() {
+		all[name] = trial{turn, false}
+	}
+
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range all {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.days()
+				m := f.at(utc("05-12 12:00:00"))
+				m.engine.cfg.StopFile = filepath.Join(t.TempDir(), "stop")
+				p := m.whole(ddl.PartitionExchange)
+
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				turned, rows := false, ""
+				m.engine.crew.BeforePacket = func() {
+					if turned || f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready'")) == "0" {
+						return
+					}
+					turned = true
+					if err := c.turn(t.Context(), f, p, m.engine.cfg.StopFile); err != nil {
+						t.Error(err)
+					}
+					if rows = f.Rows("t"); c.once {
+						leave()
+					}
+				}
+
+				if err := m.tick(ctx); err != nil {
+					t.Fatal(err)
+				}
+				m.engine.crew.Work(ctx)
+				if !turned {
+					t.Fatal("no partition was ready to go")
+				}
+				if now := f.Rows("t"); now != rows {
+					t.Errorf("%s rows when the switch had answered, %s later", rows, now)
+				}
+				f.wantSides("")
+			})
+		}
+	})
+}
+
+// TestWholeBehindAReader: with a transaction open on the table, nobody waits for longer than
+// ttl_partition_lock_wait behind a partition that wants to go, which tries again after a minute.
+func TestWholeBehindAReader(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.whole(ddl.PartitionDrop)
+
+		reader, err := f.Admin.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = reader.Rollback() }()
+		var rows int
+		if err := reader.QueryRowContext(t.Context(), f.In("SELECT COUNT(*) FROM {t}.t")).Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+
+		longest := make(chan time.Duration, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			var most time.Duration
+			for ctx.Err() == nil {
+				began := time.Now()
+				_ = f.Rows("t")
+				most = max(most, time.Since(began))
+			}
+			longest <- most
+		}()
+
+		m.pass()
+		stop()
+		// A second, and what a busy machine adds to it.
+		if most := <-longest; most > 2*time.Second {
+			t.Errorf("another reader waited %v", most)
+		}
+		waits := f.In("SELECT GROUP_CONCAT(CONCAT_WS(' ', partition_name, state) ORDER BY partition_name) " +
+			"FROM {t}_c.departure")
+		if got := f.Text(waits); got != "p1 waits" {
+			t.Errorf("got %s, want one try", got)
+		}
+		why := f.Text(f.In("SELECT MAX(reason) FROM {t}_c.job WHERE state = 'paused'"))
+		if !strings.Contains(why, "after a minute") {
+			t.Errorf("the reason is %q", why)
+		}
+
+		if err := reader.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-12 12:00:59")).pass()
+		if got := f.Text(waits); got != "p1 waits" {
+			t.Errorf("got %s within a minute, want no other try", got)
+		}
+		f.at(utc("05-12 12:01:01")).pass()
+		if got := f.divided(); got != "5,8 in p0,p3,p4" {
+			t.Errorf("after a minute %s is left", got)
+		}
+	})
+}
+
+// TestWholeBehindALongReader: while a transaction is open on the table for longer than a partition would wait
+// for it, no statement is sent that others would have to wait behind, and the job says whom it waits for.
+func TestWholeBehindALongReader(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.whole(ddl.PartitionExchange)
+		letGo := f.Hold("SELECT COUNT(*) FROM {t}")
+		f.Wait("the transaction to be open for a second", f.NextSecond())
+		f.Wait("the transaction to be open for another", f.NextSecond())
+
+		blocked := func(m *moment) float64 {
+			var now dto.Metric
+			if err := m.engine.crew.Metrics.Blocked.Write(&now); err != nil {
+				t.Fatal(err)
+			}
+			return now.GetCounter().GetValue()
+		}
+		for minute := range 3 {
+			m := f.at(utc(fmt.Sprintf("05-12 12:%02d:01", minute*2)))
+			m.pass()
+			if got := blocked(m); got != 0 {
+				t.Errorf("others may have waited for %.3f s", got)
+			}
+			why := f.Text(f.In("SELECT COALESCE(MAX(reason), '') FROM {t}_c.job WHERE state = 'paused'"))
+			if !strings.Contains(why, "connection ") || !strings.Contains(why, "after a minute") {
+				t.Errorf("the reason is %q", why)
+			}
+		}
+		f.wantSides("")
+
+		letGo()
+		m = f.at(utc("05-12 12:10:00"))
+		m.pass()
+		if got := f.divided(); got != "5,8 in p0,p3,p4" {
+			t.Errorf("after that %s is left", got)
+		}
+		if blocked(m) == 0 {
+			t.Error("no time is counted in which the table was locked")
+		}
+	})
+}
+
+// TestWholeAgainstTheBounds: what was put into a partition without a look, and has not expired, stays:
+// the partition then goes by rows. MariaDB knows no WITHOUT VALIDATION in the version that is tested.
+func TestWholeAgainstTheBounds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, mysqltest.Shared(t, sandbox.MySQL).Config(""), 0)
+	f.days()
+	f.Exec(f.In("CREATE TABLE {t}.u LIKE {t}.t"), f.In("ALTER TABLE {t}.u REMOVE PARTITIONING"),
+		f.In("INSERT INTO {t}.u VALUES (9, '2030-01-01'), (10, '2027-05-09')"),
+		f.In("ALTER TABLE {t}.t EXCHANGE PARTITION p1 WITH TABLE {t}.u WITHOUT VALIDATION"))
+	m := f.at(utc("05-12 12:00:00"))
+	m.declare("UTC", "30m", map[string]string{ddl.OptionPartition: ddl.PartitionDrop})
+	m.pass()
+	f.at(utc("05-12 12:30:01")).pass()
+	if got, want := f.divided(), "5,8,9 in p0,p1,p3,p4"; got != want {
+		t.Errorf("%s is left, want %s", got, want)
+	}
+	why := f.Text(f.In("SELECT reason FROM {t}_c.departure WHERE partition_name = 'p1'"))
+	if !strings.Contains(why, "1 rows in it") {
+		t.Errorf("the reason is %q", why)
+	}
+}
+
+// TestWholeWithinTheBound: a partition with more rows than the run may delete waits for a person, and
+// goes when one has approved it.
+func TestWholeWithinTheBound(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		p := m.declare("UTC", "1h", map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionMaxRows: "4"})
+		m.pass()
+		if got := f.Rows("t"); got != "8" {
+			t.Errorf("%s rows are left before the approval, want all 8", got)
+		}
+
+		approve := func(m *moment, c catalog.Consent) {
+			if _, err := m.engine.store.Consent(t.Context(), "test", p.ID, p.Version, c); err != nil {
+				t.Fatal(err)
+			}
+			m.pass()
+		}
+		three := uint64(3)
+		approve(f.at(utc("05-12 12:00:01")), catalog.Consent{UpTo: &three})
+		if gone := 8 - f.Number("SELECT COUNT(*) FROM "+f.Schema+".t"); gone == 0 || gone > 3 {
+			t.Errorf("%d rows are gone, want some, and no more than the 3 that were approved", gone)
+		}
+
+		approve(f.at(utc("05-12 12:00:02")), catalog.Consent{})
+		if got := f.divided(); got != "5,8 in p0,p3,p4" {
+			t.Errorf("the second approval leaves %s", got)
+		}
+	})
+}
+
+// TestWholeIsCountedOnce: the node dies when the partition has gone and nobody has noted it. Whoever
+// comes next counts it, be it another node or a person who cancels the job.
+func TestWholeIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, next := range map[string]func(*fixture, catalog.Policy){
+			"another node": func(f *fixture, _ catalog.Policy) { f.at(utc("05-12 12:01:00")).pass() },
+			"cancelled": func(f *fixture, p catalog.Policy) {
+				if _, err := f.Store.Cancel(f.T.Context(), "test", p.ID); err != nil {
+					f.T.Error(err)
+				}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				f := newFixture(t, cfg, 0)
+				f.days()
+				m := f.at(utc("05-12 12:00:00"))
+				p := m.whole(ddl.PartitionDrop)
+				m.engine.crew.BeforePacket = func() {
+					if f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready'")) == "1" {
+						_ = m.db.Close() // the engine's own session goes on
+					}
+				}
+				if err := m.tick(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				m.engine.crew.Work(t.Context())
+				if got := f.Text(f.In("SELECT GROUP_CONCAT(state) FROM {t}_c.departure")); got != "taken" {
+					t.Fatalf("the departure is %q when the node dies, want taken", got)
+				}
+
+				next(f, p)
+				counted := f.In("SELECT (SELECT COALESCE(SUM(deleted), 0) FROM {t}_c.task) + " +
+					"(SELECT COALESCE(SUM(deleted), 0) FROM {t}_c.job_history)")
+				if gone := 8 - f.Number(f.In("SELECT COUNT(*) FROM {t}.t")); f.Number(counted) != gone {
+					t.Errorf("%s rows are counted as deleted, %d are gone", f.Text(counted), gone)
+				}
+				if now, err := f.Store.PolicyByID(t.Context(), p.ID); err != nil || now.Version != p.Version {
+					t.Errorf("the policy is in version %d (%v), want %d", now.Version, err, p.Version)
+				}
+			})
+		}
+	})
+}
+
+// TestTruncatedUnnoted: the server ends the session when a partition has been emptied and nobody has noted it. As
+// long as it is empty, there is nothing in it that somebody may have put there: what comes later goes, too.
+func TestTruncatedUnnoted(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.whole(ddl.PartitionTruncate)
+		if err := m.tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.Exec(f.In("ALTER TABLE {t}.t TRUNCATE PARTITION p1")) // is what an engine leaves then
+		m.pass()
+
+		f.Exec(f.In("INSERT INTO {t}.t VALUES (9, '2027-05-09 10:00:00')"))
+		f.at(utc("05-12 13:00:01")).pass()
+		if got := f.divided(); got != "5,8 in p0,p1,p2,p3,p4" {
+			t.Errorf("%s is left", got)
+		}
+	})
+}
+
+// sides are the tables that partitions have become.
+func (f *fixture) sides() string {
+	f.T.Helper()
+	return f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(table_name ORDER BY table_name), '') " +
+		"FROM information_schema.tables WHERE table_schema = '{t}' AND table_name LIKE 'ttlproxy%'"))
+}
+
+// TestAsidesAreKept: what a partition has become is kept for its grace, and then dropped, if its policy is
+// still in force and nobody has put another table in its place.
+func TestAsidesAreKept(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		p := m.exchanges("24h")
+		m.pass()
+
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(id ORDER BY id) FROM {t}.ttlproxy_2_p1")); got != "3,4" {
+			t.Errorf("rows %s are kept, want 3 and 4", got)
+		}
+		f.at(utc("05-12 12:59:59")).pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+
+		if err := f.Store.Pause(t.Context(), "test", p.ID, "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-12 13:00:01")).pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+
+		f.Exec(f.In("DROP TABLE {t}.ttlproxy_3_p2"), f.In("CREATE TABLE {t}.ttlproxy_3_p2 (id INT)"))
+		if err := f.Store.Resume(t.Context(), "test", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-12 13:00:02")).pass()
+		f.wantSides("ttlproxy_3_p2")
+
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(CONCAT_WS(' ', partition_name, state) ORDER BY partition_name) " +
+			"FROM {t}_c.departure")); got != "p1 settled,p2 settled" {
+			t.Errorf("the catalog says %s", got)
+		}
+	})
+}
+
+func (f *fixture) wantSides(want string) {
+	f.T.Helper()
+	if got := f.sides(); got != want {
+		f.T.Errorf("got tables %s, want %s", got, want)
+	}
+}
+
+// TestAsideOfARemovedPolicy: nothing is dropped any more in the name of a policy that was removed, not even
+// if that was about to happen.
+func TestAsideOfARemovedPolicy(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		p := m.exchanges("24h")
+		m.pass()
+
+		late := f.at(utc("05-12 13:00:01"))
+		over, err := late.store.Over(t.Context())
+		if err != nil || len(over) != 2 {
+			t.Fatalf("got %d that are over, %v", len(over), err)
+		}
+		ending, err := late.store.EndKept(t.Context(), over[0], p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := late.engine.store.EndingGuard(ending); f.Text("SELECT 1 = (SELECT "+got+")") == "" {
+			t.Error("the guard cannot be asked")
+		}
+
+		if err := f.Store.Remove(t.Context(), catalog.Client{Account: "test"}, p.Table); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(state) FROM {t}_c.departure")); got != "kept,kept" {
+			t.Errorf("the departures are %s, want them kept", got)
+		}
+		if _, err := late.store.EndKept(t.Context(), over[1], p, 0); err == nil {
+			t.Error("the policy is gone, and what it kept may be dropped")
+		}
+		f.at(utc("05-12 14:00:00")).pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+	})
+}

@@ -1,0 +1,110 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// countBlock is how many rows are counted at a time: whoever alters the table waits for no more.
+const countBlock = 20_000
+
+// count makes sure that everything in a partition goes, and finds out how much that is. Whatever comes later
+// belongs into the partition by its bounds, and so has expired, too: rows that are put into it without a look
+// give it another id, or are noticed otherwise (watchImports).
+func (w *worker) count(ctx context.Context, a assignment, d *departure) (counted bool, err error) {
+	defer w.Metrics.spent(phaseScan, time.Now())
+	if known, err := w.proven(ctx, a, d); known || err != nil {
+		return known, err
+	}
+	return w.countAll(ctx, d)
+}
+
+const (
+	// Up to so many rows are counted in any case: that takes no time.
+	countedAnyway = countBlock
+	// What the server believes may be wrong by this factor, and by small files.
+	beliefFactor = 2
+	beliefBytes  = 64 << 20
+)
+
+// proven asks the index on time whether its first and last row go, and so all others. How many they are,
+// the server is believed, if its files are no larger than what it believes, and the run may delete far more.
+func (w *worker) proven(ctx context.Context, a assignment, d *departure) (bool, error) {
+	rows := d.believed.Rows
+	if d.statements.TimeIndex == "" || rows <= countedAnyway {
+		return false, nil
+	}
+
+	var bytes uint64
+	size := "SELECT " + w.Store.SizeOf(a.job.Table, d.Partition)
+	if err := w.session.QueryRowContext(ctx, size).Scan(&bytes); err != nil {
+		return false, fmt.Errorf("read the size of partition %s: %w", d.Partition, err)
+	}
+	if bytes == 0 || bytes > beliefFactor*d.believed.Bytes+beliefBytes {
+		return false, nil
+	}
+
+	room, err := newShare(w.Store, a.task).room(ctx, int(min(beliefFactor*rows, math.MaxInt)))
+	if err != nil || int64(room) < beliefFactor*rows {
+		return false, err
+	}
+
+	var all bool
+	if err := w.session.QueryRowContext(ctx, d.statements.Ends()).Scan(&all); err != nil || !all {
+		return false, err
+	}
+	d.rows, d.Due, d.About = rows, uint64(rows), true
+	return true, nil
+}
+
+// countAll counts what would go, block by block.
+func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err error) {
+	throttle, stays := pace.All{w.Duty, w.Rates}, int64(0)
+	for r, last := (plan.Range{}), false; !last; r.From = r.To {
+		if err := throttle.Wait(ctx); err != nil || w.Stopped() != "" {
+			return false, err
+		}
+
+		began := time.Now()
+		if r.To, err = w.blockEnd(ctx, d.statements, r); err != nil {
+			return false, err
+		}
+		query, err := d.statements.Stays(r)
+		if err != nil {
+			return false, err
+		}
+
+		var rows, stay int64
+		if err := w.session.QueryRowContext(ctx, query).Scan(&rows, &stay); err != nil {
+			return false, fmt.Errorf("count partition %s: %w", d.Partition, err)
+		}
+
+		d.rows, stays, last = d.rows+rows, stays+stay, r.To == nil
+		throttle.Spend(rows, 0)
+		throttle.Took(time.Since(began))
+	}
+
+	d.Due = uint64(max(d.rows, 0))
+	if stays > 0 {
+		return false, w.refusedBy(ctx, d, fmt.Sprintf("%d rows in it have not expired, or never do", stays))
+	}
+	return true, nil
+}
+
+// blockEnd is where the next block ends; nil if it is the last.
+func (w *worker) blockEnd(ctx context.Context, s *plan.Statements, r plan.Range) (tables.Key, error) {
+	if s.KeyIndex == "" {
+		return nil, nil
+	}
+	query, err := s.BlockEnd(plan.Range{From: r.From}, countBlock)
+	if err != nil {
+		return nil, err
+	}
+	return plan.QueryKey(ctx, w.session, query, len(s.Key))
+}

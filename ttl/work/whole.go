@@ -1,0 +1,363 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// carryWhole carries out a task whose partition leaves its table whole.
+func (w *worker) carryWhole(ctx context.Context, a assignment) error {
+	done, err := w.whole(ctx, a)
+	switch {
+	case err != nil:
+		return w.giveBack(ctx, a, err)
+	case done:
+		defer w.Finished()
+		return w.Store.FinishTask(ctx, a.task.ID, a.task.Fence)
+	default:
+		return w.giveBack(ctx, a, nil)
+	}
+}
+
+// whole lets a partition go, unless it has gone: a node before this one may have died when it had
+// sent everything.
+func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error) {
+	if gone, err := w.departed(ctx, a); gone || err != nil {
+		return gone, err
+	}
+
+	d, err := w.prepareWhole(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	if why := w.users(ctx, a.job.Table, d.lockWait); why != "" {
+		return false, w.waits(ctx, d, why)
+	}
+	if counted, err := w.count(ctx, a, d); !counted || err != nil {
+		return false, err
+	}
+	if d.rows == 0 && d.whole.How == ddl.PartitionTruncate {
+		return w.emptied(ctx, d)
+	}
+
+	if err := w.mayGo(ctx, a, d.rows); err != nil {
+		return false, err
+	}
+	if why := w.users(ctx, a.job.Table, d.lockWait); why != "" {
+		return false, w.waits(ctx, d, why)
+	}
+	if w.Stopped() != "" {
+		return false, nil
+	}
+	if err := w.makeSide(ctx, d); err != nil {
+		return false, err
+	}
+	if err := w.makeReady(ctx, a, d); err != nil {
+		return false, errors.Join(err, w.dropSide(ctx, d))
+	}
+
+	if w.BeforePacket != nil {
+		w.BeforePacket()
+	}
+	if w.Stopped() != "" {
+		return false, w.dropSide(ctx, d)
+	}
+
+	cause := w.leave(ctx, d)
+	gone, err := w.departed(ctx, a)
+	if gone || err != nil {
+		w.leftBehind(a, d, gone)
+		return gone, err
+	}
+	return false, errors.Join(w.stayed(ctx, d, cause), w.dropSide(ctx, d))
+}
+
+// emptied is what is left to do of a partition without a row: nothing. But if it has been emptied and nobody has
+// noted that, the table is looked at now, while it is seen that nothing has been put there.
+func (w *worker) emptied(ctx context.Context, d *departure) (done bool, err error) {
+	if err := w.session.QueryRowContext(ctx, "SELECT COALESCE("+d.identity+", FALSE)").Scan(&done); err != nil {
+		return false, fmt.Errorf("compare partition %s: %w", d.Partition, err)
+	}
+	if !done {
+		return false, errChanged
+	}
+	return true, nil
+}
+
+// prepareWhole reads everything anew on which it depends that a partition may go, in an order in
+// which no change can hide: the table's identity first.
+func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, error) {
+	defer w.Metrics.spent(phasePrepare, time.Now())
+	job, policy := a.job, a.policy
+
+	now, err := w.Store.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.open(policy, now); err != nil {
+		return nil, err
+	}
+	if why, err := w.Store.Rests(ctx, policy.ID, now); err != nil || why != "" {
+		return nil, cmp.Or(err, error(&doubtError{why}))
+	}
+	if !w.session.tidy(ctx) {
+		w.session.Close()
+	}
+	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, a.task) }); err != nil {
+		return nil, err
+	}
+
+	known, err := w.Tables.remembered(ctx, w.session.server, policy)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil {
+		return nil, errRefused
+	}
+
+	target := tables.Target{Schema: job.Table.Schema, Table: job.Table.Name, Partition: job.Partition}
+	identity, err := w.Tables.identityOf(ctx, now, target, known)
+	if err != nil {
+		return nil, err
+	}
+
+	facts, err := tables.ReadFacts(ctx, w.session, job.Table.Schema, job.Table.Name)
+	if err != nil {
+		return nil, errors.Join(err, errChanged)
+	}
+	if !facts.CreatedAt().Equal(known.Table().CreateTime) {
+		return nil, errChanged
+	}
+
+	stay, why, err := plan.ReadStaying(ctx, w.session, policy.Terms, &facts.Layout, facts.Children)
+	if err == nil && why != "" {
+		err = &doubtError{why}
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	whole, err := plan.ReadWhole(ctx, w.session, w.Store, policy, facts, stay, now)
+	if err != nil {
+		return nil, err
+	}
+	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
+	if why := whole.Why(facts, job.Partition, s.Expired); why != "" {
+		return nil, fmt.Errorf("%w: %s", errReplan, why)
+	}
+
+	bound := ""
+	if p, found := facts.Partition(job.Partition); found && len(p.Below) <= longestBound {
+		bound = p.Below
+	}
+
+	d := w.departureOf(a, s, whole, bound, identity)
+	d.believed, _ = facts.Partition(job.Partition)
+	place, _ := known.At(job.Partition)
+	d.fromID = place.TableID
+	return d, w.watchImports(ctx, d)
+}
+
+// watchImports has the guard notice rows that are imported while others are counted: MySQL looks at none of them, and
+// the file that they came in keeps its id, but the table in it gets another. Where an index tells of all rows, it is
+// asked once more instead.
+func (w *worker) watchImports(ctx context.Context, d *departure) error {
+	if d.mariadb || d.statements.TimeIndex != "" {
+		return nil
+	}
+	now, id := fmt.Sprintf("(SELECT COALESCE(MAX(table_id), 0) FROM information_schema.innodb_tables WHERE space = %d)",
+		d.fromID), uint64(0)
+	err := w.session.QueryRowContext(ctx, "SELECT "+now).Scan(&id)
+	if my, answered := errors.AsType[*mysql.MySQLError](err); answered {
+		return w.refusedBy(ctx, d, "InnoDB's id of it cannot be read: "+my.Message)
+	}
+	if err != nil {
+		return fmt.Errorf("read the id of partition %s: %w", d.Partition, err)
+	}
+	d.contents = fmt.Sprintf(" AND %s = %d", now, id)
+	return nil
+}
+
+// longestBound is the longest that the catalog has room for.
+const longestBound = 1024
+
+// mayGo waits until signals and rates allow a statement, and asks whether the run may delete so many
+// rows. For the rates it is one row: it costs the server no more.
+func (w *worker) mayGo(ctx context.Context, a assignment, rows int64) error {
+	throttle := pace.All{w.Duty, w.Rates}
+	if err := throttle.Wait(ctx); err != nil {
+		return err
+	}
+	if err := throttle.MaySend(ctx); err != nil {
+		return err
+	}
+	throttle.Spend(1, 1)
+
+	room, err := newShare(w.Store, a.task).room(ctx, int(min(rows, math.MaxInt)))
+	if err == nil && int64(room) < rows {
+		err = errBound
+	}
+	return err
+}
+
+// makeReady makes the departure ready, behind all guards of a batch.
+func (w *worker) makeReady(ctx context.Context, a assignment, d *departure) error {
+	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, a.task) }); err != nil {
+		return err
+	}
+
+	p := d.open(d.batch)
+	statements := append(p.statements, d.ready(d.batch), "COMMIT") //nolint:gocritic // p ends here
+	found, err := w.session.packet(ctx, statements...)
+	switch {
+	case err != nil:
+		return err
+	case found[p.enter] == 0:
+		return errRefused
+	case found[len(p.statements)] == 0:
+		return errBound
+	}
+	return nil
+}
+
+// leave sends the packet that lets the partition go. Judgement and DDL come under the same locks: on
+// the table, so that it stays what it is, and on the departures, which whoever changes anything must
+// write first. If the sender is frozen and the packet ends by an error, the server ends the session,
+// and with it the locks, after a second.
+//
+// Others that come later wait behind whoever waits for the table. So where a server can do without, it is
+// tried so first, and not otherwise while a transaction is open that may use the table.
+func (w *worker) leave(ctx context.Context, d *departure) error {
+	defer w.Metrics.spent(phaseWhole, time.Now())
+	defer w.session.Close()
+	for range triesAtOnce {
+		if !d.mariadb {
+			break
+		}
+		if err := w.leaveWithin(ctx, d, 0); err == nil || lost(err) || classify(err) != locked {
+			return err
+		}
+		Wait(ctx, triesApart)
+	}
+	if d.mariadb {
+		if why := w.mayUse(ctx, d.lockWait); why != "" {
+			return &inUseError{why}
+		}
+	}
+	return w.leaveWithin(ctx, d, d.lockWait)
+}
+
+// Without waiting, a table is tried so often.
+const (
+	triesAtOnce = 5
+	triesApart  = 100 * time.Millisecond
+)
+
+func (w *worker) leaveWithin(ctx context.Context, d *departure, wait time.Duration) error {
+	began := time.Now()
+	_, err := w.session.packetWithin(ctx, leaveLimit+3*d.lockWait, d.packet(wait)...)
+	if wait > 0 || err == nil {
+		w.Metrics.Blocked.Add(time.Since(began).Seconds())
+	}
+	return err
+}
+
+// leaveLimit is how long a DDL may take: servers remove large files while it runs.
+const leaveLimit = 10 * time.Minute
+
+// departed reports whether a task's partition has gone, and sees to it that this is noted.
+func (w *worker) departed(ctx context.Context, a assignment) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
+	defer cancel()
+
+	d, err := w.Store.Departure(ctx, a.task.PolicyID, a.job.Partition)
+	if err != nil {
+		return false, err
+	}
+	found, err := w.Store.FindAside(ctx, d)
+	switch {
+	case err != nil || d.Task != a.task.ID:
+		return false, err
+	case found:
+		return true, nil
+	case d.State == catalog.DepartureTaken:
+		return true, w.Store.SettleDepartures(ctx, a.task.PolicyID)
+	default:
+		return d.State == catalog.DepartureSettled || d.State == catalog.DepartureKept ||
+			d.State == catalog.DepartureEnding, nil
+	}
+}
+
+// leftBehind counts what has gone.
+func (w *worker) leftBehind(a assignment, d *departure, gone bool) {
+	if !gone {
+		return
+	}
+	rows := w.Metrics.of(a.job.Table)
+	if !d.About {
+		rows.examined.Add(float64(d.rows))
+	}
+	rows.deleted.Add(float64(d.rows))
+	w.Metrics.deleted.Add(float64(d.rows))
+}
+
+// stayed says what follows from it that the partition is still there.
+func (w *worker) stayed(ctx context.Context, d *departure, cause error) error {
+	if cause == nil { // the guard did not hold
+		now, err := w.Store.Departure(context.WithoutCancel(ctx), d.policy, d.Partition)
+		if err == nil && now.State == catalog.DepartureBarred {
+			err = errRefused
+		} else if err == nil {
+			err = errChanged
+		}
+		return err
+	}
+
+	if used, waits := errors.AsType[*inUseError](cause); waits {
+		return w.waits(ctx, d, used.why)
+	}
+
+	my, answered := errors.AsType[*mysql.MySQLError](cause)
+	switch c := classify(cause); {
+	case !answered || c == maybeExecuted:
+		return cause
+	case c == locked || c == notExecuted:
+		return w.waits(ctx, d, "somebody uses the table")
+	case c == pause && my.Number != ddl.CodeTableDenied && my.Number != ddl.CodeSchemaDenied &&
+		my.Number != ddl.CodeRightNeeded:
+		return cause
+	default:
+		return w.refusedBy(ctx, d, fmt.Sprintf("the server has refused: error %d: %s", my.Number, my.Message))
+	}
+}
+
+// waits notes that somebody uses the table for longer than a partition waits for it.
+func (w *worker) waits(ctx context.Context, d *departure, why string) error {
+	d.State, d.Reason = catalog.DepartureWaits, fmt.Sprintf("partition %s cannot go while the table is used for "+
+		"longer than ttl_partition_lock_wait: %s; it is tried again after a minute", d.Partition, why)
+	if err := w.Store.EndDeparture(context.WithoutCancel(ctx), d.Departure); err != nil {
+		return err
+	}
+	return &doubtError{d.Reason}
+}
+
+// refusedBy notes why a partition goes by rows for a time, and has the run planned anew.
+func (w *worker) refusedBy(ctx context.Context, d *departure, reason string) error {
+	d.State, d.Reason = catalog.DepartureRefused, reason
+	if err := w.Store.EndDeparture(context.WithoutCancel(ctx), d.Departure); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: partition %s does not go whole: %s", errReplan, d.Partition, reason)
+}
