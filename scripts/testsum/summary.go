@@ -111,15 +111,19 @@ func (s *summary) fail(e event) {
 }
 
 // skipReason is the message of t.Skip, which the testing package prints behind the file and line:
-// the last one, as a test may have logged before that.
+// the last one, as a test may have logged before that. Only a story prints something behind it: its
+// log, which begins with where it ran.
 func skipReason(output []string) string {
 	for _, line := range slices.Backward(output) {
-		if _, reason, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {
-			if _, reason, found = strings.Cut(reason, ": "); found {
-				return reason
-			}
+		_, message, found := strings.Cut(strings.TrimSpace(line), ".go:")
+		if !found {
+			continue
+		}
+		if _, reason, found := strings.Cut(message, ": "); found && !strings.HasPrefix(reason, "WORK=") {
+			return reason
 		}
 	}
+
 	return "no reason given"
 }
 

@@ -18,6 +18,10 @@ const stream = `
 {"Action":"output","Package":"m/a","Test":"TestLater","Output":"level=INFO msg=stopped\n"}
 {"Action":"output","Package":"m/a","Test":"TestLater","Output":"--- SKIP: TestLater (0.00s)\n"}
 {"Action":"skip","Package":"m/a","Test":"TestLater"}
+{"Action":"output","Package":"m/a","Test":"TestStory","Output":"    testscript.go:380: no such program\n"}
+{"Action":"output","Package":"m/a","Test":"TestStory","Output":"    testscript.go:609: WORK=$WORK\n"}
+{"Action":"output","Package":"m/a","Test":"TestStory","Output":"        PATH=/bin\n"}
+{"Action":"skip","Package":"m/a","Test":"TestStory"}
 {"Action":"fail","Package":"m/a","Elapsed":1.5}
 {"Action":"output","Package":"m/b","Test":"TestHangs","Output":"panic: test timed out\n"}
 {"Action":"output","Package":"m/b","Output":"exit status 2\n"}
@@ -35,6 +39,7 @@ exit status 2
 did not end: TestHangs
 panic: test timed out
 skipped 1: needs a server
+skipped 1: no such program
 NOT TESTED on mysql: no such server on this machine (see above)
 1 passed, 4 failed
 `
