@@ -107,7 +107,7 @@ chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judge
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 ./integration/chaos ./integration/model
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -count=1 -timeout 2h -run TestPartitionsOverAYear ./ttl
 
-chaos-queue: ## an expiry queue of QUEUEROWS (300000) rows, filled with pauses, and QUEUETIME (3m) of an application and dying proxies: no row without an entry, no statement that fails
+chaos-queue: ## an expiry queue of QUEUEROWS (300000) rows, filled with pauses, and QUEUETIME (3m) of an application and dying proxies: hardly a row without an entry, no statement that fails
 	@TTLPROXY_TEST_LOGS=1 TTLPROXY_CHAOS_TIME=$(QUEUETIME) TTLPROXY_QUEUE_ROWS=$(QUEUEROWS) scripts/test.sh -count=1 -v -timeout 8h -run TestQueueOutlivesChaos ./integration/chaos
 
 galera: ## the tests that need a Galera cluster, on one of three members, for CHAOSTIME (1m)
