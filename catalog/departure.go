@@ -41,10 +41,10 @@ type Departure struct {
 	StateAt   time.Time
 	Reason    string
 
-	Side   Table  // that the partition has become; an empty name for none
-	SideID uint64 // InnoDB's, of that table
-	Grace  time.Duration
-	Until  time.Time // for which it is kept; zero for ever
+	Side   Table         // that the partition has become; an empty name for none
+	SideID uint64        // InnoDB's, of that table
+	Grace  time.Duration // for which it is kept
+	Until  time.Time     // when that is over; zero for never
 
 	fromID     uint64    // InnoDB's, of the partition before
 	emptyID    uint64    // of the table that is exchanged for it; 0 for none
@@ -283,7 +283,7 @@ func (s *Store) InnoDBID(t Table) string {
 func (s *Store) idOf(ctx context.Context, t Table, partition string) (id uint64, err error) {
 	_, query := s.AfterDeparture(t, partition)
 	if err := s.db.QueryRowContext(ctx, "SELECT "+query).Scan(&id); err != nil {
-		return 0, fmt.Errorf("read the id of %s %s: %w", t, partition, err)
+		return 0, fmt.Errorf("read the id of partition %q of %s: %w", partition, t, err)
 	}
 	return id, nil
 }

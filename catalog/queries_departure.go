@@ -1,6 +1,6 @@
 package catalog
 
-// Partitions that go whole, in the order of scanDeparture.
+// Partitions that go whole, their columns in the order in which departures reads them.
 const (
 	departureColumns = `r.policy_id, r.partition_name, r.bound, r.how, r.job_id, r.task_id, r.fence, r.server, r.due,
  r.state, r.state_at, r.reason, r.create_time, r.table_id, r.side_schema, r.side_name, r.side_id, r.grace, r.keep_until,
@@ -8,8 +8,9 @@ const (
  FROM {departure} r`
 	selectDepartures = `SELECT ` + departureColumns + ` WHERE r.policy_id = ?`
 	selectDeparture  = `SELECT ` + departureColumns + ` WHERE r.policy_id = ? AND r.partition_name = ?`
-	selectTaken      = `SELECT ` + departureColumns + ` WHERE r.state = 'taken' AND (r.policy_id = ? OR r.job_id = ?)
- ORDER BY r.partition_name FOR UPDATE`
+	// Of a policy or of a job; what is made ahead has none, which is 0.
+	selectTaken = `SELECT ` + departureColumns + ` WHERE r.state = 'taken'
+ AND (r.policy_id = ? OR r.job_id = NULLIF(?, 0)) ORDER BY r.partition_name FOR UPDATE`
 	selectMoves = `SELECT COUNT(*), COALESCE(SUM(moves), 0), COALESCE(SUM(state = 'taken'), 0) FROM {departure}
  WHERE policy_id = ?`
 
