@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +46,7 @@ func ComeBack(f *tables.Facts, column, partition, bound string) (c Comeback, why
 	like := f.Partitions[0]
 	like.Below = bound
 	end, known := like.End(by)
-	if !known {
+	if !known || !plainBound.MatchString(bound) {
 		return c, "its bound (" + bound + ") is none of how the table is divided now"
 	}
 
@@ -69,6 +69,10 @@ func ComeBack(f *tables.Facts, column, partition, bound string) (c Comeback, why
 		" VALUES LESS THAN (" + bound + "))"
 	return c, ""
 }
+
+// plainBound is a bound as servers write it: values, and nothing behind them. It goes from the catalog
+// into a statement of the client's.
+var plainBound = regexp.MustCompile(`^(?:'[^'\\]*'|-?\d+|MAXVALUE)(?:,(?:'[^'\\]*'|-?\d+|MAXVALUE))*$`)
 
 // InPartition is a query for a row of a partition.
 func InPartition(t catalog.Table, partition string) string {
@@ -127,9 +131,9 @@ func AnyRow(ctx context.Context, q tables.Querier, query string) (bool, error) {
 // Placed says why a table's partitions cannot be reorganized without a change of where their files
 // are, which information_schema does not show.
 func Placed(ctx context.Context, q tables.Querier, f *tables.Facts) (why string, err error) {
-	var name, text string
-	if err := q.QueryRowContext(ctx, "SHOW CREATE TABLE "+f.Target("").Name()).Scan(&name, &text); err != nil {
-		return "", fmt.Errorf("read the partitions of %s.%s: %w", f.Schema, f.Table, err)
+	text, err := shownTable(ctx, q, f)
+	if err != nil {
+		return "", err
 	}
 	at := strings.LastIndex(text, "PARTITION BY")
 	if at >= 0 && (strings.Contains(text[at:], "DATA DIRECTORY") || strings.Contains(text[at:], "TABLESPACE")) {
