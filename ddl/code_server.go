@@ -22,13 +22,14 @@ const (
 	CodeSafeUpdates     = 1175
 	CodeDeadlock        = 1213
 	CodeRightNeeded     = 1227
+	CodeValueOutOfRange = 1264
 	CodeNoParent        = 1452
 	CodeNotPartitioned  = 1505
 	CodeOutOfRange      = 1690
-	CodeValueOutOfRange = 1264
 	CodeNoPassword      = 1698 // access denied without one
 	CodeNoPartition     = 1735
 	CodeMustChange      = 1820 // the password, before anything else
+	CodeGroupConflict   = 3101 // MySQL, at COMMIT: another member of the group was first
 	CodeCheckMySQL      = 3819
 	CodeDuplicateCheck  = 3822
 	CodeUnreadableText  = 3854 // MySQL: it cannot be converted from its character set

@@ -285,7 +285,7 @@ const DefaultGrace = 24 * time.Hour
 
 func readGrace(o *Options, text string) error {
 	d, err := Duration(text)
-	if err == nil && (d < time.Minute || d > mostGrace) {
+	if err == nil && (d < time.Minute || d > tenYears) {
 		err = errors.New("not between a minute and ten years")
 	}
 	o.Grace = &d
@@ -294,13 +294,13 @@ func readGrace(o *Options, text string) error {
 
 func readAhead(o *Options, text string) (err error) {
 	o.Ahead, err = Duration(text)
-	if err == nil && (o.Ahead < time.Hour || o.Ahead > mostGrace) {
+	if err == nil && (o.Ahead < time.Hour || o.Ahead > tenYears) {
 		err = errors.New("not between an hour and ten years")
 	}
 	return err
 }
 
-const mostGrace = 10 * 366 * 24 * time.Hour
+const tenYears = 10 * 366 * 24 * time.Hour
 
 // mostName is how long a name can be on both servers.
 const mostName = 64

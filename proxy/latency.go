@@ -40,16 +40,11 @@ func stepEnd(step int) time.Duration {
 	return time.Duration(1)<<power + time.Duration(within+1)<<(power-stepBits)
 }
 
-// The errors with which a server refuses a command for the locks of others. Some do a lot of that for
-// good reasons (NOWAIT): those have a number of their own on MySQL, and are usual on MariaDB.
-const (
-	deadlock = 1213
-	conflict = 3101 // MySQL, at COMMIT: another member of the group was first
-)
-
-// ofLocks reports whether an error is that of a lock.
+// ofLocks reports whether an error is one with which a server refuses a command for the locks of
+// others. Some applications provoke them for good reasons (NOWAIT): those have a number of their own
+// on MySQL, and are usual on MariaDB.
 func ofLocks(code uint16) bool {
-	return code == ddl.CodeLockWait || code == deadlock || code == conflict
+	return code == ddl.CodeLockWait || code == ddl.CodeDeadlock || code == ddl.CodeGroupConflict
 }
 
 // LockErrors are the clients' commands that the server has refused for the locks of others: waits that

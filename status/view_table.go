@@ -30,7 +30,7 @@ type tableView struct {
 	Undeletable  *uint64             `json:"undeletable_rows"`    // expired, and something objects or needs them
 	OldestStuck  *time.Time          `json:"oldest_undeletable"`  // when the first of them expired
 	Never        *uint64             `json:"never_expire"`        // without a date, or with an implausible one
-	Goal         float64             `json:"goal_seconds"`        // how old the watermark may become
+	Goal         float64             `json:"goal_seconds"`        // how long ago rows may have been processed
 	Inflow       *float64            `json:"inflow"`              // rows per second that become due
 	Outflow      *float64            `json:"outflow"`             // rows per second that are deleted while a job runs
 	Plan         string              `json:"plan"`

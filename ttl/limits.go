@@ -82,18 +82,17 @@ func (e *Engine) workLimits() *work.Limits { return &e.limits.Load().Limits }
 func limitsOf(v setting.Reading, nodes int) limits {
 	l := limits{
 		Limits: work.Limits{
-			Revision:     v.Revision,
-			ScanBatch:    int(v.Int(setting.ScanBatchSize)),
-			ScanMost:     v.Bound(setting.ScanBatchSize),
-			DeleteBatch:  int(v.Int(setting.DeleteBatchSize)),
-			DeleteMost:   v.Bound(setting.DeleteBatchSize),
-			MaxChildren:  int(v.Int(setting.MaxChildren)),
-			RunningTasks: int(v.Int(setting.RunningTasks)),
-			Target:       time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
-			Nodes:        nodes,
-			Window:       v.Window(),
-
+			Revision:          v.Revision,
+			ScanBatch:         int(v.Int(setting.ScanBatchSize)),
+			ScanMost:          v.Bound(setting.ScanBatchSize),
+			DeleteBatch:       int(v.Int(setting.DeleteBatchSize)),
+			DeleteMost:        v.Bound(setting.DeleteBatchSize),
+			MaxChildren:       int(v.Int(setting.MaxChildren)),
 			PartitionLockWait: v.Duration(setting.PartitionLockWait),
+			RunningTasks:      int(v.Int(setting.RunningTasks)),
+			Target:            time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
+			Nodes:             nodes,
+			Window:            v.Window(),
 		},
 		unread:       v.Unread(),
 		settings:     v.Values,

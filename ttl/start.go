@@ -329,8 +329,8 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		}
 
 		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
-		stays := whole.Why(f, part.Name, s.Expired)
-		if stays == "" {
+		byRows := whole.Why(f, part.Name, s.Expired)
+		if byRows == "" {
 			x.choice = whole.ChooseWhole()
 			all = append(all, x)
 			continue
@@ -340,7 +340,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 			x.choice = x.statements.Second(x.choice, err)
 		}
 		if whole.How != "" {
-			x.choice.Reason += "; not whole: " + stays
+			x.choice.Reason += "; not whole: " + byRows
 		}
 
 		all = append(all, x)

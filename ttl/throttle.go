@@ -72,11 +72,11 @@ type throttler struct {
 	saidAt time.Time
 	look   time.Time // the last one
 	idle   bool      // there was no work since then
-	gentle int       // looks since when there was none, or hardly any
+	gentle int       // successive looks with work at which the share was no more than gently
 	rested int       // looks at a server without us, at most firstLooks
 
-	published time.Time        // what this node's clients have suffered
-	counted   catalog.Suffered // that was it
+	published time.Time        // when it was looked last what this node's clients have suffered
+	counted   catalog.Suffered // what that was
 }
 
 // throttles keeps the node's speed until ctx ends.

@@ -166,7 +166,7 @@ func (r *restoring) clear(ctx context.Context, query string) error {
 	if err != nil || !late {
 		return err
 	}
-	return refuse("Rows that belong into partition %s of %s have come in since it went, and would trade places with "+
+	return refuse("Rows that belong in partition %s of %s have come in since it went, and would trade places with "+
 		"those of %s: delete them, or put its rows back by INSERT INTO %s SELECT * FROM %s", r.gone.Partition,
 		r.policy.Table, r.gone.Side, r.policy.Table, r.gone.Side)
 }

@@ -107,7 +107,7 @@ const (
 	mostMissing = 1000 // that are made without being asked for, after a long pause
 )
 
-// AheadOf says what a table needs to have partitions up to that time; now is read like the column.
+// AheadOf says what a table needs to have partitions until then, a time that is read like the column.
 // why is set if nobody can say, or if that would be too much.
 func AheadOf(f *tables.Facts, column string, until time.Time) (a Ahead, why string) {
 	c, found := f.Column(column)
@@ -137,13 +137,7 @@ func AheadOf(f *tables.Facts, column string, until time.Time) (a Ahead, why stri
 		g.taken = append(g.taken, strings.ToLower(p.Name))
 	}
 
-	var ends []time.Time
-	for end := g.last; !end.After(until) && len(ends) <= mostMissing; {
-		if end = g.step.after(end, 1); end.Year() > 9999 {
-			break
-		}
-		ends = append(ends, end)
-	}
+	ends := g.missing(until)
 	if a.Until = g.last; len(ends) == 0 {
 		return a, ""
 	}
@@ -153,20 +147,10 @@ func AheadOf(f *tables.Facts, column string, until time.Time) (a Ahead, why stri
 	}
 
 	a.Left = max(len(ends)-mostAtOnce, 0)
-	parts := make([]string, 0, mostAtOnce)
-	begin := g.last
-	for _, end := range ends[:len(ends)-a.Left] {
-		bound, written := g.bound(end)
-		if !written {
-			return a, "the next bound cannot be written like the last one (" + g.like.Below + ")"
-		}
-		name := g.name(begin, end)
-		a.Names = append(a.Names, name)
-		parts = append(parts, "PARTITION "+ddl.Quote(name)+" VALUES LESS THAN ("+bound+")")
-		begin = end
+	names, list, why := g.partitions(ends[:len(ends)-a.Left])
+	if a.Names = names; why != "" {
+		return a, why
 	}
-
-	list := strings.Join(parts, ", ")
 	if a.Rest == "" {
 		a.Statement = "ALTER TABLE " + f.Target("").Name() + " ADD PARTITION (" + list + ")"
 		return a, ""
@@ -210,6 +194,33 @@ func (g *growth) learn(known []tables.Partition) (why string) {
 	}
 	g.names = namingOf(known, ends, g.step)
 	return ""
+}
+
+// missing are the bounds that are to follow up to a time: one more than mostMissing at the most.
+func (g *growth) missing(until time.Time) (ends []time.Time) {
+	for end := g.last; !end.After(until) && len(ends) <= mostMissing; {
+		if end = g.step.after(end, 1); end.Year() > 9999 {
+			break
+		}
+		ends = append(ends, end)
+	}
+	return ends
+}
+
+// partitions names those that are to follow up to these bounds, and lists them as SQL.
+func (g *growth) partitions(ends []time.Time) (names []string, list, why string) {
+	parts, begin := make([]string, 0, len(ends)), g.last
+	for _, end := range ends {
+		bound, written := g.bound(end)
+		if !written {
+			return nil, "", "the next bound cannot be written like the last one (" + g.like.Below + ")"
+		}
+		name := g.name(begin, end)
+		names = append(names, name)
+		parts = append(parts, "PARTITION "+ddl.Quote(name)+" VALUES LESS THAN ("+bound+")")
+		begin = end
+	}
+	return names, strings.Join(parts, ", "), ""
 }
 
 // step is how far apart bounds are: months, days, or less.

@@ -89,7 +89,7 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 	}
 
 	values := settings.Values
-	question.whole = from
+	question.from = from
 	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor],
 		values.Bool(setting.EnableIndexScan)
 	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()

@@ -7,8 +7,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
-// fate is what is read of a row where some stay: its date if it does.
-func (s *Statements) fate() string {
+// dateIfStays is what is read of a row besides its position, where some stay: its date if it does.
+func (s *Statements) dateIfStays() string {
 	if s.Staying.None() {
 		return ""
 	}
@@ -29,7 +29,7 @@ type Found struct {
 func (s *Statements) Find(ctx context.Context, q tables.Querier, query string, columns int) ([]Found, error) {
 	read := columns
 	if !s.Staying.None() {
-		read++ // see fate
+		read++ // see dateIfStays
 	}
 	rows, err := QueryKeys(ctx, q, query, read)
 	if err != nil {

@@ -29,7 +29,7 @@ type Question struct {
 	Usual     Usual
 	Census    time.Time // when the last census began that came to its end; zero for none
 
-	whole WholeSource // what keeps partitions from going whole
+	from WholeSource // nil if nobody can be asked what keeps partitions from going whole
 }
 
 // Speed is how fast a job is expected to delete, and how that is known. Limits by the clock come on

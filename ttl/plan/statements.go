@@ -112,7 +112,7 @@ func (s *Statements) BlockRows(r Range) (string, error) {
 // BlockKeys reads the keys of the expired rows of a block, and of each what says whether it stays.
 func (s *Statements) BlockKeys(r Range) (string, error) {
 	where, err := s.within(r)
-	return "SELECT " + s.Key.Select() + s.fate() + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
+	return "SELECT " + s.Key.Select() + s.dateIfStays() + s.byKey() + " WHERE " + where + " AND " + s.Expired.Opaque() +
 		" ORDER BY " + s.Key.Order(), err
 }
 
@@ -171,7 +171,7 @@ func (s *Statements) DeleteSome(n int, guard string) string {
 // oldest reads the n oldest entries of the index on time, of one date in any order, and of each what says
 // whether its row stays.
 func (s *Statements) oldest(n int) string {
-	return "SELECT " + s.Walk.Select() + s.fate() + s.byTime() + " WHERE " + s.Expired.Sargable() +
+	return "SELECT " + s.Walk.Select() + s.dateIfStays() + s.byTime() + " WHERE " + s.Expired.Sargable() +
 		" ORDER BY " + s.byDate().Order() + " LIMIT " + strconv.Itoa(n)
 }
 
@@ -187,8 +187,8 @@ func (s *Statements) walkPage(r Range, n int, date tables.Key) (string, error) {
 		until, err = s.byDate().UpTo(date)
 		within = until + " AND " + within
 	}
-	return "SELECT " + s.Walk.Select() + s.fate() + s.byTime() + " WHERE " + s.Expired.Sargable() + " AND " + within +
-		" ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
+	return "SELECT " + s.Walk.Select() + s.dateIfStays() + s.byTime() + " WHERE " + s.Expired.Sargable() +
+		" AND " + within + " ORDER BY " + s.Walk.Order() + " LIMIT " + strconv.Itoa(n), err
 }
 
 // pageEnd reads the date of the last entry of WalkPage; none if there are fewer.

@@ -205,7 +205,7 @@ func (w Whole) Why(f *tables.Facts, partition string, expired Predicate) string 
 	case !known || end.After(cutoff) || end.Equal(cutoff) && strings.Contains(f.Partitions[at].Expression, ","):
 		return "something in it has not expired" // of several columns, the others decide on the bound itself
 	case begin.Before(floor):
-		return "dates before ttl_date_floor, which never expire, belong into it"
+		return "dates before ttl_date_floor, which never expire, belong in it"
 	}
 
 	return ""
@@ -293,7 +293,7 @@ func (v *preview) goWhole(ctx context.Context) (all []string, err error) {
 	p := catalog.Policy{ID: v.Policy, Table: v.Table, Rule: v.Rule, Terms: v.Terms}
 	asked := p.Terms.Options.Partition != ""
 	switch {
-	case v.Question.whole == nil:
+	case v.from == nil:
 		v.refusal = "nobody knows what has become of its partitions"
 		return nil, nil
 	case len(v.facts.Partitions) == 0 && !asked && p.Terms.Options.Ahead == 0:
@@ -308,7 +308,7 @@ func (v *preview) goWhole(ctx context.Context) (all []string, err error) {
 		return []string{"none goes, and none is made: " + why}, nil
 	}
 
-	ahead, err := aheadText(ctx, v.q, v.Question.whole, p, v.facts, v.Now)
+	ahead, err := aheadText(ctx, v.q, v.from, p, v.facts, v.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (v *preview) goWhole(ctx context.Context) (all []string, err error) {
 		p.Terms.Options.Partition = ddl.PartitionDrop // what it would be like
 	}
 
-	w, err := ReadWhole(ctx, v.q, v.Question.whole, p, v.facts, v.staying, v.Now)
+	w, err := ReadWhole(ctx, v.q, v.from, p, v.facts, v.staying, v.Now)
 	if err != nil {
 		return nil, err
 	}

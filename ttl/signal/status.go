@@ -36,7 +36,7 @@ type asked struct {
 	names []string
 }
 
-// know reports whether all these have been asked for before.
+// know reports whether all these have been asked for before, and remembers that they were now.
 func (a *asked) know(names []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

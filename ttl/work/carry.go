@@ -163,8 +163,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		clock:  func() time.Time { return now.Add(time.Since(read)) },
 		bind:   func(ctx context.Context) error { return w.bind(ctx, task) },
 		policy: policy, session: w.session, statements: statements.LookingUp(), cutoff: cutoff, batch: task.Batch,
-		halted: w.Stopped, beforePacket: w.BeforePacket, contested: w.contested, along: goes,
-		queue: queue,
+		halted: w.Stopped, beforePacket: w.BeforePacket, contested: w.contested, along: goes, queue: queue,
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version: job.Version,

@@ -15,7 +15,7 @@ import (
 const countBlock = 20_000
 
 // count makes sure that everything in a partition goes, and finds out how much that is. Whatever comes later
-// belongs into the partition by its bounds, and so has expired, too: rows that are put into it without a look
+// belongs in the partition by its bounds, and so has expired, too: rows that are put into it without a look
 // give it another id, or are noticed otherwise (watchImports).
 func (w *worker) count(ctx context.Context, a assignment, d *departure) (counted bool, err error) {
 	defer w.Metrics.spent(phaseScan, time.Now())
@@ -92,7 +92,7 @@ func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err 
 
 	d.Due = uint64(max(d.rows, 0))
 	if stays > 0 {
-		return false, w.refusedBy(ctx, d, fmt.Sprintf("%d rows in it have not expired, or never do", stays))
+		return false, w.refusedBy(ctx, d, fmt.Sprintf("rows in it that have not expired, or never do: %d", stays))
 	}
 	return true, nil
 }

@@ -8,13 +8,12 @@ import (
 
 // Limits are the settings by which workers work.
 type Limits struct {
-	Revision    uint64 // of the settings
-	ScanBatch   int    // ttl_scan_batch_size: keys a statement reads
-	ScanMost    int    // the same once it is set: rows a statement looks through; 0 for any number
-	DeleteBatch int    // ttl_delete_batch_size: keys a statement names
-	DeleteMost  int    // the same once it is set: rows a statement deletes; 0 for any number
-	MaxChildren int    // ttl_fk_max_children, and no more than ScanMost
-
+	Revision          uint64        // of the settings
+	ScanBatch         int           // ttl_scan_batch_size: keys a statement reads
+	ScanMost          int           // the same once it is set: rows a statement looks through; 0 for any number
+	DeleteBatch       int           // ttl_delete_batch_size: keys a statement names
+	DeleteMost        int           // the same once it is set: rows a statement deletes; 0 for any number
+	MaxChildren       int           // ttl_fk_max_children, and no more than ScanMost
 	PartitionLockWait time.Duration // ttl_partition_lock_wait
 	RunningTasks      int           // ttl_running_tasks, -1 resolved
 	CountsTasks       bool          // there may be more workers than that: whoever claims a task has to count

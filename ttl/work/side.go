@@ -115,9 +115,8 @@ func DropSide(ctx context.Context, s *Session, store SideStore, d catalog.Depart
 			if err != nil {
 				return err
 			}
-			return store.ForgetSide(ctx, d)
 		}
 	}
 
-	return store.ForgetSide(ctx, d) // there is none, or it is somebody else's
+	return store.ForgetSide(ctx, d) // there is none any more, or it is somebody else's
 }

@@ -77,8 +77,10 @@ func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error)
 
 	cause := w.leave(ctx, d)
 	gone, err := w.departed(ctx, a)
+	if gone {
+		w.countGone(a, d)
+	}
 	if gone || err != nil {
-		w.leftBehind(a, d, gone)
 		return gone, err
 	}
 	return false, errors.Join(w.stayed(ctx, d, cause), w.dropSide(ctx, d))
@@ -102,20 +104,8 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 	defer w.Metrics.spent(phasePrepare, time.Now())
 	job, policy := a.job, a.policy
 
-	now, err := w.Store.Clock(ctx)
+	now, err := w.enterWhole(ctx, a)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.open(policy, now); err != nil {
-		return nil, err
-	}
-	if why, err := w.Store.Rests(ctx, policy.ID, now); err != nil || why != "" {
-		return nil, cmp.Or(err, error(&doubtError{why}))
-	}
-	if !w.session.tidy(ctx) {
-		w.session.Close()
-	}
-	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, a.task) }); err != nil {
 		return nil, err
 	}
 
@@ -168,6 +158,25 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 	place, _ := known.At(job.Partition)
 	d.fromID = place.TableID
 	return d, w.watchImports(ctx, d)
+}
+
+// enterWhole makes the session ready, one in which no trigger has hidden a table, if partitions of the
+// policy's table may go at all now.
+func (w *worker) enterWhole(ctx context.Context, a assignment) (now time.Time, err error) {
+	if now, err = w.Store.Clock(ctx); err != nil {
+		return now, err
+	}
+	if err := w.open(a.policy, now); err != nil {
+		return now, err
+	}
+	if why, err := w.Store.Rests(ctx, a.policy.ID, now); err != nil || why != "" {
+		return now, cmp.Or(err, error(&doubtError{why}))
+	}
+
+	if !w.session.tidy(ctx) {
+		w.session.Close()
+	}
+	return now, w.session.reopened(ctx, func() error { return w.bind(ctx, a.task) })
 }
 
 // watchImports has the guard notice rows that are imported while others are counted: MySQL looks at none of them, and
@@ -300,11 +309,8 @@ func (w *worker) departed(ctx context.Context, a assignment) (bool, error) {
 	}
 }
 
-// leftBehind counts what has gone.
-func (w *worker) leftBehind(a assignment, d *departure, gone bool) {
-	if !gone {
-		return
-	}
+// countGone counts what has gone, for metrics.
+func (w *worker) countGone(a assignment, d *departure) {
 	rows := w.Metrics.of(a.job.Table)
 	if !d.About {
 		rows.examined.Add(float64(d.rows))
