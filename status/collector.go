@@ -53,7 +53,7 @@ type descriptions struct {
 	policies, jobs, tasks, nodes             *prometheus.Desc
 	lag, verdict, progress, due, usual, flow *prometheus.Desc
 	delay, lastEnded, tables, tablesOmitted  *prometheus.Desc
-	watermark, processed, goal, never        *prometheus.Desc
+	watermark, covered, goal, never          *prometheus.Desc
 	undeletable, oldest, byVerdict, late     *prometheus.Desc
 	leaseHolder, leaseFence, taskLeases      *prometheus.Desc
 }
@@ -100,10 +100,10 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		lastEnded: d("job_last_ended_timestamp_seconds", "When the last job of the table ended.", with("state")...),
 		watermark: d("table_watermark_timestamp_seconds",
 			"All rows of the table that had expired by then are gone.", table...),
-		processed: d("table_processed_timestamp_seconds",
+		covered: d("table_covered_timestamp_seconds",
 			"All rows of the table that had expired by then are gone, or stay because others need them.", table...),
 		goal: d("table_goal_seconds",
-			"How long ago rows may have been processed: TTL_MAX_LAG, or twice the time between jobs.", table...),
+			"How long ago rows may have been covered: TTL_MAX_LAG, or twice the time between jobs.", table...),
 		undeletable: d("table_undeletable_rows",
 			"Rows that had expired when the last finished job looked, and that it could not delete: something "+
 				"objects, or other rows need them.", table...),
@@ -113,7 +113,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 			"Rows without a date, or with one that is taken for a mistake: they never expire.", table...),
 		byVerdict: d("tables_by_verdict", "Tables and partitions by verdict, all of them.", "verdict"),
 		late: d("tables_late",
-			"Tables and partitions that were processed longer ago than their goal allows, of all of them."),
+			"Tables and partitions that were covered longer ago than their goal allows, of all of them."),
 		tables: d("tables", "Tables and partitions with a policy."),
 		tablesOmitted: d("tables_without_metrics",
 			"Tables and partitions past the limit of those with metrics of their own."),
@@ -126,7 +126,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
 		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag,
 		d.verdict, d.progress, d.due, d.usual, d.flow,
-		d.delay, d.lastEnded, d.watermark, d.processed, d.goal, d.never, d.undeletable, d.oldest, d.byVerdict,
+		d.delay, d.lastEnded, d.watermark, d.covered, d.goal, d.never, d.undeletable, d.oldest, d.byVerdict,
 		d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
@@ -274,7 +274,7 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 	counts, late := map[report.Word]int{}, 0
 
 	for i, w := range work {
-		all[i] = judged{w, report.Judge(w).Word, w.Now.Sub(w.Processed())}
+		all[i] = judged{w, report.Judge(w).Word, w.Now.Sub(w.Covered())}
 		counts[all[i].word]++
 		if w.Late() {
 			late++
@@ -300,7 +300,7 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 type judged struct {
 	*report.Work
 	word report.Word
-	age  time.Duration // since rows were processed
+	age  time.Duration // since rows were covered
 }
 
 func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
@@ -341,7 +341,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 func (c *Collector) left(ch chan<- prometheus.Metric, w *report.Work, labels []string) {
 	d := c.descs
 	for desc, at := range map[*prometheus.Desc]time.Time{
-		d.watermark: w.Watermark(), d.processed: w.Processed(), d.oldest: w.OldestUndeletable(),
+		d.watermark: w.Watermark(), d.covered: w.Covered(), d.oldest: w.OldestUndeletable(),
 	} {
 		if !at.IsZero() {
 			ch <- gauge(desc, seconds(at), labels...)
@@ -354,7 +354,7 @@ func (c *Collector) left(ch chan<- prometheus.Metric, w *report.Work, labels []s
 		}
 	}
 
-	if !w.Processed().IsZero() {
+	if !w.Covered().IsZero() {
 		ch <- gauge(d.goal, w.Goal().Seconds(), labels...)
 	}
 }

@@ -169,10 +169,10 @@ func (w *Work) lastFailed() bool {
 	return w.Last != nil && (w.Last.State == catalog.JobFailed || w.Last.State == catalog.JobTimedOut)
 }
 
-// Processed is a moment before which all rows that had expired are gone, or stay because others need
+// Covered is a moment before which all rows that had expired are gone, or stay because others need
 // them; zero when none is known, as before the first job of a version of the policy has come to its
 // end and left no other row behind.
-func (w *Work) Processed() time.Time {
+func (w *Work) Covered() time.Time {
 	if c := w.schedule(); c != nil && c.WatermarkVersion == w.Policy.Version {
 		return c.Watermark
 	}
@@ -182,7 +182,7 @@ func (w *Work) Processed() time.Time {
 // Watermark is a moment before which all rows that had expired are gone; zero when none is known. It
 // does not pass a row that stays.
 func (w *Work) Watermark() time.Time {
-	mark, oldest := w.Processed(), w.OldestUndeletable()
+	mark, oldest := w.Covered(), w.OldestUndeletable()
 	switch rows := w.Undeletable(); {
 	case rows == nil || *rows == 0 || mark.IsZero():
 		return mark
@@ -218,8 +218,8 @@ func (w *Work) NeverExpire() *uint64 {
 	return nil
 }
 
-// Goal is how long ago rows may have been processed before rows count as late: TTL_MAX_LAG or, without one,
-// the time of two jobs. Where windows interrupt jobs, a day counts as the least time from one to
+// Goal is how long ago rows may have been covered before they count as late: TTL_MAX_LAG or, without
+// one, the time of two jobs. Where windows interrupt jobs, a day counts as the least time from one to
 // the next.
 func (w *Work) Goal() time.Duration {
 	t := w.timing()
@@ -235,6 +235,6 @@ func (w *Work) Goal() time.Duration {
 
 // Late reports whether rows may be due for longer than the goal allows.
 func (w *Work) Late() bool {
-	mark := w.Processed()
+	mark := w.Covered()
 	return !mark.IsZero() && w.Now.Sub(mark) > w.Goal()
 }
