@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,4 +136,23 @@ func (a Approval) Consented(runs []Run) (rows *uint64, given bool) {
 	}
 
 	return left, true
+}
+
+// Unasked are the runs without the rows of the one that a person has allowed a number of rows.
+func (a Approval) Unasked(runs []Run) []Run {
+	if a.At.IsZero() || !a.Exactly {
+		return runs
+	}
+
+	unasked := slices.Clone(runs)
+	for i, r := range slices.Backward(runs) {
+		if !r.FinishedAt.After(a.At) {
+			continue
+		}
+		if unasked[i].Deleted = 0; r.Finished {
+			break
+		}
+	}
+
+	return unasked
 }

@@ -26,13 +26,36 @@ func daily(rows ...uint64) (runs []catalog.Run) {
 	return runs
 }
 
+// once is a run that deleted rows a moment ago, the first of a table or the first after one that found
+// nothing.
+func once(rows uint64, ago time.Duration, before ...catalog.Run) []catalog.Run {
+	at := ttltest.Noon.Add(-ago)
+	return append([]catalog.Run{{At: at, Deleted: rows, Finished: true, FinishedAt: at.Add(ago / 2)}}, before...)
+}
+
+// bursts are the runs of a table looked at each second in which rows expire once a minute, until an
+// hour ago.
+func bursts(rows uint64) (runs []catalog.Run) {
+	for second := range 30 * 60 {
+		at := ttltest.Noon.Add(-time.Hour - time.Duration(second)*time.Second)
+		r := catalog.Run{At: at, Finished: true, FinishedAt: at}
+		if second%60 == 7 {
+			r.Deleted = rows
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	l := limits{brake: defaultBrake}
-	always, never, once := l, l, l
-	always.brake.Percent, never.brake.Percent, once.brake.Factor = 0, 100, 0
+	always, never, single := l, l, l
+	always.brake.Percent, never.brake.Percent, single.brake.Factor = 0, 100, 0
 	fresh, known := policyOf(1, "24h", nil), policyOf(1, "24h", nil)
 	known.Approval.Version = 1
+	seconds := policyOf(1, "1s", nil)
+	seconds.Approval.Version = 1
 	older := policyOf(1, "24h", nil)
 	older.Version, older.Approval.Version = 2, 1
 	dump := policyOf(1, "24h", nil)
@@ -81,7 +104,7 @@ func TestBrake(t *testing.T) {
 			"all of the table, as always", known, daily(900_000, 900_000, 900_000), table(1_000_000, 1_000_000), l, false,
 			10_800_000,
 		},
-		{"judged once", known, steady, table(300_000, 300_000), once, false, 0},
+		{"judged once", known, steady, table(300_000, 300_000), single, false, 0},
 		{"judged once, by the table", with("TTL_BRAKE_FACTOR", "0"), steady, table(300_000, 300_000), l, false, 0},
 		{
 			"the table allows more", with("TTL_BRAKE_FACTOR", "1000"), steady, table(300_000, 300_000), l, false,
@@ -94,6 +117,31 @@ func TestBrake(t *testing.T) {
 		{
 			"an import that was approved is no habit", known, daily(1000, 1000, 1000, 1000, 1000, 500_000),
 			table(300_000, 300_000), l, true, 180_000,
+		},
+		{
+			"what one run found does not come each second", seconds, once(10_001, 20*time.Second),
+			table(230_000, 230_000), l, true, 138_000,
+		},
+		{
+			"nor if one before it found nothing", seconds,
+			once(10_001, 20*time.Second, catalog.Run{At: ttltest.Noon.Add(-21 * time.Second), Finished: true}),
+			table(230_000, 230_000), l, true, 138_000,
+		},
+		{
+			"what a person has allowed by number is not usual", approved(new(uint64(15_000)), true, 11*time.Second),
+			once(10_001, 20*time.Second), table(23_000, 23_000), l, true, 13_800,
+		},
+		{
+			"what a person has approved as it was is", approved(new(uint64(15_000)), false, 11*time.Second),
+			once(10_001, 20*time.Second), table(23_000, 23_000), l, false, 120_012,
+		},
+		{
+			"a burst each minute is not one each second", seconds, bursts(5000), table(4_000_000, 4_000_000), l, true,
+			3_600_000,
+		},
+		{
+			"a burst each minute, after an hour without an engine", seconds, bursts(5000), table(300_000, 300_000), l, false,
+			3_600_000,
 		},
 		{"more than TTL_MAX_ROWS", with("TTL_MAX_ROWS", "500"), steady, table(30_000, 501), l, true, 500},
 		{"TTL_MAX_ROWS", with("TTL_MAX_ROWS", "500"), steady, table(30_000, 500), l, false, 500},
@@ -216,10 +264,15 @@ func (x *lifetime) live(hours int) {
 			At: now, Deleted: uint64(due), Finished: true,
 			FinishedAt: now.Add(30 * time.Minute),
 		})
-		runs = runs[:min(len(runs), 50)]
+		if nothing(runs[0]) && len(runs) > 2 && nothing(runs[1]) && nothing(runs[2]) {
+			runs = slices.Delete(runs, 1, 2) // as the catalog does
+		}
+		runs = runs[:min(len(runs), 100)]
 		due = 0
 	}
 }
+
+func nothing(r catalog.Run) bool { return r.Deleted == 0 }
 
 // TestBrakeOverAYear lets tables of many kinds live for a year, hour by hour. None that leads an
 // ordinary life is ever stopped by the brake, not when it has grown a hundredfold, nor after three
@@ -250,26 +303,37 @@ func TestBrakeOverAYear(t *testing.T) {
 		return 10_000
 	}
 
+	nightly := func(hour int) int64 {
+		if hour%day == 3 {
+			return 200_000
+		}
+		return 0
+	}
+
 	late := func(hour int) int64 { // the first rows expire after a month
 		return int64(max(hour-30*day, 0)/max(hour-30*day, 1)) * 20_000
 	}
-	threeDays := map[int]bool{}
-	for hour := 200 * day; hour < 203*day; hour++ {
-		threeDays[hour] = true
+	days := func(n int) map[int]bool {
+		idle := map[int]bool{}
+		for hour := 200 * day; hour < (200+n)*day; hour++ {
+			idle[hour] = true
+		}
+		return idle
 	}
 
 	for name, x := range map[string]lifetime{
-		"steady, hourly":           {inflow: steady(2000), rows: flat(1_500_000), interval: 1},
-		"steady, daily":            {inflow: steady(2000), rows: flat(1_500_000), interval: day},
-		"steady, small":            {inflow: steady(3), rows: flat(500), interval: day},
-		"sessions of three hours":  {inflow: steady(9000), rows: flat(27_000), interval: 1},
-		"growing":                  {inflow: growing, rows: kept(growing, 10), interval: 1},
-		"growing, daily":           {inflow: growing, rows: kept(growing, 10), interval: day},
-		"seasonal":                 {inflow: seasonal, rows: kept(seasonal, 3), interval: day},
-		"weekly import":            {inflow: weekly, rows: flat(30_000_000), interval: day},
-		"first rows after a month": {inflow: late, rows: flat(14_400_000), interval: 1},
+		"steady, hourly":            {inflow: steady(2000), rows: flat(1_500_000), interval: 1},
+		"steady, daily":             {inflow: steady(2000), rows: flat(1_500_000), interval: day},
+		"steady, small":             {inflow: steady(3), rows: flat(500), interval: day},
+		"sessions of three hours":   {inflow: steady(9000), rows: flat(27_000), interval: 1},
+		"growing":                   {inflow: growing, rows: kept(growing, 10), interval: 1},
+		"growing, daily":            {inflow: growing, rows: kept(growing, 10), interval: day},
+		"seasonal":                  {inflow: seasonal, rows: kept(seasonal, 3), interval: day},
+		"nightly, looked at hourly": {inflow: nightly, rows: flat(1_000_000), interval: 1},
+		"weekly import":             {inflow: weekly, rows: flat(30_000_000), interval: day},
+		"first rows after a month":  {inflow: late, rows: flat(14_400_000), interval: 1},
 	} {
-		for _, idle := range []map[int]bool{nil, threeDays} {
+		for _, idle := range []map[int]bool{nil, days(3), days(5)} { // after which an import waits, too
 			x.idle, x.falsely, x.imports = idle, nil, nil
 			x.live(year)
 			if len(x.falsely) > 0 {

@@ -99,6 +99,34 @@ func TestEmptyTableApprovesNothing(t *testing.T) {
 	})
 }
 
+// TestAllowedByNumberIsNotUsual: what a person has allowed once, and not one row more, is nothing to
+// judge the next run by.
+func TestAllowedByNumberIsNotUsual(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newBrakedFixture(t, cfg, 0)
+		f.set(setting.BrakeRows, "1000")
+		f.Exec("CREATE TABLE " + f.Schema + ".t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME)")
+		p := f.Declare("t")
+		defer f.run(nil)()
+
+		load := "INSERT INTO " + f.Schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT "
+		f.Exec(load + "1500")
+		f.needsApproval()
+		f.consent(p, catalog.Consent{UpTo: new(uint64(2000))})
+		f.Wait("the approved rows to go", func() bool { return f.Rows("t") == "0" })
+		f.Wait("the job to end", func() bool { return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job") == 0 })
+
+		f.Exec(load + "2000")
+		if why := f.needsApproval(); !strings.Contains(why, "2000 of 2000 rows (100 %) are due") {
+			t.Errorf("the reason is %q, want the rows", why)
+		}
+		if got := f.Rows("t"); got != "2000" {
+			t.Errorf("%s rows are left, want all", got)
+		}
+	})
+}
+
 // TestPauseDoesNotPassTheBrake: a job that begins held has not been looked at. When the hold is over
 // it asks before it deletes.
 func TestPauseDoesNotPassTheBrake(t *testing.T) {

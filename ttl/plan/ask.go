@@ -46,7 +46,7 @@ func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy)
 		}
 	}
 
-	question.Usual = UsualOf(runs, now, p.Terms.Timing.Interval)
+	question.Usual = UsualFor(p, runs, now)
 	return ask(ctx, q, from, question)
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,8 @@ import (
 
 // Usual is what a table expires, by its last runs.
 type Usual struct {
-	PerHour float64 // rows
+	PerHour float64 // rows, on average
+	Most    float64 // rows that one run found
 	Hours   float64 // since the last finished run
 	Runs    int     // that this was learnt from
 }
@@ -22,18 +24,30 @@ const (
 	// exceptionFrom is from how many of them on the largest counts as an exception: an import that
 	// was approved once says nothing about the next one.
 	exceptionFrom = 5
+	// onceTime is in what time, at least, the rows have gathered that one run alone has found: nobody
+	// knows that as many come again in the second between two jobs.
+	onceTime = 24 * time.Hour
 )
+
+// UsualFor is what the table of a policy expires. A run that a person has allowed so many rows and
+// not one more is none to learn from.
+func UsualFor(p catalog.Policy, runs []catalog.Run, now time.Time) Usual {
+	return UsualOf(p.Approval.Unasked(runs), now, p.Terms.Timing.Interval)
+}
+
+// found is a run that deleted rows.
+type found struct{ rows, hours float64 } // and the time in which they had become due
 
 // UsualOf learns from the runs of a table, the latest first, what a job that begins now will find.
 // Rows become due by the hour, so a table that was paused for a week has a week's rows. The time
 // between two manual runs counts as at least the interval: what expires in a second says nothing
 // about the day.
 func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
-	var rates []float64
+	var all []found
 	var u Usual
-	var before *catalog.Run // the finished run before
-	var deleted uint64      // since then
-	backlog := false        // the first rate is that of the very first run
+	var before, last *catalog.Run // the finished run before, and the last of them that deleted rows
+	var deleted uint64            // since the former
+	backlog := false              // the first is the very first run
 
 	for _, r := range slices.Backward(runs) {
 		deleted += r.Deleted
@@ -42,13 +56,17 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 		}
 
 		if deleted > 0 {
+			since := before
+			if last != nil {
+				since = last // in the runs between nothing was due: a burst is not what always comes
+			}
 			passed := interval
-			if before != nil {
-				passed = max(r.At.Sub(before.At), interval)
+			if since != nil {
+				passed = max(r.At.Sub(since.At), interval)
 			} else {
 				backlog = true
 			}
-			rates = append(rates, float64(deleted)/passed.Hours())
+			all, last = append(all, found{float64(deleted), passed.Hours()}), &r
 		}
 
 		before, deleted = &r, 0
@@ -57,25 +75,39 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	if before != nil {
 		u.Hours = max(now.Sub(before.At), interval).Hours()
 	}
-	if backlog && len(rates) > 1 {
-		rates = rates[1:]
+	if len(all) == 1 {
+		all[0].hours = max(all[0].hours, onceTime.Hours())
+	} else if backlog {
+		all = all[1:]
 	}
 
-	rates = rates[max(len(rates)-usualRuns, 0):]
-	if u.Runs = len(rates); u.Runs == 0 {
-		return u
-	}
-
-	slices.Sort(rates)
-	if u.PerHour = rates[u.Runs-1]; u.Runs >= exceptionFrom {
-		u.PerHour = rates[u.Runs-2]
-	}
-
+	u.learn(all[max(len(all)-usualRuns, 0):])
 	return u
 }
 
-// Rows is how many rows are usually due after that many hours.
-func (u Usual) Rows() float64 { return u.PerHour * u.Hours }
+// learn takes in what runs have found.
+func (u *Usual) learn(all []found) {
+	if len(all) == 0 {
+		return
+	}
+
+	u.Runs = len(all)
+	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(a.rows, b.rows) })
+	if u.Runs >= exceptionFrom {
+		all = all[:u.Runs-1]
+	}
+
+	u.Most = all[len(all)-1].rows
+	var sum found
+	for _, f := range all {
+		sum.rows, sum.hours = sum.rows+f.rows, sum.hours+f.hours
+	}
+	u.PerHour = sum.rows / sum.hours
+}
+
+// Rows is how many rows are usually due after that many hours: those of a run, or after a long time,
+// those that come in it.
+func (u Usual) Rows() float64 { return max(u.Most, u.PerHour*u.Hours) }
 
 // String is the figure for people.
 func (u Usual) String() string {
