@@ -210,6 +210,7 @@ const (
 	selectTasks    = `SELECT ` + taskColumns + ` ORDER BY t.job_id, t.seq`
 	selectJobTasks = `SELECT ` + taskColumns + ` WHERE t.job_id = ? ORDER BY t.seq`
 	selectTask     = `SELECT ` + taskColumns + ` WHERE t.id = ?`
+	selectTasksOf  = `SELECT ` + taskColumns + ` WHERE t.owner = ? AND t.state = 'running'`
 
 	selectClaimable = `SELECT t.id, t.fence, t.policy_id, j.policy_version FROM {task} t JOIN {job} j ON j.id = t.job_id
  JOIN {policy} p ON p.id = t.policy_id AND p.version = j.policy_version AND p.armed

@@ -141,6 +141,11 @@ func (s *Store) TasksOf(ctx context.Context, job uint64) ([]Task, error) {
 	return s.tasks(ctx, selectJobTasks, job)
 }
 
+// OwnTasks returns the tasks that a node is at work on, by what the catalog knows.
+func (s *Store) OwnTasks(ctx context.Context, node uint64) ([]Task, error) {
+	return s.tasks(ctx, selectTasksOf, node)
+}
+
 func (s *Store) tasks(ctx context.Context, query string, args ...any) ([]Task, error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {

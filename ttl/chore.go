@@ -22,6 +22,7 @@ const (
 	keepEvery  = 10 * time.Minute
 	sweepEvery = 5 * time.Second // soon after the client of a statement has vanished
 	vouchEvery = 2 * time.Second // somebody may be waiting
+	backEvery  = 3 * time.Second // a job waits
 	asideEvery = time.Minute
 	clearEvery = 10 * time.Second // a part of what there is, so that nothing waits for it
 )
@@ -33,6 +34,7 @@ func (t *ticker) assignChores() {
 		t.keeping,
 		{every: sweepEvery, do: t.sweep},
 		{every: vouchEvery, do: t.vouch},
+		{every: backEvery, do: t.putBack},
 		{every: asideEvery, do: t.dropAsides, leaders: true},
 		{do: t.makeAhead, leaders: true},
 		{every: clearEvery, do: t.clearQueues, leaders: true},
@@ -80,6 +82,16 @@ func (t *ticker) vouch(ctx context.Context) {
 	}
 	if err := t.store.Vouch(ctx, t.actor()); err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "tables could not be examined for other members", slog.Any("err", err))
+	}
+}
+
+// putBack gives back what this node's workers could not, as when the server died.
+func (t *ticker) putBack(ctx context.Context) {
+	if !t.pulse.Jobs {
+		return
+	}
+	if err := t.engine.crew.PutBack(ctx); err != nil && ctx.Err() == nil {
+		t.log.LogAttrs(ctx, slog.LevelWarn, "tasks could not be put back", slog.Any("err", err))
 	}
 }
 

@@ -38,6 +38,7 @@ type Config struct {
 // Crew are the workers of a node.
 type Crew struct {
 	Config
+	atWork     *atWork
 	contested  *contested
 	tableRates *pace.TableRates
 	news       chan struct{} // there may be work
@@ -47,7 +48,7 @@ type Crew struct {
 // NewCrew prepares a crew, which begins with Run.
 func NewCrew(cfg Config) *Crew {
 	return &Crew{
-		Config: cfg, contested: newContested(), tableRates: pace.NewTableRates(cfg.Metrics.Waited),
+		Config: cfg, atWork: newAtWork(), contested: newContested(), tableRates: pace.NewTableRates(cfg.Metrics.Waited),
 		news: make(chan struct{}, 1), seats: make(chan struct{}, maxWorkers),
 	}
 }

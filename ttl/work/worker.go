@@ -23,6 +23,7 @@ type Store interface {
 	Allow(ctx context.Context, task catalog.Task, want uint64) (*uint64, error)
 	ReleaseTask(ctx context.Context, id, fence uint64, text string) error
 	FinishTask(ctx context.Context, id, fence uint64) error
+	OwnTasks(ctx context.Context, node uint64) ([]catalog.Task, error)
 
 	Job(ctx context.Context, id uint64) (catalog.Job, error)
 	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
@@ -78,10 +79,12 @@ func (c *Crew) Work(ctx context.Context) {
 			return
 		}
 
+		c.atWork.take(task)
 		c.Metrics.working(1)
 		c.Metrics.claimed.Inc()
 		err = w.carry(ctx, task)
 		c.Metrics.working(-1)
+		c.atWork.drop(task)
 
 		if errors.Is(err, catalog.ErrFence) {
 			c.Lost()
