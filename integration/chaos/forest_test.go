@@ -23,10 +23,18 @@ func TestForestsWhateverDies(t *testing.T) {
 	length := lengthOf(t)
 	seed := seedOf(t)
 	for _, flavour := range mysqltest.Flavours {
+		if t.Failed() {
+			return // it is said at once what failed
+		}
 		t.Run(string(flavour), func(t *testing.T) {
 			s := mysqltest.Start(t, flavour, "--default-time-zone=+00:00")
+			t.Cleanup(func() {
+				if t.Failed() {
+					describe(t, s)
+				}
+			})
 			engine := s.Account(t, "engine", "ALL ON *.*")
-			w := &woods{server: s}
+			w := &woods{server: s, direct: s.Open(t, "")}
 			for range 3 {
 				p := newNode(t, s.Addr(), engine.User, engine.Passwd)
 				p.start(t)
@@ -50,6 +58,7 @@ type woods struct {
 	server  *mysqltest.Server
 	proxies []*node
 	through *sql.DB
+	direct  *sql.DB
 }
 
 // grow makes a forest, has it live through faults, and judges what is left.
@@ -86,28 +95,22 @@ func (w *woods) grow(t *testing.T, seed uint64) {
 	faults(ctx, t, w.server, w.proxies, random)
 	apps.Wait()
 
-	await(t, "what has expired has gone", 5*time.Minute, func() error {
-		n, err := forest.Expired(t.Context())
-		if err == nil && n > 0 {
-			err = fmt.Errorf("%d rows are still there", n)
-		}
-		return err
-	})
+	w.goOn(t, forest)
 	w.judge(t, forest)
 }
 
 func (w *woods) judge(t *testing.T, forest *ttltest.Forest) {
 	t.Helper()
-	var id, undeletable string
+	var undeletable string
 	exec1(t, w.through, "PAUSE TTL FOR "+forest.Schema+".w0")
-	direct := w.server.Open(t, "")
-	err := direct.QueryRowContext(t.Context(), "SELECT id, (SELECT COALESCE(MAX(reason), '') FROM ttlproxy.row_error "+
-		"WHERE policy_id = p.id) FROM ttlproxy.policy p WHERE schema_name = '"+forest.Schema+"'").Scan(&id, &undeletable)
+	id := w.policy(t, forest)
+	err := w.direct.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(reason), '') FROM ttlproxy.row_error "+
+		"WHERE policy_id = ?", id).Scan(&undeletable)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	gone, counted := forest.Check(), countedByEngine(t, direct, id)
+	gone, counted := forest.Check(), countedByEngine(t, w.direct, id)
 	if gone >= 0 && gone != counted {
 		t.Errorf("%d rows have gone, and the catalog counts %d", gone, counted)
 	}
@@ -116,4 +119,38 @@ func (w *woods) judge(t *testing.T, forest *ttltest.Forest) {
 	}
 	t.Logf("the engine counts %d rows", counted)
 	exec1(t, w.through, "ALTER TABLE "+forest.Schema+".w0 REMOVE TTL")
+}
+
+// stillFor is how long nothing may go of what has to: a node that died is missed after seconds, and the
+// slowest batch takes less than one.
+const stillFor = time.Minute
+
+// goOn waits until what has expired has gone. However much that is, some of it has to go all the time.
+func (w *woods) goOn(t *testing.T, forest *ttltest.Forest) {
+	t.Helper()
+	most, at := -1, time.Now()
+	for {
+		n, err := forest.Expired(t.Context())
+		if err == nil && n == 0 {
+			return
+		}
+		if gone := countedByEngine(t, w.direct, w.policy(t, forest)); gone > most {
+			most, at = gone, time.Now()
+		}
+		if time.Since(at) > stillFor {
+			t.Fatalf("%d expired rows are still there (%v), and nothing has gone for %s", n, err, stillFor)
+		}
+		pause(t.Context(), 100*time.Millisecond)
+	}
+}
+
+// policy is the number of the one on a forest.
+func (w *woods) policy(t *testing.T, forest *ttltest.Forest) (id string) {
+	t.Helper()
+	err := w.direct.QueryRowContext(t.Context(), "SELECT id FROM ttlproxy.policy WHERE schema_name = '"+forest.Schema+
+		"'").Scan(&id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
