@@ -18,6 +18,21 @@ SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS
  WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_TYPE IN ('FULLTEXT', 'SPATIAL', 'VECTOR')
    AND NOT (INDEX_TYPE = 'FULLTEXT' AND VERSION() LIKE '%MariaDB%')`
 
+	selectSpatialColumns = `
+SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?
+   AND DATA_TYPE IN ('geometry', 'point', 'linestring', 'polygon', 'multipoint', 'multilinestring', 'multipolygon',
+       'geometrycollection', 'geomcollection')`
+	selectPrimaryKey = `
+SELECT s.COLUMN_NAME, s.SUB_PART, COALESCE(s.COLLATION, 'A'), LOWER(c.DATA_TYPE), c.CHARACTER_MAXIMUM_LENGTH,
+       c.CHARACTER_OCTET_LENGTH
+  FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
+    ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME
+ WHERE s.TABLE_SCHEMA = ? AND s.TABLE_NAME = ? AND s.INDEX_NAME = 'PRIMARY' ORDER BY s.SEQ_IN_INDEX`
+	// How long an entry may be depends on InnoDB's page.
+	selectKeyLimits = `
+SELECT VERSION() LIKE '%MariaDB%',
+       CASE @@innodb_page_size WHEN 4096 THEN 768 WHEN 8192 THEN 1536 ELSE 3072 END`
+
 	// What MySQL compares before it exchanges a partition.
 	selectInnoDBTables = `
 SELECT t.*, @@innodb_default_row_format AS usual

@@ -3,13 +3,12 @@ package plan
 import (
 	"context"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Rotation is how a table could be divided by its TTL column, so that jobs look only at the
@@ -107,9 +106,9 @@ func rotationOf(
 		return &Rotation{Note: why}, err
 	}
 
-	key, note, why := dividedKey(f, c)
-	if why != "" {
-		return &Rotation{Note: why}, nil
+	key, note, why, err := dividedKey(ctx, q, f, c)
+	if why != "" || err != nil {
+		return &Rotation{Note: why}, err
 	}
 
 	return &Rotation{
@@ -146,39 +145,32 @@ func undivided(ctx context.Context, q tables.Querier, f *tables.Facts, c tables.
 		return "a table with partitions may have no full-text or spatial indexes: " + strings.Join(indexes, ", "), nil
 	}
 
-	return "", nil
-}
-
-// dividedKey adds the TTL column to the primary key, where it has to be; note says what that means.
-// why is set if another key, or the column, does not allow it.
-func dividedKey(f *tables.Facts, c tables.Column) (change, note, why string) {
-	divides := func(name string) bool { return strings.EqualFold(name, c.Name) }
-	for _, ix := range f.Indexes {
-		if !ix.Unique || slices.ContainsFunc(ix.Columns, divides) {
-			continue
-		}
-
-		columns := make([]string, len(ix.Columns), len(ix.Columns)+1)
-		for i, name := range ix.Columns {
-			columns[i] = ddl.Quote(name)
-		}
-
-		switch key := "(" + strings.Join(columns, ", ") + ")"; {
-		case ix.Name != "PRIMARY":
-			return "", "", fmt.Sprintf("every unique key of a table with partitions contains the column that divides "+
-				"it: %s does not contain %s", ddl.Quote(ix.Name), c.Quoted())
-		case c.Nullable:
-			return "", "", fmt.Sprintf("%s would have to be in the primary key, and may be NULL", c.Quoted())
-		default:
-			longer := "(" + strings.Join(append(columns, c.Quoted()), ", ") + ")"
-			change = " DROP PRIMARY KEY, ADD PRIMARY KEY " + longer
-			note = fmt.Sprintf("the primary key becomes %s: nothing but the application then keeps %s unique",
-				longer, key)
-		}
+	columns, err := names(ctx, q, selectSpatialColumns, f.Schema, f.Table)
+	if err != nil {
+		return "", fmt.Errorf("read columns of %s.%s: %w", f.Schema, f.Table, err)
+	}
+	if len(columns) > 0 {
+		return "a table with partitions may have no spatial columns: " + strings.Join(columns, ", "), nil
 	}
 
-	return change, note, ""
+	return sharedSpace(ctx, q, f)
 }
+
+// sharedSpace says that a table is in a tablespace that others share, which MySQL has no partitions in.
+func sharedSpace(ctx context.Context, q tables.Querier, f *tables.Facts) (string, error) {
+	text, err := shownTable(ctx, q, f)
+	if err != nil {
+		return "", err
+	}
+	space := saysSpace.FindStringSubmatch(unquoted.ReplaceAllString(text, "''"))
+	if space == nil || space[1] == "innodb_file_per_table" {
+		return "", nil
+	}
+	return "no table with partitions may be in a tablespace that others share; ALTER TABLE " + f.Target("").Name() +
+		" TABLESPACE = innodb_file_per_table makes one of its own", nil
+}
+
+var saysSpace = regexp.MustCompile("/\\*!50100 TABLESPACE `([^`]+)` ")
 
 // shareOf is which part of a row's life one partition would be.
 func shareOf(c tables.Column, cutoff Cutoff) float64 {
