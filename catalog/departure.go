@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Departure is the last attempt to let a partition leave its table whole (TTL_PARTITION).
@@ -321,6 +322,32 @@ func (s *Store) EndKept(ctx context.Context, d Departure, p Policy, settings uin
 	})
 	d.Fence++
 	return d, err
+}
+
+// KeepOn keeps what a partition has become for longer, with an event if that is news.
+func (s *Store) KeepOn(ctx context.Context, d Departure, why string) error {
+	return s.tx(ctx, "keep "+d.Side.String(), func(tx *sql.Tx) error {
+		if _, err := s.exec(ctx, tx, bumpSchedule, d.Policy); err != nil {
+			return err
+		}
+		n, err := s.exec(ctx, tx, keepOn, why, d.Policy, d.Partition, d.Fence, d.SideID)
+		if err != nil || n == 0 || why == d.Reason {
+			return err
+		}
+		return s.recordFor(ctx, tx, d.Policy, EventPartition, "engine", fmt.Sprintf("%s, which partition %s has become, "+
+			"is kept for longer: %s", d.Side, d.Partition, why))
+	})
+}
+
+// prolong has what is kept of a policy's partitions kept for as long as its rule says now, if that is longer.
+func (s *Store) prolong(ctx context.Context, tx *sql.Tx, policy uint64, r Rule) error {
+	o, err := ddl.ReadOptions(r.Options)
+	if err != nil || o.Partition != ddl.PartitionExchange {
+		return nil //nolint:nilerr // of a rule that is not understood nothing is dropped
+	}
+	grace := int64(o.KeptFor().Seconds())
+	_, err = s.exec(ctx, tx, prolongKept, grace, grace, policy, grace)
+	return err
 }
 
 // ForgetKept notes that there is nothing left of what a partition had become.

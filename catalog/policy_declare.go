@@ -325,8 +325,11 @@ func (s *Store) writeRule(ctx context.Context, tx *sql.Tx, old Policy, w ruleWri
 	if err == nil && n == 0 {
 		err = ErrPolicyChanged
 	}
+	if err != nil {
+		return err
+	}
 
-	return err
+	return s.prolong(ctx, tx, old.ID, w.rule)
 }
 
 // clip shortens a reason to the room that the catalog has for it.

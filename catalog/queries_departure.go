@@ -43,7 +43,7 @@ const (
  side_schema, side_name, grace, from_id, state, state_at, reason)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'barred', UTC_TIMESTAMP(6), '')`
 	findAside = `UPDATE {departure} SET state = 'kept', state_at = UTC_TIMESTAMP(6), side_id = from_id,
- keep_until = UTC_TIMESTAMP(6) + INTERVAL grace SECOND, moves = moves + 1
+ keep_until = UTC_TIMESTAMP(6) + INTERVAL grace SECOND, moves = moves + 1, reason = ''
  WHERE policy_id = ? AND partition_name = ? AND task_id = ? AND fence = ? AND ` + unnoted
 	forgetSide = `UPDATE {departure} SET side_name = '' WHERE policy_id = ? AND partition_name = ? AND task_id = ?
  AND fence = ? AND side_name = ? AND ` + isUnnoted
@@ -61,6 +61,12 @@ const (
 	isUnnoted = `side_name <> '' AND ` + unnoted + ` AND state_at < UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE`
 	endKept   = `UPDATE {departure} r SET r.state = 'ending', r.state_at = UTC_TIMESTAMP(6), r.fence = r.fence + 1
  WHERE r.policy_id = ? AND r.partition_name = ? AND r.fence = ? AND r.side_id = ? AND ` + isOver
+	keepOn = `UPDATE {departure} r SET r.state = 'kept', r.state_at = UTC_TIMESTAMP(6), r.reason = ?,
+ r.keep_until = UTC_TIMESTAMP(6) + INTERVAL GREATEST(r.grace, 3600) SECOND
+ WHERE r.policy_id = ? AND r.partition_name = ? AND r.fence = ? AND r.side_id = ? AND ` + isOver
+	// A longer grace is that of what is kept already. The first column is written first.
+	prolongKept = `UPDATE {departure} SET keep_until = keep_until + INTERVAL ? - grace SECOND, grace = ?
+ WHERE policy_id = ? AND state = 'kept' AND keep_until IS NOT NULL AND grace < ?`
 	forgetKept = `UPDATE {departure} SET state = 'settled', state_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND partition_name = ? AND state IN ('kept', 'ending') AND side_id = ?`
 

@@ -283,6 +283,14 @@ func readPartition(o *Options, text string) error {
 // DefaultGrace is how long an exchanged partition is kept if nothing is said.
 const DefaultGrace = 24 * time.Hour
 
+// KeptFor is how long an exchanged partition is kept.
+func (o Options) KeptFor() time.Duration {
+	if o.Grace == nil {
+		return DefaultGrace
+	}
+	return *o.Grace
+}
+
 func readGrace(o *Options, text string) error {
 	d, err := Duration(text)
 	if err == nil && (d < time.Minute || d > tenYears) {

@@ -56,10 +56,14 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) error {
 	if err != nil {
 		return err
 	}
-	if may, err := t.mayAlter(ctx, p, now); !may || err != nil {
-		return err
+	if may, err := t.mayAlter(ctx, p, now); !may || err != nil || p.Approval.Required {
+		return err // while a person has to look at what came back, what may come back as well is kept
 	}
-	return work.DropAside(ctx, t.session, t.store, d, p, t.limits().Revision, t.engine.stopped)
+	l := t.limits()
+	return work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
+		Now: now, Floor: l.floor, Settings: l.Revision, Stopped: t.engine.stopped,
+		BeforePacket: t.engine.crew.BeforePacket,
+	})
 }
 
 // mayAlter reports whether anything may be done now to a policy's tables beside its jobs, and has the

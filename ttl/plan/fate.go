@@ -138,12 +138,20 @@ func keptOf(ctx context.Context, from FateSource, p catalog.Policy) (all []Fate,
 		if d.State == catalog.DepartureKept || d.State == catalog.DepartureEnding {
 			all = append(all, Fate{
 				Partition: tables.Partition{Name: d.Partition, Rows: int64(d.Due), Below: d.Bound},
-				Text: "gone: kept as " + d.Side.String() + until(d) + "; RESTORE TTL PARTITION " +
+				Text: "gone: kept as " + d.Side.String() + until(d) + because(d) + "; RESTORE TTL PARTITION " +
 					ddl.Quote(d.Partition) + " FOR " + p.Table.String(),
 			})
 		}
 	}
 	return all, err
+}
+
+// because says why a table is kept beyond its grace.
+func because(d catalog.Departure) string {
+	if d.Reason == "" {
+		return ""
+	}
+	return ", since " + d.Reason
 }
 
 // What a partition is in for.

@@ -3,10 +3,12 @@ package work
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // AsideStore is what is asked of the catalog about tables that partitions have become.
@@ -14,16 +16,27 @@ type AsideStore interface {
 	SideStore
 	Over(ctx context.Context) ([]catalog.Departure, error)
 	EndKept(ctx context.Context, d catalog.Departure, p catalog.Policy, settings uint64) (catalog.Departure, error)
+	KeepOn(ctx context.Context, d catalog.Departure, why string) error
 	ForgetKept(ctx context.Context, d catalog.Departure) error
 	DropLeftovers(ctx context.Context) error
 	EndingGuard(d catalog.Departure) string
 }
 
-// DropAside drops what a partition has become, when its grace is over and its policy still says so. As
-// with the partition itself, judgement and DDL come under the same locks.
+// Leaving is whatever decides on tables that partitions have become, beside their policies.
+type Leaving struct {
+	Now      time.Time // the database's clock
+	Floor    string    // ttl_date_floor
+	Settings uint64    // their revision
+	Stopped  func() string
+
+	BeforePacket func() // hook for tests; nil for none
+}
+
+// DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
+// now, of each of the rows that are there now. As with the partition itself, judgement and DDL come under the
+// same locks.
 func DropAside(
-	ctx context.Context, s *Session, store AsideStore, d catalog.Departure, p catalog.Policy, settings uint64,
-	stopped func() string,
+	ctx context.Context, s *Session, store AsideStore, d catalog.Departure, p catalog.Policy, l Leaving,
 ) error {
 	if err := s.Ready(ctx); err != nil {
 		return err
@@ -37,18 +50,32 @@ func DropAside(
 		return store.ForgetKept(ctx, d)
 	}
 
-	ending, err := store.EndKept(ctx, d, p, settings)
-	if err != nil || stopped() != "" {
+	a := aside{session: s, Leaving: l}
+	why, err := a.judge(ctx, p, d.Side)
+	if err != nil || l.Stopped() != "" {
 		return err
+	}
+	if why != "" {
+		return store.KeepOn(ctx, d, why)
+	}
+
+	ending, err := store.EndKept(ctx, d, p, l.Settings)
+	if err != nil || l.Stopped() != "" {
+		return err
+	}
+
+	if l.BeforePacket != nil {
+		l.BeforePacket()
 	}
 
 	departures := store.Name("departure")
 	drop := fmt.Sprintf("/* ttlproxy job=%d policy=%d v=%d */ DROP TABLE %s", d.Job, p.ID, p.Version, d.Side)
-	statements := append([]string{goIf(store.EndingGuard(ending))}, ifHeld(drop)...)
-	statements = append(statements,
+	ends, still := a.still()
+	statements := slices.Concat(ends, []string{goIf(store.EndingGuard(ending) + still)}, ifHeld(drop), []string{
 		fmt.Sprintf("UPDATE %s SET state = 'settled', state_at = UTC_TIMESTAMP(6) WHERE policy_id = %d AND "+
 			"partition_name = %s AND fence = %d AND state = 'ending' AND @ttlproxy_go", departures, ending.Policy,
-			tables.Literal(ending.Partition), ending.Fence))
+			tables.Literal(ending.Partition), ending.Fence),
+	})
 	locked := []string{d.Side.String(), departures}
 	_, err = s.packetWithin(ctx, leaveLimit, underLocks(time.Second, locked, statements...)...)
 	s.Close()
@@ -58,3 +85,48 @@ func DropAside(
 	}
 	return err
 }
+
+// aside is a table that a partition has become, and is to be dropped.
+type aside struct {
+	Leaving
+
+	session    *Session
+	statements *plan.Statements
+	rows       int64
+}
+
+// judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now.
+func (a *aside) judge(ctx context.Context, p catalog.Policy, side catalog.Table) (why string, err error) {
+	if a.statements, why, err = plan.ReadAside(ctx, a.session, p, side, a.Floor, a.Now); err != nil || why != "" {
+		return why, err
+	}
+	if why, err = ZonePause(ctx, a.session, p.Rule, a.statements.Expired.Kind); err != nil || why != "" {
+		return why, err
+	}
+
+	stays := int64(0)
+	for r, last := (plan.Range{}), false; !last && a.Stopped() == ""; r.From = r.To {
+		var rows, stay int64
+		if r.To, rows, stay, err = a.session.countBlock(ctx, a.statements, r); err != nil {
+			return "", fmt.Errorf("count %s: %w", side, err)
+		}
+		a.rows, stays, last = a.rows+rows, stays+stay, r.To == nil
+	}
+	if stays > 0 {
+		why = fmt.Sprintf("%d rows in it have not expired, or never do, by the rule as it is now", stays)
+	}
+	return why, nil
+}
+
+// still are the statements that ask once more while the table is locked, and the condition that no row has
+// come that does not go. All rows are looked at again only if that takes no time.
+func (a *aside) still() (statements []string, condition string) {
+	if statements, condition = a.statements.StillEnds(); condition == "" && a.rows <= mostUnderLock {
+		statements = []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}
+		condition = " AND NOT @ttlproxy_stays"
+	}
+	return statements, condition
+}
+
+// mostUnderLock is how many rows may be read while tables are locked.
+const mostUnderLock = 100_000

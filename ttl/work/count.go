@@ -72,16 +72,8 @@ func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err 
 		}
 
 		began := time.Now()
-		if r.To, err = w.blockEnd(ctx, d.statements, r); err != nil {
-			return false, err
-		}
-		query, err := d.statements.Stays(r)
-		if err != nil {
-			return false, err
-		}
-
 		var rows, stay int64
-		if err := w.session.QueryRowContext(ctx, query).Scan(&rows, &stay); err != nil {
+		if r.To, rows, stay, err = w.session.countBlock(ctx, d.statements, r); err != nil {
 			return false, fmt.Errorf("count partition %s: %w", d.Partition, err)
 		}
 
@@ -97,14 +89,28 @@ func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err 
 	return true, nil
 }
 
+// countBlock counts the rows of the block in which a range begins, and those of them that may not go.
+func (s *Session) countBlock(
+	ctx context.Context, of *plan.Statements, r plan.Range,
+) (end tables.Key, rows, stay int64, err error) {
+	if end, err = s.blockEnd(ctx, of, r); err != nil {
+		return nil, 0, 0, err
+	}
+	query, err := of.Stays(plan.Range{From: r.From, To: end})
+	if err == nil {
+		err = s.QueryRowContext(ctx, query).Scan(&rows, &stay)
+	}
+	return end, rows, stay, err
+}
+
 // blockEnd is where the next block ends; nil if it is the last.
-func (w *worker) blockEnd(ctx context.Context, s *plan.Statements, r plan.Range) (tables.Key, error) {
-	if s.KeyIndex == "" {
+func (s *Session) blockEnd(ctx context.Context, of *plan.Statements, r plan.Range) (tables.Key, error) {
+	if of.KeyIndex == "" {
 		return nil, nil
 	}
-	query, err := s.BlockEnd(plan.Range{From: r.From}, countBlock)
+	query, err := of.BlockEnd(plan.Range{From: r.From}, countBlock)
 	if err != nil {
 		return nil, err
 	}
-	return plan.QueryKey(ctx, w.session, query, len(s.Key))
+	return plan.QueryKey(ctx, s, query, len(of.Key))
 }

@@ -52,10 +52,7 @@ func (w *worker) departureOf(
 	d.mariadb = w.Store.Server().MariaDB
 
 	if whole.How == ddl.PartitionExchange {
-		d.Grace = ddl.DefaultGrace
-		if said := a.policy.Terms.Options.Grace; said != nil {
-			d.Grace = *said
-		}
+		d.Grace = a.policy.Terms.Options.KeptFor()
 		d.Side = catalog.Table{Schema: job.Table.Schema, Name: sideName(job.ID, job.Partition)}
 		d.sideID = w.Store.InnoDBID(d.Side)
 	}

@@ -1,0 +1,146 @@
+package ttl
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// TestAsidesAreJudgedAgain: what a partition has become is dropped when its grace is over only if all that is in
+// it then has expired by the rule as it is then. Whatever is said meanwhile holds for it, too, and so it is kept for
+// longer, which is said once. Nobody has to do anything when the reason is gone.
+func TestAsidesAreJudgedAgain(t *testing.T) {
+	t.Parallel()
+	const both = "ttlproxy_2_p1,ttlproxy_3_p2"
+	exchange := func(grace string) map[string]string {
+		return map[string]string{ddl.OptionPartition: ddl.PartitionExchange, ddl.OptionGrace: grace}
+	}
+	run := func(statements ...string) func(*fixture, *moment, catalog.Policy) {
+		return func(f *fixture, _ *moment, _ catalog.Policy) {
+			for _, s := range statements {
+				f.Exec(f.In(s))
+			}
+		}
+	}
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range map[string]struct {
+			before     []string // the partitions go
+			meanwhile  func(*fixture, *moment, catalog.Policy)
+			kept, why  string
+			afterwards func(*fixture, *moment, catalog.Policy)
+		}{
+			"a longer interval": {
+				nil, func(_ *fixture, m *moment, _ catalog.Policy) { m.declareDays(30, "UTC", "24h", exchange("1h")) },
+				both, "2 rows in it have not expired",
+				func(_ *fixture, m *moment, _ catalog.Policy) { m.declareDays(1, "UTC", "24h", exchange("1h")) },
+			},
+			"a longer interval, by an index": {
+				[]string{"ALTER TABLE {t}.t ADD KEY (made)"},
+				func(_ *fixture, m *moment, _ catalog.Policy) { m.declareDays(30, "UTC", "24h", exchange("1h")) },
+				both, "2 rows in it have not expired",
+				func(_ *fixture, m *moment, _ catalog.Policy) { m.declareDays(1, "UTC", "24h", exchange("1h")) },
+			},
+			"a row was put there": {
+				nil, run("INSERT INTO {t}.ttlproxy_2_p1 VALUES (77, '2030-01-01')"),
+				"ttlproxy_2_p1", "1 rows in it have not expired", run("DELETE FROM {t}.ttlproxy_2_p1 WHERE id = 77"),
+			},
+			"a row without a date was put there, without a key": {
+				[]string{"ALTER TABLE {t}.t DROP PRIMARY KEY, MODIFY made DATETIME"},
+				run("INSERT INTO {t}.ttlproxy_2_p1 VALUES (77, NULL)"),
+				"ttlproxy_2_p1", "1 rows in it have not expired", run("DELETE FROM {t}.ttlproxy_2_p1"),
+			},
+			"a later floor": {
+				nil, func(f *fixture, _ *moment, _ catalog.Policy) { f.set(setting.DateFloor, "2027-05-10") },
+				"ttlproxy_2_p1", "2 rows in it have not expired",
+				func(f *fixture, _ *moment, _ catalog.Policy) { f.set(setting.DateFloor, "1970-01-02") },
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.days()
+				for _, s := range c.before {
+					f.Exec(f.In(s))
+				}
+				m := f.at(utc("05-12 12:00:00"))
+				p := m.exchanges("24h")
+				m.pass()
+				f.wantSides(both)
+
+				c.meanwhile(f, f.at(utc("05-12 12:10:00")), p)
+				for _, at := range []string{"05-12 13:00:01", "05-12 13:30:00", "05-12 14:00:03"} {
+					f.at(utc(at)).pass()
+					f.wantSides(c.kept)
+				}
+				if got := f.Text(f.In("SELECT reason FROM {t}_c.departure WHERE partition_name = 'p1'")); !strings.HasPrefix(got,
+					c.why) {
+					t.Errorf("the reason is %q", got)
+				}
+				if got := f.Text(f.In("SELECT COUNT(*) FROM {t}_c.event WHERE kind = 'partition' AND text LIKE '%p1%longer%'")); got !=
+					"1" {
+					t.Errorf("%s events say that it is kept for longer", got)
+				}
+
+				c.afterwards(f, f.at(utc("05-12 14:10:00")), p)
+				f.at(utc("05-12 15:00:06")).pass()
+				f.wantSides("")
+			})
+		}
+	})
+}
+
+// TestLongerGrace: what is kept already is kept for a longer grace, once there is one; never for a shorter one.
+func TestLongerGrace(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.exchanges("24h")
+		m.pass()
+		for _, grace := range []string{"3h", "1m"} {
+			f.at(utc("05-12 12:10:00")).declare("UTC", "24h", map[string]string{
+				ddl.OptionPartition: ddl.PartitionExchange, ddl.OptionGrace: grace,
+			})
+		}
+		f.at(utc("05-12 14:59:59")).pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+		f.at(utc("05-12 15:00:01")).pass()
+		f.wantSides("")
+	})
+}
+
+// TestAsideAtTheLastMoment: what is put into the table that a partition has become, when that was judged and is
+// about to be dropped, keeps it, with an index on time or without one.
+func TestAsideAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, alter := range map[string]string{"indexed": "ADD KEY (made)", "counted": "COMMENT = 'x'"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.days()
+				f.Exec(f.In("ALTER TABLE {t}.t " + alter))
+				m := f.at(utc("05-12 12:00:00"))
+				m.exchanges("24h")
+				m.pass()
+
+				m = f.at(utc("05-12 13:00:01"))
+				m.engine.crew.BeforePacket = func() {
+					f.Exec(f.In("INSERT IGNORE INTO {t}.ttlproxy_2_p1 SELECT 77, '2030-01-01' FROM {t}_c.departure " +
+						"WHERE partition_name = 'p1' AND state = 'ending'"))
+				}
+				m.pass()
+				f.wantSides("ttlproxy_2_p1")
+				f.at(utc("05-12 15:00:00")).pass()
+				f.wantSides("ttlproxy_2_p1")
+			})
+		}
+	})
+}
