@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -96,22 +97,36 @@ var brakeTrials = map[string]func(*trial){
 		s.wait("the next years", func() bool { return strings.HasPrefix(s.partitions(), "older,p2020,p2021,p2022,") })
 	},
 	setting.PartitionLockWait: func(s *trial) {
-		s.sql("SET GLOBAL ttl_partition_lock_wait = '1m'")
+		s.sql("SET GLOBAL ttl_partition_lock_wait = '5s'")
 		s.divided()
-		reader, err := s.direct.BeginTx(s.Context(), nil)
-		if err != nil {
-			s.Fatal(err)
+		read := func() (done func() error) {
+			reader, err := s.direct.BeginTx(s.Context(), nil)
+			if err == nil {
+				_, err = reader.ExecContext(s.Context(), "DO (SELECT COUNT(*) FROM "+s.schema+"."+s.table+")")
+			}
+			if err != nil {
+				s.Fatal(err)
+			}
+			return reader.Rollback
 		}
-		if _, err := reader.ExecContext(s.Context(), "DO (SELECT COUNT(*) FROM "+s.schema+"."+s.table+")"); err != nil {
-			s.Fatal(err)
+		waiting := func(seconds int) bool {
+			return s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%LOCK TABLES%%' "+
+				"AND time >= %d AND id <> CONNECTION_ID() AND '%s' <> ''", seconds, s.schema) > 0
 		}
 
+		done, began := read(), time.Now()
 		s.declare("TTL_PARTITION = 'DROP'")
 		s.wait("the partition to wait for longer than usual", func() bool {
-			return s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%LOCK TABLES%%' "+
-				"AND time > 1 AND id <> CONNECTION_ID() AND '%s' <> ''", s.schema) > 0
+			if time.Since(began) > 2*time.Second && !waiting(0) { // nobody waits for somebody who has been there for long
+				next := read()
+				if err := done(); err != nil {
+					s.Fatal(err)
+				}
+				done, began = next, time.Now()
+			}
+			return waiting(2)
 		})
-		if err := reader.Rollback(); err != nil {
+		if err := done(); err != nil {
 			s.Fatal(err)
 		}
 		s.wait("the partition to go", func() bool { return s.partitions() == "older,later" })

@@ -107,6 +107,9 @@ func (s Setting) checkDuration(value string) (string, *ddl.Error, *ddl.Error) {
 	if low := time.Duration(s.Min) * time.Second; d < low {
 		return strconv.FormatInt(s.Min, 10) + "s", s.truncated(value), nil
 	}
+	if high := time.Duration(s.Max) * time.Second; s.Max > 0 && d > high {
+		return strconv.FormatInt(s.Max, 10) + "s", s.truncated(value), nil
+	}
 	return value, nil, nil
 }
 

@@ -334,9 +334,10 @@ func All() []Setting {
 		},
 		{
 			Name: PartitionLockWait, Kind: KindDuration,
-			Default: "1s", Min: 1, Scope: "statement", Effect: EffectAtOnce,
+			Default: "1s", Min: 1, Max: 5, Scope: "statement", Effect: EffectAtOnce,
 			Text: "How long a partition that leaves its table whole (TTL_PARTITION) waits for those who use the " +
-				"table, and others behind it. If that is not enough, it is tried again after a minute.",
+				"table, and others behind it, PAUSE TTL among them. If that is not enough, it is tried again after a " +
+				"minute.",
 		},
 		{
 			Name: HistoryDays, Kind: KindInt, Default: "90", Min: 1, Max: 36500, Scope: "cluster", Effect: EffectAtOnce,

@@ -23,6 +23,9 @@ func (s Setting) Allowed() string {
 
 		return fmt.Sprintf("%s to %d", low, s.Max)
 	case KindDuration:
+		if s.Max > 0 {
+			return fmt.Sprintf("duration, %ds to %ds", s.Min, s.Max)
+		}
 		return "duration such as 1d12h, 30m, 45s"
 	case KindTime:
 		return "HH:MM or HH:MM +ZZZZ"
