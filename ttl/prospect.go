@@ -1,0 +1,140 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
+)
+
+// prospect is one table or partition with everything that is known before its job.
+type prospect struct {
+	partition  string
+	statements *plan.Statements
+	estimate   plan.Estimate
+	choice     plan.Choice
+	queue      *catalog.ExpiryQueue // nil if the policy does without
+}
+
+// prospects plans for the table, or for each of its partitions that may have due rows.
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts, cutoff plan.Cutoff,
+	stay plan.Staying, whole plan.Whole,
+) ([]prospect, error) {
+	partitions := []tables.Partition{{Rows: f.Rows}}
+	if len(f.Partitions) > 0 {
+		partitions = plan.DuePartitions(f, p.Rule.Column, cutoff)
+	}
+
+	l := t.limits()
+	all := make([]prospect, 0, len(partitions))
+	for _, part := range partitions {
+		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor, stay)
+		if err != nil {
+			return nil, err
+		}
+
+		e, err := s.Estimate(ctx, t.session, part.Rows)
+		if err != nil {
+			return nil, fmt.Errorf("estimate %s: %w", p.Table, err)
+		}
+
+		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
+		byRows := whole.Why(f, part.Name, s.Expired)
+		if byRows == "" {
+			x.choice = whole.ChooseWhole()
+			all = append(all, x)
+			continue
+		}
+
+		if err := s.Verify(ctx, t.session, x.choice.Way, e.Edge); err != nil {
+			x.choice = x.statements.Second(x.choice, err)
+		}
+		if whole.How != "" {
+			x.choice.Reason += "; not whole: " + byRows
+		}
+
+		all = append(all, x)
+	}
+
+	return all, nil
+}
+
+// together sums the estimates of all partitions: the brake judges tables. Partitions in which
+// nothing can be due count with their size.
+func together(all []prospect, f *tables.Facts) plan.Estimate {
+	sum := plan.Estimate{Exact: true, DueExact: true}
+	for _, x := range all {
+		e := x.estimate.With(x.statements.Staying.Along())
+		sum.Rows += e.Rows
+		sum.Expired += e.Expired
+		sum.Exact, sum.DueExact = sum.Exact && e.Exact, sum.DueExact && e.DueExact
+	}
+	for _, p := range f.Partitions[min(len(all), len(f.Partitions)):] {
+		sum.Rows, sum.Exact = sum.Rows+p.Rows, false
+	}
+	return sum
+}
+
+// newJob is the job of a table or partition in a run.
+func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
+	state := r.state
+	if reason != "" && state == catalog.JobRunning {
+		state = catalog.JobPaused
+	}
+	facts := factsOf(x, r.cutoff)
+	facts.UsualRows = r.ruling.usual
+	return catalog.NewJob{
+		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node(), RunAt: r.at,
+		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff,
+		FloorLiteral: x.statements.Expired.Floor,
+		Trigger:      r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
+		Settings: r.settings,
+	}
+}
+
+func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
+	due := uint64(max(x.estimate.With(x.statements.Staying.Along()).Expired, 0))
+	rows := uint64(max(x.estimate.Rows, 0))
+	f := catalog.JobFacts{
+		Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due,
+		TableRows: &rows,
+	}
+	f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
+	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
+	f.Note = strings.Join(notes(x.estimate), "\n")
+	return f
+}
+
+func count(n int64) *uint64 {
+	c := uint64(max(n, 0))
+	return &c
+}
+
+// notes says which rows never expire, one line each.
+func notes(e plan.Estimate) (lines []string) {
+	if e.Null > 0 {
+		lines = append(lines, rowsText(e.Null, e.Exact)+" without a date: never expire")
+	}
+	if e.Implausible > 0 {
+		lines = append(lines, rowsText(e.Implausible, e.Exact)+
+			" with a zero date or one before ttl_date_floor: never expire")
+	}
+	if e.MostNeverExpire() {
+		lines = append(lines, "most of the rows never expire: is this the column that tells their age?")
+	}
+	return lines
+}
+
+func rowsText(n int64, exact bool) string {
+	text := fmt.Sprintf("%d rows", n)
+	if n == 1 {
+		text = "1 row"
+	}
+	if !exact {
+		text = "about " + text
+	}
+	return text
+}
