@@ -334,8 +334,8 @@ func (s *Store) KeepOn(ctx context.Context, d Departure, why string) error {
 		if err != nil || n == 0 || why == d.Reason {
 			return err
 		}
-		return s.recordFor(ctx, tx, d.Policy, EventPartition, "engine", fmt.Sprintf("%s, which partition %s has become, "+
-			"is kept for longer: %s", d.Side, d.Partition, why))
+		return s.recordFor(ctx, tx, d.Policy, EventPartition, "engine", fmt.Sprintf(
+			"%s, which partition %s has become, is kept for longer: %s", d.Side, d.Partition, why))
 	})
 }
 

@@ -63,8 +63,10 @@ func shapesOfMariaDB() []shape {
 		{strings.Replace(without16, "a1 INT,", "a1 INT, a16 INT,", 1) + ", a16))", "", ""},
 		{"id INT PRIMARY KEY, u TEXT, $ DATETIME NOT NULL, UNIQUE (u, $))", "", ""},
 		{"id UUID PRIMARY KEY, i INET6, $ DATETIME NOT NULL)", "", ""},
-		{"id INT, a DATE, b DATE, $ DATETIME NOT NULL, PERIOD FOR p (a, b), PRIMARY KEY (id, p WITHOUT OVERLAPS))",
-			"WITHOUT OVERLAPS", ""},
+		{
+			"id INT, a DATE, b DATE, $ DATETIME NOT NULL, PERIOD FOR p (a, b), PRIMARY KEY (id, p WITHOUT OVERLAPS))",
+			"WITHOUT OVERLAPS", "",
+		},
 	}
 }
 
@@ -72,7 +74,7 @@ func shapesOfMariaDB() []shape {
 // and keeps what the primary key says; or there is none, and the reason is that of the server.
 func TestRotationOfEveryShape(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB) {
-		mustExec(t, db, "CREATE DATABASE advised")
+		mustExec(t, db, "DROP DATABASE IF EXISTS advised", "CREATE DATABASE advised")
 		all := append(shapes(), shapesOfMySQL()...)
 		if ofMariaDB(t, db) {
 			all = append(shapes(), shapesOfMariaDB()...)

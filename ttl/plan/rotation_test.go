@@ -94,7 +94,7 @@ func advised(
 // TestTablesThatCannotRotate: what is said to stand in the way does, on both servers.
 func TestTablesThatCannotRotate(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB) {
-		mustExec(t, db, "CREATE DATABASE advised")
+		mustExec(t, db, "DROP DATABASE IF EXISTS advised", "CREATE DATABASE advised")
 		mariadb := count(t, db, "SELECT VERSION() LIKE '%MariaDB%'") == 1
 		all := []struct{ name, columns, want string }{
 			{"free", "id INT, `m``ade` DATETIME", ""},
