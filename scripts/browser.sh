@@ -5,17 +5,24 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-have_all() { { command -v chromium || command -v chromium-browser || command -v google-chrome; } && command -v node && command -v npm; }
+# Only what is not there is installed: apt's npm and a Node.js of another origin exclude each other.
+lacking() {
+  command -v chromium || command -v chromium-browser || command -v google-chrome || echo "lacks chromium fonts-dejavu-core"
+  command -v node || echo "lacks nodejs"
+  command -v npm || echo "lacks npm"
+}
+packages=$(lacking | sed -n 's/^lacks //p' | tr '\n' ' ')
 
-if ! have_all >/dev/null; then
+if [ -n "$packages" ]; then
   command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] || {
     echo "browser: this needs chromium, nodejs (18 or later) and npm; installing them needs apt and root" >&2
     exit 1
   }
   export DEBIAN_FRONTEND=noninteractive
   apt-get -q update >/dev/null || echo "browser: apt-get update failed; trying with the lists there are"
-  apt-get -q -y install --no-install-recommends chromium nodejs npm fonts-dejavu-core </dev/null >/dev/null
-  have_all >/dev/null || { echo "browser: apt has installed them, and still not all are there" >&2; exit 1; }
+  # shellcheck disable=SC2086 # a list of packages
+  apt-get -q -y install --no-install-recommends $packages </dev/null >/dev/null
+  [ -z "$(lacking | grep '^lacks ')" ] || { echo "browser: apt has installed $packages, and still not all are there" >&2; exit 1; }
 fi
 export TTLPROXY_TEST_BROWSER=1
 exec scripts/test.sh -count=1 ./integration/browser "$@"
