@@ -101,6 +101,9 @@ func (s *Store) foldRuns(ctx context.Context, tx *sql.Tx, job uint64) error {
 	return s.step(ctx, tx, deleteRun, last[1].policy, last[1].at)
 }
 
+// LooksTold is the longest time between two looks at a table that are told of.
+const LooksTold = 30 * time.Second
+
 // Looked tells that nothing was due in the tables of policies at a moment, although no run was made:
 // what had expired before another moment is gone.
 func (s *Store) Looked(ctx context.Context, at, due time.Time, policies []uint64) error {

@@ -13,6 +13,8 @@ const (
 	leastRetry, mostRetry = time.Minute, time.Hour
 	// leastInterval keeps TTL_JOB_INTERVAL='0' from starting jobs without end.
 	leastInterval = time.Second
+	// promptly is the longest interval between jobs that has rows go within seconds.
+	promptly = 10 * time.Second
 )
 
 // Timing is when the jobs of a policy start, and when they may run.
@@ -25,6 +27,9 @@ type Timing struct {
 
 	hurried bool // the interval is half of MaxLag, and not TTL_JOB_INTERVAL
 }
+
+// Prompt reports whether rows should go within seconds.
+func (t Timing) Prompt() bool { return t.Cron == nil && t.Interval <= promptly }
 
 // UnkeptLag says which option makes it impossible to keep TTL_MAX_LAG; empty when none does.
 func (t Timing) UnkeptLag() string {

@@ -44,16 +44,14 @@ type look struct {
 	due      time.Time // all that had expired before it was gone at that look
 	written  time.Time // the look that the catalog knows of
 
-	writeEvery time.Duration
-	next       time.Time     // when to look again
-	pause      time.Duration // until then, unless a row expires sooner
-	runs       bool          // a job was open when the schedule was read
-	group      int           // at most so many tables are looked at with one statement
+	goal  time.Duration // TTL_MAX_LAG, by which reports judge
+	next  time.Time     // when to look again
+	pause time.Duration // until then, unless a row expires sooner
+	runs  bool          // a job was open when the schedule was read
+	group int           // at most so many tables are looked at with one statement
 }
 
 const (
-	// promptly is the longest interval between jobs that has rows go within seconds.
-	promptly = 10 * time.Second
 	// mostLooks bounds the tables of one statement.
 	mostLooks = 512
 	// leastPause and mostPause are between two looks at a table in which nothing happens.
@@ -62,8 +60,10 @@ const (
 	soonest = 50 * time.Millisecond
 	// examineEvery is how often a table gets a run although nothing is due.
 	examineEvery = 12 * time.Hour
-	// writeEvery is how often the catalog is told that nothing was due.
-	writeEvery = 30 * time.Second
+	// The catalog is told that nothing was due as often as leaves so many rows a second to write, and
+	// between these times.
+	rowsTold               = 33
+	leastTold, mostBetween = 2 * time.Second, catalog.LooksTold
 )
 
 func newLooks() *looks { return &looks{all: map[uint64]*look{}} }
@@ -84,10 +84,7 @@ func (l *looks) learn(p catalog.Policy, f *tables.Facts, now time.Time, prospect
 	}
 	if s := prospects[0].statements; s.TimeIndex != "" {
 		k := &look{version: p.Version, statements: s, column: c, examined: now, pause: leastPause, group: mostLooks}
-		k.tried, k.writeEvery = tried, writeEvery
-		if goal := p.Terms.Timing.MaxLag; goal > 0 {
-			k.writeEvery = min(writeEvery, goal/4) // by which reports judge
-		}
+		k.tried, k.goal = tried, p.Terms.Timing.MaxLag
 		l.all[p.ID] = k
 	}
 }
@@ -95,7 +92,7 @@ func (l *looks) learn(p catalog.Policy, f *tables.Facts, now time.Time, prospect
 // isPrompt reports whether rows should go within seconds under a policy that has nothing to wait for.
 func isPrompt(p catalog.Policy) bool {
 	t := p.Terms.Timing
-	return t.Cron == nil && t.Interval <= promptly && !p.Approval.Required &&
+	return t.Prompt() && !p.Approval.Required &&
 		p.Rule.Options[ddl.OptionForeignKeys] == ""
 }
 
@@ -332,6 +329,19 @@ func (t *ticker) lookAt(ctx context.Context, now time.Time, some []duePolicy) (d
 	return due, nil
 }
 
+// tellEvery is how often the catalog is told about so many tables.
+func tellEvery(tables int) time.Duration {
+	return min(max(leastTold, time.Duration(tables)*time.Second/rowsTold), mostBetween)
+}
+
+// within is how often the catalog is told about a table, if it is told about most so often.
+func (k *look) within(every time.Duration) time.Duration {
+	if k.goal > 0 {
+		return min(every, k.goal/4)
+	}
+	return every
+}
+
 // tellLooks writes down now and then when nothing was due, for reports, and for whoever leads next.
 func (t *ticker) tellLooks(ctx context.Context, now time.Time) {
 	l := t.engine.looks
@@ -341,8 +351,9 @@ func (t *ticker) tellLooks(ctx context.Context, now time.Time) {
 	var told []*look
 	var policies []uint64
 	var at, due time.Time
+	every := tellEvery(len(l.all))
 	for id, k := range l.all {
-		if !k.looked.After(k.written) || now.Sub(k.looked) > 2*mostPause || now.Sub(k.written) < k.writeEvery {
+		if !k.looked.After(k.written) || now.Sub(k.looked) > 2*mostPause || now.Sub(k.written) < k.within(every) {
 			continue
 		}
 		told, policies = append(told, k), append(policies, id)

@@ -67,6 +67,8 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 		if !m.nextLook.IsZero() {
 			t.Error("a table in which nothing happens makes the ticker hurry")
 		}
+		m = m.then(utc("05-10 12:00:05"))
+		check("soon after", "1", "3", "10 12:00:05.000000 10 12:00:00.000000 10 12:00:05.000000")
 		m = m.then(utc("05-10 12:00:40.2"))
 		check("before the row expires", "1", "3", "10 12:00:40.200000 10 12:00:00.000000 10 12:00:40.200000")
 		if next := m.engine.looks.all[p.ID].next; next.Before(utc("05-10 12:00:40.25")) ||
@@ -102,6 +104,25 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 		m.then(utc("05-11 02:00:00"))
 		check("after half a day", "5", "2", "11 02:00:00.000000 11 02:00:00.000000 10 12:00:40.200000")
 	})
+}
+
+// TestLooksAreTold: of few tables often, of many seldom, and always as often as a goal needs it.
+func TestLooksAreTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tables     int
+		goal, want time.Duration
+	}{
+		{1, 0, 2 * time.Second},
+		{200, 0, 6060606060 * time.Nanosecond},
+		{5000, 0, 30 * time.Second},
+		{5000, 20 * time.Second, 5 * time.Second},
+		{1, 2 * time.Second, 500 * time.Millisecond},
+	} {
+		if got := (&look{goal: c.goal}).within(tellEvery(c.tables)); got != c.want {
+			t.Errorf("%d tables with a goal of %v are told every %v, want %v", c.tables, c.goal, got, c.want)
+		}
+	}
 }
 
 // TestLookThatFails: a table that cannot be looked at keeps no other waiting, and gets a run.

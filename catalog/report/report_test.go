@@ -153,6 +153,27 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestBehind: a table that is looked at every moment is not late because nobody has told for a while.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		interval  string
+		ago, want time.Duration
+	}{
+		{"1s", 31 * time.Second, 0},
+		{"1s", 41 * time.Second, 40 * time.Second},
+		{"10s", 49 * time.Second, 0},
+		{"11s", 31 * time.Second, 20 * time.Second},
+		{"1h", time.Hour, 0},
+		{"1h", time.Hour + time.Second, time.Second},
+	} {
+		w := work(func(w *Work) { w.Policy.Rule.JobInterval = c.interval; ran(w, c.ago) })
+		if got, known := w.Behind(); got != c.want || !known {
+			t.Errorf("every %s, %v after the last job: got %v (known: %v), want %v", c.interval, c.ago, got, known, c.want)
+		}
+	}
+}
+
 func TestNothingIsMadeOfARuleThatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	w := work(func(w *Work) { w.Last = ended(catalog.JobFinished, time.Minute, 1) })

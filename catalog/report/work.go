@@ -38,6 +38,9 @@ type Work struct {
 // overdue is how late a job may start before its engine is asked after, if its interval is longer.
 const overdue = time.Hour
 
+// toldLate is how late it may be told of a look at a table in which nothing is due.
+const toldLate = catalog.LooksTold + 10*time.Second
+
 // minInterval bounds TTL_JOB_INTERVAL from below where we divide by it or measure against it: the
 // engine looks every few seconds, so a shorter one promises nothing.
 const minInterval = time.Minute
@@ -134,8 +137,8 @@ func (w *Work) Oldest() time.Time {
 }
 
 // Behind is for how long the oldest row still there has been due. When the last job left none that
-// was due, it is how late the next one is. It is not known before a job has looked, and where a job
-// cannot know.
+// was due, it is how late the next one is: where rows should go within seconds, only if it is later than
+// a look that found nothing is told. It is not known before a job has looked, and where a job cannot know.
 func (w *Work) Behind() (behind time.Duration, known bool) {
 	if oldest := w.Oldest(); !oldest.IsZero() {
 		return max(0, w.Now.Sub(oldest)), true
@@ -144,7 +147,11 @@ func (w *Work) Behind() (behind time.Duration, known bool) {
 		w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
-	return max(0, w.Now.Sub(w.began().Add(w.Interval()))), true
+	late := max(0, w.Now.Sub(w.began().Add(w.Interval())))
+	if w.timing().Prompt() && late < toldLate {
+		late = 0
+	}
+	return late, true
 }
 
 // lag is for how long rows may have been due, as far as jobs tell; 0 when they do not.

@@ -35,8 +35,6 @@ const (
 	readsPerSecond = 500_000
 	// departing is how many statements let a partition go, besides those that count its rows.
 	departing = 5
-	// promptly is from which interval on a missing index is worth a line, however small the table.
-	promptly = 10 * time.Second
 )
 
 // alternatives compares the plans for the table: a row that expires just after a job has begun waits
@@ -215,8 +213,7 @@ func (a Alternative) String() string {
 
 // withoutIndex is what it costs that jobs begin every few seconds and have no index to go by.
 func (v *preview) withoutIndex() string {
-	if v.now.TimeIndex != "" || v.choice.Way.queued() || v.Terms.Timing.Interval > promptly ||
-		v.Terms.Timing.Cron != nil {
+	if v.now.TimeIndex != "" || v.choice.Way.queued() || !v.Terms.Timing.Prompt() {
 		return ""
 	}
 
