@@ -52,7 +52,10 @@ export function moment(instant) {
 export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** plural puts a number and the word for it together. */
-export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${Math.round(n) === 1 ? one : many}`;
+
+/** capital begins a text with a capital. */
+export const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** interval writes an INTERVAL as people say it: 10 hours. Compound ones ('1:30' HOUR_MINUTE) stay as they are. */
 export function interval(text) {

@@ -2,18 +2,25 @@
 // them alone (data-keep); they are found by name, made once, and fed with new data.
 
 import { h } from '../dom.js';
-import { brief, plural, rate, took } from '../format.js';
+import { brief, capital, plural, rate, took } from '../format.js';
 import { layers, lines, makeChart } from './plot.js';
 
 const ranges = [[1, '1 h'], [6, '6 h'], [24, '24 h'], [48, '2 days']];
+const milliseconds = n => `${brief(n)} ms`;
+const percent = n => `${brief(n)} %`;
 /** readings puts the signals of the throttle in words: title, how values are written, what the threshold is. */
 const readings = {
+  latency: ['Latency of the application', milliseconds, 'threshold'],
+  probe: ['Time of a small commit', milliseconds, 'threshold'],
+  replica_lag: ['Replica lag', milliseconds, 'threshold'],
+  checkpoint_age: ['Checkpoint age', percent, 'threshold'],
+  flow_control: ['Flow control', percent, 'threshold'],
   deleted_rows_per_second: ['Rows deleted per second, by node', rate, 'limit'],
   delete_statements_per_second: ['Deletes per second, by node', rate, 'limit'],
   examined_rows_per_second: ['Rows examined per second, by node', rate, 'limit'],
   delete_statement_seconds: ['Time of one delete', took, 'target'],
 };
-const reading = name => readings[name] ?? [name.replaceAll('_', ' '), brief, 'threshold'];
+const reading = name => readings[name] ?? [capital(name.replaceAll('_', ' ')), brief, 'threshold'];
 
 const made = new Map(); // name to {figure, chart, look}
 
@@ -55,7 +62,7 @@ function flowText(series) {
   if (!series) return 'Loading…';
   const due = series.totals.due === null ? 'how many became due is known after the second job' : `${plural(series.totals.due, 'row')} became due`;
   const deleted = series.totals.deleted === null ? 'how many were deleted is known within a minute' : `${plural(series.totals.deleted, 'row')} deleted`;
-  return `${deleted}, ${due}.`;
+  return capital(`${deleted}, ${due}.`);
 }
 
 function phaseText(series) {

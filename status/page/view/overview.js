@@ -38,7 +38,7 @@ function tiles({ status, series, hours }) {
   return h('dl', { class: 'tiles', 'data-key': 'tiles' },
     tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
     tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
-    tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(series.totals.due)} became due`),
+    tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(Math.round(series.totals.due))} became due`),
     oldestTile(tables));
 }
 

@@ -1,6 +1,7 @@
 // What may hold deletion back.
 
 import { h } from '../dom.js';
+import { capital } from '../format.js';
 
 /** speedList shows what each signal says, and how long it has held deletion back. */
 export function speedList({ throttle }) {
@@ -17,7 +18,7 @@ function line(r) {
   return h('li', { class: 'node', 'data-key': `reading-${r.node}-${r.signal}-${r.source}` },
     h('span', { class: `dot ${r.state === 'not seen' ? 'rest' : high ? 'slow' : 'good'}`, 'aria-hidden': 'true' }),
     h('div', {},
-      h('strong', {}, r.signal.replaceAll('_', ' ')),
+      h('strong', {}, capital(r.signal.replaceAll('_', ' '))),
       h('small', {}, [r.source, r.state === 'measured' ? `${digits(r.value)} of ${digits(r.threshold)} ${r.unit}` : r.state, r.detail].filter(Boolean).join(' · '))),
     h('span', { class: 'push' }),
     r.held > 0 && h('small', { class: 'end' }, `held ${percent(r.held)} of the last hour`));
