@@ -19,6 +19,7 @@ type Column struct {
 	Digits    int    // of a second's fraction: those of Datetime, Timestamp and Time
 	Nullable  bool
 	Generated bool
+	Renewed   bool // by every UPDATE that does not set it (ON UPDATE CURRENT_TIMESTAMP)
 	Invisible bool
 	Primary   bool // part of the primary key
 

@@ -161,6 +161,7 @@ func ReadColumns(ctx context.Context, q Querier, schema, table string) (all Colu
 		c.Nullable = nullable == "YES"
 		extra = strings.ToUpper(extra)
 		c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
+		c.Renewed = strings.Contains(extra, "ON UPDATE")
 		c.Invisible = strings.Contains(extra, "INVISIBLE")
 
 		c.Declared = ddl.Column{

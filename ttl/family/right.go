@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Consents name the tables whose rows depend on others: those that rows go along from, and those in
@@ -63,7 +62,7 @@ func (f *Forest) Rights() (all []Right) {
 			all = append(all, Right{
 				Target: target, Grant: "GRANT SELECT, UPDATE ON " + target.Name(),
 				Before: "EXPLAIN UPDATE ",
-				Behind: " SET " + strings.Join(nulled, " = NULL, ") + " = NULL" + noRow(nulled),
+				Behind: " SET " + t.without(nulled) + noRow(nulled),
 				nulls:  true,
 			})
 		}
@@ -72,24 +71,31 @@ func (f *Forest) Rights() (all []Right) {
 }
 
 // noRow is a condition that reads columns, and holds for no row.
-func noRow(columns []string) string {
-	return " WHERE " + strings.Join(columns, " IS NULL AND ") + " IS NULL AND FALSE"
+func noRow(columns tables.Columns) string {
+	return " WHERE " + strings.Join(quoted(columns), " IS NULL AND ") + " IS NULL AND FALSE"
+}
+
+func quoted(columns tables.Columns) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Quoted())
+	}
+	return names
 }
 
 // columnsOf are the columns of a table's foreign keys to members, of those along which rows only lose
 // their parent, or of the others.
-func (f *Forest) columnsOf(t *table, nulls bool) (names []string) {
+func (f *Forest) columnsOf(t *table, nulls bool) (all tables.Columns) {
 	for _, e := range f.edges {
 		if e.child != t || e.nulls != nulls {
 			continue
 		}
-		for _, name := range e.Columns {
-			if quoted := ddl.Quote(name); !slices.Contains(names, quoted) {
-				names = append(names, quoted)
+		for _, c := range e.columns {
+			if _, known := all.Named(c.Name); !known {
+				all = append(all, c)
 			}
 		}
 	}
-	return names
+	return all
 }
 
 // Denied says which of the rights the asking account lacks, and what would give it; empty when it has

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
-	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Statement is one statement on rows of one table, and how many rows it has to find.
@@ -96,35 +95,6 @@ func (f *Family) Statements(guard string, most int) (all []Statement, err error)
 		going = going[n:]
 	}
 
-	return all, nil
-}
-
-// nulling takes their parents away from rows that stay.
-func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
-	for _, e := range f.forest.edges {
-		var rows []*row
-		for _, r := range f.order {
-			if !r.goes && slices.Contains(r.nulled, e) {
-				rows = append(rows, r)
-			}
-		}
-		for some := range slices.Chunk(rows, most) {
-			in, err := keyed(some)
-			if err != nil {
-				return nil, err
-			}
-
-			var set []string
-			for _, c := range e.columns {
-				set = append(set, ddl.Quote(c.Name)+" = NULL")
-			}
-			all = append(all, Statement{
-				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + strings.Join(set, ", ") + " WHERE " +
-					in + " AND " + guard,
-				Rows: int64(len(some)),
-			})
-		}
-	}
 	return all, nil
 }
 

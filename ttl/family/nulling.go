@@ -1,0 +1,49 @@
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
+)
+
+// nulling takes their parents away from rows that stay.
+func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
+	for _, e := range f.forest.edges {
+		var rows []*row
+		for _, r := range f.order {
+			if !r.goes && slices.Contains(r.nulled, e) {
+				rows = append(rows, r)
+			}
+		}
+		for some := range slices.Chunk(rows, most) {
+			in, err := keyed(some)
+			if err != nil {
+				return nil, err
+			}
+
+			all = append(all, Statement{
+				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + e.child.without(e.columns) + " WHERE " +
+					in + " AND " + guard,
+				Rows: int64(len(some)),
+			})
+		}
+	}
+	return all, nil
+}
+
+// without are the assignments by which rows of a table lose what is in some columns, and nothing else of
+// them changes: an UPDATE renews columns with ON UPDATE CURRENT_TIMESTAMP that it does not set, which
+// InnoDB's SET NULL leaves alone.
+func (t *table) without(columns tables.Columns) string {
+	var set []string
+	for _, name := range quoted(columns) {
+		set = append(set, name+" = NULL")
+	}
+	for _, c := range t.Columns {
+		if _, lost := columns.Named(c.Name); c.Renewed && !lost {
+			set = append(set, c.Quoted()+" = "+c.Quoted())
+		}
+	}
+	return strings.Join(set, ", ")
+}

@@ -1,0 +1,49 @@
+package ttl
+
+import (
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// TestLosingAParentRenewsNothing: rows that lose a parent keep everything else, as if the server had done
+// it: also columns that any UPDATE renews, among them one that is a foreign key, one by which the rows
+// expire themselves, and dates that no clock shows.
+func TestLosingAParentRenewsNothing(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 200)
+		f.Exec(f.In("ALTER TABLE {t}.t ADD u DATETIME NOT NULL DEFAULT '2020-01-01'"),
+			f.In("UPDATE {t}.t SET u = '2020-01-01' + INTERVAL id HOUR"), f.In("ALTER TABLE {t}.t ADD UNIQUE (u)"),
+			f.In("CREATE TABLE {t}.stays (id INT PRIMARY KEY, t INT NULL, u DATETIME NULL ON UPDATE CURRENT_TIMESTAMP, "+
+				"made TIMESTAMP NOT NULL DEFAULT '2037-01-01' ON UPDATE CURRENT_TIMESTAMP, "+
+				"`on ``update` DATETIME(6) NULL DEFAULT '2001-02-03 04:05:06.789' ON UPDATE CURRENT_TIMESTAMP(6), "+
+				"never DATETIME NULL ON UPDATE CURRENT_TIMESTAMP, doubled INT AS (t * 2), "+
+				"FOREIGN KEY (t) REFERENCES {t}.t (id) ON DELETE SET NULL, "+
+				"FOREIGN KEY (u) REFERENCES {t}.t (u) ON DELETE SET NULL)"),
+			f.In("INSERT INTO {t}.stays (id, t, u) SELECT id, id, u FROM {t}.t"),
+			f.In("INSERT INTO {t}.stays (id, t, u) SELECT id + 1000, id, u + INTERVAL 1 HOUR FROM {t}.t WHERE id < 200"),
+			"SET SESSION sql_mode = ''",
+			f.In("UPDATE {t}.stays SET `on ``update` = '0000-00-00', made = made, never = never, u = u WHERE id % 5 = 0"),
+			f.In("CREATE TABLE {t}.was AS SELECT id, t, u, made, `on ``update` o, never FROM {t}.stays"))
+		f.set(setting.BrakeFactor, "0")
+		f.taking("stays SET NULL")
+		f.DeclareEvery("stays", "1h")
+		defer f.run(nil)()
+
+		f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.stays s JOIN {t}.was w ON w.id = s.id " +
+			"LEFT JOIN {t}.t p ON p.id = w.t LEFT JOIN {t}.t q ON q.u = w.u " +
+			"WHERE s.t <=> p.id AND s.u <=> q.u AND s.doubled <=> p.id * 2")); n != 399 {
+			t.Errorf("%d rows have lost the parents that are gone, and no others; want 399", n)
+		}
+		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.stays s JOIN {t}.was w ON w.id = s.id " +
+			"WHERE s.made = w.made AND s.`on ``update` = w.o AND s.never IS NULL")); n != 399 {
+			t.Errorf("%d rows are as old as they were, want 399", n)
+		}
+	})
+}
