@@ -1,6 +1,7 @@
 package ttl
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -44,6 +45,42 @@ func TestLosingAParentRenewsNothing(t *testing.T) {
 		if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.stays s JOIN {t}.was w ON w.id = s.id " +
 			"WHERE s.made = w.made AND s.`on ``update` = w.o AND s.never IS NULL")); n != 399 {
 			t.Errorf("%d rows are as old as they were, want 399", n)
+		}
+	})
+}
+
+// TestCirclesThatNull: rows point at the last of their own children, or at that of another row, by keys
+// that only let them lose it. They go with all of their children, at once or in parts.
+func TestCirclesThatNull(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, most := range []string{"1000", "2"} {
+			t.Run(most, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.Fill("t", 200)
+				f.Exec(f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES {t}.t (id))"),
+					f.In("ALTER TABLE {t}.t ADD last INT, ADD FOREIGN KEY (last) REFERENCES {t}.child (id) ON DELETE SET NULL"))
+				for n := range 3 {
+					f.Exec(fmt.Sprintf(f.In("INSERT INTO {t}.child SELECT id * 10 + %d, id FROM {t}.t"), n))
+				}
+				f.Exec(f.In("UPDATE {t}.t SET last = IF(id % 3 = 0, id % 200 + 1, id) * 10 + 2"))
+				f.set(setting.BrakeFactor, "0")
+				f.set(setting.MaxChildren, most)
+				f.taking("child", "t SET NULL")
+				defer f.run(nil)()
+
+				f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+				if left := f.Rows("t") + "/" + f.Rows("child"); left != "100/300" {
+					t.Errorf("%s rows are left, want 100/300", left)
+				}
+				if n := f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE last <=> IF(id % 3 = 0, NULL, id * 10 + 2)")); n != 100 {
+					t.Errorf("%d rows have lost their last child if it is gone, and otherwise kept it; want 100", n)
+				}
+				if n := f.Number(f.In("SELECT COUNT(*) FROM {t}_c.row_error")); n != 0 {
+					t.Errorf("%d rows count as undeletable, want none", n)
+				}
+			})
 		}
 	})
 }

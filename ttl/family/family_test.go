@@ -40,16 +40,8 @@ func newWorld(t *testing.T, db *sql.DB, seed uint64, rules []string) *world {
 	t.Helper()
 	w := &world{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), db: db}
 	cascades := len(rules) == 2
-	if err := db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&w.schema); err != nil {
-		t.Fatal(err)
-	}
-
 	n := 2 + w.IntN(5)
-	for child := range n {
-		w.exec(fmt.Sprintf("DROP TABLE IF EXISTS w%d", child))
-		w.exec(fmt.Sprintf("CREATE TABLE w%d (id INT PRIMARY KEY, u INT NOT NULL UNIQUE)", child))
-		w.rows = append(w.rows, map[int][]int{})
-	}
+	w.make(n)
 	for child := range n {
 		for range 1 + w.IntN(2) {
 			k := worldKey{
@@ -61,13 +53,7 @@ func newWorld(t *testing.T, db *sql.DB, seed uint64, rules []string) *world {
 			if child == 0 && k.parent == 0 && w.IntN(2) == 0 || cascades && k.parent >= child {
 				continue
 			}
-			w.keys = append(w.keys, k)
-			column := "id"
-			if k.unique {
-				column = "u"
-			}
-			w.exec(fmt.Sprintf("ALTER TABLE w%d ADD k%d INT, ADD FOREIGN KEY (k%d) REFERENCES w%d (%s)%s", child,
-				len(w.keys)-1, len(w.keys)-1, k.parent, column, k.rule))
+			w.addKey(k)
 		}
 	}
 
@@ -78,6 +64,39 @@ func newWorld(t *testing.T, db *sql.DB, seed uint64, rules []string) *world {
 		w.turn()
 	}
 	return w
+}
+
+// make makes tables.
+func (w *world) make(n int) {
+	w.Helper()
+	if err := w.db.QueryRowContext(w.Context(), "SELECT DATABASE()").Scan(&w.schema); err != nil {
+		w.Fatal(err)
+	}
+	for table := range n {
+		w.exec(fmt.Sprintf("DROP TABLE IF EXISTS w%d", table))
+		w.exec(fmt.Sprintf("CREATE TABLE w%d (id INT PRIMARY KEY, u INT NOT NULL UNIQUE)", table))
+		w.rows = append(w.rows, map[int][]int{})
+	}
+}
+
+// addKey gives a table a foreign key.
+func (w *world) addKey(k worldKey) {
+	w.Helper()
+	n, column := len(w.keys), "id"
+	w.keys = append(w.keys, k)
+	if k.unique {
+		column = "u"
+	}
+	w.exec(fmt.Sprintf("ALTER TABLE w%d ADD k%d INT, ADD FOREIGN KEY (k%d) REFERENCES w%d (%s)%s", k.child, n, n,
+		k.parent, column, k.rule))
+}
+
+// point makes a row point at another along a key.
+func (w *world) point(key, id, to int) {
+	w.Helper()
+	k := w.keys[key]
+	w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, key, k.value(to), id))
+	w.rows[k.child][id][key] = to
 }
 
 func (w *world) exec(statement string) {
@@ -94,8 +113,7 @@ func (w *world) turn() {
 		n := w.IntN(len(w.keys))
 		k := w.keys[n]
 		id, to := 1+w.IntN(len(w.rows[k.child])), 1+w.IntN(len(w.rows[k.parent]))
-		w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, n, k.value(to), id))
-		w.rows[k.child][id][n] = to
+		w.point(n, id, to)
 	}
 
 	for n, k := range w.keys { // and two of them at each other
@@ -103,8 +121,7 @@ func (w *world) turn() {
 			continue
 		}
 		for id := range 2 {
-			w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, n, k.value(2-id), 1+id))
-			w.rows[k.child][1+id][n] = 2 - id
+			w.point(n, 1+id, 2-id)
 		}
 	}
 }
@@ -235,6 +252,45 @@ func TestRandomForests(t *testing.T) {
 		}
 		if gone == 0 || circles == 0 || len(refused) > 2 {
 			t.Errorf("%d rows went, %d circles were met, and forests were refused for %v", gone, circles, refused)
+		}
+	})
+}
+
+// TestCirclesThatNull: tables point at each other in circles, and so do their rows, but each circle has a
+// key that only lets rows lose their parent. All of them can go.
+func TestCirclesThatNull(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		for seed := range uint64(3) {
+			w := &world{T: t, Rand: rand.New(rand.NewPCG(seed, 2)), db: s.DB(t)}
+			w.make(3)
+			for _, k := range []worldKey{
+				{child: 1, parent: 0, rule: rules[0]},
+				{child: 0, parent: 1, rule: rules[2]},
+				{child: 2, parent: 1, rule: rules[1]},
+				{child: 1, parent: 2, rule: rules[2], unique: true},
+				{child: 0, parent: 2, rule: rules[2]},
+				{child: 2, parent: 2, rule: rules[2]},
+			} {
+				w.addKey(k)
+			}
+			for table := range w.rows {
+				w.fill(table, 40)
+			}
+			for range 100 {
+				if n := w.IntN(len(w.keys)); w.keys[n].rule == rules[2] {
+					w.point(n, 1+w.IntN(40), 1+w.IntN(40))
+				}
+			}
+
+			forest, why := w.forest()
+			if why != "" {
+				t.Fatal(why)
+			}
+			for len(w.rows[0]) > 0 {
+				if _, err := w.deleteSome(forest); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
 		}
 	})
 }
