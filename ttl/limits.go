@@ -89,7 +89,6 @@ func limitsOf(v setting.Reading, nodes int) limits {
 			DeleteMost:        v.Bound(setting.DeleteBatchSize),
 			MaxChildren:       int(v.Int(setting.MaxChildren)),
 			PartitionLockWait: v.Duration(setting.PartitionLockWait),
-			RunningTasks:      int(v.Int(setting.RunningTasks)),
 			Target:            time.Duration(v.Int(setting.BatchTargetMS)) * time.Millisecond,
 			Nodes:             nodes,
 			Window:            v.Window(),
@@ -111,17 +110,10 @@ func limitsOf(v setting.Reading, nodes int) limits {
 	if l.ScanMost > 0 {
 		l.MaxChildren = min(l.MaxChildren, l.ScanMost)
 	}
-	if l.CountsTasks = true; l.RunningTasks < 0 {
-		all := nodes * int(v.Int(setting.ScanWorkerCount))
-		l.RunningTasks = min(all, mostTasks)
-		l.CountsTasks = all > mostTasks // otherwise the workers are no more
-	}
+	l.RunningTasks, l.CountsTasks = plan.RunningTasks(v.Values, nodes)
 
 	return l
 }
-
-// mostTasks run at a time when ttl_running_tasks says nothing else.
-const mostTasks = 256
 
 // liveEngines counts the nodes that share the work; at least this one.
 func (e *Engine) liveEngines(ctx context.Context) (int, error) {
@@ -129,11 +121,5 @@ func (e *Engine) liveEngines(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, node := range nodes {
-		if node.Live && node.Engine {
-			n++
-		}
-	}
-	return max(n, 1), nil
+	return plan.Engines(nodes), nil
 }

@@ -103,7 +103,7 @@ func (s *simulation) tick() {
 		t.due += t.inflow * now.Sub(t.lastStart).Seconds()
 		t.job = &catalog.Job{
 			ID: s.serial, PolicyID: d.policy.ID, State: catalog.JobRunning,
-			Tasks: min(max(int(t.due/taskRows), 1), maxTasks), CreatedAt: now,
+			Tasks: min(max(int(t.due/100_000), 1), 64), CreatedAt: now,
 		}
 		s.open[s.serial] = t
 		t.lastStart, t.waiting = now, now

@@ -14,7 +14,7 @@ import (
 func TestDueRowsGoSideBySide(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		const due = 2*dueRows + 1234
+		const due = 2*20_000 + 1234
 		f.Exec("CREATE TABLE "+f.Schema+".t (id INT PRIMARY KEY, made DATETIME NULL, KEY (made))",
 			"INSERT INTO "+f.Schema+".t VALUES (1, '2027-05-01')")
 		for have := 1; have <= 2*due; have *= 2 {

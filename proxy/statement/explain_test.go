@@ -165,6 +165,110 @@ func TestExplainCountsEveryLimit(t *testing.T) {
 	})
 }
 
+// TestForecastOfAJob: the duration is that of the slowest of what is deleted and what is read, by so many
+// nodes as have a task, at the speed of the last job that tells one; and it is warned of if a job may not
+// take that long.
+func TestForecastOfAJob(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		p := b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 26, 20, 1) // three of five rows are due, and all are read
+		forecast := func() string {
+			t.Helper()
+			all := rows(t, db, "EXPLAIN TTL orders")
+			i := slices.IndexFunc(all, func(line string) bool { return strings.HasPrefix(line, "estimated duration|") })
+			return strings.TrimPrefix(all[i], "estimated duration|")
+		}
+		check := func(what, want string) {
+			t.Helper()
+			if got := forecast(); got != want {
+				t.Errorf("%s: got %s, want %s", what, got, want)
+			}
+		}
+
+		for _, c := range []struct{ what, settings, alone, two string }{
+			{"nothing limits", "", "under a second (assumed, no job has run yet)", ""},
+			{"reading", "ttl_scan_rate_limit = 1", "5s (ttl_scan_rate_limit)", ""},
+			{
+				"deleting", "ttl_delete_rows_limit = 1", "3s (ttl_delete_rows_limit)",
+				"3s (ttl_delete_rows_limit of 1 of 2 nodes)",
+			},
+			{
+				"deleting, of all nodes", "ttl_cluster_rows_limit = 2", "2s (ttl_cluster_rows_limit)",
+				"3s (ttl_cluster_rows_limit, the part of 1 of 2 nodes)",
+			},
+			{
+				"of the two the slower", "ttl_scan_rate_limit = 2, GLOBAL ttl_delete_rows_limit = 1",
+				"3s (ttl_delete_rows_limit)", "3s (ttl_delete_rows_limit of 1 of 2 nodes)",
+			},
+			{
+				"statements", "ttl_delete_rate_limit = 2, GLOBAL ttl_delete_batch_size = 1",
+				"2s (ttl_delete_rate_limit)", "2s (ttl_delete_rate_limit of 1 of 2 nodes)",
+			},
+		} {
+			if c.settings != "" {
+				run(t, db, "SET GLOBAL "+c.settings)
+			}
+			check(c.what, c.alone)
+
+			id, err := b.store.Join(t.Context(), catalog.Node{Name: "a", Engine: true, Workers: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := b.store.Join(t.Context(), catalog.Node{Name: "b", Engine: true, Workers: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.two == "" {
+				c.two = c.alone
+			}
+			check(c.what+", with two nodes", c.two)
+			for _, node := range []uint64{id, other} {
+				if err := b.store.Leave(t.Context(), node); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run(t, db, "SET GLOBAL ttl_scan_rate_limit = 0, GLOBAL ttl_delete_rows_limit = 0, "+
+				"GLOBAL ttl_cluster_rows_limit = 0, GLOBAL ttl_delete_rate_limit = 0, "+
+				"GLOBAL ttl_delete_batch_size = DEFAULT")
+		}
+
+		// Jobs that deleted little, or went another way, tell nothing.
+		for i, job := range []string{
+			"'range', 30000, INTERVAL 10 DAY", "'range', 7, INTERVAL 5 DAY", "'index', 30000, INTERVAL 20 DAY",
+			"'range', 0, INTERVAL 1 SECOND",
+		} {
+			job := strings.SplitN(job, ", ", 3)
+			run(t, b.db, fmt.Sprintf("INSERT INTO %s.job_history (job_id, policy_id, policy_version, schema_name, "+
+				"table_name, partition_name, state, reason, cutoff, trigger_kind, plan, plan_reason, tasks, "+
+				"tasks_finished, examined, deleted, refreshed, failed, skipped, note, created_at, finished_at) SELECT "+
+				"%d, %d, 1, '%s', 'orders', '', 'finished', '', UTC_TIMESTAMP(6), 'schedule', %s, '', 1, 1, 60000, %s, "+
+				"0, 0, 0, '', UTC_TIMESTAMP(6) - %s, UTC_TIMESTAMP(6)", b.store.Schema(), 41+i, p.ID, b.schema, job[0],
+				job[1], job[2]))
+		}
+		check("the last job that tells", "1m26s (as in job 41)")
+
+		late := func() string {
+			t.Helper()
+			var all []string
+			for _, line := range rows(t, db, "EXPLAIN TTL orders") {
+				if strings.Contains(line, "timed out") {
+					all = append(all, line)
+				}
+			}
+			return strings.Join(all, "\n")
+		}
+		if got := late(); got != "" {
+			t.Errorf("in time: got %q", got)
+		}
+		run(t, db, "SET GLOBAL ttl_job_timeout = '60s'")
+		if got, want := late(), "warning|a job needs about 1m26s and ends as timed out after 60s (ttl_job_timeout); "+
+			"the next one begins anew"; got != want {
+			t.Errorf("too late: got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestExplainAsJSONOfAnAlter(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {

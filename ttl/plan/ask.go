@@ -11,11 +11,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
+// tellingJobs is among how many ended jobs one is searched that tells how fast they are.
+const tellingJobs = 100
+
 // Source is what a preview wants to know from the catalog; *catalog.Store is one.
 type Source interface {
 	WholeSource
 	Settings(ctx context.Context) (setting.Reading, error)
 	Clock(ctx context.Context) (time.Time, error)
+	Nodes(ctx context.Context) ([]catalog.Node, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	Census(ctx context.Context, policy uint64) (time.Time, error)
@@ -83,8 +87,12 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 		return nil, err
 	}
 
-	speed, err := speedOf(ctx, from, question, settings, now)
+	nodes, err := from.Nodes(ctx)
 	if err != nil {
+		return nil, err
+	}
+
+	if question.ended, err = from.History(ctx, catalog.Filter{Table: question.Table, Limit: tellingJobs}); err != nil {
 		return nil, err
 	}
 
@@ -92,65 +100,7 @@ func ask(ctx context.Context, q tables.Querier, from Source, question Question) 
 	question.from = from
 	question.Now, question.Floor, question.IndexScan = now, values[setting.DateFloor],
 		values.Bool(setting.EnableIndexScan)
-	question.Brake, question.Speed, question.Window = NewBrake(values), speed, values.Window()
+	question.Brake, question.Window = NewBrake(values), values.Window()
+	question.settings, question.nodes = settings, Engines(nodes)
 	return NewPreview(ctx, q, question)
-}
-
-// assumedSpeed is what a small server manages without effort.
-const assumedSpeed = 20_000
-
-// speedOf is the speed of the table's last job, but never more than the limits now allow.
-func speedOf(
-	ctx context.Context, from Source, q Question, settings setting.Reading, now time.Time,
-) (Speed, error) {
-	s := Speed{RowsPerSecond: assumedSpeed, From: "assumed, no job has run yet"}
-	ended, err := from.History(ctx, catalog.Filter{Table: q.Table, Limit: 1})
-	if err != nil {
-		return s, err
-	}
-
-	if len(ended) > 0 {
-		if d := ended[0].Worked(); ended[0].Counts.Deleted > assumedSpeed && d > time.Second {
-			s = Speed{RowsPerSecond: float64(ended[0].Counts.Deleted) / d.Seconds(), From: "as in the last job"}
-		}
-	}
-
-	for _, name := range []string{setting.DeleteRowsLimit, setting.ClusterRowsLimit} {
-		s.bound(float64(settings.Int(name)), name)
-	}
-
-	own := q.Terms.Options
-	s.clock(own.DeleteRate, q.Terms.Timing.Zone, ddl.OptionDeleteRate, now)
-	s.clock(settings.Rates(), time.UTC, setting.RateSchedule, now)
-
-	batch, said := float64(settings.Bound(setting.DeleteBatchSize)), setting.DeleteBatchSize
-	if own.BatchSize > 0 {
-		batch, said = float64(own.BatchSize), ddl.OptionBatchSize
-	}
-
-	s.bound(batch*float64(settings.Int(setting.DeleteRateLimit)), setting.DeleteRateLimit+" and "+said)
-	return s, nil
-}
-
-// clock slows down to a limit by the clock; nil is none.
-func (s *Speed) clock(rates *ddl.Rates, zone *time.Location, from string, now time.Time) {
-	if rates == nil {
-		return
-	}
-	if !rates.Clocked() {
-		s.bound(float64(rates.At(now, zone)), from)
-		return
-	}
-	before, _ := s.At(now)
-	s.clocked = append(s.clocked, clocked{*rates, zone})
-	if after, _ := s.At(now); after < before {
-		s.From = from + ", by the clock"
-	}
-}
-
-// bound slows down to a limit; 0 is none.
-func (s *Speed) bound(rowsPerSecond float64, from string) {
-	if rowsPerSecond > 0 && rowsPerSecond < s.RowsPerSecond {
-		*s = Speed{RowsPerSecond: rowsPerSecond, From: from}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
@@ -21,7 +22,6 @@ type Question struct {
 	Floor     string        // ttl_date_floor
 	IndexScan bool          // ttl_enable_index_scan
 	Brake     Brake
-	Speed     Speed
 	Window    *ddl.Window // of TiDB's variables; nil for none
 	Brief     bool        // only what is due now, and no rows nor days
 	Version   uint64      // of the policy that is previewed; 0 for one that is only asked about
@@ -29,36 +29,10 @@ type Question struct {
 	Usual     Usual
 	Census    time.Time // when the last census began that came to its end; zero for none
 
-	from WholeSource // nil if nobody can be asked what keeps partitions from going whole
-}
-
-// Speed is how fast a job is expected to delete, and how that is known. Limits by the clock come on
-// top.
-type Speed struct {
-	RowsPerSecond float64
-	From          string
-
-	clocked []clocked
-}
-
-// clocked is a limit by the clock of a zone.
-type clocked struct {
-	rates ddl.Rates
-	zone  *time.Location
-}
-
-// At is the speed at a moment, and when it will be another one; zero if never.
-func (s Speed) At(t time.Time) (rowsPerSecond float64, until time.Time) {
-	rowsPerSecond = s.RowsPerSecond
-	for _, c := range s.clocked {
-		if most := c.rates.At(t, c.zone); most > 0 {
-			rowsPerSecond = min(rowsPerSecond, float64(most))
-		}
-		if next := c.rates.Changes(t, c.zone); until.IsZero() || !next.IsZero() && next.Before(until) {
-			until = next
-		}
-	}
-	return rowsPerSecond, until
+	from     WholeSource        // nil if nobody can be asked what keeps partitions from going whole
+	settings setting.Reading    // that limit a job
+	nodes    int                // that share the work; 0 if nobody knows what limits it
+	ended    []catalog.EndedJob // of the table, the latest first
 }
 
 // Preview is the blast radius of a policy, found out by bounded reading; nothing is changed or
@@ -300,7 +274,7 @@ func (v *preview) answer() *Preview {
 		Percent: 100 * all.Share(), Null: all.Null, Odd: all.Implausible,
 		Next: v.days, Plan: v.choice.Way, PlanReason: v.choice.Reason, KeyIndex: v.now.KeyIndex,
 		TimeIndex: v.now.TimeIndex,
-		SpeedFrom: v.Speed.From, Children: v.facts.Children.Names(), Triggers: v.triggers,
+		Children:  v.facts.Children.Names(), Triggers: v.triggers,
 		Dependents: v.dependents, Brake: v.brake(), Whole: v.whole, Rotation: v.rotation, Seen: &v.seen,
 	}
 
@@ -317,8 +291,7 @@ func (v *preview) answer() *Preview {
 	}
 
 	v.showPolicy(p)
-	v.foresee(p)
-	p.Plans = v.alternatives(p.Seconds)
+	p.Plans = v.alternatives(v.foresee(p))
 	p.Warnings = v.warnings(p)
 	return p
 }
@@ -328,26 +301,6 @@ func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
 	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(v.Terms.Timing), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
 	p.DeleteRate, p.BatchSize, p.Options = o[ddl.OptionDeleteRate], o[ddl.OptionBatchSize], v.Rule.OtherOptions()
-}
-
-// foresee tells how long the work takes, and when windows let it end.
-func (v *preview) foresee(p *Preview) {
-	if v.Speed.RowsPerSecond <= 0 {
-		return
-	}
-
-	rows := float64(v.due.Expired)
-	end, work := v.Terms.Timing.Finish(v.Now, v.Window, rows, v.Speed.At)
-	switch {
-	case end.IsZero():
-		now, _ := v.Speed.At(v.Now)
-		p.Seconds, p.End = rows/now, "not within a year of windows"
-	default:
-		p.Seconds = work.Seconds()
-		if end.Sub(v.Now) > work {
-			p.End = catalog.Moment(end)
-		}
-	}
 }
 
 // triggersOf lists the triggers of a table that fire on an event.

@@ -31,8 +31,6 @@ const ByPartition Way = "partition"
 const (
 	// pageRows and blockRows are what one statement reads at most by the index, and by the key.
 	pageRows, blockRows = 1000, 20_000
-	// readsPerSecond is about how fast rows are read that stay, where nothing has to wait for a disk.
-	readsPerSecond = 500_000
 	// departing is how many statements let a partition go, besides those that count its rows.
 	departing = 5
 )

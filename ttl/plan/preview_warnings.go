@@ -53,6 +53,8 @@ func (v *preview) warnings(p *Preview) []string {
 	warn(p.Brake != "", "the next job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
+	late := v.timesOut(p)
+	warn(late != "", "%s", late)
 	without := v.withoutIndex()
 	warn(without != "", "%s", without)
 	asked, queued := v.Terms.Options.Plan == ddl.PlanQueue, p.Plan.queued()

@@ -48,10 +48,10 @@ func TestSpeedByTheClock(t *testing.T) {
 		s := Speed{RowsPerSecond: 20_000, From: "as in the last job"}
 		timing := catalog.Timing{Zone: time.UTC}
 		if c.own != "" {
-			s.clock(rates(c.own), time.UTC, ddl.OptionDeleteRate, at)
+			s.clock(rates(c.own), time.UTC, 1, ddl.OptionDeleteRate, at)
 		}
 		if c.all != "" {
-			s.clock(rates(c.all), time.UTC, "ttl_rate_schedule", at)
+			s.clock(rates(c.all), time.UTC, 1, "ttl_rate_schedule", at)
 		}
 		if c.window != "" {
 			w, err := ddl.ParseWindow(c.window)
