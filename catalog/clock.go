@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // How far the database's clock may be from where it should be before it is doubted.
@@ -63,8 +65,8 @@ func (c *ClockWatch) judge(now reading) (leapt time.Duration, why string) {
 
 	switch {
 	case leapt.Abs() > mostJump && (apart.Abs() > mostJump || ours.Abs() > mostJump):
-		return leapt, fmt.Sprintf("the server's clock jumped by %v: it was %s, and %v later %s",
-			leapt.Round(time.Second), Moment(c.anchor.database), silence.Round(time.Second), Moment(now.database))
+		return leapt, fmt.Sprintf("the server's clock jumped by %s: it was %s, and %s later %s",
+			ddl.FormatDuration(leapt), Moment(c.anchor.database), ddl.FormatDuration(silence), Moment(now.database))
 	case apart.Abs() > skew:
 		return 0, fmt.Sprintf("the server's clock (%s) and this node's (%s) are more than a day apart",
 			Moment(now.database), Moment(now.wall))

@@ -202,7 +202,7 @@ func (s *Store) recordDeparture(ctx context.Context, tx *sql.Tx, d Departure) er
 	}
 	text := fmt.Sprintf("partition %s went whole, with %s (%s)", d.Partition, rows, strings.ToLower(d.How))
 	if d.Side.Name != "" {
-		text += "; " + d.Side.String() + " keeps them for " + shortDuration(d.Grace)
+		text += "; " + d.Side.String() + " keeps them for " + ddl.FormatDuration(d.Grace)
 	}
 	return s.recordFor(ctx, tx, d.Policy, EventPartition, fmt.Sprintf("engine (job %d)", d.Job), text)
 }

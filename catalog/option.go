@@ -18,22 +18,10 @@ func (r Rule) Schedule(t Timing) string {
 	case cron != "":
 		return "cron " + cron
 	case t.hurried:
-		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", shortDuration(t.MaxLag/2))
+		return fmt.Sprintf("every %s, half of TTL_MAX_LAG", ddl.FormatDuration(t.MaxLag/2))
 	default:
 		return "every " + r.JobInterval
 	}
-}
-
-// shortDuration omits units that are zero: 1h instead of 1h0m0s.
-func shortDuration(d time.Duration) string {
-	s := d.Round(time.Second).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // OtherOptions are the options without a column of their own, as the clause says them.

@@ -37,10 +37,10 @@ func (t Timing) UnkeptLag() string {
 		return ""
 	}
 	if t.Cron != nil && t.Cron.LongestGap() >= t.MaxLag {
-		return fmt.Sprintf("TTL_CRON leaves %s between two jobs", shortDuration(t.Cron.LongestGap()))
+		return fmt.Sprintf("TTL_CRON leaves %s between two jobs", ddl.FormatDuration(t.Cron.LongestGap()))
 	}
 	if t.Window != nil && t.Window.Closed() >= t.MaxLag {
-		return fmt.Sprintf("TTL_WINDOW is closed for %s", shortDuration(t.Window.Closed()))
+		return fmt.Sprintf("TTL_WINDOW is closed for %s", ddl.FormatDuration(t.Window.Closed()))
 	}
 	return ""
 }

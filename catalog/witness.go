@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Witness makes sure that the catalog a proxy works with is the one it remembers: not a clone, not
@@ -190,7 +191,7 @@ func (w *Witness) doubt(ctx context.Context, l Lineage) (string, error) {
 	if limit := values.Duration(setting.StaleHold); l.Age > limit {
 		return fmt.Sprintf("nobody has worked with this catalog for %s (ttl_stale_hold is %s), and this proxy does "+
 			"not remember it",
-			l.Age.Round(time.Minute), limit), nil
+			ddl.FormatDuration(l.Age.Round(time.Minute)), ddl.FormatDuration(limit)), nil
 	}
 
 	return "", nil

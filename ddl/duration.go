@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -55,4 +56,20 @@ func Duration(text string) (time.Duration, error) {
 	}
 
 	return time.Duration(math.Round(total)), nil
+}
+
+// FormatDuration writes a length of time in the units that Duration reads, without those that are zero: 1h, not
+// 1h0m0s. Of what takes longer than a second, parts of one are left out.
+func FormatDuration(d time.Duration) string {
+	if d.Abs() >= time.Second {
+		d = d.Round(time.Second)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
@@ -255,7 +256,7 @@ func (e *Engine) stop() (catalog.Stop, string) {
 
 	if since := time.Since(*e.beat.Load()); since > 2*catalog.BeatInterval {
 		// Others may have taken over the tasks; the barrier would refuse us, so why try.
-		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %v", since.Round(time.Second))
+		return catalog.StopSilence, fmt.Sprintf("the catalog has not answered for %s", ddl.FormatDuration(since))
 	}
 
 	return "", ""

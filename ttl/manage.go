@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
@@ -39,7 +40,8 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobFinished, "")
 	// waiting does not count
 	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
-		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %v is over", l.jobTimeout))
+		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %s is over",
+			ddl.FormatDuration(l.jobTimeout)))
 	case tooManyFailed(job.Counts):
 		return t.finish(ctx, job, catalog.JobFailed,
 			fmt.Sprintf("%d of %d rows could not be deleted; see SHOW TTL ERRORS",

@@ -327,7 +327,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		f.at(utc("05-10 22:00:00.000001")).pass()
 		ended := f.Text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.Schema +
 			"_c.job_history ORDER BY job_id LIMIT 1")
-		if want := "timed out " + gone + " ttl_job_timeout of 2h0m0s is over"; ended != want {
+		if want := "timed out " + gone + " ttl_job_timeout of 2h is over"; ended != want {
 			t.Errorf("the job ended as %q, want %q", ended, want)
 		}
 	})

@@ -275,7 +275,7 @@ func (c *check) clock(ctx context.Context) error {
 		return fmt.Errorf("read clock: %w", err)
 	}
 	if off := there.Sub(before).Round(time.Second); off.Abs() > 10*time.Second {
-		c.bad(Warning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", off),
+		c.bad(Warning, "clock", fmt.Sprintf("the server's clock is %s off this machine's", ddl.FormatDuration(off)),
 			"the server's clock decides what has expired: is it right?")
 		return nil
 	}

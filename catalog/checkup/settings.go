@@ -236,7 +236,7 @@ func (c *check) index(ctx context.Context, p catalog.Policy) error {
 	}
 	if rows.Valid && !led {
 		c.bad(Warning, "policy "+p.Table.String(), fmt.Sprintf("a job every %s reads all of about %d rows: no index "+
-			"begins with %s", p.Terms.Timing.Interval, rows.V, p.Rule.Column),
+			"begins with %s", ddl.FormatDuration(p.Terms.Timing.Interval), rows.V, p.Rule.Column),
 			"ALTER TABLE "+p.Table.String()+" ADD INDEX ("+ddl.Quote(p.Rule.Column)+")")
 	}
 

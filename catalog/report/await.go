@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // StartWait is how long a job that was asked for may take to start.
@@ -140,7 +141,8 @@ func (s *Snapshot) asks(policy uint64, asked time.Time) bool {
 func Await(
 	ctx context.Context, from Starts, p *catalog.Policy, asked time.Time, pause func(context.Context) error,
 ) (jobs []catalog.EndedJob, answer bool, err error) {
-	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %v: see SHOW TTL NODES", StartWait)}
+	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %s: see SHOW TTL NODES",
+		ddl.FormatDuration(StartWait))}
 	ctx, cancel := context.WithTimeoutCause(ctx, StartWait, late)
 	defer cancel()
 

@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 var lineageColumns = []Column{{Name: "Property", Type: Name}, {Name: "Value", Type: LongText}}
@@ -56,7 +56,7 @@ func lastSeen(l catalog.Lineage) string {
 	if l.AdvancedAt.IsZero() {
 		return "never"
 	}
-	return fmt.Sprintf("%s, %v ago", catalog.Moment(l.AdvancedAt), l.Age.Round(time.Second))
+	return fmt.Sprintf("%s, %s ago", catalog.Moment(l.AdvancedAt), ddl.FormatDuration(l.Age))
 }
 
 // quoted writes a text as a literal that means the same in every SQL mode.

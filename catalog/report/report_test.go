@@ -97,7 +97,7 @@ func TestVerdict(t *testing.T) {
 			options(w, "TTL_MAX_LAG", "2h")
 			w.Job = running(time.Minute, 10, 1)
 			w.Job.OldestExpiry = noon.Add(-3 * time.Hour)
-		}, "FALLING BEHIND (rows may have been due for 3h0m0s, TTL_MAX_LAG is 2h0m0s)"},
+		}, "FALLING BEHIND (rows may have been due for 3h, TTL_MAX_LAG is 2h)"},
 		"from a dump": {func(w *Work) {
 			w.Policy.Approval = catalog.Approval{Required: true, Reason: "the table came from a dump"}
 		}, "NEEDS APPROVAL (the table came from a dump; APPROVE TTL JOB FOR `shop`.`orders` VERSION 1)"},

@@ -141,7 +141,8 @@ func judgeState(w *Work) (Verdict, bool) {
 func judgeSpeed(w *Work) Verdict {
 	interval := max(w.Interval(), minInterval)
 	if goal := w.timing().MaxLag; goal > 0 && w.lag() > goal {
-		why := fmt.Sprintf("rows may have been due for %v, TTL_MAX_LAG is %v", w.lag().Round(time.Second), goal)
+		why := fmt.Sprintf("rows may have been due for %s, TTL_MAX_LAG is %s", ddl.FormatDuration(w.lag()),
+			ddl.FormatDuration(goal))
 		if w.Slowed != "" {
 			why += "; " + w.slowedThough()
 		}

@@ -75,5 +75,5 @@ func ZoneAhead(ctx context.Context, q Querier, zone string) (string, error) {
 
 	return fmt.Sprintf("in %s it is %s later by the time zone tables of this proxy than by those of the server: one "+
 		"of them is out of date",
-		zone, time.Duration(ours-theirs.V)*time.Second), nil
+		zone, ddl.FormatDuration(time.Duration(ours-theirs.V)*time.Second)), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // overview is the picture of everything: one line about the whole, and one for each table or
@@ -115,7 +116,7 @@ func brief(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch hours := int(d.Hours()); {
 	case hours < 1:
-		return d.String()
+		return ddl.FormatDuration(d)
 	case hours < 24:
 		return fmt.Sprintf("%dh%02dm", hours, int(d.Minutes())%60)
 	default:

@@ -62,15 +62,15 @@ func TestStatusOverview(t *testing.T) {
 	for columns, want := range map[int]string{
 		0: `2026-03-01 12:00:00+00:00  deleting  tables with a TTL: 2, proxies: 1, engines: 1
 
-TABLE        PROGRESS                     DELETED  ROWS/S  BEHIND  NEXT       VERDICT
-shop.orders  [##########----------]  50%  600      10              1m0s left  KEEPING UP
-shop.visits                                                        in 0s      WAITING (the first job has not started)
+TABLE        PROGRESS                     DELETED  ROWS/S  BEHIND  NEXT     VERDICT
+shop.orders  [##########----------]  50%  600      10              1m left  KEEPING UP
+shop.visits                                                        in 0s    WAITING (the first job has not started)
 `,
 		80: `2026-03-01 12:00:00+00:00  deleting  tables with a TTL: 2, proxies: 1, engines: 1
 
-TABLE        DONE  DELETED  ROWS/S  BEHIND  NEXT       VERDICT
-shop.orders   50%  600      10              1m0s left  KEEPING UP
-shop.visits                                 in 0s      WAITING (the first job has not started)
+TABLE        DONE  DELETED  ROWS/S  BEHIND  NEXT     VERDICT
+shop.orders   50%  600      10              1m left  KEEPING UP
+shop.visits                                 in 0s    WAITING (the first job has not started)
 `,
 	} {
 		var b strings.Builder

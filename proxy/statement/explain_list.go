@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -138,7 +139,7 @@ func duration(seconds float64) string {
 	if seconds < 1 {
 		return "under a second"
 	}
-	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+	return ddl.FormatDuration(time.Duration(seconds * float64(time.Second)))
 }
 
 // sampleKeys lists keys, those of several columns in brackets.

@@ -84,7 +84,7 @@ func TestExplainComparesPartitions(t *testing.T) {
 		}
 
 		table := "ALTER TABLE `" + b.schema + "`.`orders` "
-		want := "about 6 rows read with 2 statements, rows go within 1h0m0s; needs " + table +
+		want := "about 6 rows read with 2 statements, rows go within 1h; needs " + table +
 			"DROP PRIMARY KEY, ADD PRIMARY KEY (`id`, `at`) PARTITION BY RANGE COLUMNS (`at`) (… 29 partitions …), and " +
 			"TTL_PARTITION"
 		if got := partition(); got != want {

@@ -147,6 +147,6 @@ func (v *preview) timesOut(p *Preview) string {
 		return ""
 	}
 	return fmt.Sprintf("a job needs about %s and ends as timed out after %s (%s); the next one begins anew",
-		time.Duration(p.Seconds*float64(time.Second)).Round(time.Second), v.settings.Values[setting.JobTimeout],
+		ddl.FormatDuration(time.Duration(p.Seconds*float64(time.Second))), v.settings.Values[setting.JobTimeout],
 		setting.JobTimeout)
 }

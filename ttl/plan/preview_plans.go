@@ -180,7 +180,8 @@ func (v *preview) costsOfQueue() string {
 	every := CensusEvery(v.Terms)
 	return fmt.Sprintf("the expiry queue in the catalog has an entry of about 100 bytes for each row that expires "+
 		"within %s, written to the binary log when it comes and when it goes; all rows are read every %s, and a row "+
-		"that comes with an old date, or whose date is moved back, waits for that", censusesAhead*every, every)
+		"that comes with an old date, or whose date is moved back, waits for that",
+		ddl.FormatDuration(censusesAhead*every), ddl.FormatDuration(every))
 }
 
 func parts(rows, each int64) int64 { return (rows + each - 1) / each }
@@ -193,13 +194,20 @@ func (v *preview) addIndex() string {
 	return "ALTER TABLE " + v.Table.String() + " ADD INDEX (" + ddl.Quote(v.Rule.Column) + ")"
 }
 
+func number(n int64, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
 // String is an alternative for people.
 func (a Alternative) String() string {
 	if a.WhyNot != "" {
 		return "none: " + a.WhyNot
 	}
-	text := fmt.Sprintf("about %d rows read with %d statements, rows go within %s", a.RowsRead, a.Statements,
-		time.Duration(a.Lag*float64(time.Second)).Round(time.Second))
+	text := fmt.Sprintf("about %s read with %s, rows go within %s", number(a.RowsRead, "row"),
+		number(a.Statements, "statement"), ddl.FormatDuration(time.Duration(a.Lag*float64(time.Second))))
 	if a.Chosen {
 		text += " (chosen)"
 	}
@@ -216,8 +224,8 @@ func (v *preview) withoutIndex() string {
 	}
 
 	rows := v.inAll()
-	text := fmt.Sprintf("jobs every %s without an index on %s: each reads all of %s rows", v.Terms.Timing.Interval,
-		v.Rule.Column, about(rows.Rows, rows.Exact))
+	text := fmt.Sprintf("jobs every %s without an index on %s: each reads all of %s rows",
+		ddl.FormatDuration(v.Terms.Timing.Interval), v.Rule.Column, about(rows.Rows, rows.Exact))
 	if each := v.Usual.PerHour * v.Terms.Timing.Interval.Hours(); v.Usual.Runs > 0 && each > 0 {
 		text += fmt.Sprintf(", about %.0f for each row that it deletes", max(float64(rows.Rows)/each, 1))
 	}

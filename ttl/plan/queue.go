@@ -222,7 +222,7 @@ func (s *Statements) unqueued(q Queueing) string {
 	case s.TimeIndex != "" && q.IndexScan:
 		return "the table has index " + s.TimeIndex
 	case every <= 0 || q.Terms.Timing.Interval*queuedJobs > every:
-		return fmt.Sprintf("a census every %s would be due for almost every job", every)
+		return fmt.Sprintf("a census every %s would be due for almost every job", ddl.FormatDuration(every))
 	}
 	return ""
 }
@@ -252,7 +252,8 @@ func (s *Statements) ByQueue(without Choice, e Estimate, q Queueing) Choice {
 	case q.Census.IsZero():
 		return census("the expiry queue is empty")
 	case q.Now.Sub(q.Census) >= every:
-		return census(fmt.Sprintf("the last census began at %s, one is due every %s", catalog.Moment(q.Census), every))
+		return census(fmt.Sprintf("the last census began at %s, one is due every %s", catalog.Moment(q.Census),
+			ddl.FormatDuration(every)))
 	case e.Expired*randomCost > e.Rows:
 		return census(percent(e.Share()) + " of the rows are due, too many to go by key")
 	default:

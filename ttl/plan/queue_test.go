@@ -28,7 +28,7 @@ func TestByQueue(t *testing.T) {
 		"never counted":  {func(_ *Statements, q *Queueing) { q.Census = time.Time{} }, 1, Census, "is empty"},
 		"counted lately": {func(*Statements, *Queueing) {}, 1, DrainQueue, "as of the census of 2026-05-10 11:00:00"},
 		"counted long ago": {
-			func(_ *Statements, q *Queueing) { q.Census = now.Add(-5 * time.Hour) }, 1, Census, "every 5h0m0s",
+			func(_ *Statements, q *Queueing) { q.Census = now.Add(-5 * time.Hour) }, 1, Census, "every 5h",
 		},
 		"half of it is due": {func(*Statements, *Queueing) {}, 500, Census, "too many"},
 		"all are meant":     {func(_ *Statements, q *Queueing) { q.Whole = true }, 1, Census, "every expired row"},
@@ -40,7 +40,7 @@ func TestByQueue(t *testing.T) {
 		"rare jobs": {
 			func(_ *Statements, q *Queueing) { q.Terms.Timing.Interval = 3 * time.Hour }, 1, WalkRange, "almost every job",
 		},
-		"a short life": {func(_ *Statements, q *Queueing) { q.Terms.Span.Micros = hour }, 1, WalkRange, "every 30m0s"},
+		"a short life": {func(_ *Statements, q *Queueing) { q.Terms.Span.Micros = hour }, 1, WalkRange, "every 30m"},
 		"a long one": {
 			func(_ *Statements, q *Queueing) {
 				q.Terms.Span = ddl.Span{Months: 12}

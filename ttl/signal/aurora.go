@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // aurora is how far the readers of an Amazon Aurora cluster are behind, as the cluster itself says in
@@ -130,12 +131,12 @@ func (a *aurora) reading(m member, most time.Duration, hold bool) Reading {
 	case silent > auroraGone:
 		delete(a.courses, m.name)
 		r.State = NotSeen
-		r.Detail = fmt.Sprintf("it is gone: the others reported %v after it", silent.Round(time.Second))
+		r.Detail = fmt.Sprintf("it is gone: the others reported %s after it", ddl.FormatDuration(silent))
 	case silent > auroraSilent:
-		r.State, r.Detail = Unknown, fmt.Sprintf("it has not reported for %v", silent.Round(time.Second))
+		r.State, r.Detail = Unknown, fmt.Sprintf("it has not reported for %s", ddl.FormatDuration(silent))
 	case time.Since(a.changed) > auroraSilent:
 		r.State = Unknown
-		r.Detail = fmt.Sprintf("no member has reported for %v", time.Since(a.changed).Round(time.Second))
+		r.Detail = fmt.Sprintf("no member has reported for %s", ddl.FormatDuration(time.Since(a.changed)))
 	case !m.lag.Valid || m.lag.Float64 < 0:
 		r.State, r.Detail = Unknown, "it does not say how far it is behind"
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // history is the length of InnoDB's history list: row versions that wait for the purge, deleted
@@ -81,7 +82,7 @@ func (history) oldest(ctx context.Context, server Querier) (string, error) {
 	if err != nil || age < oldAfter {
 		return "", err
 	}
-	return fmt.Sprintf("connection %d has had a transaction open for %v", thread, age), nil
+	return fmt.Sprintf("connection %d has had a transaction open for %s", thread, ddl.FormatDuration(age)), nil
 }
 
 // Numbers of errors that say that a right is missing.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // replica is one server that is watched.
@@ -187,13 +189,13 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 	case silent > fresh && !k.named && s.answered.IsZero():
 		r.State, r.Detail = NotSeen, "reported by the server, but it has never answered: "+s.failed
 	case silent > fresh:
-		r.State, r.Detail = Unknown, fmt.Sprintf("it has not answered for %v: %s", silent.Round(time.Second), s.failed)
+		r.State, r.Detail = Unknown, fmt.Sprintf("it has not answered for %s: %s", ddl.FormatDuration(silent), s.failed)
 	case s.answered.IsZero():
 		r.State, r.Detail = NotSeen, "it has yet to answer"
 	case !s.ours && lag > strangerAfter:
 		r.State = Unknown
-		r.Detail = fmt.Sprintf("it has not shown our heartbeat for %v: "+
-			"it does not replicate from this server, or is stuck", lag.Round(time.Second))
+		r.Detail = fmt.Sprintf("it has not shown our heartbeat for %s: "+
+			"it does not replicate from this server, or is stuck", ddl.FormatDuration(lag))
 	default:
 		k.course.judge(&r, lag, most)
 	}
@@ -232,8 +234,8 @@ func (c *course) judge(r *Reading, lag, most time.Duration) {
 	r.Ahead = c.ahead(lag, most)
 	if stuck := c.stuck(lag, most); stuck >= stuckAfter {
 		r.State = Unknown
-		r.Detail = fmt.Sprintf("a lag of %v has not fallen for %v although deletion makes way: "+
-			"something else causes it", lag.Round(time.Second), stuck.Round(time.Second))
+		r.Detail = fmt.Sprintf("a lag of %s has not fallen for %s although deletion makes way: "+
+			"something else causes it", ddl.FormatDuration(lag), ddl.FormatDuration(stuck))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 const (
@@ -125,7 +127,7 @@ func (w *Watch) Readings() []Reading {
 
 		why := p.failed
 		if why == "" {
-			why = fmt.Sprintf("it has not answered for %v", silent.Round(time.Second))
+			why = fmt.Sprintf("it has not answered for %s", ddl.FormatDuration(silent))
 		}
 		all = append(all, Reading{Signal: p.signal.Name(), State: Unknown, Detail: why, At: p.doubtful})
 	}
