@@ -42,7 +42,8 @@ func (s *Snapshot) Halt() Halt {
 		return Halt{HaltNoEngine, "no engine is running (see SHOW TTL NODES)"}
 	}
 
-	stopped := s.eachEngine(func(n *catalog.Node) bool { return n.Stop != "" })
+	// The switch is on: a node that last said otherwise says so at its next beat.
+	stopped := s.eachEngine(func(n *catalog.Node) bool { return n.Stop != "" && n.Stop != catalog.StopSwitch })
 	switch {
 	case len(stopped) == 0:
 		return Halt{}

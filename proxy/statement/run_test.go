@@ -38,6 +38,12 @@ func TestRunSaysWhatHolds(t *testing.T) {
 			t.Errorf("nothing holds it: got %q", got)
 		}
 
+		// What a node last said of the switch is not asked: the setting is read.
+		stop(catalog.StopSwitch, "ttl_job_enable is OFF")
+		if got := rows(t, db, "RUN TTL JOB FOR orders"); len(got) != 1 || !strings.Contains(got[0], "|running|") {
+			t.Errorf("just switched on: got %q", got)
+		}
+
 		for _, c := range []struct {
 			name, hold, end string
 			stop            catalog.Stop
