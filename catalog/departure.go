@@ -89,6 +89,25 @@ func (s *Store) Rests(ctx context.Context, policy uint64, now time.Time) (why st
 	return why, err
 }
 
+// Tried is Rests for the one whose turn it is to lock tables (Turn). What is ready then was tried by
+// somebody who has died since: the table rests, as if that had waited.
+func (s *Store) Tried(ctx context.Context, policy uint64, now time.Time) (why string, err error) {
+	all, err := s.Departures(ctx, policy)
+	for _, d := range all {
+		switch tried := now.Sub(d.StateAt) < departEvery; {
+		case tried && d.State == DepartureWaits:
+			return d.Reason, err
+		case tried && d.State == DepartureReady:
+			why = "nobody knows what came of the last try to lock the table; it is tried again after a minute"
+		}
+	}
+	return why, err
+}
+
+// Turn is the name of the lock of the server (GET_LOCK) that whoever locks tables that others use has meanwhile:
+// two that wait for tables at once would have others wait for both.
+func (s *Store) Turn() string { return "ttlproxy.turn." + keyHash(s.cfg.Schema)[:16] }
+
 // Departures are those of a policy's partitions.
 func (s *Store) Departures(ctx context.Context, policy uint64) ([]Departure, error) {
 	return s.departures(ctx, s.db, selectDepartures, policy)
@@ -122,6 +141,14 @@ func (s *Store) departures(ctx context.Context, on execer, query string, args ..
 // EndDeparture notes why a partition did not go, unless it has gone.
 func (s *Store) EndDeparture(ctx context.Context, d Departure) error {
 	return s.endDeparture(ctx, s.db, d)
+}
+
+// WithdrawDeparture bars an attempt that is not made, so that others need not wait for what comes of it.
+func (s *Store) WithdrawDeparture(ctx context.Context, d Departure) error {
+	if _, err := s.exec(ctx, s.db, withdrawDeparture, d.Policy, d.Partition, d.Task, d.Fence); err != nil {
+		return fmt.Errorf("withdraw departure of partition %s: %w", d.Partition, err)
+	}
+	return nil
 }
 
 func (s *Store) endDeparture(ctx context.Context, on execer, d Departure) error {

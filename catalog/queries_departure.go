@@ -21,6 +21,8 @@ const (
  WHERE job_id = ? AND state = 'ready'`
 	barAllDepartures = `UPDATE {departure} SET state = ` + barredState + `, state_at = UTC_TIMESTAMP(6)
  WHERE state IN ('ready', 'ending')`
+	withdrawDeparture = `UPDATE {departure} SET state = 'barred', state_at = UTC_TIMESTAMP(6)
+ WHERE policy_id = ? AND partition_name = ? AND task_id = ? AND fence = ? AND state = 'ready'`
 	barredState = `IF(state = 'ready', 'barred', 'kept')`
 
 	endDeparture = `INSERT INTO {departure} (policy_id, partition_name, how, job_id, task_id, fence, server, due,

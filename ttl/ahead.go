@@ -85,7 +85,9 @@ func (t *ticker) makeAheadOf(ctx context.Context, p catalog.Policy) (again time.
 		return 0, nil // signals slow everything down, and there is time
 	}
 
-	refused, err := work.MakeAhead(ctx, t.session, t.store, p, f, a, t.engine.workLimits(), t.engine.stopped)
+	refused, err := work.MakeAhead(ctx, t.session, t.store, p, f, a, work.Making{
+		Limits: t.engine.workLimits(), Metrics: t.metrics.work, Stopped: t.engine.stopped,
+	})
 	if refused {
 		again = aheadRefused
 	}

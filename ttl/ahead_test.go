@@ -174,11 +174,18 @@ func TestAheadHoldsAtOnce(t *testing.T) {
 			if why != "" {
 				t.Fatal(why)
 			}
-			_, err = work.MakeAhead(ctx, m.session, m.store, p, facts, a, m.engine.workLimits(), func() string {
-				if err := turn(p); err != nil {
-					t.Error(err)
-				}
-				return ""
+			turned := false
+			_, err = work.MakeAhead(ctx, m.session, m.store, p, facts, a, work.Making{
+				Limits: m.engine.workLimits(), Metrics: m.metrics.work, Stopped: func() string {
+					if turned {
+						return ""
+					}
+					turned = true
+					if err := turn(p); err != nil {
+						t.Error(err)
+					}
+					return ""
+				},
 			})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -16,20 +16,29 @@ import (
 
 // AheadStore is what is asked of the catalog about partitions that are made before they are needed.
 type AheadStore interface {
+	TurnStore
 	ReadyAhead(ctx context.Context, p catalog.Policy, settings uint64) (catalog.Departure, error)
+	Departure(ctx context.Context, policy uint64, partition string) (catalog.Departure, error)
+	WithdrawDeparture(ctx context.Context, d catalog.Departure) error
 	EndAhead(ctx context.Context, policy uint64, state catalog.DepartureState, reason string) error
 	AheadPacket(d catalog.Departure, t catalog.Table, made []string) (guard string, note []string)
 	SettleDepartures(ctx context.Context, policy uint64) error
 	Name(table string) string
 }
 
+// Making is how partitions are made ahead.
+type Making struct {
+	Limits  *Limits
+	Metrics *Metrics
+	Stopped func() string
+}
+
 // MakeAhead makes partitions of a policy's table. Judgement and DDL come under the same locks, as with
 // partitions that leave: so they are made of the very table that was looked at, while the policy is in
 // force, and out of one without a row. If the sender is frozen, the server lets go of the locks after
-// a second.
+// a second. It takes turns with those that leave.
 func MakeAhead(
-	ctx context.Context, s *Session, store AheadStore, p catalog.Policy, f *tables.Facts, a plan.Ahead,
-	limits *Limits, stopped func() string,
+	ctx context.Context, s *Session, store AheadStore, p catalog.Policy, f *tables.Facts, a plan.Ahead, m Making,
 ) (refused bool, err error) {
 	if err := s.Ready(ctx); err != nil {
 		return false, err
@@ -46,29 +55,76 @@ func MakeAhead(
 		}
 	}
 
-	ready, err := store.ReadyAhead(ctx, p, limits.Revision)
-	if err != nil || stopped() != "" {
+	taken, err := s.takeTurn(ctx, store, turnStep)
+	if !taken || err != nil {
 		return false, err
 	}
-	wait := limits.PartitionLockWait
-	_, err = s.packetWithin(ctx, leaveLimit+3*wait, aheadPacket(store, p, f, a, ready, wait)...)
-	s.Close()
+	defer s.Close()
+	if why, err := tried(ctx, store, p.ID); err != nil || why != "" {
+		return false, err
+	}
+	err = s.makeAhead(ctx, store, p, f, a, m)
 
 	my, answered := errors.AsType[*mysql.MySQLError](err)
+	used, waits := errors.AsType[*inUseError](err)
 	switch {
 	case err == nil:
 		return false, store.SettleDepartures(context.WithoutCancel(ctx), p.ID)
+	case errors.Is(err, errHalted) || errors.Is(err, errRefused):
+		return false, nil
+	case waits:
+		return false, aheadWaits(ctx, store, p, used.why)
 	case !answered:
 		return false, err
 	case inUse(err):
-		return false, store.EndAhead(ctx, p.ID, catalog.DepartureWaits, "no partition can be made while somebody "+
-			"uses the table for longer than ttl_partition_lock_wait; it is tried again after a minute")
+		return false, aheadWaits(ctx, store, p, "somebody uses the table")
 	case classify(err) == pause:
 		return false, err
 	default:
 		return true, store.EndAhead(ctx, p.ID, catalog.DepartureRefused,
 			fmt.Sprintf("the server has refused: error %d: %s", my.Number, my.Message))
 	}
+}
+
+// makeAhead makes them, unless somebody has used the table for long.
+func (s *Session) makeAhead(
+	ctx context.Context, store AheadStore, p catalog.Policy, f *tables.Facts, a plan.Ahead, m Making,
+) error {
+	wait, mariadb := m.Limits.PartitionLockWait, store.Server().MariaDB
+	if why := s.users(ctx, mariadb, p.Table, wait); why != "" {
+		return &inUseError{why}
+	}
+	ready, err := store.ReadyAhead(ctx, p, m.Limits.Revision)
+	if err != nil {
+		return err
+	}
+	goesOn := func(ctx context.Context) error {
+		if ctx.Err() != nil || m.Stopped() != "" {
+			return errHalted
+		}
+		now, err := store.Departure(ctx, p.ID, "")
+		if err == nil && (now.State != catalog.DepartureReady || now.Fence != ready.Fence) {
+			err = errRefused
+		}
+		return err
+	}
+	err = errHalted
+	if m.Stopped() == "" {
+		err = attempt{
+			session: s, metrics: m.Metrics, mariadb: mariadb, wait: wait, goesOn: goesOn,
+			packet: func(wait time.Duration) []string { return aheadPacket(store, p, f, a, ready, wait) },
+		}.make(ctx)
+	}
+	if err == nil || errors.Is(err, errHalted) || errors.Is(err, errRefused) { // perhaps the guard has not held
+		err = errors.Join(err, store.WithdrawDeparture(context.WithoutCancel(ctx), ready))
+	}
+	return err
+}
+
+// aheadWaits notes who keeps partitions from being made.
+func aheadWaits(ctx context.Context, store AheadStore, p catalog.Policy, why string) error {
+	return store.EndAhead(context.WithoutCancel(ctx), p.ID, catalog.DepartureWaits, "no partition can be made while "+
+		"the table is used for longer than ttl_partition_lock_wait: "+why+"; it is tried again after a minute")
 }
 
 func aheadPacket(

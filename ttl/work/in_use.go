@@ -41,24 +41,24 @@ const (
 
 // users says who has used a table for longer than a partition would wait for it, as far as that can be
 // seen: then a try would only make others wait behind it.
-func (w *worker) users(ctx context.Context, t catalog.Table, wait time.Duration) (why string) {
+func (s *Session) users(ctx context.Context, mariadb bool, t catalog.Table, wait time.Duration) (why string) {
 	query := selectUsersMySQL
-	if w.Store.Server().MariaDB {
+	if mariadb {
 		query = selectUsersMariaDB
 	}
-	return w.user(ctx, "connection %d has used the table for %d s", query, t.Schema, t.Name, longerThan(wait))
+	return s.user(ctx, "connection %d has used the table for %d s", query, t.Schema, t.Name, longerThan(wait))
 }
 
 // mayUse is users for a table that was just found to be in use, where nobody shows by whom.
-func (w *worker) mayUse(ctx context.Context, wait time.Duration) (why string) {
+func (s *Session) mayUse(ctx context.Context, wait time.Duration) (why string) {
 	const atMost = 10 * time.Minute
-	return w.user(ctx, "somebody uses the table, perhaps connection %d, whose transaction is open for %d s",
+	return s.user(ctx, "somebody uses the table, perhaps connection %d, whose transaction is open for %d s",
 		selectTransactions, longerThan(wait), int(atMost.Seconds()))
 }
 
-func (w *worker) user(ctx context.Context, text, query string, args ...any) string {
+func (s *Session) user(ctx context.Context, text, query string, args ...any) string {
 	var connection, seconds int64
-	if err := w.session.QueryRowContext(ctx, query, args...).Scan(&connection, &seconds); err != nil {
+	if err := s.QueryRowContext(ctx, query, args...).Scan(&connection, &seconds); err != nil {
 		return "" // nobody, or nobody knows
 	}
 	return fmt.Sprintf(text, connection, seconds)

@@ -38,6 +38,18 @@ func ifHeld(statement string) []string {
 	}
 }
 
+// unlock lets go of the tables that a packet had locked when it failed; if that fails, the server does it.
+func (s *Session) unlock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if s.conn == nil {
+		return
+	}
+	if _, err := s.conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
+		s.Close()
+	}
+}
+
 // inUse reports whether the packet was not carried out because somebody uses a table.
 func inUse(err error) bool {
 	my, answered := errors.AsType[*mysql.MySQLError](err)

@@ -21,6 +21,8 @@ import (
 func (w *worker) carryWhole(ctx context.Context, a assignment) error {
 	done, err := w.whole(ctx, a)
 	switch {
+	case errors.Is(err, errHalted):
+		return w.giveBack(ctx, a, nil)
 	case err != nil:
 		return w.giveBack(ctx, a, err)
 	case done:
@@ -42,7 +44,7 @@ func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error)
 	if err != nil {
 		return false, err
 	}
-	if why := w.users(ctx, a.job.Table, d.lockWait); why != "" {
+	if why := w.session.users(ctx, d.mariadb, a.job.Table, d.lockWait); why != "" {
 		return false, w.waits(ctx, d, why)
 	}
 	if counted, err := w.count(ctx, a, d); !counted || err != nil {
@@ -55,12 +57,20 @@ func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error)
 	if err := w.mayGo(ctx, a, d.rows); err != nil {
 		return false, err
 	}
-	if why := w.users(ctx, a.job.Table, d.lockWait); why != "" {
-		return false, w.waits(ctx, d, why)
+	return w.depart(ctx, a, d)
+}
+
+// depart lets a partition go when it is this worker's turn. It keeps that until everybody can see what came of it.
+func (w *worker) depart(ctx context.Context, a assignment, d *departure) (done bool, err error) {
+	taken, err := w.turn(ctx, a, d)
+	if taken {
+		defer w.session.Close()
 	}
-	if w.Stopped() != "" {
-		return false, nil
+	if !taken || err != nil {
+		return false, err
 	}
+
+	turn := w.session.id
 	if err := w.makeSide(ctx, d); err != nil {
 		return false, err
 	}
@@ -71,11 +81,10 @@ func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error)
 	if w.BeforePacket != nil {
 		w.BeforePacket()
 	}
-	if w.Stopped() != "" {
-		return false, w.dropSide(ctx, d)
+	cause := errHalted
+	if w.Stopped() == "" && w.session.id == turn {
+		cause = w.leave(ctx, d)
 	}
-
-	cause := w.leave(ctx, d)
 	gone, err := w.departed(ctx, a)
 	if gone {
 		w.countGone(a, d)
@@ -245,46 +254,25 @@ func (w *worker) makeReady(ctx context.Context, a assignment, d *departure) erro
 // the table, so that it stays what it is, and on the departures, which whoever changes anything must
 // write first. If the sender is frozen and the packet ends by an error, the server ends the session,
 // and with it the locks, after a second.
-//
-// Others that come later wait behind whoever waits for the table. So where a server can do without, it is
-// tried so first, and not otherwise while a transaction is open that may use the table.
 func (w *worker) leave(ctx context.Context, d *departure) error {
 	defer w.Metrics.spent(phaseWhole, time.Now())
-	defer w.session.Close()
-	for range triesAtOnce {
-		if !d.mariadb {
-			break
-		}
-		if err := w.leaveWithin(ctx, d, 0); err == nil || lost(err) || classify(err) != locked {
-			return err
-		}
-		Wait(ctx, triesApart)
-	}
-	if d.mariadb {
-		if why := w.mayUse(ctx, d.lockWait); why != "" {
-			return &inUseError{why}
-		}
-	}
-	return w.leaveWithin(ctx, d, d.lockWait)
+	return attempt{
+		session: w.session, metrics: w.Metrics, mariadb: d.mariadb, wait: d.lockWait, packet: d.packet,
+		goesOn: func(ctx context.Context) error { return w.goesOn(ctx, d) },
+	}.make(ctx)
 }
 
-// Without waiting, a table is tried so often.
-const (
-	triesAtOnce = 5
-	triesApart  = 100 * time.Millisecond
-)
-
-func (w *worker) leaveWithin(ctx context.Context, d *departure, wait time.Duration) error {
-	began := time.Now()
-	_, err := w.session.packetWithin(ctx, leaveLimit+3*d.lockWait, d.packet(wait)...)
-	if wait > 0 || err == nil {
-		w.Metrics.Blocked.Add(time.Since(began).Seconds())
+// goesOn says why nobody wants the partition to go any more.
+func (w *worker) goesOn(ctx context.Context, d *departure) error {
+	if ctx.Err() != nil || w.Stopped() != "" {
+		return errHalted
+	}
+	now, err := w.Store.Departure(ctx, d.policy, d.Partition)
+	if err == nil && (now.State != catalog.DepartureReady || now.Task != d.task || now.Fence != d.fence) {
+		err = errRefused
 	}
 	return err
 }
-
-// leaveLimit is how long a DDL may take: servers remove large files while it runs.
-const leaveLimit = 10 * time.Minute
 
 // departed reports whether a task's partition has gone, and sees to it that this is noted.
 func (w *worker) departed(ctx context.Context, a assignment) (bool, error) {
@@ -321,14 +309,8 @@ func (w *worker) countGone(a assignment, d *departure) {
 
 // stayed says what follows from it that the partition is still there.
 func (w *worker) stayed(ctx context.Context, d *departure, cause error) error {
-	if cause == nil { // the guard did not hold
-		now, err := w.Store.Departure(context.WithoutCancel(ctx), d.policy, d.Partition)
-		if err == nil && now.State == catalog.DepartureBarred {
-			err = errRefused
-		} else if err == nil {
-			err = errChanged
-		}
-		return err
+	if cause == nil || errors.Is(cause, errHalted) || errors.Is(cause, errRefused) {
+		return w.withdrawn(ctx, d, cause)
 	}
 
 	if used, waits := errors.AsType[*inUseError](cause); waits {
@@ -347,6 +329,23 @@ func (w *worker) stayed(ctx context.Context, d *departure, cause error) error {
 	default:
 		return w.refusedBy(ctx, d, fmt.Sprintf("the server has refused: error %d: %s", my.Number, my.Message))
 	}
+}
+
+// withdrawn says what follows from it that nothing was tried: it was not sent, or the guard did not hold.
+func (w *worker) withdrawn(ctx context.Context, d *departure, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	if cause == nil {
+		now, err := w.Store.Departure(ctx, d.policy, d.Partition)
+		switch {
+		case err != nil:
+			return err
+		case now.State == catalog.DepartureBarred:
+			cause = errRefused
+		default:
+			cause = errChanged
+		}
+	}
+	return errors.Join(cause, w.Store.WithdrawDeparture(ctx, d.Departure))
 }
 
 // waits notes that somebody uses the table for longer than a partition waits for it.

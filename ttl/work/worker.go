@@ -34,8 +34,10 @@ type Store interface {
 	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
 	Departure(ctx context.Context, policy uint64, partition string) (catalog.Departure, error)
 	Rests(ctx context.Context, policy uint64, now time.Time) (why string, err error)
+	TurnStore
 	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
 	EndDeparture(ctx context.Context, d catalog.Departure) error
+	WithdrawDeparture(ctx context.Context, d catalog.Departure) error
 	SettleDepartures(ctx context.Context, policy uint64) error
 	AfterDeparture(t catalog.Table, partition string) (createTime, id string)
 	InnoDBID(t catalog.Table) string
