@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
@@ -75,20 +76,23 @@ func (f *fixture) together(nodes ...*moment) {
 	all.Wait()
 }
 
-// longestWait reads a table again and again until it is stopped, and tells for how long one of them waited.
-func (f *fixture) longestWait(table string) (stop func() time.Duration) {
+// mostWaiting looks again and again, until it is stopped, how many sessions wait for tables in order to lock them.
+func (f *fixture) mostWaiting() (stop func() int) {
 	ctx, end := context.WithCancel(f.T.Context())
-	most := make(chan time.Duration, 1)
+	most := make(chan int, 1)
 	go func() {
-		var longest time.Duration
+		largest := 0
 		for ctx.Err() == nil {
-			began := time.Now()
-			_ = f.Rows(table)
-			longest = max(longest, time.Since(began))
+			n := 0
+			if err := f.Admin.QueryRowContext(ctx, f.In("SELECT COUNT(*) FROM information_schema.processlist "+
+				"WHERE state LIKE 'Waiting for table%' AND info LIKE '%LOCK TABLES%{t}%'")).Scan(&n); err != nil {
+				break
+			}
+			largest = max(largest, n)
 		}
-		most <- longest
+		most <- largest
 	}()
-	return func() time.Duration {
+	return func() int {
 		end()
 		return <-most
 	}
@@ -98,35 +102,33 @@ func (f *fixture) longestWait(table string) (stop func() time.Duration) {
 // In a minute each table is tried once, and no two of them at once: others never wait for more than one.
 func TestWholeTakesTurns(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		f := newFixture(t, cfg, 0)
-		at := utc("05-12 12:00:00")
-		f.daysTwice(at)
-		nodes := []*moment{f.at(at), f.at(at)}
+		// After a short wait, the user of the table is not seen yet by the second one; during a long one, nor by two.
+		for _, wait := range []string{"1s", "4s"} {
+			f := newFixture(t, cfg, 0)
+			at := utc("05-12 12:00:00")
+			f.daysTwice(at)
+			f.set(setting.PartitionLockWait, wait)
+			nodes := []*moment{f.at(at), f.at(at)}
 
-		letGo := f.Hold("SELECT COUNT(*) FROM {t}", f.In("SELECT COUNT(*) FROM {t}.u"))
-		waits := []func() time.Duration{f.longestWait("t"), f.longestWait("u")}
-		f.together(nodes...)
-		for i, stop := range waits {
-			// A second, and what a busy machine adds to it.
-			if most := stop(); most > 1900*time.Millisecond {
-				t.Errorf("a reader of table %d waited for %v", i, most)
+			letGo := f.Hold("SELECT COUNT(*) FROM {t}", f.In("SELECT COUNT(*) FROM {t}.u"))
+			waiting := f.mostWaiting()
+			f.together(nodes...)
+			if n := waiting(); n > 1 {
+				t.Errorf("%s: %d sessions waited for tables at once, want one at most", wait, n)
 			}
-		}
 
-		// Those who see the reader, when it is old enough, do not try.
-		if got := f.Text(f.In("SELECT MAX(n) FROM (SELECT SUM(reason LIKE '%wait: somebody uses%') AS n " +
-			"FROM {t}_c.departure WHERE state = 'waits' GROUP BY policy_id) x")); got != "1" {
-			t.Errorf("got %s tries of a table, want one", got)
-		}
-		if all := nodes[0].blocked() + nodes[1].blocked(); all > 2900*time.Millisecond {
-			t.Errorf("the tries took %v, want two of a second", all)
-		}
+			// Those who see the reader, when it is old enough, do not try.
+			if got := f.Number(f.In("SELECT COALESCE(MAX(n), 0) FROM (SELECT SUM(reason LIKE '%wait: somebody uses%') AS n " +
+				"FROM {t}_c.departure WHERE state = 'waits' GROUP BY policy_id) x")); got > 1 {
+				t.Errorf("%s: got %d tries of a table, want one at most", wait, got)
+			}
 
-		letGo()
-		f.at(utc("05-12 12:01:01")).pass()
-		for _, table := range []string{"t", "u"} {
-			if got := f.Rows(table); got != "2" {
-				t.Errorf("a minute later %s rows of %s are left, want 2", got, table)
+			letGo()
+			f.at(utc("05-12 12:01:01")).pass()
+			for _, table := range []string{"t", "u"} {
+				if got := f.Rows(table); got != "2" {
+					t.Errorf("%s: a minute later %s rows of %s are left, want 2", wait, got, table)
+				}
 			}
 		}
 	})
