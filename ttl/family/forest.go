@@ -157,7 +157,7 @@ func (f *Forest) plant(
 	}
 
 	facts, err := tables.ReadFacts(ctx, q, k.Schema, k.Table)
-	if errors.Is(err, tables.ErrNoTable) || tables.Denied(err) {
+	if errors.Is(err, tables.ErrNoTable) || tables.Denied(err) || err == nil && len(facts.Columns) == 0 {
 		return nil, fmt.Sprintf("the service account cannot see %s: GRANT SELECT, DELETE ON %s to it", k,
 			k.Child()), nil
 	}

@@ -344,16 +344,27 @@ func (t *serverTable) texts(statements []family.Statement) []string {
 
 // whyOthers finds out why statements do not find the rows that are locked, or others.
 func (t *serverTable) whyOthers(ctx context.Context) error {
-	if t.session.conn == nil {
-		return errObstinate // nobody can be asked
+	if err := t.altered(ctx); err != nil {
+		return err
 	}
-	var kept bool
-	query := "SELECT COALESCE(" + t.barrier.same() + " AND " + t.along.same + ", FALSE)"
-	if err := t.session.QueryRowContext(ctx, query).Scan(&kept); err != nil {
+	return errObstinate
+}
+
+// altered is errChanged if a table that statements name, or what points at it, is not as it was planned
+// for. If nobody can be asked, it is taken to be.
+func (t *serverTable) altered(ctx context.Context) error {
+	if t.session.conn == nil {
+		return nil
+	}
+	kept, same := false, t.barrier.same()
+	if t.along != nil {
+		same += " AND " + t.along.same
+	}
+	if err := t.session.QueryRowContext(ctx, "SELECT COALESCE("+same+", FALSE)").Scan(&kept); err != nil {
 		return err
 	}
 	if !kept {
 		return errChanged
 	}
-	return errObstinate
+	return nil
 }

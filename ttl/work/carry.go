@@ -251,6 +251,9 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.Store, task)
 	walk.tried = int(task.Counts.Failed)
 	walk.named, walk.along = !table.statements.Staying.Alone(), table.along != nil
+	if walk.named {
+		walk.altered = table.altered
+	}
 	walk.sparse = w.Rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil
@@ -355,8 +358,8 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 	case notExecuted, locked:
 	case maybeExecuted:
 		w.session.Close()
-	case replan:
-		return errors.Join(errReplan, cause)
+	case replan, never:
+		return walk.unfitting(ctx, cause)
 	default:
 		return cause
 	}
@@ -371,6 +374,21 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 	}
 
 	return w.reload(ctx, task, walk)
+}
+
+// unfitting is what follows from an error that says that statements do not fit what they name. If that is
+// another table than the policy's, which has gone or was altered since, nothing is wrong with the job's
+// plan: its statements are written anew.
+func (w *walk) unfitting(ctx context.Context, cause error) error {
+	if w.altered != nil {
+		if err := w.altered(ctx); err != nil {
+			return errors.Join(err, cause)
+		}
+	}
+	if classify(cause) == replan {
+		return errors.Join(errReplan, cause)
+	}
+	return cause
 }
 
 // unvisited opens another session where triggers of another policy's table may have run in this

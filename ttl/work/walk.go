@@ -91,6 +91,8 @@ type walk struct {
 	// named: every row to delete is named by key. Among rows that stay, a range would look for the
 	// children of each of them, and wait for those that somebody has locked.
 	named bool
+	// altered is errChanged if a table that statements name is not as it was; nil if that is only this one.
+	altered func(context.Context) error
 	// along: rows of other tables go with those of this one, up to mostAlong with one of them.
 	along     bool
 	mostAlong int
