@@ -325,6 +325,32 @@ func TestWatermarkPassesNoRowThatStays(t *testing.T) {
 	}
 }
 
+// TestWatermarkPassesNoRowThatIsKnown: rows that were brought in after the last job, and that expired before
+// it, are known as soon as a job has looked, whether it may delete them or not.
+func TestWatermarkPassesNoRowThatIsKnown(t *testing.T) {
+	t.Parallel()
+	processed, ancient := noon.Add(-time.Hour), noon.Add(-7*365*24*time.Hour)
+	for name, c := range map[string]struct {
+		oldest time.Time
+		state  catalog.JobState
+		want   time.Time
+	}{
+		"waits":           {ancient, catalog.JobNeedsApproval, ancient},
+		"is held":         {ancient, catalog.JobPaused, ancient},
+		"came since then": {noon.Add(-time.Minute), catalog.JobRunning, processed},
+		"none is known":   {time.Time{}, catalog.JobRunning, processed},
+	} {
+		w := work(func(w *Work) {
+			w.Ran = []catalog.Schedule{{Watermark: processed, WatermarkVersion: 1}}
+			w.Job = running(time.Minute, 9, 0)
+			w.Job.State, w.Job.OldestExpiry = c.state, c.oldest
+		})
+		if got := w.Watermark(); !got.Equal(c.want) {
+			t.Errorf("%s: the watermark is %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestEveryRowFitsItsColumns(t *testing.T) {
 	t.Parallel()
 	w := work(func(w *Work) { w.Job = running(time.Minute, 10, 1); w.Job.ID, w.Job.PolicyID = 7, 1 })

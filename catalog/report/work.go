@@ -187,17 +187,24 @@ func (w *Work) Covered() time.Time {
 }
 
 // Watermark is a moment before which all rows that had expired are gone; zero when none is known. It
-// does not pass a row that stays.
+// passes neither a row that stays nor the oldest that the latest job has seen, which may have been
+// brought in since.
 func (w *Work) Watermark() time.Time {
-	mark, oldest := w.Covered(), w.OldestUndeletable()
-	switch rows := w.Undeletable(); {
-	case rows == nil || *rows == 0 || mark.IsZero():
-		return mark
-	case oldest.Before(mark): // or not known
-		return oldest
-	default:
-		return mark
+	mark := w.Covered()
+	if rows := w.Undeletable(); rows != nil && *rows > 0 && !mark.IsZero() {
+		mark = earlier(mark, w.OldestUndeletable()) // which may not be known
 	}
+	if seen := w.Oldest(); !seen.IsZero() {
+		mark = earlier(mark, seen)
+	}
+	return mark
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Undeletable is how many rows the last job that came to its end found expired and could not delete,
