@@ -321,8 +321,8 @@ func (s *Store) Kept(ctx context.Context) ([]Departure, error) {
 	return s.departures(ctx, s.db, selectKept)
 }
 
-// Over are some of those on this server that are not to be kept any longer, or of which nobody knows what
-// they have become.
+// Over are those on this server that are not to be kept any longer, and whose policies are there, and those of
+// which nobody knows what they have become.
 func (s *Store) Over(ctx context.Context) ([]Departure, error) {
 	return s.departures(ctx, s.db, selectOver)
 }

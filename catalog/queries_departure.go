@@ -56,8 +56,9 @@ const (
 	// Of the end of what is kept.
 	selectKept = `SELECT ` + departureColumns + ` WHERE r.state IN ('kept', 'ending', 'restored')
  ORDER BY r.keep_until`
-	selectOver = `SELECT ` + departureColumns + ` WHERE (` + isOver + ` OR ` + isUnnoted + `)
- AND r.server = {server-key} ORDER BY r.keep_until LIMIT 10`
+	selectOver = `SELECT ` + departureColumns + ` WHERE (` + isOver + ` AND EXISTS (SELECT 1 FROM {policy} p
+ WHERE p.id = r.policy_id) OR ` + isUnnoted + `) AND r.server = {server-key}
+ ORDER BY r.keep_until, r.policy_id, r.partition_name`
 	isOver = `r.keep_until <= UTC_TIMESTAMP(6)
  AND (r.state = 'kept' OR r.state = 'ending' AND r.state_at < UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE)`
 	isUnnoted = `side_name <> '' AND ` + unnoted + ` AND state_at < UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE`
@@ -87,7 +88,7 @@ const (
 	// Of what has come back. Rows that came into the partition at the last moment are in the table now
 	// against which it was exchanged: that is kept until a person has looked.
 	selectLeftovers = `SELECT ` + departureColumns + ` WHERE r.server = {server-key}
- AND (r.state = 'restored' OR r.state = 'kept' AND r.keep_until IS NULL) ORDER BY r.state_at LIMIT 10`
+ AND (r.state = 'restored' OR r.state = 'kept' AND r.keep_until IS NULL) ORDER BY r.state = 'kept', r.state_at LIMIT 10`
 	restoreKept = `UPDATE {departure} SET state = 'restored', state_at = UTC_TIMESTAMP(6), side_id = ?,
  keep_until = NULL WHERE policy_id = ? AND partition_name = ? AND state IN ('kept', 'ending') AND side_id = ?`
 	settleLeftover = `UPDATE {departure} SET state = 'settled', state_at = UTC_TIMESTAMP(6)

@@ -10,6 +10,9 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
+// mostAsides is how many are seen to at a time.
+const mostAsides = 10
+
 // dropAsides drops the tables that partitions have become (TTL_PARTITION = 'EXCHANGE') and whose grace is
 // over, as far as their policies are in force and nothing else is in the way. What has no policy any
 // more stays.
@@ -26,8 +29,23 @@ func (t *ticker) dropAsides(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "what partitions have become cannot be listed", slog.Any("err", err))
 	}
-	for _, d := range over {
-		err := t.dropAside(ctx, d)
+	t.seeTo(ctx, over)
+}
+
+// seeTo sees to some of them, and to the next ones the next time: those that stay for now, because their policy
+// is paused or somebody reads them, keep nobody else.
+func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure) {
+	waits := map[uint64]bool{} // policies whose tables stay for now
+	for seen, tried := 0, 0; seen < len(over) && tried < mostAsides && ctx.Err() == nil; seen++ {
+		t.aside++
+		d := over[t.aside%len(over)]
+		if waits[d.Policy] && !d.Unnoted() {
+			continue
+		}
+		may, err := t.dropAside(ctx, d)
+		if waits[d.Policy] = !may; may {
+			tried++
+		}
 		if err == nil || ctx.Err() != nil || catalog.Overtaken(err) {
 			continue
 		}
@@ -36,31 +54,35 @@ func (t *ticker) dropAsides(ctx context.Context) {
 	}
 }
 
-func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) error {
+// dropAside drops what a partition has become, and reports whether its policy allows that now.
+func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) (may bool, err error) {
 	if d.Unnoted() {
 		if t.engine.stopped() != "" {
-			return nil
+			return false, nil
 		}
-		return work.DropSide(ctx, t.session, t.store, d)
+		return true, work.DropSide(ctx, t.session, t.store, d)
 	}
 
 	p, err := t.store.PolicyByID(ctx, d.Policy)
 	if errors.Is(err, catalog.ErrNoPolicy) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 
 	now, err := t.store.Clock(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if may, err := t.mayAlter(ctx, p, now); !may || err != nil || p.Approval.Required {
-		return err // while a person has to look at what came back, what may come back as well is kept
+	if !p.Armed() || p.Paused.InForce(now) || t.pulse.Pause.InForce(now) || t.pulse.Pause.Held || p.Approval.Required {
+		return false, nil // while a person has to look at what came back, what may come back as well is kept
+	}
+	if may, err := t.mayAlter(ctx, p, now); !may || err != nil {
+		return false, err
 	}
 	l := t.limits()
-	return work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
+	return true, work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
 		Now: now, Floor: l.floor, Settings: l.Revision, Stopped: t.engine.stopped,
 		BeforePacket: t.engine.crew.BeforePacket,
 	})

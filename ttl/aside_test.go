@@ -1,8 +1,10 @@
 package ttl
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -141,6 +143,41 @@ func TestAsideAtTheLastMoment(t *testing.T) {
 				f.at(utc("05-12 15:00:00")).pass()
 				f.wantSides("ttlproxy_2_p1")
 			})
+		}
+	})
+}
+
+// TestOthersAsidesAreDropped: what has to stay although its grace is over, however much that is, keeps nothing of
+// other tables: not what belongs to a policy that is paused, nor to one that was removed, nor what somebody reads.
+func TestOthersAsidesAreDropped(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		f.Fill("u", 2)
+		paused := f.Declare("u")
+		if err := f.Store.Pause(t.Context(), "test", paused.ID, "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		m := f.at(utc("05-12 12:00:00"))
+		m.exchanges("24h")
+		m.pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+
+		for _, policy := range []uint64{paused.ID, 999} {
+			f.Exec(fmt.Sprintf(f.In("INSERT INTO {t}_c.departure (policy_id, partition_name, how, job_id, task_id, fence, "+
+				"server, due, state, state_at, reason, side_schema, side_name, side_id, grace, keep_until, bound) SELECT %d, "+
+				"CONCAT('p', n), 'EXCHANGE', 9, n, 1, (SELECT MAX(server) FROM {t}_c.policy_identity), 1, 'kept', '2027-05-01', "+
+				"'', '{t}', CONCAT('ttlproxy_9_p', n), 7, 60, '2027-05-01', '' FROM (WITH RECURSIVE d AS (SELECT 1 AS n UNION "+
+				"ALL SELECT n + 1 FROM d WHERE n < 12) SELECT n FROM d) x"), policy))
+		}
+		m = f.at(utc("05-12 13:00:01"))
+		for range 3 {
+			m.dropAsides(t.Context())
+		}
+		f.wantSides("")
+		if got := f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'kept'")); got != "24" {
+			t.Errorf("%s of the others are kept, want all 24", got)
 		}
 	})
 }

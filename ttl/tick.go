@@ -85,6 +85,7 @@ type ticker struct {
 	setbacks     map[uint64]setback   // of policies whose job could not be started
 	reconsidered map[uint64]time.Time // when jobs were
 	aheads       aheadLooks
+	aside        int             // what a partition has become was seen to last, of all that is over
 	summedUp     map[uint64]bool // jobs whose note says what they leave behind
 }
 
