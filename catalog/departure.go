@@ -321,6 +321,16 @@ func (s *Store) Kept(ctx context.Context) ([]Departure, error) {
 	return s.departures(ctx, s.db, selectKept)
 }
 
+// StillKept reports whether the table is there that a partition has become, by its id; as far as is known here: on
+// another server it has another one.
+func (s *Store) StillKept(ctx context.Context, d Departure) (bool, error) {
+	if d.Server != s.Server().Key() {
+		return true, nil
+	}
+	id, err := s.idOf(ctx, d.Side, "")
+	return id != 0 && id == d.SideID, err
+}
+
 // Over are those on this server that are not to be kept any longer, and whose policies are there, and those of
 // which nobody knows what they have become.
 func (s *Store) Over(ctx context.Context) ([]Departure, error) {

@@ -24,6 +24,7 @@ type Reads interface {
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
+	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
 	Name(table string) string
 	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)

@@ -119,10 +119,15 @@ func (r *restoring) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if why, err := plan.Unlike(ctx, q.h.config.DB, t, side); err != nil {
+		return err
+	} else if why != "" {
+		return r.altered(why)
+	}
 	place, why := plan.ComeBack(f, r.policy.Rule.Column, r.gone.Partition, r.gone.Bound)
 	if r.place = place; why != "" {
-		return refuse("Partition %s of %s cannot be made again: %s; make it yourself, empty, then RESTORE again, or "+
-			"INSERT INTO %s SELECT * FROM %s", r.gone.Partition, t, why, t, side)
+		return refuse("Partition %s of %s cannot be made again: %s; make it yourself, empty, then RESTORE again, or %s",
+			r.gone.Partition, t, why, r.byRows())
 	}
 	if strings.Contains(r.place.Make, " REORGANIZE ") {
 		if why, err = plan.Placed(ctx, q.h.config.DB, f); err != nil {
@@ -151,13 +156,23 @@ func (r *restoring) unchanged(ctx context.Context) error {
 	case !side.Exists:
 		return refuse("%s, which partition %s has become, is not there any more", r.gone.Side, r.gone.Partition)
 	case r.gone.SideID == 0 || side.Incarnation.Table().TableID != r.gone.SideID:
-		return refuse("%s is not the table that partition %s has become: ALTER TABLE … EXCHANGE PARTITION, if it has "+
-			"the rows all the same", r.gone.Side, r.gone.Partition)
+		return refuse("%s is not the table that partition %s has become, or was written anew: if it has the rows all "+
+			"the same, %s", r.gone.Side, r.gone.Partition, r.byRows())
 	case differs != "":
-		return refuse("%s has been altered since partition %s went: %s; alter %s likewise, then RESTORE again",
-			r.policy.Table, r.gone.Partition, differs, r.gone.Side)
+		return r.altered(differs)
 	}
 	return nil
+}
+
+func (r *restoring) altered(how string) error {
+	return refuse("%s has been altered since partition %s went: %s; alter %s likewise, then RESTORE again, or, if "+
+		"that writes it anew, %s", r.policy.Table, r.gone.Partition, how, r.gone.Side, r.byRows())
+}
+
+// byRows is what always brings the rows back, whatever has become of both tables. Nobody is asked before they
+// are deleted again.
+func (r *restoring) byRows() string {
+	return fmt.Sprintf("PAUSE TTL FOR %[1]s and INSERT INTO %[1]s SELECT * FROM %[2]s", r.policy.Table, r.gone.Side)
 }
 
 // clear checks that no row is in the way of the partition.
@@ -167,8 +182,7 @@ func (r *restoring) clear(ctx context.Context, query string) error {
 		return err
 	}
 	return refuse("Rows that belong in partition %s of %s have come in since it went, and would trade places with "+
-		"those of %s: delete them, or put its rows back by INSERT INTO %s SELECT * FROM %s", r.gone.Partition,
-		r.policy.Table, r.gone.Side, r.policy.Table, r.gone.Side)
+		"those of %s: delete them, or %s", r.gone.Partition, r.policy.Table, r.gone.Side, r.byRows())
 }
 
 // carry stops the policy, has the client's session bring the partition back, and notes it.

@@ -124,6 +124,11 @@ func TestPartitionComesBack(t *testing.T) {
 			if got := t.text("SELECT GROUP_CONCAT(id ORDER BY id) FROM visit PARTITION (P1)"); got != "2,3" {
 				t.Errorf("in the partition are %s", got)
 			}
+			fate := rows(t.T, t.db, "SHOW TTL PARTITIONS FOR visit LIKE 'P1'")
+			if len(fate) != 1 || !strings.Contains(fate[0], "; not before APPROVE TTL JOB FOR ") ||
+				!strings.Contains(fate[0], broughtIn) {
+				t.Errorf("the fate of P1 is %v", fate)
+			}
 			if n == 0 {
 				t.depart(p)
 			}
@@ -154,6 +159,13 @@ func TestPartitionHasNoWayBack(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.visits()
 		for _, c := range []struct{ before, want, stays, after string }{
+			{
+				"ALTER TABLE visit ADD KEY x (at)", "KEY `x` (`at`) is new; alter", away, "ALTER TABLE visit DROP KEY x",
+			},
+			{
+				"ALTER TABLE side ADD KEY x (at)", "KEY `x` (`at`) is not there any more; alter", away,
+				"ALTER TABLE side DROP KEY x",
+			},
 			{"UPDATE # SET bound = ''", "it is not known where it ended", away, `UPDATE # SET bound = '\'2002-01-01\''`},
 			{
 				"INSERT INTO visit VALUES (9, '2001-12-31')", "have come in since", "1,4,9 in p0,p2,later kept side",
@@ -172,8 +184,11 @@ func TestPartitionHasNoWayBack(t *testing.T) {
 				"partition `other` ends where it ended", "1,4 in p0,other,p2,later kept side",
 				"ALTER TABLE visit REORGANIZE PARTITION other INTO (PARTITION P1 VALUES LESS THAN ('2002-01-01'))",
 			},
-			{"ALTER TABLE visit ADD KEY (at)", "the rows stay in", empty, "DO 0"},
-			{"ALTER TABLE visit ADD COLUMN x INT", "has been altered", empty, "DO 0"},
+			{"ALTER TABLE visit ROW_FORMAT = COMPACT", "ROW_FORMAT=COMPACT is new", empty, "DO 0"},
+			{
+				"ALTER TABLE visit ADD COLUMN x INT", "anew, PAUSE TTL FOR `" + t.schema + "`.`visit` and INSERT INTO", empty,
+				"DO 0",
+			},
 			{
 				"ALTER TABLE side RENAME TO aside; CREATE TABLE side LIKE aside; DROP TABLE aside", "is not the table that",
 				empty, "DO 0",

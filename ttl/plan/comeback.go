@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -127,6 +128,42 @@ func AnyRow(ctx context.Context, q tables.Querier, query string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// Unlike says why a partition could not be exchanged with another table although both have the same columns: it has
+// other indexes, or another format.
+func Unlike(ctx context.Context, q tables.Querier, t, other catalog.Table) (why string, err error) {
+	var of [2][]string
+	for i, name := range []catalog.Table{t, other} {
+		text, err := shown(ctx, q, name.String())
+		if err != nil {
+			return "", err
+		}
+		for line := range strings.Lines(text) {
+			if key := keyLine.FindString(strings.TrimRight(line, ",\n")); key != "" {
+				of[i] = append(of[i], strings.TrimSpace(key))
+			}
+		}
+		of[i] = append(of[i], anyFormat.FindString(unquoted.ReplaceAllString(text, "''")))
+		slices.Sort(of[i])
+	}
+	for _, one := range of[0] {
+		if !slices.Contains(of[1], one) {
+			return cmp.Or(one, "ROW_FORMAT") + " is new", nil
+		}
+	}
+	for _, one := range of[1] {
+		if !slices.Contains(of[0], one) {
+			return cmp.Or(one, "ROW_FORMAT") + " is not there any more", nil
+		}
+	}
+	return "", nil
+}
+
+// An index as SHOW CREATE TABLE says it, and a format that a table was given.
+var (
+	keyLine   = regexp.MustCompile("^  (?:UNIQUE |FULLTEXT |SPATIAL )?KEY `.*")
+	anyFormat = regexp.MustCompile(`\bROW_FORMAT=\w+`)
+)
 
 // Placed says why a table's partitions cannot be reorganized without a change of where their files
 // are, which information_schema does not show.

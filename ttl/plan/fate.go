@@ -27,6 +27,7 @@ type FateSource interface {
 	Values(ctx context.Context) (setting.Values, error)
 	Clock(ctx context.Context) (time.Time, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
+	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
 }
 
 // ErrNoPartitions means that a table is not partitioned.
@@ -71,9 +72,13 @@ func Fates(ctx context.Context, q tables.Querier, from FateSource, p catalog.Pol
 		return nil, err
 	}
 
+	waits := notNow(p, now)
 	for i := range fates {
 		x := &fates[i]
 		x.DueAt = dueAt(x.Partition, c, p.Terms)
+		if x.Text != fateNone {
+			x.Text += waits
+		}
 		if place, _ := remembered.At(x.Name); place.Held.Holds() {
 			x.Text = "held: " + place.Held.Text
 		}
@@ -131,19 +136,48 @@ func goWhole(ctx context.Context, q tables.Querier, from FateSource, p catalog.P
 	return nil
 }
 
+// notNow says what the policy waits for, if nothing becomes of any partition before.
+func notNow(p catalog.Policy, now time.Time) string {
+	switch {
+	case !p.Rule.Enabled:
+		return "; not while TTL_ENABLE is OFF"
+	case p.State != catalog.PolicyArmed:
+		return "; not while its policy is " + string(p.State)
+	case p.Paused.InForce(now):
+		return "; not while it is paused"
+	case p.Approval.Required:
+		return "; not before APPROVE TTL JOB FOR " + p.Table.String() + ": " + p.Approval.Reason
+	}
+	return ""
+}
+
 // keptOf are partitions that have left the table, and are kept as tables for a time.
 func keptOf(ctx context.Context, from FateSource, p catalog.Policy) (all []Fate, err error) {
 	departures, err := from.Departures(ctx, p.ID)
-	for _, d := range departures {
-		if d.State == catalog.DepartureKept || d.State == catalog.DepartureEnding {
-			all = append(all, Fate{
-				Partition: tables.Partition{Name: d.Partition, Rows: int64(d.Due), Below: d.Bound},
-				Text: "gone: kept as " + d.Side.String() + until(d) + because(d) + "; RESTORE TTL PARTITION " +
-					ddl.Quote(d.Partition) + " FOR " + p.Table.String(),
-			})
-		}
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	for _, d := range departures {
+		if d.State != catalog.DepartureKept && d.State != catalog.DepartureEnding {
+			continue
+		}
+		there, err := from.StillKept(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		x := Fate{Partition: tables.Partition{Name: d.Partition, Rows: int64(d.Due), Below: d.Bound}}
+		switch {
+		case !there:
+			x.Text = "gone: it had become " + d.Side.String() + ", which is not there any more, or is another table now"
+		case d.Until.IsZero():
+			x.Text = "has come back: what came in meanwhile is in " + d.Side.String() + until(d)
+		default:
+			x.Text = "gone: kept as " + d.Side.String() + until(d) + because(d) + "; RESTORE TTL PARTITION " +
+				ddl.Quote(d.Partition) + " FOR " + p.Table.String()
+		}
+		all = append(all, x)
+	}
+	return all, nil
 }
 
 // because says why a table is kept beyond its grace.

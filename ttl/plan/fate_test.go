@@ -33,6 +33,10 @@ func (s fateSource) Departures(context.Context, uint64) ([]catalog.Departure, er
 	return s.departures, nil
 }
 
+func (s fateSource) StillKept(_ context.Context, d catalog.Departure) (bool, error) {
+	return d.Side.Name != "dropped", nil
+}
+
 func (s fateSource) Values(context.Context) (setting.Values, error) {
 	return setting.Values{setting.DateFloor: DefaultFloor}, nil
 }
@@ -51,7 +55,7 @@ func TestFates(t *testing.T) {
 				"PARTITION c VALUES LESS THAN ('2026-04-01'), PARTITION d VALUES LESS THAN (MAXVALUE))",
 			"CREATE TABLE fates.h (id INT, made DATETIME) PARTITION BY HASH (id) PARTITIONS 2",
 			"CREATE TABLE fates.whole (id INT, made DATETIME)")
-		p := catalog.Policy{Table: catalog.Table{Schema: "fates", Name: "t"}, Rule: catalog.Rule{
+		p := catalog.Policy{State: catalog.PolicyArmed, Table: catalog.Table{Schema: "fates", Name: "t"}, Rule: catalog.Rule{
 			Column: "MADE", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "Europe/Prague",
 		}}
 

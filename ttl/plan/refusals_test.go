@@ -131,7 +131,7 @@ func (o oddTable) goes(t *testing.T, db *sql.DB, server catalog.Server, how stri
 	if how == ddl.PartitionExchange {
 		partition, at = cmp.Or(o.named, "p"), 1
 	}
-	p := catalog.Policy{Table: catalog.Table{Schema: "odd", Name: o.name}, Rule: catalog.Rule{
+	p := catalog.Policy{State: catalog.PolicyArmed, Table: catalog.Table{Schema: "odd", Name: o.name}, Rule: catalog.Rule{
 		Column: "made", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
 		Options: map[string]string{ddl.OptionPartition: how},
 	}}

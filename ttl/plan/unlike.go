@@ -60,9 +60,13 @@ var (
 
 // shownTable is what SHOW CREATE TABLE says.
 func shownTable(ctx context.Context, q tables.Querier, f *tables.Facts) (text string, err error) {
+	return shown(ctx, q, f.Target("").Name())
+}
+
+func shown(ctx context.Context, q tables.Querier, table string) (text string, err error) {
 	var name string
-	if err := q.QueryRowContext(ctx, "SHOW CREATE TABLE "+f.Target("").Name()).Scan(&name, &text); err != nil {
-		return "", fmt.Errorf("show %s: %w", f.Target("").Name(), err)
+	if err := q.QueryRowContext(ctx, "SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		return "", fmt.Errorf("show %s: %w", table, err)
 	}
 	return text, nil
 }

@@ -56,11 +56,20 @@ func TestFatesOfWholePartitions(t *testing.T) {
 				s.known = tables.Incarnation{{}, {Partition: "c", Held: held}}
 			}, []string{"lowest", "floor", "held: it was exchanged", "last"}},
 			{"kept", "t", func(s *fateSource) {
-				s.departures = []catalog.Departure{{
-					Partition: "c", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "side"},
-				}}
+				s.departures = []catalog.Departure{
+					{
+						Partition: "c", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "side"},
+						Until: base.now,
+					},
+					{
+						Partition: "x", State: catalog.DepartureEnding, Side: catalog.Table{Schema: "whole", Name: "dropped"},
+						Until: base.now,
+					},
+					{Partition: "y", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "late"}},
+				}
 			}, []string{
-				"lowest", "floor", "another partition of that name is kept", "last", "gone: kept as `whole`.`side`",
+				"lowest", "floor", "another partition of that name is kept", "last", "gone: kept as `whole`.`side` until 2027",
+				"gone: it had become `whole`.`dropped`, which is not there any more", "what came in meanwhile is in `whole`.`late`",
 			}},
 			{
 				"a cluster", "t", func(s *fateSource) { s.server.Cluster = "galera" },
@@ -70,10 +79,12 @@ func TestFatesOfWholePartitions(t *testing.T) {
 			{"a trigger", "fired", nil, slices.Repeat([]string{"a trigger would not fire: fires"}, 4)},
 			{"subpartitions", "sub", nil, []string{"subpartitions", "subpartitions", "some of it may"}},
 		} {
-			p := catalog.Policy{Table: catalog.Table{Schema: "whole", Name: c.table}, Rule: catalog.Rule{
-				Column: "made", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
-				Options: map[string]string{ddl.OptionPartition: ddl.PartitionDrop},
-			}}
+			p := catalog.Policy{
+				State: catalog.PolicyArmed, Table: catalog.Table{Schema: "whole", Name: c.table}, Rule: catalog.Rule{
+					Column: "made", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
+					Options: map[string]string{ddl.OptionPartition: ddl.PartitionDrop},
+				},
+			}
 			var err error
 			if p.Terms, err = p.Rule.Terms(); err != nil {
 				t.Fatal(err)
@@ -111,7 +122,7 @@ func TestFatesOfSystemVersioned(t *testing.T) {
 		"CREATE TABLE versioned.time (id INT, made DATETIME) WITH SYSTEM VERSIONING "+
 			"PARTITION BY SYSTEM_TIME INTERVAL 1 DAY AUTO PARTITIONS 3")
 	for _, table := range []string{"made", "time"} {
-		p := catalog.Policy{Table: catalog.Table{Schema: "versioned", Name: table}, Rule: catalog.Rule{
+		p := catalog.Policy{State: catalog.PolicyArmed, Table: catalog.Table{Schema: "versioned", Name: table}, Rule: catalog.Rule{
 			Column: "made", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
 			Options: map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionAhead: "7d"},
 		}}
