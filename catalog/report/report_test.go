@@ -325,6 +325,41 @@ func TestWatermarkPassesNoRowThatStays(t *testing.T) {
 	}
 }
 
+// TestGapsOfSchedulesAreNotLate: rows wait for the next job as long as schedule and windows say, and nobody
+// is alarmed by a weekend.
+func TestGapsOfSchedulesAreNotLate(t *testing.T) {
+	t.Parallel()
+	friday := time.Date(2026, 2, 27, 3, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		option, value string
+		after         time.Duration
+		behind        time.Duration
+		late          bool
+	}{
+		"Saturday":                 {ddl.OptionCron, "0 3 * * 1-5", 36 * time.Hour, 0, false},
+		"Sunday night":             {ddl.OptionCron, "0 3 * * 1-5", 71 * time.Hour, 0, false},
+		"Monday, with no job":      {ddl.OptionCron, "0 3 * * 1-5", 74 * time.Hour, 2 * time.Hour, false},
+		"after a week without one": {ddl.OptionCron, "0 3 * * 1-5", 168 * time.Hour, 96 * time.Hour, true},
+		"once a month":             {ddl.OptionCron, "0 3 27 * *", 27 * 24 * time.Hour, 0, false},
+		"after two months":         {ddl.OptionCron, "0 3 27 * *", 63 * 24 * time.Hour, 35 * 24 * time.Hour, true},
+		"a window on Fridays":      {ddl.OptionWindow, "fri 02:00-05:00", 160 * time.Hour, 159 * time.Hour, false},
+		"after three Fridays":      {ddl.OptionWindow, "fri 02:00-05:00", 500 * time.Hour, 499 * time.Hour, true},
+	} {
+		w := work(func(w *Work) {
+			w.Policy.Rule.Options = map[string]string{c.option: c.value}
+			w.Now = friday.Add(c.after)
+			w.Last = ended(catalog.JobFinished, noon.Sub(friday), 5)
+			w.Ran = []catalog.Schedule{{LastStartedAt: friday, Watermark: friday, WatermarkVersion: 1}}
+		})
+		if behind, known := w.Behind(); !known || behind != c.behind {
+			t.Errorf("%s: behind by %v (%v), want %v", name, behind, known, c.behind)
+		}
+		if w.Late() != c.late {
+			t.Errorf("%s: late is %v of %v, with a goal of %v", name, w.Late(), c.after, w.Goal())
+		}
+	}
+}
+
 // TestWatermarkPassesNoRowThatIsKnown: rows that were brought in after the last job, and that expired before
 // it, are known as soon as a job has looked, whether it may delete them or not.
 func TestWatermarkPassesNoRowThatIsKnown(t *testing.T) {

@@ -61,14 +61,26 @@ func nextOf(p *catalog.Policy, ran []catalog.Schedule) *time.Time {
 	return &at
 }
 
-// Interval is the time from one start to the next.
+// Interval is the time from one start to the next: of the two after the last one, the longer, since those of
+// a cron differ.
 func (w *Work) Interval() time.Duration {
-	t := w.timing()
+	t, from := w.timing(), w.began()
 	if t.Cron == nil {
 		return t.Interval
 	}
-	next := t.Cron.Next(w.Now.In(t.Zone))
-	return t.Cron.Next(next).Sub(next)
+	if from.IsZero() {
+		from = w.Now
+	}
+	next := t.Cron.Next(from.In(t.Zone))
+	return max(next.Sub(from), t.Cron.Next(next).Sub(next))
+}
+
+// expected is when the job after the last one should start, windows aside.
+func (w *Work) expected() time.Time {
+	if t := w.timing(); t.Cron != nil {
+		return t.Cron.Next(w.began().In(t.Zone))
+	}
+	return w.began().Add(w.Interval())
 }
 
 // NextRun is when the next job will start, zero when none will as things stand.
@@ -147,7 +159,7 @@ func (w *Work) Behind() (behind time.Duration, known bool) {
 		w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
 		return 0, false
 	}
-	late := max(0, w.Now.Sub(w.began().Add(w.Interval())))
+	late := max(0, w.Now.Sub(w.expected()))
 	if w.timing().Prompt() && late < toldLate {
 		late = 0
 	}
@@ -233,16 +245,18 @@ func (w *Work) NeverExpire() *uint64 {
 }
 
 // Goal is how long ago rows may have been covered before they count as late: TTL_MAX_LAG or, without
-// one, the time of two jobs. Where windows interrupt jobs, a day counts as the least time from one to
-// the next.
+// one, the time of two jobs. Where windows interrupt jobs, they are a day apart at least, and as far as
+// the windows.
 func (w *Work) Goal() time.Duration {
 	t := w.timing()
 	if t.MaxLag > 0 {
 		return t.MaxLag
 	}
 	between := max(w.Interval(), minInterval)
-	if t.Window != nil || w.Window != nil {
-		between = max(between, 24*time.Hour)
+	for _, window := range []*ddl.Window{t.Window, w.Window} {
+		if window != nil {
+			between = max(between, window.Closed(), 24*time.Hour)
+		}
 	}
 	return 2 * between
 }

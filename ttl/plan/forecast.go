@@ -52,7 +52,7 @@ func (v *preview) foresee(p *Preview) (deleting float64) {
 func (f *forecast) secondsAt(t time.Time) (seconds float64, from string) {
 	perSecond, _ := f.speed.At(t)
 	seconds, from = f.free, f.unlimited
-	if limited := f.rows / perSecond; limited >= seconds {
+	if limited := f.rows / perSecond; limited > seconds {
 		seconds, from = limited, f.speed.From
 	}
 	if f.reading > 0 && f.read/f.reading > seconds {

@@ -99,3 +99,31 @@ func TestForecastOfManyNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestJobsApart: rows that expire right after a job has begun wait for as long as schedule and windows are
+// apart.
+func TestJobsApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		option, value string
+		want          time.Duration
+	}{
+		{"", "", time.Hour},
+		{ddl.OptionCron, "0 3 * * 1", 7 * 24 * time.Hour},
+		{ddl.OptionWindow, "02:00-05:00", 21*time.Hour - time.Minute},
+		{ddl.OptionMaxLag, "30m", 15 * time.Minute},
+	} {
+		rule := catalog.Rule{Column: "at", Literal: "1", Unit: "DAY", JobInterval: "1h"}
+		if c.option != "" {
+			rule.Options = map[string]string{c.option: c.value}
+		}
+		terms, err := rule.Terms()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := preview{Question: Question{Terms: terms}}
+		if got := time.Duration(v.apart() * float64(time.Second)); got.Round(time.Minute) != c.want {
+			t.Errorf("%s = %q: got %v, want %v", c.option, c.value, got, c.want)
+		}
+	}
+}

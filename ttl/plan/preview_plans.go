@@ -56,6 +56,21 @@ func (v *preview) alternatives(deleting float64) []Alternative {
 
 func (v *preview) interval() float64 { return v.Terms.Timing.Interval.Seconds() }
 
+// apart is the longest time between two jobs, as schedule and windows have it.
+func (v *preview) apart() float64 {
+	t := v.Terms.Timing
+	longest := t.Interval
+	if t.Cron != nil {
+		longest = t.Cron.LongestGap()
+	}
+	for _, window := range []*ddl.Window{t.Window, v.Window} {
+		if window != nil {
+			longest = max(longest, window.Closed())
+		}
+	}
+	return longest.Seconds()
+}
+
 // byIndex is what the index on time would cost.
 func (v *preview) byIndex(due int64, deleting float64) Alternative {
 	needs := v.addIndex()
@@ -63,7 +78,7 @@ func (v *preview) byIndex(due int64, deleting float64) Alternative {
 		needs = "SET GLOBAL " + setting.EnableIndexScan + " = ON"
 	}
 	return Alternative{
-		Plan: WalkIndex, RowsRead: 2*due + 1, Statements: 2*parts(due, pageRows) + 1, Lag: v.interval() + deleting,
+		Plan: WalkIndex, RowsRead: 2*due + 1, Statements: 2*parts(due, pageRows) + 1, Lag: v.apart() + deleting,
 		Needs: needs,
 	}
 }
@@ -72,7 +87,7 @@ func (v *preview) byIndex(due int64, deleting float64) Alternative {
 func (v *preview) byKey(read, due int64, deleting float64) Alternative {
 	return Alternative{
 		Plan: WalkRange, RowsRead: read + due, Statements: 2 * max(parts(read, blockRows), 1),
-		Lag: v.interval() + deleting + float64(read)/readsPerSecond,
+		Lag: v.apart() + deleting + float64(read)/readsPerSecond,
 	}
 }
 
@@ -104,7 +119,7 @@ func (v *preview) queue(deleting float64) Alternative {
 
 	due, share := v.due.Expired, int64(float64(v.read())*min(v.interval()/CensusEvery(v.Terms).Seconds(), 1))
 	a := Alternative{
-		Plan: DrainQueue, RowsRead: 3*due + 1 + share, Lag: v.interval() + deleting,
+		Plan: DrainQueue, RowsRead: 3*due + 1 + share, Lag: v.apart() + deleting,
 		Statements: 3*parts(due, pageRows) + 1 + 3*parts(share, blockRows),
 		Chosen:     v.choice.Way.queued(),
 	}
