@@ -147,14 +147,14 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 
 // optionsInFull are options that say when and how fast.
 const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DELETE_RATE = 500 " +
-	"TTL_DELETE_BATCH_SIZE = 50"
+	"TTL_DELETE_BATCH_SIZE = 50 TTL_MAX_ROWS = 7000"
 
 // inFull demands that every surface shows the whole policy.
 func (s *surfaces) inFull() {
 	s.Helper()
 	want := map[string]string{
 		"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500",
-		"Batch_size": "50",
+		"Batch_size": "50", "Other_options": "TTL_MAX_ROWS='7000'",
 	}
 	row := s.list("SHOW TTL TABLES FOR silent")[0]
 	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.silent'", s.store.Schema(), s.table))[0]
@@ -175,7 +175,7 @@ func (s *surfaces) inFull() {
 	page := s.get("/api/v1/tables/" + s.table + "/silent")
 	for _, part := range []string{
 		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
-		`"TTL_DELETE_BATCH_SIZE":"50"`,
+		`"TTL_DELETE_BATCH_SIZE":"50"`, `"TTL_MAX_ROWS":"7000"`,
 	} {
 		if !strings.Contains(page, part) {
 			s.Errorf("the page's JSON has no %s: %s", part, page)
