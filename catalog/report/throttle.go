@@ -52,12 +52,18 @@ func (s *Snapshot) slowed() string {
 	return fmt.Sprintf("at %s of its speed, held back by %s", percent(s.Throttle.Share), by)
 }
 
-// percent writes a share with as many digits as say something.
+// percent writes a share with as many digits as say something, and never with an exponent.
 func percent(share float64) string {
-	if p := share * 100; p < 10 {
+	switch p := share * 100; {
+	case p <= 0:
+		return "0 %"
+	case p < 0.1:
+		return "under 0.1 %"
+	case p < 10:
 		return fmt.Sprintf("%.2g %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", math.Round(p))
 	}
-	return fmt.Sprintf("%.0f %%", math.Round(share*100))
 }
 
 // speed is how fast nodes may delete, for SHOW TTL STATUS.

@@ -52,3 +52,16 @@ func TestWhatHoldsBackIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestPercent: a share is a number that people read, however small.
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	for share, want := range map[float64]string{
+		0: "0 %", 3e-9: "under 0.1 %", 0.00099: "under 0.1 %", 0.0025: "0.25 %", 0.02: "2 %", 0.0996: "10 %", 0.333: "33 %",
+		1: "100 %",
+	} {
+		if got := percent(share); got != want {
+			t.Errorf("%v: got %s, want %s", share, got, want)
+		}
+	}
+}
