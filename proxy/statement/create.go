@@ -74,33 +74,10 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 		return err
 	}
 
-	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
 	if err := q.mayDelete(a.Table, ""); err != nil {
 		return err
 	}
-
-	rule, err := q.newRule(ctx, a.Clause, nil, l)
-	if err == nil {
-		err = q.mayRemove(a.Table, rule)
-	}
-	if err == nil {
-		err = q.checkOwner(table)
-	}
-	if err == nil {
-		err = l.checkReader(rule.Column)
-	}
-	if err == nil {
-		err = q.serviceMayDelete(ctx, table)
-	}
-	if err == nil {
-		err = q.checkParents(ctx, a.References, table, a.Clause, nil)
-	}
-	if err == nil && !a.OrReplace {
-		err = q.checkReferenced(ctx, table, &rule, l)
-	}
-	if err == nil {
-		err = q.checkView(ctx, table, a.Clause, &rule)
-	}
+	rule, err := q.ruleOfNew(ctx, a, table)
 	if err != nil {
 		return declaredWithout(err)
 	}
@@ -126,6 +103,34 @@ func (q *request) createWithPolicy(ctx context.Context, a *ddl.CreateTable, tabl
 			{Kind: kind, Table: table, Rule: &rule, Arm: true, FromDump: dumped, Dormant: isGhost(table), Copy: origin},
 		},
 	})
+}
+
+// ruleOfNew makes the rule of a table that is about to be made, and checks everything that could forbid it.
+func (q *request) ruleOfNew(ctx context.Context, a *ddl.CreateTable, table catalog.Table) (catalog.Rule, error) {
+	l := &layout{columns: a.Columns, keys: a.PrimaryKey, open: a.Select}
+	rule, err := q.newRule(ctx, a.Clause, nil, l)
+	if err == nil {
+		err = q.mayRemove(a.Table, rule)
+	}
+	if err == nil {
+		err = q.checkOwner(table)
+	}
+	if err == nil {
+		err = l.checkReader(rule.Column)
+	}
+	if err == nil {
+		err = q.serviceMayDelete(ctx, table)
+	}
+	if err == nil {
+		err = q.checkParents(ctx, a.References, table, a.Clause, nil)
+	}
+	if err == nil && !a.OrReplace {
+		err = q.checkReferenced(ctx, table, &rule, l)
+	}
+	if err == nil {
+		err = q.checkView(ctx, table, a.Clause, &rule)
+	}
+	return rule, err
 }
 
 // originOf links a copy that was made from the text of SHOW CREATE TABLE to the table that it is
