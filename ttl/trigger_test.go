@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
@@ -93,6 +94,53 @@ func TestTriggerSetsTheZone(t *testing.T) {
 					t.Errorf("%d rows are left that are due", due)
 				}
 			})
+		}
+	})
+}
+
+// TestTriggersObject: a trigger objects to one row, of the table or of a child, in whatever words. That row
+// stays and is listed, and all others go.
+func TestTriggersObject(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range map[string]struct{ log, does, reason string }{
+			"a number of its own": {
+				"(id INT)", "IF OLD.id = 51 THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'no'; END IF",
+				"30001 no",
+			},
+			"the number of a lock": {
+				"(id INT)", "IF OLD.id = 51 THEN SIGNAL SQLSTATE '45001' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = 'no'; END IF",
+				"1205 no",
+			},
+			"a check": {"(id INT, CHECK (id <> 51))", "INSERT INTO {t}.log VALUES (OLD.id)", "constraint"},
+			"no partition": {
+				"(id INT) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (51), PARTITION b VALUES LESS THAN (52))",
+				"INSERT INTO {t}.log VALUES (IF(OLD.id = 51, 52, 1))", "1526 table has no partition for value 52",
+			},
+		} {
+			for _, on := range []string{"t", "child"} {
+				t.Run(name+"/"+on, func(t *testing.T) {
+					t.Parallel()
+					f := newFixture(t, cfg, 0)
+					f.Fill("t", 200)
+					if on == "child" {
+						f.Exec(f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES {t}.t (id))"),
+							f.In("INSERT INTO {t}.child SELECT id FROM {t}.t"))
+					}
+					f.Exec(f.In("CREATE TABLE {t}.log "+c.log),
+						f.In("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}."+on+" FOR EACH ROW "+c.does))
+					f.set(setting.BrakeFactor, "0")
+					f.taking("child")
+					defer f.run(nil)()
+
+					f.Wait("the other rows to go", func() bool { return f.due() == 1 })
+					f.Wait("the row to be listed", func() bool {
+						listed := f.Text(f.In("SELECT CONCAT(COUNT(*), MAX(row_key), ' ', MAX(error_number), ' ', MAX(reason)) " +
+							"FROM {t}_c.row_error"))
+						return strings.HasPrefix(listed, `1["51"] `) && strings.Contains(strings.ToLower(listed), c.reason)
+					})
+				})
+			}
 		}
 	})
 }

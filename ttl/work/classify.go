@@ -1,6 +1,7 @@
 package work
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -74,6 +75,14 @@ var consequences = map[uint16]consequence{
 	1406: poison,
 	1048: poison,
 	1062: poison,
+	1364: poison, // no value for a column: of what a trigger writes, as the following
+	1365: poison, // division by zero
+	1369: poison, // CHECK OPTION of a view
+	1411: poison,
+	1441: poison, // date out of range
+	1526: poison, // no partition for a value
+	3819: poison, // CHECK (MySQL), unless it is that of our own task: see overdrawn
+	4025: poison, // the same (MariaDB)
 
 	1176: replan, // forced index does not exist
 	1054: replan, // unknown column
@@ -111,6 +120,9 @@ func classify(err error) consequence {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		if overdrawn(my) {
 			return notExecuted
+		}
+		if bytes.HasPrefix(my.SQLState[:], []byte("45")) {
+			return poison // a trigger says so, whatever number it gives
 		}
 		if c, known := consequences[my.Number]; known {
 			return c
