@@ -133,21 +133,47 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 	})
 }
 
+// TestChangeOfTheKeyEndsTheJob: another one takes its place at once if it deletes the same rows, and only then.
 func TestChangeOfTheKeyEndsTheJob(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		p := b.declare(t, b.table(t, "a"))
-		job := b.job(t, p, 1)
-		g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
-		b.exec(t, "ALTER TABLE user.a MODIFY id VARCHAR(40)")
+		for name, c := range map[string]struct {
+			alter  string
+			change func(*Intent, *Rule)
+			again  bool
+		}{
+			"key": {"MODIFY id VARCHAR(40)", nil, true},
+			"column": {"RENAME COLUMN at TO made", func(in *Intent, r *Rule) {
+				r.Column, in.Rule = "made", r
+			}, true},
+			"interval": {"MODIFY id VARCHAR(40)", func(in *Intent, r *Rule) { r.Unit, in.Rule = "MINUTE", r }, false},
+			"off":      {"MODIFY id VARCHAR(40)", func(in *Intent, r *Rule) { r.Enabled, in.Rule = false, r }, false},
+			"dates":    {"MODIFY id VARCHAR(40)", func(in *Intent, r *Rule) { in.Redates, in.Rule = true, r }, false},
+		} {
+			p := b.declare(t, b.table(t, name))
+			job := b.job(t, p, 1)
+			rule, in := p.Rule, Intent{Kind: IntentAlter, Table: p.Table}
+			if c.change != nil {
+				c.change(&in, &rule)
+			}
+			g := b.stage(t, in)
+			b.exec(t, "ALTER TABLE "+p.Table.String()+" "+c.alter)
 
-		if err := g.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+			if err := g.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 
-		b.wantState(t, "a", PolicyArmed)
-		if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
-			t.Errorf("got %v, want the job of the old key ended", err)
+			b.wantState(t, name, PolicyArmed)
+			if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {
+				t.Errorf("%s: got %v, want the job of what was to end", name, err)
+			}
+			ran, err := b.SchedulesOf(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked := len(ran) > 0 && !ran[0].RequestedAt.IsZero(); asked != c.again {
+				t.Errorf("%s: another job is asked for: %v, want %v", name, asked, c.again)
+			}
 		}
 	})
 }

@@ -171,7 +171,8 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 }
 
 // writeJobs gives the new version to the jobs of a policy that deletes the same rows by the same
-// key as before, and ends the others.
+// key as before, and ends the others. In place of a running one that was to delete the same rows another is
+// requested: what it had still to do does not wait for the next interval.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape tables.Shape) error {
 	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
 		e.policy.Shape.SameKey(shape, e.rule.Column) {
@@ -182,5 +183,25 @@ func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape table
 	if e.state == PolicyDisarmed {
 		end = JobDisarmed
 	}
-	return s.endJobs(ctx, tx, e.policy.ID, end, "the table was changed: "+e.text)
+	open, err := s.openJobs(ctx, tx, e.policy.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.endJobs(ctx, tx, e.policy.ID, end, "the table was changed: "+e.text); err != nil {
+		return err
+	}
+	if len(open) == 0 || !e.goesOn() {
+		return nil
+	}
+	_, err = s.exec(ctx, tx, requestRun, Replanner, e.policy.ID)
+	return err
+}
+
+// goesOn reports whether the policy deletes the rows that it deleted before, whatever their column and key are
+// called now.
+func (e ending) goesOn() bool {
+	before := e.policy.Rule
+	before.Column = e.rule.Column
+	return e.state == PolicyArmed && e.policy.Stage.Before == PolicyArmed && !e.anew && e.require == "" &&
+		e.rule.Enabled && before.sameExpiry(e.rule)
 }
