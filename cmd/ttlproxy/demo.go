@@ -97,7 +97,12 @@ func (o *options) introduce(ctx context.Context, server demoServer) error {
 	db := sql.OpenDB(connector)
 	defer db.Close()
 
-	for _, statement := range append(o.accounts(server.Kind().Flavour == sandbox.MariaDB), demoAccounts...) {
+	mariadb := server.Kind().Flavour == sandbox.MariaDB
+	statements := append(o.accounts(mariadb), demoAccounts...)
+	for _, g := range o.account([]string{demoSchema}).PartitionGrants(mariadb) {
+		statements = append(statements, g.SQL)
+	}
+	for _, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("prepare the server: %w", err)
 		}

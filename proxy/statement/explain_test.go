@@ -354,6 +354,46 @@ func TestTheNoteOfACreate(t *testing.T) {
 	})
 }
 
+// TestTheNoteAboutPartitions: what a rule asks for partitions and what cannot be done is told with the declaration.
+func TestTheNoteAboutPartitions(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
+		const columns, ttl = " (id INT, at DATETIME NOT NULL, PRIMARY KEY (id, at)) ", " TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' "
+		const days = "PARTITION BY RANGE COLUMNS (at) (PARTITION p1 VALUES LESS THAN ('2026-01-02'), " +
+			"PARTITION p2 VALUES LESS THAN ('2026-01-03'))"
+		const none, ahead = "no partition goes whole: ", "no partitions are made ahead: "
+		for name, c := range map[string]struct{ statements, want []string }{
+			"fine":  {[]string{"CREATE TABLE fine" + columns + ttl + "TTL_PARTITION = 'DROP' TTL_PARTITION_AHEAD = '2d' " + days}, nil},
+			"whole": {[]string{"CREATE TABLE whole" + columns + ttl + "TTL_PARTITION = 'DROP'"}, []string{"the table has no partitions"}},
+			"fires": {[]string{
+				"CREATE TABLE fires" + columns + days,
+				"CREATE TRIGGER fires_by BEFORE DELETE ON fires FOR EACH ROW SET @a = 1",
+				"ALTER TABLE fires" + ttl + "TTL_PARTITION = 'DROP'",
+			}, []string{none + "a trigger would not fire"}},
+			"odd": {[]string{
+				"CREATE TABLE odd" + columns + "PARTITION BY RANGE COLUMNS (at) (PARTITION p1 VALUES LESS THAN ('2026-01-02'))",
+				"ALTER TABLE odd" + ttl + "TTL_PARTITION_AHEAD = '2d'",
+			}, []string{ahead}},
+		} {
+			for _, statement := range c.statements {
+				run(t, db, statement)
+			}
+			got := rows(t, db, "SHOW WARNINGS")
+			for _, want := range c.want {
+				if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "Warning|1003|"+want) }) {
+					t.Errorf("%s: got %q, want %s", name, got, want)
+				}
+			}
+			told := func(line string) bool {
+				return strings.Contains(line, none) || strings.Contains(line, ahead) || strings.Contains(line, "has no partitions")
+			}
+			if c.want == nil && slices.ContainsFunc(got, told) {
+				t.Errorf("%s: got %q", name, got)
+			}
+		}
+	})
+}
+
 func TestTheNoteOfAnAlter(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {

@@ -39,6 +39,7 @@ func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule ca
 		return
 	}
 	q.notes = append(q.notes, previewNotes(p)...)
+	q.notePartitions(ctx, table)
 }
 
 // noteIntents does the same for the tables of an ALTER that changes more than the TTL. For a new
@@ -53,6 +54,7 @@ func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
 			q.notes = append(q.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
 			q.noteUnfit(ctx, i.Table)
+			q.notePartitions(ctx, i.Table)
 			continue
 		}
 
@@ -75,6 +77,21 @@ func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 	defer cancel()
 	if unfit, err := tables.Unfit(ctx, q.h.config.DB, table.Schema, table.Name); err == nil && unfit != "" {
 		q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
+	}
+}
+
+// notePartitions tells the client if nothing becomes of what its rule asks for partitions, as if a right lacks.
+// SHOW TTL PARTITIONS says it again, so trouble in finding out does no harm.
+func (q *request) notePartitions(ctx context.Context, table catalog.Table) {
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	p, err := q.store.Policy(ctx, table)
+	if err != nil {
+		return
+	}
+	why, _ := plan.Hindrances(ctx, q.h.config.DB, q.store, p)
+	for _, text := range why {
+		q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: text})
 	}
 }
 
