@@ -143,6 +143,11 @@ func (s *Store) EndDeparture(ctx context.Context, d Departure) error {
 	return s.endDeparture(ctx, s.db, d)
 }
 
+// ReadyGuard is the condition, as SQL, that a departure is ready, under its fence.
+func (s *Store) ReadyGuard(d Departure) string {
+	return fmt.Sprintf(readyGuard, s.Name("departure"), d.Policy, tables.Literal(d.Partition), d.Task, d.Fence)
+}
+
 // WithdrawDeparture bars an attempt that is not made, so that others need not wait for what comes of it.
 func (s *Store) WithdrawDeparture(ctx context.Context, d Departure) error {
 	if _, err := s.exec(ctx, s.db, withdrawDeparture, d.Policy, d.Partition, d.Task, d.Fence); err != nil {

@@ -21,6 +21,8 @@ const (
  WHERE job_id = ? AND state = 'ready'`
 	barAllDepartures = `UPDATE {departure} SET state = ` + barredState + `, state_at = UTC_TIMESTAMP(6)
  WHERE state IN ('ready', 'ending')`
+	readyGuard = `EXISTS (SELECT 1 FROM %s WHERE policy_id = %d AND partition_name = %s AND task_id = %d AND fence = %d
+ AND state = 'ready')`
 	withdrawDeparture = `UPDATE {departure} SET state = 'barred', state_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND partition_name = ? AND task_id = ? AND fence = ? AND state = 'ready'`
 	barredState = `IF(state = 'ready', 'barred', 'kept')`

@@ -71,6 +71,7 @@ func TestLateLookIsNotSound(t *testing.T) {
 	}
 
 	b.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
 		rest(context.Background(), 20*time.Millisecond)
 		return nil, ctx.Err()
 	}

@@ -115,7 +115,7 @@ func (m *moment) workUntilCalled(ctx context.Context) {
 	defer call()
 	before := m.engine.crew.BeforePacket
 	m.engine.crew.BeforePacket = func() {
-		if before(); m.packets == m.most {
+		if before(); m.most > 0 && m.packets == m.most {
 			call()
 		}
 	}

@@ -147,14 +147,13 @@ func TestNobodyWaitsForWhatIsPaused(t *testing.T) {
 				m := f.at(utc("05-12 12:00:00"))
 				m.engine.cfg.StopFile = filepath.Join(t.TempDir(), "stop")
 				p := m.whole(ddl.PartitionDrop)
-				defer f.Hold("SELECT COUNT(*) FROM {t}")()
 
-				turned := false
+				letGo, turned := func() {}, false
 				m.engine.crew.BeforePacket = func() {
 					if turned || f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready'")) == "0" {
 						return
 					}
-					turned = true
+					letGo, turned = f.Hold("SELECT COUNT(*) FROM {t}"), true
 					if err := turn(t.Context(), f, p, m.engine.cfg.StopFile); err != nil {
 						t.Error(err)
 					}
@@ -163,6 +162,7 @@ func TestNobodyWaitsForWhatIsPaused(t *testing.T) {
 					t.Fatal(err)
 				}
 				m.engine.crew.Work(t.Context())
+				letGo()
 				if !turned {
 					t.Fatal("no partition was ready to go")
 				}

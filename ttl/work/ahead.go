@@ -18,7 +18,6 @@ import (
 type AheadStore interface {
 	TurnStore
 	ReadyAhead(ctx context.Context, p catalog.Policy, settings uint64) (catalog.Departure, error)
-	Departure(ctx context.Context, policy uint64, partition string) (catalog.Departure, error)
 	WithdrawDeparture(ctx context.Context, d catalog.Departure) error
 	EndAhead(ctx context.Context, policy uint64, state catalog.DepartureState, reason string) error
 	AheadPacket(d catalog.Departure, t catalog.Table, made []string) (guard string, note []string)
@@ -102,11 +101,7 @@ func (s *Session) makeAhead(
 		if ctx.Err() != nil || m.Stopped() != "" {
 			return errHalted
 		}
-		now, err := store.Departure(ctx, p.ID, "")
-		if err == nil && (now.State != catalog.DepartureReady || now.Fence != ready.Fence) {
-			err = errRefused
-		}
-		return err
+		return s.stillReady(ctx, store.ReadyGuard(ready))
 	}
 	err = errHalted
 	if m.Stopped() == "" {

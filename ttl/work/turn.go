@@ -17,6 +17,7 @@ type TurnStore interface {
 	Server() catalog.Server
 	Turn() string
 	Tried(ctx context.Context, policy uint64, now time.Time) (why string, err error)
+	ReadyGuard(d catalog.Departure) string
 }
 
 // takeTurn waits for this session's turn to lock tables that others use, no longer than that. One session on a
@@ -39,6 +40,18 @@ func tried(ctx context.Context, store TurnStore, policy uint64) (why string, err
 		return "", err
 	}
 	return store.Tried(ctx, policy, now)
+}
+
+// stillReady asks whether a departure is, in the session that is about to try it.
+func (s *Session) stillReady(ctx context.Context, guard string) error {
+	var ready bool
+	if err := s.QueryRowContext(ctx, "SELECT "+guard).Scan(&ready); err != nil {
+		return fmt.Errorf("look whether it may still be tried: %w", err)
+	}
+	if !ready {
+		return errRefused
+	}
+	return nil
 }
 
 const (

@@ -267,11 +267,7 @@ func (w *worker) goesOn(ctx context.Context, d *departure) error {
 	if ctx.Err() != nil || w.Stopped() != "" {
 		return errHalted
 	}
-	now, err := w.Store.Departure(ctx, d.policy, d.Partition)
-	if err == nil && (now.State != catalog.DepartureReady || now.Task != d.task || now.Fence != d.fence) {
-		err = errRefused
-	}
-	return err
+	return w.session.stillReady(ctx, w.Store.ReadyGuard(d.Departure))
 }
 
 // departed reports whether a task's partition has gone, and sees to it that this is noted.
