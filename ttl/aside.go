@@ -83,7 +83,7 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) (may bool, 
 	}
 	l := t.limits()
 	return true, work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
-		Now: now, Floor: l.floor, Settings: l.Revision, Stopped: t.engine.stopped,
+		Now: now, Floor: l.floor, Settings: l.Revision, Metrics: t.metrics.work, Stopped: t.engine.stopped,
 		BeforePacket: t.engine.crew.BeforePacket,
 	})
 }

@@ -181,3 +181,36 @@ func TestOthersAsidesAreDropped(t *testing.T) {
 		}
 	})
 }
+
+// TestAsideThatSomebodyReads: what a partition has become is not waited for while somebody reads it for longer, and
+// dropped when nobody does.
+func TestAsideThatSomebodyReads(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.exchanges("24h")
+		m.pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+
+		letGo := f.Hold(f.In("SELECT COUNT(*) FROM {t}.ttlproxy_2_p1"), f.In("SELECT COUNT(*) FROM {t}.ttlproxy_3_p2"))
+		f.Wait("the transaction to be open for a second", f.NextSecond())
+		f.Wait("the transaction to be open for another", f.NextSecond())
+		m = f.at(utc("05-12 13:00:01"))
+		m.pass()
+		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
+		if got := m.blocked(); got > 0 {
+			t.Errorf("others may have waited for %v", got)
+		}
+		// MariaDB does not show who it is: there it is seen only by tries that wait for nobody.
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(DISTINCT state) FROM {t}_c.departure")); got != "kept" &&
+			!f.Store.Server().MariaDB {
+			t.Errorf("the departures are %s, want them not even tried", got)
+		}
+
+		letGo()
+		f.at(utc("05-12 13:02:02")).pass()
+		f.wantSides("")
+	})
+}

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 // AsideStore is what is asked of the catalog about tables that partitions have become.
 type AsideStore interface {
 	SideStore
+	TurnStore
 	Over(ctx context.Context) ([]catalog.Departure, error)
 	EndKept(ctx context.Context, d catalog.Departure, p catalog.Policy, settings uint64) (catalog.Departure, error)
 	KeepOn(ctx context.Context, d catalog.Departure, why string) error
@@ -27,6 +29,7 @@ type Leaving struct {
 	Now      time.Time // the database's clock
 	Floor    string    // ttl_date_floor
 	Settings uint64    // their revision
+	Metrics  *Metrics
 	Stopped  func() string
 
 	BeforePacket func() // hook for tests; nil for none
@@ -34,7 +37,7 @@ type Leaving struct {
 
 // DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
 // now, of each of the rows that are there now. As with the partition itself, judgement and DDL come under the
-// same locks.
+// same locks, when it is its turn, and not while somebody has used the table for long.
 func DropAside(
 	ctx context.Context, s *Session, store AsideStore, d catalog.Departure, p catalog.Policy, l Leaving,
 ) error {
@@ -59,13 +62,33 @@ func DropAside(
 		return store.KeepOn(ctx, d, why)
 	}
 
-	ending, err := store.EndKept(ctx, d, p, l.Settings)
-	if err != nil || l.Stopped() != "" {
+	taken, err := s.takeTurn(ctx, store, turnStep)
+	if !taken || err != nil {
+		return err
+	}
+	defer s.Close()
+	if s.users(ctx, store.Server().MariaDB, d.Side, asideWait) != "" {
+		return nil // another time
+	}
+	err = a.drop(ctx, store, d, p)
+	if _, used := errors.AsType[*inUseError](err); used || inUse(err) || errors.Is(err, errHalted) {
+		return nil // somebody reads it: another time
+	}
+	return err
+}
+
+// asideWait is how long it is waited for a table that a partition has become.
+const asideWait = time.Second
+
+// drop drops the table, if nothing has changed.
+func (a *aside) drop(ctx context.Context, store AsideStore, d catalog.Departure, p catalog.Policy) error {
+	ending, err := store.EndKept(ctx, d, p, a.Settings)
+	if err != nil || a.Stopped() != "" {
 		return err
 	}
 
-	if l.BeforePacket != nil {
-		l.BeforePacket()
+	if a.BeforePacket != nil {
+		a.BeforePacket()
 	}
 
 	departures := store.Name("departure")
@@ -76,14 +99,18 @@ func DropAside(
 			"partition_name = %s AND fence = %d AND state = 'ending' AND @ttlproxy_go", departures, ending.Policy,
 			tables.Literal(ending.Partition), ending.Fence),
 	})
-	locked := []string{d.Side.String(), departures}
-	_, err = s.packetWithin(ctx, leaveLimit, underLocks(time.Second, locked, statements...)...)
-	s.Close()
-
-	if inUse(err) {
-		return nil // somebody reads it: another time
-	}
-	return err
+	return attempt{
+		session: a.session, metrics: a.Metrics, mariadb: store.Server().MariaDB, wait: asideWait,
+		packet: func(wait time.Duration) []string {
+			return underLocks(wait, []string{d.Side.String(), departures}, statements...)
+		},
+		goesOn: func(ctx context.Context) error {
+			if ctx.Err() != nil || a.Stopped() != "" {
+				return errHalted
+			}
+			return nil
+		},
+	}.make(ctx)
 }
 
 // aside is a table that a partition has become, and is to be dropped.
