@@ -74,6 +74,10 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 			"binlog_rows_query_log_events, so that the binary log shows which policy deleted a row",
 		},
 		Grant{
+			"GRANT SELECT ON performance_schema.data_locks" + to,
+			"by which number InnoDB knows a table, which shows that an IMPORT TABLESPACE put other rows into it",
+		},
+		Grant{
 			"GRANT SELECT ON performance_schema.replication_group_members" + to,
 			"whether a member of Group Replication still sees the majority, which backend-check asks",
 		},

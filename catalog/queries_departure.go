@@ -100,9 +100,10 @@ const (
 
 	recreateIdentity = `UPDATE {policy_identity} SET create_time = ?, seen_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND server = ? AND partition_name = ''`
-	exchangeIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, seen_at = UTC_TIMESTAMP(6)
+	exchangeIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, table_number = NULL, seen_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND server = ? AND partition_name = ? AND innodb_table_id = ?`
-	replaceIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, create_time = ?, seen_at = UTC_TIMESTAMP(6)
+	replaceIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, table_number = NULL, create_time = ?,
+ seen_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND server = ? AND partition_name = ?`
 	deleteIdentity = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ? AND partition_name = ?`
 	// Servers that see the change by replication learn the table anew; but not what is held there.

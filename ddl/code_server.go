@@ -30,6 +30,7 @@ const (
 	CodeNoPartition     = 1735
 	CodeMustChange      = 1820 // the password, before anything else
 	CodeGroupConflict   = 3101 // MySQL, at COMMIT: another member of the group was first
+	CodeLockNowait      = 3572 // MySQL: NOWAIT
 	CodeCheckMySQL      = 3819
 	CodeDuplicateCheck  = 3822
 	CodeUnreadableText  = 3854 // MySQL: it cannot be converted from its character set

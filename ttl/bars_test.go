@@ -101,7 +101,7 @@ func TestNothingDueCostsFiveStatements(t *testing.T) {
 		named := slices.DeleteFunc(f.statementsNaming("`"+f.Schema+"`.`t`"), func(s string) bool {
 			return strings.HasPrefix(s, "(SELECT ") // a look, without a job
 		})
-		if len(named) == 0 || len(named) > 5*jobs {
+		if most := 5*jobs + 1; len(named) == 0 || len(named) > most { // the first one asks MySQL for its number
 			t.Errorf("%d jobs sent %d statements on the table, want at most five each:\n%.2000s",
 				jobs, len(named), strings.Join(named, "\n"))
 		}

@@ -57,6 +57,10 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
+	if imported, err := t.imported(ctx, p, known, prospects); err != nil || imported {
+		return err // the policy waits for approval now
+	}
+
 	if err := t.useQueues(ctx, now, d, known, prospects); err != nil {
 		return err
 	}

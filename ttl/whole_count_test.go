@@ -110,7 +110,7 @@ func TestWholeAgainstAnImport(t *testing.T) {
 			m.engine.crew.BeforePacket = func() {
 				if f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready' AND partition_name = 'p1'")) == "1" {
 					m.engine.crew.BeforePacket = func() {}
-					f.importInto("p1", files)
+					f.importOver("PARTITION p1", "t#p#p1", files)
 				}
 			}
 			m.pass()
@@ -119,34 +119,4 @@ func TestWholeAgainstAnImport(t *testing.T) {
 			}
 		})
 	}
-}
-
-// importInto puts the rows of u into a partition of t, without a look.
-func (f *fixture) importInto(partition, files string) {
-	f.T.Helper()
-	conn, err := f.Admin.Conn(f.T.Context())
-	if err != nil {
-		f.T.Fatal(err)
-	}
-	defer conn.Close()
-	run := func(query string) {
-		f.T.Helper()
-		if _, err := conn.ExecContext(f.T.Context(), f.In(query)); err != nil {
-			f.T.Fatalf("%s: %v", query, err)
-		}
-	}
-
-	run("ALTER TABLE {t}.t DISCARD PARTITION " + partition + " TABLESPACE")
-	run("FLUSH TABLES {t}.u FOR EXPORT")
-	for _, end := range []string{".ibd", ".cfg"} {
-		data, err := os.ReadFile(filepath.Join(files, f.Schema, "u"+end))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(files, f.Schema, "t#p#"+partition+end), data, 0o666)
-		}
-		if err != nil {
-			f.T.Fatal(err)
-		}
-	}
-	run("UNLOCK TABLES")
-	run("ALTER TABLE {t}.t IMPORT PARTITION " + partition + " TABLESPACE")
 }

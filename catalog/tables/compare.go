@@ -182,6 +182,16 @@ func (c Comparison) LookedInto(known Incarnation, empty []int) Comparison {
 	return c
 }
 
+// Imported is the comparison of a table once it is known that other rows were put into it, or into one of its
+// partitions.
+func (c Comparison) Imported(partition string) Comparison {
+	c.How, c.anew, c.Why = Unsure, true, "rows were brought in outside ttlproxy, by IMPORT TABLESPACE"
+	if partition != "" {
+		c.Why += " of partition " + partition
+	}
+	return c
+}
+
 // Concerns reports whether a table that is still the policy's is not what was planned for and
 // approved. A partition that is held concerns nobody else.
 func (c Comparison) Concerns(known Incarnation) bool {

@@ -6,5 +6,6 @@ GRANT PROCESS ON *.* TO 'ttlproxy'@'%';
 GRANT SELECT ON performance_schema.events_statements_summary_by_account_by_event_name TO 'ttlproxy'@'%';
 GRANT REPLICATION CLIENT ON *.* TO 'ttlproxy'@'%';
 GRANT SESSION_VARIABLES_ADMIN ON *.* TO 'ttlproxy'@'%';
+GRANT SELECT ON performance_schema.data_locks TO 'ttlproxy'@'%';
 GRANT SELECT ON performance_schema.replication_group_members TO 'ttlproxy'@'%';
 GRANT SELECT ON performance_schema.replication_group_member_stats TO 'ttlproxy'@'%';

@@ -231,6 +231,15 @@ func (s *Statements) delete(where, guard string) string {
 // rest.
 func (s *Statements) byDate() tables.Columns { return s.Walk[:1] }
 
+// Touch locks the table, and the row at the new end of its key, for sharing: few rows have been deleted there.
+func (s *Statements) Touch() string {
+	order := ""
+	if s.KeyIndex != "" {
+		order = " ORDER BY " + s.Key.ReverseOrder()
+	}
+	return "SELECT 1" + s.byKey() + order + " LIMIT 1 FOR SHARE NOWAIT"
+}
+
 func (s *Statements) byKey() string  { return s.from(s.KeyIndex) }
 func (s *Statements) byTime() string { return s.from(s.TimeIndex) }
 
