@@ -263,9 +263,31 @@ func (b *bed) others(t *testing.T) {
 		t.Error(err)
 	}
 
+	b.endOfALongStatement(t, account, func() bool { return few(blind, uncounted) })
+
 	until(t, "rest", func() bool {
 		pass(t, 2*shortest)
 		return few(o, b.db)
+	})
+}
+
+// endOfALongStatement: whoever has just ended one is awake, although MySQL counts his sleep from its beginning.
+func (b *bed) endOfALongStatement(t *testing.T, account *sql.DB, few func() bool) {
+	t.Helper()
+	until(t, "who has just ended a long statement", func() bool {
+		said := make(chan error, 1)
+		go func() {
+			_, err := account.ExecContext(t.Context(), "DO SLEEP(2)")
+			said <- err
+		}()
+		for len(said) == 0 {
+			few()
+			pass(t, 50*time.Millisecond)
+		}
+		if err := <-said; err != nil {
+			t.Fatal(err)
+		}
+		return !few()
 	})
 }
 
