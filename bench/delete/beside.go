@@ -155,7 +155,7 @@ func (o *outcome) judge(w *watch, l *load, until time.Time) {
 		o.speeds[2] = append(o.speeds[2], speed)
 	}
 
-	if back := w.backOff(l, until); back != 0 {
+	if back, known := w.backOff(l, until); known {
 		o.backOffs = append(o.backOffs, back)
 	}
 	o.lags = append(o.lags, w.lags...)

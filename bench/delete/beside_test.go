@@ -112,6 +112,28 @@ func TestArrivals(t *testing.T) {
 	})
 }
 
+// TestBackOffOfASlowOne: what was slow before the load came has made way.
+func TestBackOffOfASlowOne(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	l, w := &load{step: time.Second, began: began}, &watch{}
+	rows := int64(0)
+	for d := time.Duration(0); d <= 6*time.Second; d += lookEvery {
+		switch {
+		case d > time.Second && d <= 2*time.Second:
+			rows += 1000 // beside the idle load
+		case d > 4*time.Second && d%(5*lookEvery) == 0:
+			rows += 1000 // a batch now and then
+		default:
+			rows += 100
+		}
+		w.deleted = append(w.deleted, sample{began.Add(d), rows})
+	}
+	if got, known := w.backOff(l, began.Add(6*time.Second)); got != 0 || !known {
+		t.Errorf("got %v, %v", got, known)
+	}
+}
+
 func TestBackOff(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -129,11 +151,14 @@ func TestBackOff(t *testing.T) {
 		return w
 	}
 
-	if got, want := watched(300*time.Millisecond).backOff(l, at(4*time.Second)), 400*time.Millisecond; got != want {
-		t.Errorf("got %v, want %v", got, want)
+	if got, known := watched(300*time.Millisecond).backOff(l, at(4*time.Second)); got != 400*time.Millisecond || !known {
+		t.Errorf("got %v, want 400 ms", got)
 	}
-	if got := watched(time.Second).backOff(l, at(4*time.Second)); got >= 0 {
+	if got, _ := watched(time.Second).backOff(l, at(4*time.Second)); got >= 0 {
 		t.Errorf("got %v, want that it never made way", got)
+	}
+	if got, known := watched(time.Second).backOff(l, at(2*time.Second)); known {
+		t.Errorf("got %v although the load never became busy again", got)
 	}
 	if got := watched(0).speed(l.busyAt, at(time.Second)); got != 10_000 {
 		t.Errorf("got %v rows a second, want 10000", got)

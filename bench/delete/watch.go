@@ -143,37 +143,54 @@ func (w *watch) speed(during func(time.Time) bool, until time.Time) float64 {
 	return float64(rows) / took.Seconds()
 }
 
-// backOff is how long it took, at worst, until rows were deleted at no more than half the speed
-// once the load had become busy again; zero if it never became so, negative if they never were.
-func (w *watch) backOff(l *load, until time.Time) (worst time.Duration) {
+// backWindow is over how much time a speed is taken that is called slow: between two gentle batches there are none.
+const backWindow = 3 * lookEvery
+
+// backOff is how long it took, at worst, until deletion had made way for good once the load had become busy again:
+// until it went no more at over half of the run's full speed so far, that of its fastest time beside the idle load.
+// Whatever has not become faster since the last busy time is slow already. Known only if the load became busy again;
+// negative if deletion never made way.
+func (w *watch) backOff(l *load, until time.Time) (worst time.Duration, known bool) {
+	full := 0.0
 	for n := time.Duration(2); l.step > 0; n += 2 {
-		step := l.began.Add(n * l.step)
-		if step.Add(l.step).After(until) {
-			return worst
+		busy := l.began.Add(n * l.step)
+		end := busy.Add(l.step)
+		if end.After(until) {
+			break
 		}
 
-		idle := w.speed(func(t time.Time) bool { return t.After(step.Add(-l.step)) && t.Before(step) }, until)
-		if idle == 0 {
+		full = max(full, w.speed(func(t time.Time) bool { return t.After(busy.Add(-l.step)) && t.Before(busy) }, until))
+		if full == 0 {
 			continue
 		}
 
-		slow := w.firstBelow(idle/2, step, step.Add(l.step))
-		if slow.IsZero() {
-			return -1
+		fast := w.lastAbove(full/2, busy, end)
+		if fast.After(end.Add(-2 * lookEvery)) {
+			return -1, true
 		}
-		worst = max(worst, slow.Sub(step))
+		worst, known = max(worst, fast.Sub(busy)), true
 	}
-	return worst
+	return worst, known
 }
 
-// firstBelow is when rows were first deleted more slowly than a speed; zero if they never were.
-func (w *watch) firstBelow(speed float64, from, to time.Time) time.Time {
-	for i, s := range w.deleted[1:] {
-		before := w.deleted[i]
-		took := s.at.Sub(before.at).Seconds()
-		if !before.at.Before(from) && s.at.Before(to) && float64(s.rows-before.rows) <= speed*took {
-			return s.at
+// lastAbove is the end of the last window between two moments in which rows were deleted faster than a speed; from if
+// there is none.
+func (w *watch) lastAbove(speed float64, from, to time.Time) time.Time {
+	last := from
+	for i, s := range w.deleted {
+		for _, later := range w.deleted[i+1:] {
+			took := later.at.Sub(s.at)
+			if s.at.Before(from) || later.at.After(to) {
+				break
+			}
+			if took < backWindow {
+				continue
+			}
+			if float64(later.rows-s.rows) > speed*took.Seconds() {
+				last = later.at
+			}
+			break
 		}
 	}
-	return time.Time{}
+	return last
 }
