@@ -258,6 +258,16 @@ func (cs Columns) Named(name string) (Column, bool) {
 	return Column{}, false
 }
 
+// With are the columns and those of others that are not among them.
+func (cs Columns) With(others Columns) Columns {
+	for _, c := range others {
+		if _, known := cs.Named(c.Name); !known {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
 // SessionDependence is [ddl.SessionDependence] of a column.
 func (l *Layout) SessionDependence(column string) string {
 	c, _ := l.Column(column)

@@ -90,9 +90,27 @@ func (q *request) checkDependents(
 		}
 	}
 
-	text, err := json.Marshal(forest.Consents())
+	openings, err := q.openings(forest)
+	if err != nil {
+		return q.veilError(err)
+	}
+	text, err := json.Marshal(append(forest.Consents(), openings...))
 	rule.Options[ddl.OptionDependents] = string(text)
 	return err
+}
+
+// openings are where the client may open circles of rows. It need not: then such rows stay.
+func (q *request) openings(forest *family.Forest) (consents []string, err error) {
+	for _, r := range forest.Openings() {
+		may, err := q.mayAskOf(ddl.Name{Schema: r.Schema, Table: r.Table}, r.Name(), r.Before, r.Behind)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			consents = append(consents, r.Consent())
+		}
+	}
+	return consents, nil
 }
 
 // mayTakeAlong checks that the client may do to a table what will be done to rows of it.

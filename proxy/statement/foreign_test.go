@@ -102,6 +102,32 @@ func accountOf(c *client) (account string) {
 	return account
 }
 
+// TestCirclesNeedUpdate: rows that point at themselves are deleted by an UPDATE before the DELETE only if
+// whoever declares the policy may do that himself. Without the right the policy is declared all the same.
+func TestCirclesNeedUpdate(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE tree (id INT PRIMARY KEY, up INT, created DATETIME, FOREIGN KEY (up) REFERENCES tree (id))")
+		const declare = "ALTER TABLE tree TTL = created + INTERVAL 10 HOUR TTL_FK = 'CHILDREN'"
+		c := t.client("grower", t.schema, "SELECT, INSERT, ALTER, CREATE, DELETE ON $.tree")
+		user, _, _ := strings.Cut(accountOf(c), "@")
+		c.run("USE " + t.schema)
+		agreed := func(want string) {
+			t.Helper()
+			c.run(declare)
+			p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "tree"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(p.Terms.Options.Dependents, ", "); got != strings.ReplaceAll(want, "$", t.schema) {
+				t.Errorf("agreed to %s, want %s", got, want)
+			}
+		}
+		agreed("`$`.`tree`")
+		t.exec("GRANT UPDATE ON " + t.schema + ".tree TO '" + user + "'@'%'")
+		agreed("`$`.`tree`, `$`.`tree` CIRCLES")
+	})
+}
+
 // TestChildrenGoAlong declares policies that take rows of other tables along. It takes the rights to
 // delete from all of them, and what was declared holds for no table that comes later.
 func TestChildrenGoAlong(t *testing.T) {

@@ -295,6 +295,41 @@ func TestCirclesThatNull(t *testing.T) {
 	})
 }
 
+// TestCirclesAreOpened: rows point at themselves and at each other in circles, by keys of which none lets
+// them lose a parent. Where that is agreed to, one of those is made NULL, and all of them go.
+func TestCirclesAreOpened(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		opened := 0
+		for _, seed := range []uint64{0, 4, 8, 12, 16} {
+			w := newWorld(t, s.DB(t), seed, rules)
+			forest, why := w.forest()
+			if why != "" || forest.Empty() {
+				continue
+			}
+			var agreed []string
+			for _, r := range forest.Openings() {
+				agreed = append(agreed, r.Consent())
+			}
+			if err := forest.Open(t.Context(), w.db, agreed); err != nil {
+				t.Fatal(err)
+			}
+			opened += len(agreed)
+			for len(w.rows[0]) > 0 {
+				ids := slices.Sorted(maps.Keys(w.rows[0]))
+				ids = ids[:1+w.IntN(len(ids))]
+				if _, err := w.delete(forest, ids, []int{60, 10_000}[w.IntN(2)]); err != nil {
+					t.Fatalf("seed %d: %v; keys %+v", seed, err, w.keys)
+				}
+				w.remove(0, ids)
+				w.check(fmt.Sprintf("without %v", ids))
+			}
+		}
+		if opened < 3 {
+			t.Errorf("circles were opened in %d tables, want more", opened)
+		}
+	})
+}
+
 // TestCrowded: the rows that most others point at come first, whichever key that is along, and it is
 // told if not all others were counted.
 func TestCrowded(t *testing.T) {

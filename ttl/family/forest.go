@@ -46,6 +46,9 @@ type edge struct {
 	by                  string   // the child's index that serves the key
 	through             []string // the parent's indexes that it may point at; none if it is the one that names its rows
 	nulls               bool     // the child's rows stay, without their parent
+
+	opens  tables.Columns // what can become NULL where rows point at each other in a circle; see Openings
+	opened bool           // and may
 }
 
 // Member is a table that depends on the root of a forest.
@@ -113,6 +116,9 @@ func Read(
 	}
 
 	f.rank()
+	for _, e := range f.edges {
+		e.opens = e.openable()
+	}
 	return f, "", nil
 }
 
@@ -209,8 +215,8 @@ func (e *edge) unfit() string {
 			return "something points at column " + name + ", which would become NULL"
 		}
 		e.columns, e.references = append(e.columns, child), append(e.references, parent)
-		e.child.reads(child)
-		e.parent.reads(parent)
+		e.child.read = e.child.read.With(tables.Columns{child})
+		e.parent.read = e.parent.read.With(tables.Columns{parent}) // which may be the same table
 	}
 
 	return e.indexes()
@@ -259,12 +265,6 @@ func (t *table) pointedAt(column string) bool {
 func (t *table) names(column string) bool {
 	_, found := t.key.Named(column)
 	return found
-}
-
-func (t *table) reads(c tables.Column) {
-	if _, known := t.read.Named(c.Name); !known {
-		t.read = append(t.read, c)
-	}
 }
 
 func sameNames(a, b []string) bool {

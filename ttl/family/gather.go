@@ -18,7 +18,8 @@ var (
 	ErrTooMany = errors.New("more rows depend on these than may go at once")
 	// ErrCircle means that rows point at each other in a circle, or at themselves: none can go first.
 	ErrCircle = errors.New("rows that point at themselves, or at each other in a circle, cannot be deleted one after " +
-		"the other: set one of their foreign keys to NULL")
+		"the other, unless one of their foreign keys is set to NULL: TTL_FK = 'CHILDREN', said by somebody who may " +
+		"UPDATE it, does that where it can be NULL")
 )
 
 // listed is how many values one statement names.
@@ -39,8 +40,9 @@ type row struct {
 	values  map[string]sql.NullString // by column, in lower case
 	given   bool                      // and not found through another
 	goes    bool
-	parents []*row  // others in this family, which go after it
+	parents []link  // to others in this family, which go after it
 	nulled  []*edge // along which it loses a parent, if it stays
+	opened  []*edge // along which it loses parents although it goes; see arrange
 	level   int     // among the rows of its circle of tables
 	state   state   // while levels are found
 }
@@ -79,16 +81,15 @@ func (f *Forest) Part(ctx context.Context, q tables.Querier, key tables.Key, lim
 
 	passed := map[string]bool{}
 	for at := found[0]; ; {
-		if passed[at.id()] {
-			return nil, ErrCircle
-		}
 		passed[at.id()] = true
-
 		part, below, err := f.partBelow(ctx, q, at, limit)
-		if part != nil || err != nil || below == nil {
+		if part != nil || err != nil || below.from == nil {
 			return part, err
 		}
-		at = below
+		if passed[below.from.id()] {
+			return f.partOpened(q, found[0], below)
+		}
+		at = below.from
 	}
 }
 
@@ -96,7 +97,7 @@ func (f *Forest) Part(ctx context.Context, q tables.Querier, key tables.Key, lim
 // go with all that depends on that, it is returned instead.
 func (f *Forest) partBelow(
 	ctx context.Context, q tables.Querier, at *row, limit int,
-) (part *Family, below *row, err error) {
+) (part *Family, below link, err error) {
 	for _, e := range f.edges {
 		v, whole := at.tuple(e.references)
 		if e.parent != at.of || !whole {
@@ -107,7 +108,7 @@ func (f *Forest) partBelow(
 			g := f.gathering(q, limit)
 			some, err := g.free(ctx, e, at, v, n)
 			if err != nil {
-				return nil, nil, err
+				return nil, link{}, err
 			}
 			if len(some) == 0 {
 				break
@@ -115,15 +116,15 @@ func (f *Forest) partBelow(
 
 			err = g.begin(ctx, e, some)
 			if !errors.Is(err, ErrTooMany) {
-				return &g.Family, nil, err
+				return &g.Family, link{}, err
 			}
-			below = some[0]
+			below = link{e, some[0], at}
 		}
-		if below != nil {
+		if below.from != nil {
 			return nil, below, nil
 		}
 	}
-	return nil, nil, nil
+	return nil, link{}, nil
 }
 
 // fewer is how many rows are tried instead of n that were too many. One is always tried: a row is gone
@@ -335,15 +336,20 @@ func (e *edge) sparesItself() bool { return e.OnDelete == "CASCADE" }
 
 // parentsAmong are the rows that a row points at and that go after it. Where a collation takes
 // different bytes for equal, they are not told apart: then it is all that were asked for.
-func (r *row) parentsAmong(e *edge, asked []tables.Key, parents map[string][]*row) (all []*row) {
+func (r *row) parentsAmong(e *edge, asked []tables.Key, parents map[string][]*row) (all []link) {
 	v, _ := r.tuple(e.columns)
-	all = slices.Clone(parents[v.Encode()])
-	if len(all) == 0 {
+	found := parents[v.Encode()]
+	if len(found) == 0 {
 		for _, key := range asked {
-			all = append(all, parents[key.Encode()]...)
+			found = append(found, parents[key.Encode()]...)
 		}
 	}
-	return slices.DeleteFunc(all, func(p *row) bool { return p == r && e.sparesItself() })
+	for _, p := range found {
+		if p != r || !e.sparesItself() {
+			all = append(all, link{e, r, p})
+		}
+	}
+	return all
 }
 
 // tuple are the values of a row in some columns; not whole if one is NULL.

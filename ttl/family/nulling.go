@@ -17,6 +17,10 @@ func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
 				rows = append(rows, r)
 			}
 		}
+		columns := e.columns
+		if !e.nulls {
+			columns = e.opens
+		}
 		for some := range slices.Chunk(rows, most) {
 			in, err := keyed(some)
 			if err != nil {
@@ -24,7 +28,7 @@ func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
 			}
 
 			all = append(all, Statement{
-				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + e.child.without(e.columns) + " WHERE " +
+				SQL: "UPDATE " + e.child.source(e.child.index) + " SET " + e.child.without(columns) + " WHERE " +
 					in + " AND " + guard,
 				Rows: int64(len(some)),
 			})
@@ -36,7 +40,7 @@ func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
 // loses reports whether a row has to lose its parent along a key before any row is deleted. In a circle of
 // tables a row may go after the parent that it loses; elsewhere it goes before that.
 func (r *row) loses(e *edge) bool {
-	return slices.Contains(r.nulled, e) && (!r.goes || e.circles())
+	return slices.Contains(r.opened, e) || slices.Contains(r.nulled, e) && (!r.goes || e.circles())
 }
 
 // circles reports whether a key is part of a circle of tables. A table that points at itself is none here:

@@ -15,7 +15,7 @@ import (
 func (f *Forest) Consents() (all []string) {
 	all = []string{}
 	for _, r := range f.Rights() {
-		all = append(all, r.consent())
+		all = append(all, r.Consent())
 	}
 	return all
 }
@@ -23,7 +23,7 @@ func (f *Forest) Consents() (all []string) {
 // Foreign is the first table that is not among those that were agreed to.
 func (f *Forest) Foreign(agreed []string) (name string, found bool) {
 	for _, r := range f.Rights() {
-		if !slices.Contains(agreed, r.consent()) {
+		if !slices.Contains(agreed, r.Consent()) {
 			return r.Name(), true
 		}
 	}
@@ -38,15 +38,11 @@ type Right struct {
 	// Before and Behind the name of the table, a statement that needs the right and changes nothing.
 	Before, Behind string
 
-	nulls bool // rows only lose their parent
+	kind string // of what is done to rows: empty if they go
 }
 
-func (r Right) consent() string {
-	if r.nulls {
-		return r.Name() + " SET NULL"
-	}
-	return r.Name()
-}
+// Consent is what is kept with a policy of the agreement to that.
+func (r Right) Consent() string { return r.Name() + r.kind }
 
 // Rights are all that it takes, besides the one to delete from the root.
 func (f *Forest) Rights() (all []Right) {
@@ -59,15 +55,20 @@ func (f *Forest) Rights() (all []Right) {
 			})
 		}
 		if nulled := f.columnsOf(t, true); len(nulled) > 0 {
-			all = append(all, Right{
-				Target: target, Grant: "GRANT SELECT, UPDATE ON " + target.Name(),
-				Before: "EXPLAIN UPDATE ",
-				Behind: " SET " + t.without(nulled) + noRow(nulled),
-				nulls:  true,
-			})
+			all = append(all, t.updating(nulled, " SET NULL"))
 		}
 	}
 	return all
+}
+
+// updating is the right to let rows of a table lose what is in some columns.
+func (t *table) updating(columns tables.Columns, kind string) Right {
+	target := t.Target("")
+	return Right{
+		Target: target, Grant: "GRANT SELECT, UPDATE ON " + target.Name(),
+		Before: "EXPLAIN UPDATE ", Behind: " SET " + t.without(columns) + noRow(columns),
+		kind: kind,
+	}
 }
 
 // noRow is a condition that reads columns, and holds for no row.
@@ -86,13 +87,8 @@ func quoted(columns tables.Columns) (names []string) {
 // their parent, or of the others.
 func (f *Forest) columnsOf(t *table, nulls bool) (all tables.Columns) {
 	for _, e := range f.edges {
-		if e.child != t || e.nulls != nulls {
-			continue
-		}
-		for _, c := range e.columns {
-			if _, known := all.Named(c.Name); !known {
-				all = append(all, c)
-			}
+		if e.child == t && e.nulls == nulls {
+			all = all.With(e.columns)
 		}
 	}
 	return all

@@ -48,10 +48,8 @@ func (f *Family) Statements(guard string, most int) (all []Statement, err error)
 	if most <= 0 || most > listed {
 		most = listed
 	}
-	for _, r := range f.order {
-		if !r.rise() {
-			return nil, ErrCircle
-		}
+	if err := f.arrange(); err != nil {
+		return nil, err
 	}
 	if f.forest.cascades {
 		return f.lookAround()
@@ -150,38 +148,4 @@ func keyed(rows []*row) (string, error) {
 		keys[i] = r.key
 	}
 	return rows[0].of.key.In(keys)
-}
-
-// state is how far the level of a row is known.
-type state int
-
-const (
-	unknown state = iota
-	rising
-	risen
-)
-
-// rise finds the level of a row: one more than that of any parent in the same circle of tables. It is
-// false if the row is its own ancestor.
-func (r *row) rise() bool {
-	switch r.state {
-	case risen:
-		return true
-	case rising:
-		return false
-	default:
-	}
-
-	r.state = rising
-	for _, p := range r.parents {
-		if p.of.rank != r.of.rank {
-			continue
-		}
-		if !p.rise() {
-			return false
-		}
-		r.level = max(r.level, p.level+1)
-	}
-	r.state = risen
-	return true
 }

@@ -92,7 +92,7 @@ func readAlong(
 	if f.Empty() {
 		return nil, "", nil
 	}
-	return f, "", nil
+	return f, "", f.Open(ctx, q, t.Options.Dependents)
 }
 
 // ReadForest reads what depends on rows of a table, for an account that has to delete it, or to let the
