@@ -70,7 +70,7 @@ func (v *preview) forecast() forecast {
 
 	deleting, reading := f.rows/f.speed.RowsPerSecond, f.read/readsPerSecond
 	f.free, f.unlimited = deleting+reading, f.speed.From
-	if reading > deleting {
+	if reading > max(deleting, 1) {
 		f.unlimited = fmt.Sprintf("to read about %.0f rows", f.read)
 	}
 
