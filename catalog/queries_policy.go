@@ -122,7 +122,8 @@ const (
 	selectTableNumbers = `SELECT partition_name, table_number FROM {policy_identity}
  WHERE policy_id = ? AND server = {server-key} AND table_number IS NOT NULL`
 	learnTableNumber = `UPDATE {policy_identity} SET table_number = ?
- WHERE policy_id = ? AND partition_name = ? AND server = {server-key} AND innodb_table_id = ? AND table_number IS NULL`
+ WHERE policy_id = ? AND partition_name = ? AND server = {server-key} AND innodb_table_id = ?
+ AND table_number IS NULL`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
 	insertIdentities       = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id,

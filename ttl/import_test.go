@@ -39,14 +39,16 @@ func TestImportAroundTheProxy(t *testing.T) {
 				f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY, made DATETIME)"+c.shape),
 					f.In("INSERT INTO {t}.t VALUES (101, '2027-04-01'), (102, '2027-05-30')"),
 					f.In("CREATE TABLE {t}.u (id INT PRIMARY KEY, made DATETIME)"),
-					f.In("INSERT INTO {t}.u VALUES (111, '2019-04-01'), (112, '2019-04-02'), (113, '2019-04-03')"))
+					f.In("INSERT INTO {t}.u VALUES (111, '2019-04-01'), (112, '2019-04-02'), "+
+						"(113, '2019-04-03')"))
 				m := f.at(utc("05-12 12:00:00"))
 				p := m.declare("UTC", "30m", nil)
 				m.pass()
 
 				left := func(want string) {
 					t.Helper()
-					if got := f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM {t}.t")); got != want {
+					got := f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM {t}.t"))
+					if got != want {
 						t.Errorf("%s are left, want %s", got, want)
 					}
 				}
@@ -55,7 +57,8 @@ func TestImportAroundTheProxy(t *testing.T) {
 				f.importOver(c.place, c.file, files)
 				f.at(utc("05-12 13:00:00")).pass()
 				left("111,112,113")
-				state := f.Text(f.In("SELECT CONCAT(state, ', ', approval_required, ', ', approval_reason) FROM {t}_c.policy"))
+				state := f.Text(f.In("SELECT CONCAT_WS(', ', state, approval_required, approval_reason) " +
+					"FROM {t}_c.policy"))
 				if !strings.HasPrefix(state, "armed, 1, ") || !strings.Contains(state, "outside ttlproxy") {
 					t.Errorf("the policy is %s", state)
 				}

@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -36,12 +35,13 @@ func (s *Session) TableNumber(ctx context.Context, touch string) (number uint64,
 
 	var locks, parts int
 	err = s.QueryRowContext(ctx, tableNumber).Scan(&locks, &parts, &number)
-	switch {
-	case refusedWith(err, ddl.CodeTableDenied, ddl.CodeSchemaDenied), errors.Is(err, sql.ErrNoRows):
+	if _, answered := errors.AsType[*mysql.MySQLError](err); answered { // no right, or no performance_schema
 		return 0, nil
-	case err != nil:
+	}
+	if err != nil {
 		return 0, fmt.Errorf("read locks: %w", err)
-	case locks != 1 || parts > 0:
+	}
+	if locks != 1 || parts > 0 {
 		return 0, nil
 	}
 	return number, nil
