@@ -100,8 +100,8 @@ const (
 
 	recreateIdentity = `UPDATE {policy_identity} SET create_time = ?, seen_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND server = ? AND partition_name = ''`
-	exchangeIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, table_number = NULL, seen_at = UTC_TIMESTAMP(6)
- WHERE policy_id = ? AND server = ? AND partition_name = ? AND innodb_table_id = ?`
+	exchangeIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, table_number = NULL,
+ seen_at = UTC_TIMESTAMP(6) WHERE policy_id = ? AND server = ? AND partition_name = ? AND innodb_table_id = ?`
 	replaceIdentity = `UPDATE {policy_identity} SET innodb_table_id = ?, table_number = NULL, create_time = ?,
  seen_at = UTC_TIMESTAMP(6)
  WHERE policy_id = ? AND server = ? AND partition_name = ?`
