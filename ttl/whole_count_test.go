@@ -115,7 +115,8 @@ func TestWholeAgainstAnImport(t *testing.T) {
 			}
 			m.pass()
 			if got := f.divided(); !strings.HasPrefix(got, "5,8,9 in p0,p1,") {
-				t.Errorf("%s is left", got)
+				t.Errorf("%s is left; departures: %s", got, f.Text(f.In("SELECT GROUP_CONCAT(partition_name, ' ', state, ': ', "+
+					"reason ORDER BY partition_name SEPARATOR '; ') FROM {t}_c.departure")))
 			}
 		})
 	}
