@@ -17,6 +17,16 @@ func (f *fixture) undeletable() string {
 		"{t}_c.schedule WHERE last_state = 'finished'"))
 }
 
+// counted is undeletable when no job is running: then it is not empty.
+func (f *fixture) counted() (undeletable string) {
+	f.T.Helper()
+	f.Wait("a job to end", func() bool {
+		undeletable = f.undeletable()
+		return undeletable != ""
+	})
+	return undeletable
+}
+
 // jobsEnd waits for more jobs to come to their end.
 func (f *fixture) jobsEnd(more int) {
 	f.T.Helper()
@@ -46,7 +56,7 @@ func TestUndeletableRowsAreCounted(t *testing.T) {
 				want := fmt.Sprint(kept, " 2001-02-04 04:05:06")
 				f.Wait("the rows that stay to be counted", func() bool { return f.undeletable() == want })
 				f.jobsEnd(2) // which find no other rows
-				if got := f.undeletable(); got != want {
+				if got := f.counted(); got != want {
 					t.Errorf("got %s undeletable rows and the oldest, want %s", got, want)
 				}
 
@@ -57,7 +67,7 @@ func TestUndeletableRowsAreCounted(t *testing.T) {
 				want = fmt.Sprint(kept+3, " 2000-01-02 00:00:00")
 				f.Wait("the poison rows to be counted, too", func() bool { return f.undeletable() == want })
 				f.jobsEnd(2) // in which they rest
-				if got := f.undeletable(); got != want {
+				if got := f.counted(); got != want {
 					t.Errorf("got %s undeletable rows and the oldest while three rest, want %s", got, want)
 				}
 
@@ -88,8 +98,7 @@ func TestManyPoisonRows(t *testing.T) {
 		defer f.run(nil)()
 
 		f.Wait("the other rows to go", func() bool { return f.Rows("t") == fmt.Sprint(poison) })
-		f.Wait("a job to end", func() bool { return f.undeletable() != "" })
-		if got, want := f.undeletable(), fmt.Sprint(poison, " 2020-01-02 00:00:00"); got != want {
+		if got, want := f.counted(), fmt.Sprint(poison, " 2020-01-02 00:00:00"); got != want {
 			t.Errorf("got %s undeletable rows and the oldest, want %s", got, want)
 		}
 		if n := f.Number(f.In("SELECT MAX(failed) FROM {t}_c.job_history")); n == 0 || n > 500 {
