@@ -58,13 +58,10 @@ func Duration(text string) (time.Duration, error) {
 	return time.Duration(math.Round(total)), nil
 }
 
-// FormatDuration writes a length of time in the units that Duration reads, without those that are zero: 1h, not
-// 1h0m0s. Of what takes longer than a second, parts of one are left out.
+// FormatDuration writes a length of time, to the second, in the units that Duration reads, without those that
+// are zero: 1h, not 1h0m0s.
 func FormatDuration(d time.Duration) string {
-	if d.Abs() >= time.Second {
-		d = d.Round(time.Second)
-	}
-	s := d.String()
+	s := d.Round(time.Second).String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
 	}

@@ -9,7 +9,7 @@ func TestFormatDuration(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0:                                     "0s",
-		14 * time.Millisecond:                 "14ms",
+		514 * time.Millisecond:                "1s",
 		1499 * time.Millisecond:               "1s",
 		59*time.Second + 501*time.Millisecond: "1m",
 		90 * time.Second:                      "1m30s",
