@@ -37,7 +37,10 @@ func TestChildrenGoMidJob(t *testing.T) {
 			},
 			"with another column": {change: "ALTER TABLE {t}.child CHANGE t was INT", left: "150"},
 			"with another index":  {change: "ALTER TABLE {t}.child RENAME INDEX k TO j", left: "150"},
-			"with another key":    {change: "ALTER TABLE {t}.child DROP PRIMARY KEY, DROP id, ADD i INT PRIMARY KEY AUTO_INCREMENT", left: "150"},
+			"with another key": {
+				change: "ALTER TABLE {t}.child DROP PRIMARY KEY, DROP id, ADD i INT PRIMARY KEY AUTO_INCREMENT",
+				left:   "150",
+			},
 			"with another rule": {
 				"ALTER TABLE {t}.child DROP FOREIGN KEY k; " +
 					"ALTER TABLE {t}.child ADD CONSTRAINT k FOREIGN KEY (t) REFERENCES {t}.t (id) ON DELETE SET NULL",

@@ -358,13 +358,18 @@ func TestTheNoteOfACreate(t *testing.T) {
 func TestTheNoteAboutPartitions(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
-		const columns, ttl = " (id INT, at DATETIME NOT NULL, PRIMARY KEY (id, at)) ", " TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' "
+		const columns = " (id INT, at DATETIME NOT NULL, PRIMARY KEY (id, at)) "
+		const ttl = " TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' "
 		const days = "PARTITION BY RANGE COLUMNS (at) (PARTITION p1 VALUES LESS THAN ('2026-01-02'), " +
 			"PARTITION p2 VALUES LESS THAN ('2026-01-03'))"
 		const none, ahead = "no partition goes whole: ", "no partitions are made ahead: "
 		for name, c := range map[string]struct{ statements, want []string }{
-			"fine":  {[]string{"CREATE TABLE fine" + columns + ttl + "TTL_PARTITION = 'DROP' TTL_PARTITION_AHEAD = '2d' " + days}, nil},
-			"whole": {[]string{"CREATE TABLE whole" + columns + ttl + "TTL_PARTITION = 'DROP'"}, []string{"the table has no partitions"}},
+			"fine": {[]string{
+				"CREATE TABLE fine" + columns + ttl + "TTL_PARTITION = 'DROP' TTL_PARTITION_AHEAD = '2d' " + days,
+			}, nil},
+			"whole": {[]string{
+				"CREATE TABLE whole" + columns + ttl + "TTL_PARTITION = 'DROP'",
+			}, []string{"the table has no partitions"}},
 			"fires": {[]string{
 				"CREATE TABLE fires" + columns + days,
 				"CREATE TRIGGER fires_by BEFORE DELETE ON fires FOR EACH ROW SET @a = 1",

@@ -122,10 +122,11 @@ func TestFatesOfSystemVersioned(t *testing.T) {
 		"CREATE TABLE versioned.time (id INT, made DATETIME) WITH SYSTEM VERSIONING "+
 			"PARTITION BY SYSTEM_TIME INTERVAL 1 DAY AUTO PARTITIONS 3")
 	for _, table := range []string{"made", "time"} {
-		p := catalog.Policy{State: catalog.PolicyArmed, Table: catalog.Table{Schema: "versioned", Name: table}, Rule: catalog.Rule{
+		rule := catalog.Rule{
 			Column: "made", Literal: "1", Unit: "MONTH", Enabled: true, JobInterval: "24h", TimeZone: "UTC",
 			Options: map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionAhead: "7d"},
-		}}
+		}
+		p := catalog.Policy{State: catalog.PolicyArmed, Table: catalog.Table{Schema: "versioned", Name: table}, Rule: rule}
 		var err error
 		if p.Terms, err = p.Rule.Terms(); err != nil {
 			t.Fatal(err)
