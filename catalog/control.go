@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,9 @@ func (s *Store) Pause(ctx context.Context, actor string, policy uint64, reason s
 		}
 		if err := s.mustMatch(s.exec(ctx, tx, setPause, reason, actor, nullTime(until), policy)); err != nil {
 			return err
+		}
+		if !until.IsZero() {
+			reason = strings.TrimPrefix(reason+", until "+Moment(until), ", ")
 		}
 		return s.recordFor(ctx, tx, policy, EventPaused, actor, reason)
 	})

@@ -210,6 +210,10 @@ func TestPauseAndResume(t *testing.T) {
 			!strings.Contains(got, "2999-01-01 00:00:00+00:00") {
 			t.Errorf("after PAUSE … UNTIL: %s", got)
 		}
+		if got := rows(t, db, "SHOW TTL EVENTS FOR orders WHERE Kind = 'paused'")[0]; !strings.Contains(got,
+			"until 2999-01-01 00:00:00+00:00") {
+			t.Errorf("the event of PAUSE … UNTIL is %s", got)
+		}
 
 		run(t, db, "RESUME TTL FOR orders")
 		if got := verdict(); !strings.Contains(got, "WAITING") {

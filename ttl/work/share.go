@@ -11,8 +11,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// errBound: the run has deleted all that it may delete unasked, and more is due.
-var errBound = errors.New("the run has deleted all that it may delete unasked")
+// errBound: the run has deleted all that it may delete, and more is due.
+var errBound = errors.New("the run has deleted all that it may delete")
 
 // share is a task's part of what its run may delete. The catalog refuses the batch that would
 // exceed it, whoever sends it; what is known here only keeps a walk from trying. A nil share means
@@ -110,7 +110,7 @@ func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 		bound = *job.Bound
 	}
 
-	reason := fmt.Sprintf("the run may delete %d rows unasked, this job has deleted %d, and %s; APPROVE TTL JOB FOR "+
+	reason := fmt.Sprintf("the run may delete %d rows, this job has deleted %d, and %s; APPROVE TTL JOB FOR "+
 		"%s VERSION %d lets them go",
 		bound, job.Counts.Deleted, left.Due(), job.Table, job.Version)
 	if err := w.Store.Ask(ctx, w.Actor(), job, reason); err != nil {
