@@ -33,6 +33,9 @@ func beside(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writ
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx))
+	if err := b.openEyes(ctx); err != nil {
+		return err
+	}
 
 	fmt.Fprintf(out, "%s %s, %d rows of about 200 bytes, half expired; the application: %g statements/s, ",
 		flavour, b.version, o.rows, o.rate)

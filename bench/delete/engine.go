@@ -103,7 +103,7 @@ func (b *bench) finished(ctx context.Context) (err error) {
 	for err == nil {
 		var ended int
 		var state, reason string
-		err = b.db.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(NULLIF(state, '"+string(catalog.JobFinished)+
+		err = b.looking().QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(NULLIF(state, '"+string(catalog.JobFinished)+
 			"')), ''), COALESCE(MAX(reason), '') FROM "+schema+"_catalog.job_history").Scan(&ended, &state, &reason)
 		switch {
 		case err != nil:

@@ -21,6 +21,7 @@ type bench struct {
 	options
 	cfg     *mysql.Config
 	db      *sql.DB
+	eyes    *sql.DB // for what the benchmark itself looks at while a way runs; nil for db
 	replica *sql.DB // nil without one
 	version string
 	going   int // rows that every way has to delete, of both tables
@@ -155,6 +156,9 @@ func (b *bench) clean(ctx context.Context) error {
 }
 
 func (b *bench) close(ctx context.Context) {
+	if b.eyes != nil {
+		_ = b.eyes.Close()
+	}
 	if b.db != nil {
 		_ = b.exec(ctx, "DROP DATABASE IF EXISTS "+schema, "DROP DATABASE IF EXISTS "+schema+"_catalog",
 			"DROP USER IF EXISTS "+engineAccount+", "+replicaAccount)

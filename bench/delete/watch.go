@@ -34,7 +34,7 @@ func (b *bench) watch(ctx context.Context) (stop func() (*watch, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watch{}
 	var g errgroup.Group
-	g.Go(func() error { return w.count(ctx, b.db) })
+	g.Go(func() error { return w.count(ctx, b.looking()) })
 	if b.replica != nil {
 		g.Go(func() error { return w.follow(ctx, b) })
 	}
@@ -84,7 +84,7 @@ func (w *watch) follow(ctx context.Context, b *bench) error {
 // beats writes the time into a row that the replica receives, until ctx ends.
 func (b *bench) beats(ctx context.Context) error {
 	for ctx.Err() == nil {
-		_, err := b.db.ExecContext(context.WithoutCancel(ctx),
+		_, err := b.looking().ExecContext(context.WithoutCancel(ctx),
 			fmt.Sprintf("REPLACE INTO %s.beat VALUES (1, %d)", schema, time.Now().UnixMicro()))
 		if err != nil {
 			return fmt.Errorf("heartbeat: %w", err)
