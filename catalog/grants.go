@@ -53,36 +53,53 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 		"GRANT PROCESS ON *.*" + to,
 		"InnoDB's table ids, which tell a table from its replacement and without which nothing is deleted, foreign " +
 			"keys from any schema, and connections that ended in the middle of a statement",
-	}, Grant{
-		"GRANT SELECT ON performance_schema.events_statements_summary_by_account_by_event_name" + to,
-		"how long other accounts' writes take, so that deletion slows down before they suffer",
 	})
 	if mariadb {
-		return append(out, Grant{
+		out = append(out, Grant{
 			"GRANT REPLICA MONITOR ON *.*" + to,
 			"whether this server is a replica, which must not delete by itself",
 		})
-	}
-
-	return append(out,
-		Grant{
+	} else {
+		out = append(out, Grant{
 			"GRANT REPLICATION CLIENT ON *.*" + to,
 			"whether this server is a replica, which must not delete by itself",
-		},
-		Grant{
+		}, Grant{
 			"GRANT SESSION_VARIABLES_ADMIN ON *.*" + to,
 			"binlog_rows_query_log_events, so that the binary log shows which policy deleted a row",
+		})
+	}
+
+	for _, r := range Watched(mariadb) {
+		out = append(out, Grant{r.SQL + to, r.Why})
+	}
+	return out
+}
+
+// Watched are the rights to read what the server counts, without an account: where one is missing, less is seen.
+func Watched(mariadb bool) []Grant {
+	const read = "GRANT SELECT ON performance_schema."
+	all := []Grant{{
+		read + "events_statements_summary_by_account_by_event_name",
+		"how long other accounts' writes take, so that deletion slows down before they suffer",
+	}}
+	if mariadb {
+		return all
+	}
+	return append(all,
+		Grant{
+			read + "events_transactions_summary_by_account_by_event_name",
+			"how much other accounts do, so that deletion leaves room for them",
 		},
 		Grant{
-			"GRANT SELECT ON performance_schema.data_locks" + to,
+			read + "data_locks",
 			"by which number InnoDB knows a table, which shows that an IMPORT TABLESPACE put other rows into it",
 		},
 		Grant{
-			"GRANT SELECT ON performance_schema.replication_group_members" + to,
+			read + "replication_group_members",
 			"whether a member of Group Replication still sees the majority, which backend-check asks",
 		},
 		Grant{
-			"GRANT SELECT ON performance_schema.replication_group_member_stats" + to,
+			read + "replication_group_member_stats",
 			"how far members of Group Replication are behind, so that deletion slows down before all writers wait",
 		},
 	)

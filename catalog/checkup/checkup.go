@@ -55,9 +55,9 @@ func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error)
 
 	c := &check{db: db, cfg: cfg, server: server}
 	for _, look := range []func(context.Context) error{
-		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.excess, c.tableRights,
-		c.binlogFormat, c.logWriters, c.readOnly, c.cluster, c.names, c.zone, c.clock, c.boundAccounts, c.lineage,
-		c.policies,
+		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.watched, c.excess,
+		c.tableRights, c.binlogFormat, c.logWriters, c.readOnly, c.cluster, c.names, c.zone, c.clock,
+		c.boundAccounts, c.lineage, c.policies,
 	} {
 		if err := look(ctx); err != nil {
 			return c.findings, err
@@ -146,7 +146,7 @@ func (c *check) ownSchema(ctx context.Context) error {
 
 	if c.store == nil {
 		steps = nil // the schema may not exist, and this is not the time to create it
-		_, err = c.db.ExecContext(ctx, probeAbsentTable+probe)
+		_, err = c.db.ExecContext(ctx, probeTable+probe)
 		if refused(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
 			err = nil
 		}
@@ -206,6 +206,28 @@ func (c *check) binlogComment(ctx context.Context) error {
 	_, err = conn.ExecContext(ctx, probeRowsQuery)
 	return c.tried(err, Warning, "audit comment", "the binary log will show which policy deleted a row",
 		"the binary log will not show which policy deleted a row", "GRANT SESSION_VARIABLES_ADMIN ON *.*")
+}
+
+// watched tries to read what the server counts.
+func (c *check) watched(ctx context.Context) error {
+	const name = "performance_schema"
+	all := true
+	for _, right := range catalog.Watched(c.server.MariaDB) {
+		_, table, _ := strings.Cut(right.SQL, " ON ")
+		_, err := c.answers(ctx, probeTable+table+" WHERE FALSE")
+		switch {
+		case err == nil:
+		case refused(err, ddl.CodeTableDenied):
+			all = false
+			c.bad(Warning, name, "the account may not see "+right.Why, right.SQL)
+		default:
+			return fmt.Errorf("check %s: %w", table, err)
+		}
+	}
+	if all {
+		c.ok(name, "what the server counts is visible")
+	}
+	return nil
 }
 
 // excess warns about rights the account should not have.

@@ -2,7 +2,7 @@ package checkup
 
 // What a checkup tries out.
 const (
-	probeAbsentTable    = `SELECT 1 FROM `
+	probeTable          = `SELECT 1 FROM `
 	probeReplicaMySQL   = `SHOW REPLICA STATUS`
 	probeReplicaMariaDB = `SHOW ALL SLAVES STATUS`
 	probeRowsQuery      = `SET SESSION binlog_rows_query_log_events = ON`
