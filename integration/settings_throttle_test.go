@@ -1,15 +1,19 @@
 package integration
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // throttleTrials are those of the signals that slow deletion down.
@@ -66,6 +70,17 @@ var throttleTrials = map[string]func(*trial){
 		})
 		s.switchesOff("lock_errors")
 		s.wait("the job to recover", func() bool { return s.speed() == 100 })
+	},
+	setting.ThrottleApplication: func(s *trial) {
+		stop := s.atWork()
+		defer stop()
+		s.slowsDown("application", "SET GLOBAL ttl_throttle_application = 20", "SET GLOBAL ttl_throttle_application = 0")
+
+		s.sql("SET GLOBAL ttl_throttle_application = 20")
+		s.wait("the job to slow down again", func() bool { return s.speed() < 25 })
+		stop()
+		s.wait("full speed once nobody else is at work", func() bool { return s.speed() == 100 })
+		s.wait("nobody to be seen", func() bool { return s.reading("application").state == "not seen" })
 	},
 	setting.ThrottleProbe: func(s *trial) {
 		s.sql("SET GLOBAL ttl_throttle_probe = 100000")
@@ -163,16 +178,15 @@ func (s *trial) slowsDown(signal, on, off string) {
 	s.sql(on)
 	s.wait("the job to slow down", func() bool { return s.speed() < 25 })
 	s.wait("the verdict to say why", func() bool { return strings.Contains(s.verdict(), "held back by "+signal) })
-	if r := s.reading(signal); r.state != "measured" || r.value <= 1 {
-		s.Errorf("the signal is shown as %+v", r)
-	}
+	s.wait("the signal to be shown", func() bool {
+		r := s.reading(signal)
+		return r.state == "measured" && r.value > 1
+	})
 	s.wait("the last hour to show it", func() bool { return s.reading(signal).held > 0 })
 
 	s.sql(off)
 	s.wait("the job to recover", func() bool { return s.speed() == 100 })
-	if r := s.reading(signal); r.state != "" {
-		s.Errorf("switched off, the signal is shown as %+v", r)
-	}
+	s.wait("it to be shown no more", func() bool { return s.reading(signal).state == "" })
 }
 
 // switchesOff shows that a signal is not asked for any more once its setting is 0.
@@ -235,6 +249,30 @@ func (s *trial) busy(statement string) (stop func()) {
 		}
 		<-ended
 		_ = conn.Close()
+	}
+}
+
+// atWork has an application send some hundred statements a second, around the proxy.
+func (s *trial) atWork() (stop func()) {
+	s.Helper()
+	execAll(s.T, s.direct, "CREATE TABLE "+s.schema+".worked (id INT PRIMARY KEY, n INT)")
+	db := mysqltest.Open(s.T, s.server.Account(s.T, "worker", "ALL ON "+s.schema+".*"))
+	ctx, cancel := context.WithCancel(s.Context())
+	var app sync.WaitGroup
+	for range 10 { // a busy machine needs more than one
+		app.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := db.ExecContext(s.Context(), "UPDATE "+s.schema+".worked SET n = n + 1 WHERE id = 0"); err != nil {
+					s.Error(err)
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		app.Wait()
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 type trial struct {
 	*testing.T
 	flavour sandbox.Flavour
+	server  *mysqltest.Server
 	direct  *sql.DB // to the server
 	db      *sql.DB // through the proxy
 	http    *http.Client
@@ -47,7 +48,10 @@ func newTrialOn(t *testing.T, server *mysqltest.Server, options ...string) *tria
 	args = append(append(args, "--catalog-schema=ttlproxy", "--status=unix:"+status), options...)
 	p := program.Start(t, program.Config{Args: args})
 
-	s := &trial{T: t, flavour: server.Flavour, direct: server.Open(t, ""), schema: server.Database(t), catalog: "ttlproxy"}
+	s := &trial{
+		T: t, flavour: server.Flavour, server: server, direct: server.Open(t, ""), schema: server.Database(t),
+		catalog: "ttlproxy",
+	}
 	c := server.Config(s.schema)
 	c.Addr = p.Addr
 	s.db = mysqltest.Open(t, c)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -19,6 +20,11 @@ const (
 	// lookEvery is how often the leader measures while there is work: together with followEvery it
 	// bounds how late a node notices a load.
 	lookEvery = 500 * time.Millisecond
+	// glanceEvery is how often it looks whether an application is at work, which has to be left room at once.
+	glanceEvery = 50 * time.Millisecond
+	// glanceRests is for how many times as long as a glance took there is none: of thousands of connections it is no
+	// longer cheap.
+	glanceRests = 20
 	// followEvery is how often the others ask the leader's result.
 	followEvery = 250 * time.Millisecond
 	// restEvery is how often the leader looks what is usual while there is no work.
@@ -40,6 +46,13 @@ type throttleStore interface {
 	Share(ctx context.Context) (catalog.Throttle, error)
 	SetThrottle(ctx context.Context, t catalog.Throttle) error
 	SetSuffered(ctx context.Context, node uint64, now catalog.Suffered) error
+}
+
+// application tells whether somebody else is at work on the server.
+type application interface {
+	Look(ctx context.Context, server signal.Querier, thorough bool) (atWork bool)
+	AtWork() bool
+	Reading() signal.Reading
 }
 
 // throttler sets the share of its full speed at which this node deletes. The node that leads
@@ -64,7 +77,14 @@ type throttler struct {
 	server  signal.Querier
 	watch   *signal.Watch // what decides for all nodes
 	control *pace.Control
-	checks  *signal.Watch // what holds this one back; nil for nothing
+	others  application
+	probe   *signal.Probe
+	glanced time.Duration
+	left    bool // it was at work when room was left for it last
+	beside  pace.Beside
+	share   float64        // what signals leave
+	by      signal.Reading // the one that decides
+	checks  *signal.Watch  // what holds this one back; nil for nothing
 	own     *pace.Control
 	tally   signal.Tally
 
@@ -97,12 +117,14 @@ func (e *Engine) throttles(ctx context.Context) error {
 	})
 	defer replicas.Close()
 
-	all := append(signal.All(), signal.NewProbe(e.store.Probe), signal.NewClients(e.suffered), replicas)
+	probe := signal.NewProbe(e.store.Probe)
+	all := append(signal.All(), probe, signal.NewClients(e.suffered), replicas)
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
 		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load, suffers: e.cfg.Suffered,
 		server: db, watch: signal.NewWatch(all...), control: pace.NewControl(0),
+		others: &signal.Application{}, probe: probe,
 	}
 	if len(e.checks) > 0 {
 		t.checks, t.own = signal.NewWatch(e.checks...), pace.NewControl(0)
@@ -125,10 +147,29 @@ func (t *throttler) run(ctx context.Context) {
 			t.rest(ctx, leads)
 		case leads || !t.follow(ctx):
 			t.lead(ctx)
+			t.glance(ctx, every)
+			continue
 		default:
 			every = followEvery
 		}
 		work.Wait(ctx, every)
+	}
+}
+
+// glance waits, and makes way for an application that comes meanwhile, or goes on when it has gone.
+func (t *throttler) glance(ctx context.Context, wait time.Duration) {
+	if t.limits().settings.Int(setting.ThrottleApplication) == 0 {
+		work.Wait(ctx, wait)
+		return
+	}
+	for until := time.Now().Add(wait); ctx.Err() == nil && time.Now().Before(until); {
+		work.Wait(ctx, min(max(glanceEvery, glanceRests*t.glanced), time.Until(until)))
+		began := time.Now()
+		atWork := t.others.Look(ctx, t.server, false)
+		t.glanced = time.Since(began)
+		if atWork != t.left {
+			t.conclude(ctx, 0)
+		}
 	}
 }
 
@@ -198,19 +239,48 @@ func (t *throttler) lead(ctx context.Context) {
 	if t.idle {
 		t.idle, t.gentle = false, 0
 	}
-	share, by := t.measure(ctx, false)
+	t.share, t.by = t.measure(ctx, false)
+	t.gentle++
+	if t.conclude(ctx, since) > gently {
+		t.gentle = 0
+	}
+}
 
+// conclude makes this node and all others go by what was measured, and counts that for so long.
+func (t *throttler) conclude(ctx context.Context, since time.Duration) (share float64) {
+	share, by := t.leaveRoom(t.share, t.by, since > 0)
 	why := t.count(share, by, since)
 	if t.learns() && t.rested < firstLooks && share > gently {
 		share, why = gently, learning
 	}
-	t.gentle++
-	if share > gently {
-		t.gentle = 0
-	}
 
 	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why})
 	t.obey(ctx, share, why)
+	return share
+}
+
+// leaveRoom bounds a share while an application is at work. The share that signals leave goes on growing behind it,
+// so that full speed is there as soon as the application is not.
+func (t *throttler) leaveRoom(share float64, by signal.Reading, measured bool) (float64, signal.Reading) {
+	percent := t.limits().settings.Int(setting.ThrottleApplication)
+	now := time.Now()
+	if t.left = t.others.AtWork(); percent == 0 || !t.left {
+		t.beside.Away()
+		t.control.Bound(now, 1)
+		return share, by
+	}
+
+	var slow, made int64
+	if measured {
+		slow, made = t.probe.Slow()
+	}
+	sessions := t.beside.Step(now, float64(percent)/100, by.Pressure(), made, slow)
+	most := max(t.duty.ShareOf(sessions/float64(max(t.limits().Nodes, 1))), t.floor())
+	t.control.Bound(now, most)
+	if most < share {
+		return most, t.others.Reading()
+	}
+	return share, by
 }
 
 // learning is why deletion goes gently at first.
@@ -221,7 +291,7 @@ func (t *throttler) count(share float64, by signal.Reading, since time.Duration)
 	if share >= 1 {
 		return ""
 	}
-	if by.Pressure() >= 1 || by.State == signal.Unknown {
+	if by.Pressure() >= 1 || by.Bounds || by.State == signal.Unknown {
 		t.tally.Add(by, min(since, 2*lookEvery))
 	}
 	return by.String()
@@ -247,8 +317,9 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 	}
 
 	t.control.SetFloor(t.floor())
+	atWork := t.others.Look(ctx, t.server, true)
 	t.watch.Ask(ctx, signal.Look{
-		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle,
+		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
 	})
 	t.look = time.Now()
 	return decide(t.control, t.watch)
@@ -299,6 +370,9 @@ func (t *throttler) signals(decides bool) []catalog.Signal {
 	var readings []signal.Reading
 	if decides {
 		readings = t.watch.Readings()
+		if t.limits().settings.Int(setting.ThrottleApplication) > 0 {
+			readings = slices.Insert(readings, 0, t.others.Reading())
+		}
 	}
 	if t.checks != nil {
 		readings = append(readings, t.checks.Readings()...)
@@ -311,7 +385,8 @@ func (t *throttler) signals(decides bool) []catalog.Signal {
 			Name: r.Signal, Source: r.Source, State: string(r.State), Value: r.Value, Threshold: r.Threshold,
 			Unit: r.Unit, Detail: r.Detail, Held: t.tally.Share(r), Age: time.Since(r.At).Seconds(),
 		})
-		if before, seen := worst[r.Signal]; r.State == signal.Measured && (!seen || r.Pressure() > before.Pressure()) {
+		known := r.State == signal.Measured || r.Bounds
+		if before, seen := worst[r.Signal]; known && (!seen || r.Pressure() > before.Pressure()) {
 			worst[r.Signal] = r
 		}
 	}

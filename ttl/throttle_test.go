@@ -15,6 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
+	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
 // board is a catalog in which nodes read and write the share.
@@ -66,6 +67,17 @@ func (l *loaded) Read(context.Context, signal.Look) ([]signal.Reading, error) {
 	return []signal.Reading{{State: signal.Measured, Value: value, Threshold: 1}}, nil
 }
 
+// visitors are an application that is at work or not.
+type visitors struct{ here atomic.Bool }
+
+func (v *visitors) Look(context.Context, signal.Querier, bool) bool { return v.here.Load() }
+
+func (v *visitors) AtWork() bool { return v.here.Load() }
+
+func (v *visitors) Reading() signal.Reading {
+	return signal.Reading{Signal: "application", State: signal.Measured, Value: 500, Threshold: 20, Bounds: true}
+}
+
 type node struct {
 	*throttler
 	dead atomic.Bool
@@ -84,7 +96,8 @@ func newNode(id uint64, b *board, s signal.Signal) *node {
 		busy: func() bool { return true }, leads: func() bool { return id == 1 },
 		node:   func() uint64 { return id },
 		limits: func() *limits { return &limits{settings: setting.Defaults()} },
-		watch:  signal.NewWatch(s), control: pace.NewControl(0),
+		watch:  signal.NewWatch(s), control: pace.NewControl(0), others: &visitors{},
+		probe: signal.NewProbe(func(context.Context) (time.Duration, error) { return 0, nil }),
 	}}
 }
 
@@ -219,6 +232,54 @@ func TestUnknownIsTheFloor(t *testing.T) {
 		if share, by := decide(c, w); share != 0.02 || by.State != signal.Unknown || by.Signal != "silent" {
 			t.Errorf("the share is %v, by %v", share, by)
 		}
+	})
+}
+
+// TestRoomForAnApplication: while an application is at work all nodes together have a fifth of one session's time, a
+// moment after it has come; when it goes they have all of theirs at once.
+func TestRoomForAnApplication(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		app := &visitors{}
+		b := &board{}
+		var nodes []*node
+		ctx, end := context.WithCancel(t.Context())
+		for id := range uint64(2) {
+			n := newNode(id+1, b, &loaded{load: func() float64 { return 0 }})
+			n.others = app
+			n.duty.Workers(4)
+			n.limits = func() *limits {
+				return &limits{settings: setting.Defaults(), Limits: work.Limits{Nodes: 2}}
+			}
+			nodes = append(nodes, n)
+			go n.run(ctx)
+		}
+		speeds := func(want float64, when string) {
+			t.Helper()
+			for _, n := range nodes {
+				if now, _ := b.Share(t.Context()); math.Abs(now.Share-want) > 0.001 || n.duty.Limited() != (want < 1) {
+					t.Errorf("%s node %d is limited (%v) to %.3f, want %.3f", when, n.node(), n.duty.Limited(),
+						now.Share, want)
+				}
+			}
+		}
+
+		time.Sleep(time.Minute)
+		speeds(1, "alone")
+		for range 3 {
+			app.here.Store(true)
+			time.Sleep(glanceEvery + followEvery + 10*time.Millisecond)
+			speeds(0.2/2/4, "beside an application")
+			if why := nodes[1].duty.Reason(); why != "application: 500 > 20" {
+				t.Errorf("the reason is %q", why)
+			}
+			time.Sleep(10 * time.Second)
+			app.here.Store(false)
+			time.Sleep(glanceEvery + followEvery + 10*time.Millisecond)
+			speeds(1, "alone again")
+			time.Sleep(10 * time.Second)
+		}
+		end()
 	})
 }
 

@@ -103,8 +103,9 @@ func (b *bench) finished(ctx context.Context) (err error) {
 	for err == nil {
 		var ended int
 		var state, reason string
-		err = b.looking().QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(NULLIF(state, '"+string(catalog.JobFinished)+
-			"')), ''), COALESCE(MAX(reason), '') FROM "+schema+"_catalog.job_history").Scan(&ended, &state, &reason)
+		err = b.looking().QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(NULLIF(state, '"+
+			string(catalog.JobFinished)+"')), ''), COALESCE(MAX(reason), '') FROM "+schema+"_catalog.job_history").
+			Scan(&ended, &state, &reason)
 		switch {
 		case err != nil:
 		case state != "":

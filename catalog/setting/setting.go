@@ -68,6 +68,7 @@ const (
 	RateSchedule         = "ttl_rate_schedule"
 	BatchTargetMS        = "ttl_batch_target_ms"
 	ThrottleFloor        = "ttl_throttle_floor"
+	ThrottleApplication  = "ttl_throttle_application"
 	ThrottleThreads      = "ttl_throttle_threads_running"
 	ThrottleHistory      = "ttl_throttle_history_length"
 	ThrottleLockWaits    = "ttl_throttle_lock_waits"
@@ -199,6 +200,13 @@ func All() []Setting {
 			Name: ThrottleFloor, Kind: KindInt, Default: "2", Max: 100, Scope: "cluster", Effect: EffectEvents,
 			Text: "The percentage of its full speed to which signals may slow deletion down; 0 lets them stop it, " +
 				"100 lets them do nothing.",
+		},
+		{
+			Name: ThrottleApplication, Kind: KindInt, Default: "20", Max: 100_000, Scope: "cluster",
+			Effect: EffectEvents,
+			Text: "The percentage of one session's time that deletion has in the whole cluster while others are at " +
+				"work on the server, with 20 transactions a second and more. It is more where nobody notices for " +
+				"a while, and full speed is back a second after they have gone. 0 for no such bound.",
 		},
 		{
 			Name: ThrottleThreads, Kind: KindInt, Default: "64", Max: 100_000, Scope: "cluster", Effect: EffectEvents,

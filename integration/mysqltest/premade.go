@@ -86,7 +86,7 @@ func Unhurried(tb testing.TB, db *sql.DB, schema string) {
 // Signals are the settings of what is measured on a server that others use as well; 0 leaves it alone.
 var Signals = []string{
 	"ttl_throttle_threads_running", "ttl_throttle_history_length", "ttl_throttle_lock_waits",
-	"ttl_throttle_lock_errors", "ttl_throttle_latency", "ttl_throttle_probe",
+	"ttl_throttle_lock_errors", "ttl_throttle_latency", "ttl_throttle_probe", "ttl_throttle_application",
 }
 
 // models are the statements that make a catalog, by the kind of server. They have to be the

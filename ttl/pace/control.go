@@ -31,6 +31,10 @@ type Control struct {
 	share float64
 	floor float64
 	at    time.Time
+
+	bound   float64   // the share that is in force where something else bounds it
+	bounded time.Time // since when it does; zero while nothing does
+	pressed time.Time // since when there has been too much pressure; zero while there is not
 }
 
 const (
@@ -41,6 +45,9 @@ const (
 	steepness   = 2    // of shrinking: the share is divided by this power of the pressure
 	mostShrink  = 0.5  // in one controlStep
 	controlStep = 500 * time.Millisecond
+	// settles is how long a share in force that something else bounds is given: the harm of a higher one shows for a
+	// while, and so does a single stall.
+	settles = 4 * time.Second
 	// leastShare is what counts as nothing, where the floor allows that.
 	leastShare = 0.001
 	// longestStep bounds what is made of a pause: a signal that was not looked at says nothing about
@@ -54,6 +61,29 @@ func NewControl(floor float64) *Control { return &Control{share: 1, floor: floor
 // SetFloor changes how low the share may go.
 func (c *Control) SetFloor(floor float64) { c.floor = min(max(floor, 0), 1) }
 
+// Bound says that no more than a share will be in force from now on, whatever Step returns, or 1 for none. Pressure
+// that lasts for a while comes from that share, not from the one that would be.
+func (c *Control) Bound(now time.Time, share float64) {
+	switch {
+	case share >= 1:
+		c.bounded = time.Time{}
+	case c.bounded.IsZero():
+		c.bounded = now
+	}
+	c.bound = share
+}
+
+// harm is what comes of a pressure that is too high: the part of the share that is left, of that in force.
+func (c *Control) harm(now time.Time, left float64) {
+	if !c.bounded.IsZero() && c.share > c.bound {
+		if min(now.Sub(c.bounded), now.Sub(c.pressed)) < settles {
+			return
+		}
+		c.share = c.bound
+	}
+	c.share *= left
+}
+
 // Step takes the pressure that is there now, and returns the share: 0 while the pressure is
 // infinite.
 func (c *Control) Step(now time.Time, pressure float64) float64 {
@@ -62,13 +92,19 @@ func (c *Control) Step(now time.Time, pressure float64) float64 {
 		steps = min(now.Sub(c.at), longestStep).Seconds() / controlStep.Seconds()
 	}
 	c.at = now
+	switch {
+	case !(pressure > shrinkAbove): // or nonsense
+		c.pressed = time.Time{}
+	case c.pressed.IsZero():
+		c.pressed = now
+	}
 
 	switch {
 	case math.IsInf(pressure, 1):
 		c.share = c.floor
 		return 0
 	case pressure > shrinkAbove:
-		c.share *= math.Pow(max(math.Pow(pressure, -steepness), mostShrink), steps)
+		c.harm(now, math.Pow(max(math.Pow(pressure, -steepness), mostShrink), steps))
 	case pressure < growBelow:
 		c.share *= math.Pow(1+growth*(growBelow-pressure)/growBelow, steps)
 	}

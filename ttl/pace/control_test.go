@@ -154,6 +154,41 @@ func TestControlOfLiars(t *testing.T) {
 	}
 }
 
+// TestControlBehindABound: what shows soon after the share in force has been bounded is no reason to go slower once
+// the bound has gone; what shows later is, and is answered from the share in force.
+func TestControlBehindABound(t *testing.T) {
+	t.Parallel()
+	c, now := NewControl(0.01), time.Unix(0, 0)
+	step := func(pressure float64, d time.Duration) (share float64) {
+		for end := now.Add(d); now.Before(end); now = now.Add(controlStep) {
+			share = c.Step(now, pressure)
+		}
+		return share
+	}
+
+	step(0, time.Second)
+	c.Bound(now, 0.05)
+	if share := step(3, settles-controlStep); share != 1 {
+		t.Errorf("soon after the bound the share behind it is %v", share)
+	}
+	step(0.5, 10*time.Second)
+	c.Bound(now, 1)
+	if share := step(0.5, controlStep); share != 1 {
+		t.Errorf("without the bound the share is %v", share)
+	}
+
+	c.Bound(now, 0.05)
+	if share := step(0.5, 10*time.Second); share != 1 {
+		t.Errorf("behind the bound the share is %v", share)
+	}
+	if share := step(30, settles); share != 1 {
+		t.Errorf("after a stall the share behind the bound is %v", share)
+	}
+	if share := step(2, controlStep); share != 0.025 {
+		t.Errorf("under pressure that lasts the share is %v, and not half of that in force", share)
+	}
+}
+
 // swing is the coefficient of variation.
 func swing(all []float64) float64 {
 	mean, squares := 0.0, 0.0

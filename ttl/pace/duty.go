@@ -66,6 +66,13 @@ func (d *Duty) perSecond(share float64) int64 {
 	return max(int64(share*d.workers*float64(time.Second)), 1)
 }
 
+// ShareOf is the share that comes to so many sessions' time.
+func (d *Duty) ShareOf(sessions float64) float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return min(sessions/d.workers, 1)
+}
+
 // Limited reports that the share is less than all.
 func (d *Duty) Limited() bool {
 	d.mu.Lock()

@@ -11,6 +11,9 @@
 // application's latency on a server that does not measure it, is NotSeen: it neither holds anything
 // back nor counts as good.
 //
+// Application is no Signal: it says whether anybody else is at work, which is looked at more often,
+// and bounds the speed before anybody has to suffer.
+//
 // Nothing here changes anything on a server, and nothing here waits for the engine or makes it
 // wait.
 package signal

@@ -70,6 +70,9 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 	if !s.usual.known() {
 		return notSeen("what is usual is learnt while the engine rests"), nil
 	}
+	if l.Alone {
+		return notSeen(nobody + ": " + figure(average) + " ms harm nobody"), nil
+	}
 
 	return []Reading{{
 		State: Measured, Value: average, Unit: "ms",

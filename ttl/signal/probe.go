@@ -3,6 +3,7 @@ package signal
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -17,13 +18,14 @@ type Probe struct {
 	write  func(context.Context) (time.Duration, error)
 	recent float64 // milliseconds, half as much of them with each look
 	usual  usual
-	alone  func(context.Context, Querier) (bool, error) // hardly anybody else is at work
-	advice func(context.Context, Querier) string        // where commits stand still
+	advice func(context.Context, Querier) string // where commits stand still
+
+	made, slow atomic.Int64 // changes since they were asked for last
 }
 
 // NewProbe measures what write takes.
 func NewProbe(write func(context.Context) (time.Duration, error)) *Probe {
-	return &Probe{write: write, alone: new(others).few, advice: logWriters}
+	return &Probe{write: write, advice: logWriters}
 }
 
 const (
@@ -70,14 +72,10 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 		return notSeen("what is usual is learnt while the engine rests"), nil
 	case l.Idle:
 		return notSeen("nothing is deleted; usual is " + figure(p.usual.mean) + " ms"), nil
+	case l.Alone:
+		return notSeen(nobody + ": " + figure(p.recent) + " ms harm nobody"), nil
 	}
 
-	switch few, err := p.alone(ctx, l.Server); {
-	case err != nil:
-		return nil, err
-	case few:
-		return notSeen("hardly anybody else is at work: " + figure(p.recent) + " ms harm nobody"), nil
-	}
 	r := Reading{
 		State: Measured, Value: p.recent, Unit: "ms",
 		Threshold: max(p.usual.mean*float64(percent)/100, p.usual.mean+leastProbe),
@@ -88,6 +86,21 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 	}
 	return []Reading{r}, nil
 }
+
+// count counts a change, if anything can be said about it.
+func (p *Probe) count(took time.Duration) {
+	if !p.usual.known() {
+		return
+	}
+	p.made.Add(1)
+	if took.Seconds()*1e3 > 2*p.usual.mean+2*leastProbe {
+		p.slow.Add(1)
+	}
+}
+
+// Slow is how many changes were made since the last call, and how many of them took over twice as long as usual: a
+// thing that an average does not show.
+func (p *Probe) Slow() (slow, made int64) { return p.slow.Swap(0), p.made.Swap(0) }
 
 // logWriters is how waits of a tenth of a second can be had shorter on MySQL, which makes them where
 // those who commit write the log themselves; empty where that is not so.
@@ -118,6 +131,7 @@ func (p *Probe) several(ctx context.Context, most int) (mean float64, longest ti
 			return 0, 0, err
 		}
 		n, sum, longest = n+1, sum+took, max(longest, took)
+		p.count(took)
 
 		timer := time.NewTimer(probesGap)
 		select {

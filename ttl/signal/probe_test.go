@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 				p := NewProbe(func(ctx context.Context) (time.Duration, error) {
 					return spend(ctx, time.Duration(takes(random)*float64(time.Millisecond)))
 				})
-				p.alone, p.advice = never, silent
+				p.advice = silent
 				look := func(resting bool) Reading {
 					began := time.Now()
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -76,9 +76,8 @@ func TestProbeLearnsAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		takes, alone := 2*time.Millisecond, false
 		p := NewProbe(func(context.Context) (time.Duration, error) { return takes, nil })
-		p.alone = func(context.Context, Querier) (bool, error) { return alone, nil }
 		look := func(resting bool) Reading {
-			all, err := p.Read(t.Context(), Look{Server: mute{}, Settings: setting.Defaults(), Resting: resting})
+			all, err := p.Read(t.Context(), Look{Server: mute{}, Settings: setting.Defaults(), Resting: resting, Alone: alone})
 			if err != nil || len(all) != 1 {
 				t.Fatalf("it says %v (%v)", all, err)
 			}
@@ -95,6 +94,15 @@ func TestProbeLearnsAtRest(t *testing.T) {
 		if r := look(false); r.Pressure() < 3 {
 			t.Errorf("after a quarter of an hour of harm it says %v", r)
 		}
+		if slow, made := p.Slow(); made < 2000*probesEach || slow != made {
+			t.Errorf("%d of %d changes were slow", slow, made)
+		}
+		takes = 2 * time.Millisecond
+		look(false)
+		if slow, made := p.Slow(); made != probesEach || slow != 0 {
+			t.Errorf("%d of %d changes that took as long as usual were slow", slow, made)
+		}
+
 		alone = true
 		if r := look(false); r.State != NotSeen || r.Pressure() != 0 {
 			t.Errorf("while nobody else is there it says %v", r)
@@ -104,8 +112,6 @@ func TestProbeLearnsAtRest(t *testing.T) {
 
 // mute is a server that is not asked.
 type mute struct{ Querier }
-
-func never(context.Context, Querier) (bool, error) { return false, nil }
 
 func silent(context.Context, Querier) string { return "" }
 

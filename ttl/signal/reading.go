@@ -29,6 +29,7 @@ type Reading struct {
 	Unit      string  // of both: ms, %, …
 	Ahead     float64 // the value that decides, where it is to be expected soon; 0 where none is
 	Hold      bool    // nothing may be deleted while it is Unknown
+	Bounds    bool    // it bounds the speed where it is over the threshold, and has no pressure
 	Detail    string  // why it is not measured, or what makes the value
 	At        time.Time
 }
@@ -40,7 +41,7 @@ func (r Reading) Pressure() float64 {
 	case Holds:
 		return math.Inf(1)
 	case Measured:
-		if r.Threshold > 0 {
+		if r.Threshold > 0 && !r.Bounds {
 			return max(cmp.Or(r.Ahead, r.Value), 0) / r.Threshold
 		}
 	case Unknown:

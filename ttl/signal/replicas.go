@@ -241,6 +241,7 @@ const (
 // The servers' errors.
 const (
 	codeNoSchema    = 1049
+	codeNoColumn    = 1054
 	codeSyntax      = 1064
 	codeTableDenied = 1142
 	codeNoTable     = 1146

@@ -28,7 +28,7 @@ func TestSignalsOfAServer(t *testing.T) {
 			t.Run("history", b.history)
 			t.Run("locks", b.locks)
 			t.Run("latency", b.latency)
-			t.Run("others", b.others)
+			t.Run("application", b.application)
 			t.Run("checkpoint", b.checkpoint)
 			t.Run("nothing of a group's", b.noGroup)
 			t.Run("nothing of Galera's", b.noGalera)
@@ -192,30 +192,26 @@ func (b *bed) latency(t *testing.T) {
 		r := b.one(t, s, Look{})
 		return r.Pressure() > 1 && r.Value > 20
 	})
+	if r := b.one(t, s, Look{Alone: true}); r.State != NotSeen {
+		t.Errorf("while nobody is at work it says %v", r)
+	}
 	until(t, "the end of writes", func() bool {
 		pass(t, 2*shortest)
 		return b.one(t, s, Look{}).State == NotSeen
 	})
 }
 
-// others: who is at work is seen by statements where they are counted, and by connections elsewhere.
-func (b *bed) others(t *testing.T) {
+// application: who is at work is seen by transactions where they are counted, and by connections elsewhere.
+func (b *bed) application(t *testing.T) {
 	account := mysqltest.Open(t, b.server.Account(t, "other", "ALL ON "+b.schema+".*"))
 	uncounted := mysqltest.Open(t, b.server.Account(t, "blind", "PROCESS ON *.*"))
-	o, blind := &others{}, &others{}
-	work := func(statements int) {
-		for range statements {
-			if _, err := account.ExecContext(t.Context(), "DO 1"); err != nil {
-				t.Fatal(err)
-			}
-		}
+	if b.server.MariaDB() {
+		b.exec("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME = 'transaction'",
+			"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_transactions%'",
+			"UPDATE "+b.schema+".t SET n = n + 1")
 	}
-	few := func(o *others, server Querier) bool {
-		few, err := o.few(t.Context(), server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return few
+	for name, server := range map[string]*sql.DB{"counted": b.db, "estimated": uncounted} {
+		t.Run(name, func(t *testing.T) { b.comesAndGoes(t, server, account, name) })
 	}
 
 	for _, value := range []string{"OFF", "ON"} {
@@ -226,19 +222,85 @@ func (b *bed) others(t *testing.T) {
 			t.Errorf("with innodb_log_writer_threads = %s the advice is %q", value, got)
 		}
 	}
-	if few(o, b.db) {
+
+	b.unreadable(t, uncounted)
+}
+
+// comesAndGoes: an application is there at its first look, or soon after it has begun, and gone a second after its
+// end; one of ten statements a second is none.
+func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
+	a := &Application{}
+	look := func() bool {
+		pass(t, 100*time.Millisecond)
+		return a.Look(t.Context(), server, false)
+	}
+	if !a.Look(t.Context(), server, false) {
 		t.Error("before anything was counted nobody is at work")
 	}
-	until(t, "work", func() bool {
-		work(100)
-		pass(t, shortest)
-		return !few(o, b.db) && o.recent > fewStatements
-	})
-	if work(1); few(blind, uncounted) {
-		t.Error("a connection that is awake is nobody")
+	until(t, "rest", func() bool { return !look() })
+	if r := a.Reading(); r.State != NotSeen || r.Pressure() != 0 {
+		t.Errorf("while nobody is at work it says %v", r)
 	}
 
-	// While anybody runs what MySQL cannot show, it shows nobody.
+	client, err := account.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	work := func(statements int) {
+		for range statements {
+			if _, err := client.ExecContext(t.Context(), "UPDATE "+b.schema+".t SET n = n + 1 WHERE id = 2"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if name == "counted" || b.server.MariaDB() { // elsewhere whoever is awake is at work
+		until(t, "rest", func() bool { return !look() })
+		for range 20 {
+			if work(1); look() {
+				t.Fatalf("one who does little is at work: %v", a.Reading())
+			}
+		}
+	}
+
+	until(t, "work", func() bool {
+		work(100)
+		return a.Look(t.Context(), server, false)
+	})
+	r := a.Reading()
+	if r.State != Measured || r.Value < fewPerSecond || r.Pressure() != 0 || (a.way > 0) != (name != "counted") {
+		t.Errorf("of one who is at work it says %v", r)
+	}
+	until(t, "rest again", func() bool { return !look() })
+	if name == "counted" {
+		b.longTransaction(t, client, a, server)
+	}
+	if name != "counted" && !b.server.MariaDB() {
+		b.endOfALongStatement(t, account, look)
+	}
+}
+
+// longTransaction: a thorough look sees who does much in one.
+func (b *bed) longTransaction(t *testing.T, client *sql.Conn, a *Application, server *sql.DB) {
+	t.Helper()
+	tx, err := client.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	until(t, "a long transaction", func() bool {
+		for range 50 {
+			if _, err := tx.ExecContext(t.Context(), "UPDATE "+b.schema+".t SET n = n + 1 WHERE id = 2"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(t, 100*time.Millisecond)
+		return a.Look(t.Context(), server, true)
+	})
+}
+
+// unreadable: while anybody runs what MySQL cannot show, it shows nobody.
+func (b *bed) unreadable(t *testing.T, server *sql.DB) {
 	odd, err := b.db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -248,13 +310,17 @@ func (b *bed) others(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if b.server.MariaDB() {
+		return
+	}
 	said := make(chan error, 1)
 	go func() {
 		_, err := odd.ExecContext(t.Context(), "DO SLEEP(2) /* \x83 */")
 		said <- err
 	}()
+	a := &Application{}
 	for len(said) == 0 {
-		if few(blind, uncounted) {
+		if !a.Look(t.Context(), server, false) {
 			t.Error("whoever runs an odd text is nobody")
 		}
 		pass(t, 100*time.Millisecond)
@@ -262,17 +328,10 @@ func (b *bed) others(t *testing.T) {
 	if err := <-said; err != nil {
 		t.Error(err)
 	}
-
-	b.endOfALongStatement(t, account, func() bool { return few(blind, uncounted) })
-
-	until(t, "rest", func() bool {
-		pass(t, 2*shortest)
-		return few(o, b.db)
-	})
 }
 
 // endOfALongStatement: whoever has just ended one is awake, although MySQL counts his sleep from its beginning.
-func (b *bed) endOfALongStatement(t *testing.T, account *sql.DB, few func() bool) {
+func (b *bed) endOfALongStatement(t *testing.T, account *sql.DB, atWork func() bool) {
 	t.Helper()
 	until(t, "who has just ended a long statement", func() bool {
 		said := make(chan error, 1)
@@ -281,13 +340,12 @@ func (b *bed) endOfALongStatement(t *testing.T, account *sql.DB, few func() bool
 			said <- err
 		}()
 		for len(said) == 0 {
-			few()
-			pass(t, 50*time.Millisecond)
+			atWork()
 		}
 		if err := <-said; err != nil {
 			t.Fatal(err)
 		}
-		return !few()
+		return atWork()
 	})
 }
 

@@ -23,6 +23,7 @@ type Look struct {
 	Settings setting.Values // thresholds: those in force now
 	Resting  bool           // hardly anything has been deleted since the last look: what is seen is not our doing
 	Idle     bool           // there is nothing to delete
+	Alone    bool           // nobody else is at work: nobody suffers, whatever takes long
 }
 
 // Querier asks a server. Several signals ask at once.
