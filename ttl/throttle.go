@@ -79,8 +79,8 @@ type throttler struct {
 	control *pace.Control
 	others  application
 	probe   *signal.Probe
-	glanced time.Duration
-	left    bool // it was at work when room was left for it last
+	glanced time.Duration // how long the last glance took
+	left    bool          // it was at work when room was left for it last
 	beside  pace.Beside
 	share   float64        // what signals leave
 	by      signal.Reading // the one that decides

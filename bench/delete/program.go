@@ -19,10 +19,6 @@ func (b *bench) launch(ctx context.Context) (stop func() error, err error) {
 		return nil, err
 	}
 
-	if err := b.accounts(ctx); err != nil {
-		return nil, err
-	}
-
 	dir, err := os.MkdirTemp("", "ttlproxy-bench-")
 	if err != nil {
 		return nil, err

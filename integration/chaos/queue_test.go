@@ -179,7 +179,8 @@ func (q *queueRun) compare(when string, matter int) {
 	var missing, others, live int
 	await(q.T, "the queue is right "+when, q.patience(), func() error {
 		// What has expired meanwhile, or does while it is counted, is left out: jobs are at work on it.
-		alive := fmt.Sprintf(" >= FROM_UNIXTIME(%d)", time.Now().Add(q.patience()/2-queueLives).Unix())
+		counting := 10*time.Second + time.Duration(q.rows)*50*time.Microsecond
+		alive := fmt.Sprintf(" >= FROM_UNIXTIME(%d)", time.Now().Add(counting-queueLives).Unix())
 		live = q.number("SELECT COUNT(*) FROM t WHERE t.at" + alive)
 		found := q.number("SELECT COUNT(*) FROM ttlproxy.expiry_entry e JOIN t ON t.id = " + entryID +
 			" AND e.dated = t.at WHERE t.at" + alive)
