@@ -122,6 +122,7 @@ func TestExchangedPartitionMidJob(t *testing.T) {
 		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
 			t.Fatal(err)
 		}
+		f.set(setting.DeleteBatchSize, "500") // neither partition is done before the fifth packet
 
 		var packets atomic.Int64
 		defer f.run(func(c *Config) {

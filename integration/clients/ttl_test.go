@@ -271,9 +271,25 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 		db.Close()
 	})
 
+	awaitEngine(t, store)
 	c = c.Clone()
 	c.Addr = p.Addr().String()
 	return accountOf(t, c)
+}
+
+// awaitEngine waits until the engine is known: until then no job may be asked for.
+func awaitEngine(t *testing.T, store *catalog.Store) {
+	t.Helper()
+	for patient := time.Now().Add(mysqltest.Patience); ; {
+		nodes, err := store.Nodes(t.Context())
+		if slices.ContainsFunc(nodes, func(n catalog.Node) bool { return n.Engine && n.Live }) {
+			return
+		}
+		if err != nil || time.Now().After(patient) {
+			t.Fatalf("no engine has come: %v", err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 // TestTalksLeaveNothingOut: no statement of the proxy's grammar is missing above, no list, and none
