@@ -76,6 +76,14 @@ func (c *globalPauseColumns) value() GlobalPause {
 	return p
 }
 
+// Withdraw forgets that a run was asked for, because none can begin.
+func (s *Store) Withdraw(ctx context.Context, policy uint64) error {
+	if _, err := s.exec(ctx, s.db, withdrawRequest, policy); err != nil {
+		return fmt.Errorf("withdraw the run of policy %d: %w", policy, err)
+	}
+	return nil
+}
+
 // Cancel ends the open jobs of a policy and returns their ids. When it returns nil they delete
 // nothing more, and no run is asked for.
 func (s *Store) Cancel(ctx context.Context, actor string, policy uint64) (jobs []uint64, err error) {

@@ -39,15 +39,21 @@ func (s *Store) LearnNumber(ctx context.Context, policy uint64, place tables.Ide
 }
 
 // Imported makes a policy wait for approval because rows were brought into a table or partition of it, as
-// after every other statement around the proxy after which it may have other rows.
+// after every other statement around the proxy after which it may have other rows. If it has another id meanwhile,
+// it was rebuilt before its number was read: Recognize, at the next run, says what that means.
 func (s *Store) Imported(ctx context.Context, actor string, p Policy, partition string) error {
 	values, err := s.Values(ctx)
 	if err != nil {
 		return err
 	}
-	seen, _, c, err := s.lookAndCompare(ctx, p)
+	seen, known, c, err := s.lookAndCompare(ctx, p)
 	if err != nil || c.How == tables.Stranger {
-		return err // Recognize says what that means
+		return err
+	}
+	was, _ := known.At(partition)
+	is, _ := seen.Incarnation.At(partition)
+	if was.TableID != 0 && is.TableID != 0 && is.TableID != was.TableID {
+		return nil
 	}
 
 	c = c.Imported(partition)

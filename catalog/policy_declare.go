@@ -145,9 +145,11 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 		shape = old.Shape // what it was armed on
 	}
 
+	released := d.Arm && was.Now.AnyLasts() // rows that no approval has been about
 	if err := s.writeRule(ctx, tx, old, ruleWrite{
 		rule: d.Rule, state: state, reason: reason, shape: shape, require: require,
-		keepApproval: state == old.State && was.How <= tables.Changed && old.Rule.sameExpiry(d.Rule) && old.Approved(),
+		keepApproval: state == old.State && was.How <= tables.Changed && old.Rule.sameExpiry(d.Rule) &&
+			old.Approved() && !released,
 	}); err != nil {
 		return old, err
 	}
@@ -157,6 +159,11 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, who Client, old Policy, 
 	}
 	if err := s.endChanged(ctx, tx, old, d.Rule, state == PolicyArmed && was.How < tables.Unsure); err != nil {
 		return old, err
+	}
+	if d.Arm && d.Rule.Enabled && old.Rule.sameExpiry(d.Rule) {
+		if err := s.runReleased(ctx, tx, old.ID, was.Now); err != nil {
+			return old, err
+		}
 	}
 
 	if state != PolicyDisarmed {

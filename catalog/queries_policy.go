@@ -119,6 +119,11 @@ const (
  WHERE server = {server-key} AND policy_id IN (%s) ORDER BY partition_name`
 	selectHeldPartitions = `SELECT partition_name, innodb_table_id, create_time, held_code, held FROM {policy_identity}
  WHERE policy_id = ? AND partition_name <> '' AND COALESCE(held_code, held) <> ? ORDER BY seen_at DESC`
+	selectHolds = `SELECT i.policy_id, i.server, i.seen_at, i.partition_name, COALESCE(i.held_code, i.held, ?) <> ?,
+ COALESCE(i.held, '') FROM (SELECT DISTINCT policy_id FROM {policy_identity}
+ WHERE partition_name <> '' AND COALESCE(held_code, held) <> ?) h
+ JOIN {policy_identity} i ON i.policy_id = h.policy_id AND i.partition_name <> ''
+ ORDER BY i.policy_id, i.partition_name`
 	selectTableNumbers = `SELECT partition_name, table_number FROM {policy_identity}
  WHERE policy_id = ? AND server = {server-key} AND table_number IS NOT NULL`
 	learnTableNumber = `UPDATE {policy_identity} SET table_number = ?

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"database/sql"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -64,6 +66,41 @@ func TestFirstSightWaitsForAVoucher(t *testing.T) {
 		}
 		if now, err := b.PolicyByID(t.Context(), p.ID); err != nil || now.State != PolicyDisarmed {
 			t.Errorf("the policy is %s, %v, want it to be disarmed", now.State, err)
+		}
+	})
+}
+
+// TestHoldsOfTheServerThatKnowsBest: what is held is what the server says that saw the table last, for whoever asks on
+// another one; what ends by itself is not among it.
+func TestHoldsOfTheServerThatKnowsBest(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p, q := b.declare(t, b.table(t, "a")), b.declare(t, b.table(t, "b"))
+		remember := func(p Policy, server, partition, code string, minutesAgo int) {
+			t.Helper()
+			var held sql.Null[string]
+			if held.V = code; code != "" {
+				held.Valid = true
+			}
+			b.exec(t, "INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id, held_code, held, "+
+				"seen_at) VALUES (?, ?, ?, 1, ?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MINUTE)", p.ID, partition, server, held, held,
+				10-minutesAgo)
+		}
+		remember(p, "here", "p0", "", 5)
+		remember(p, "here", "p1", "", 5)
+		remember(p, "there", "p0", "replaced", 2)
+		remember(p, "there", "p1", "", 2)
+		remember(p, "before", "p1", "made", 9)
+		remember(q, "here", "p0", string(tables.FirstSight), 5)
+		want := map[uint64]Holds{p.ID: {Places: []HeldPlace{{"p0", "replaced"}}}}
+		if got, err := b.Holds(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+
+		remember(p, "last", "p0", "replaced", 1)
+		want[p.ID] = Holds{Places: []HeldPlace{{"p0", "replaced"}}, All: true}
+		if got, err := b.Holds(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("where it is the only partition: got %+v, %v, want %+v", got, err, want)
 		}
 	})
 }

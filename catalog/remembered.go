@@ -83,3 +83,60 @@ func (s *Store) insertIdentities(
 // mostIdentities bounds the partitions that one statement remembers: it has seven parameters for
 // each, and servers allow 65,535.
 const mostIdentities = 1000
+
+// Holds are the partitions of a table that are held until a person has looked, in the order of their names.
+type Holds struct {
+	Places []HeldPlace
+	All    bool // there are no others
+}
+
+// HeldPlace is one of them.
+type HeldPlace struct{ Partition, Why string }
+
+// Holds returns what is held, by policy: on the server that saw the table last, which may be another one.
+func (s *Store) Holds(ctx context.Context) (map[uint64]Holds, error) {
+	type place struct {
+		HeldPlace
+		policy uint64
+		server string
+		seen   time.Time
+		held   bool
+	}
+	rows, err := s.db.QueryContext(ctx, s.sql(selectHolds), tables.FirstSight, tables.FirstSight,
+		tables.FirstSight)
+	if err != nil {
+		return nil, fmt.Errorf("read which partitions are held: %w", err)
+	}
+	places, err := collect(rows, func(r *sql.Rows) (p place, err error) {
+		return p, r.Scan(&p.policy, &p.server, &p.seen, &p.Partition, &p.held, &p.Why)
+	})
+
+	newest := map[uint64]place{}
+	for _, p := range places {
+		if n, known := newest[p.policy]; !known || p.seen.After(n.seen) {
+			newest[p.policy] = p
+		}
+	}
+
+	all := map[uint64]Holds{}
+	for _, p := range places {
+		if p.server != newest[p.policy].server {
+			continue
+		}
+		h, known := all[p.policy]
+		if h.All = p.held && (h.All || !known); p.held {
+			h.Places = append(h.Places, p.HeldPlace)
+		}
+		all[p.policy] = h
+	}
+	return all, err
+}
+
+// runReleased requests a run of a policy that is armed, if partitions were held until now: their rows have waited.
+func (s *Store) runReleased(ctx context.Context, tx *sql.Tx, policy uint64, known tables.Incarnation) error {
+	if !known.AnyLasts() {
+		return nil
+	}
+	_, err := s.exec(ctx, tx, requestRun, Replanner, policy)
+	return err
+}

@@ -98,9 +98,10 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 	}
 
 	sameRows := e.state == e.policy.Stage.Before && e.policy.Rule.sameExpiry(e.rule)
+	released := e.policy.Stage.Arm && e.policy.Stage.Identity.AnyLasts() // rows that no approval has been about
 	if err := s.writeRule(ctx, tx, e.policy, ruleWrite{
 		rule: e.rule, state: e.state, reason: e.reason, shape: shape, require: e.require,
-		keepApproval: sameRows && e.policy.Stage.Approved && !e.anew,
+		keepApproval: sameRows && e.policy.Stage.Approved && !e.anew && !released,
 	}); err != nil {
 		return err
 	}
@@ -143,13 +144,19 @@ func (e ending) adopts() bool {
 // keepHolds lets partitions that were held before the DDL stay so, unless it arms the policy or the
 // table is another one now.
 func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
-	if e.policy.Stage.Arm || e.swapped {
+	if e.swapped {
 		return nil
 	}
 
 	known, err := s.identities(ctx, tx, selectIdentities, e.policy.ID, e.seen.Server)
 	if err != nil {
 		return err
+	}
+	if e.policy.Stage.Arm {
+		if !e.rule.Enabled || !e.rule.sameExpiry(e.policy.Rule) {
+			return nil
+		}
+		return s.runReleased(ctx, tx, e.policy.ID, known)
 	}
 
 	known = append(known, e.policy.Stage.Identity...)

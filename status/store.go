@@ -39,6 +39,7 @@ type Reads interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 	Share(ctx context.Context) (catalog.Throttle, error)
 	StuckAhead(ctx context.Context) (map[uint64]string, error)
+	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 	Throttles(ctx context.Context) ([]catalog.Throttle, error)
 	Leases(ctx context.Context) ([]catalog.Lease, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)

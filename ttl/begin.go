@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -40,6 +41,7 @@ type starterStore interface {
 	CreateRun(ctx context.Context, r catalog.NewRun) (created []catalog.Job, err error)
 	FinishJob(ctx context.Context, id, fence uint64, end catalog.JobState, reason string) error
 	ForgetPartitions(ctx context.Context, policy uint64, names []string) error
+	Withdraw(ctx context.Context, policy uint64) error
 	Record(ctx context.Context, e catalog.Event) error
 }
 
@@ -108,9 +110,9 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 					if t.startsOver(ctx) {
 						return
 					}
-					if failed := s.tryStart(ctx, now, d); failed {
+					if rest := s.tryStart(ctx, now, d); rest > 0 {
 						mu.Lock()
-						t.setbacks[d.policy.ID] = setback{now, time.Now().Add(retryStart)}
+						t.setbacks[d.policy.ID] = setback{now, time.Now().Add(rest)}
 						mu.Unlock()
 					}
 				}
@@ -178,14 +180,25 @@ func (t *ticker) startsOver(ctx context.Context) bool {
 	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
 }
 
-// tryStart starts a job, or says why it could not. It reports whether the table should be left
-// alone for a while.
-func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy) (failed bool) {
+// errAllHeld says that each partition in which something may be due is held, and waits for a person.
+var errAllHeld = errors.New("all partitions are held")
+
+// mostRest is how long a table is left alone of which everything that may be due is held.
+const mostRest = 5 * time.Minute
+
+// tryStart starts a job, or says why it could not. It returns for how long the table should be left
+// alone.
+func (t *starter) tryStart(ctx context.Context, now time.Time, d duePolicy) (rest time.Duration) {
 	err := t.start(ctx, now, d)
-	if err == nil || catalog.Overtaken(err) || ctx.Err() != nil {
-		return false
+	switch {
+	case err == nil || catalog.Overtaken(err) || ctx.Err() != nil:
+		return 0
+	case errors.Is(err, errAllHeld):
+		return min(max(d.policy.Terms.Timing.Interval, retryStart), mostRest)
+	default:
+		t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
+			slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name),
+			slog.Any("err", err))
+		return retryStart
 	}
-	t.log.LogAttrs(ctx, slog.LevelWarn, "job could not be started",
-		slog.String("schema", d.policy.Table.Schema), slog.String("table", d.policy.Table.Name), slog.Any("err", err))
-	return true
 }

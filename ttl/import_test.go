@@ -80,6 +80,32 @@ func TestImportAroundTheProxy(t *testing.T) {
 	}
 }
 
+// TestRebuiltIsNotImported: a partition that is rebuilt after a run has recognized its table, and before the run reads
+// the partition's number, has another number. It counts as what it is, and holds that partition alone.
+func TestRebuiltIsNotImported(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		now := utc("05-10 12:00:00")
+		f.divide(now, 3)
+		m := f.at(now)
+		p := m.declare("UTC", "1h", nil)
+		m.pass()
+
+		f.Exec(f.In("INSERT INTO {t}.t VALUES (11, '2027-05-01')"), f.In("ALTER TABLE {t}.t REBUILD PARTITION p0"))
+		if err := f.Store.Imported(t.Context(), "test", p, "p0"); err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-10 13:00:00")).pass()
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(DISTINCT kind ORDER BY kind) FROM {t}_c.event")); got != "declared,held" {
+			t.Errorf("there were events %s, want declared,held", got)
+		}
+		if got := f.Text(f.In("SELECT approval_reason FROM {t}_c.policy")); got != "" {
+			t.Errorf("the policy waits: %s", got)
+		}
+	})
+}
+
 // importOver puts the rows of u into the place of t that has that file, around the proxy.
 func (f *fixture) importOver(place, file, files string) {
 	f.T.Helper()

@@ -99,10 +99,12 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 		return nil
 	}
 
-	why, err := t.pauseNow(ctx, v.now, s.Policy, job)
+	why, over, err := t.pauseNow(ctx, v.now, s.Policy, job)
 	switch {
 	case err != nil:
 		return err
+	case over:
+		return t.finish(ctx, job, catalog.JobCancelled, why)
 	case why != "":
 		return t.setState(ctx, job, catalog.JobPaused, why)
 	default:
@@ -130,28 +132,27 @@ func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 	return true
 }
 
-// pauseNow says why a job must wait although its policy is in force and its window open; empty when
-// it need not.
+// pauseNow says why a job must wait although its policy is in force and its window open, or that it is over; empty
+// when it need not.
 func (t *ticker) pauseNow(
 	ctx context.Context, now time.Time, p catalog.Policy, job catalog.Job,
-) (string, error) {
+) (why string, over bool, err error) {
 	if err := t.session.Ready(ctx); err != nil {
-		return "", err
+		return "", false, err
 	}
 
 	facts, err := tables.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 
 	_, unkept, err := t.staying(ctx, now, p, facts)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 
-	why, err := t.pauses(ctx, p, facts, unkept)
-	if err != nil || why != "" {
-		return why, err
+	if why, err = t.pauses(ctx, p, facts, unkept); err != nil || why != "" {
+		return why, false, err
 	}
 
 	known, err := t.store.Identities(ctx, p.ID)
@@ -159,13 +160,19 @@ func (t *ticker) pauseNow(
 		known, err = t.tables.Recognize(ctx, p) // those who could vouch for it may be gone
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 
-	if why = partitionPause(known, job.Partition, ""); why != "" || plan.Way(job.Plan) != plan.GoWhole {
-		return why, nil
+	_, remembered := known.At(job.Partition)
+	_, there := facts.Partition(job.Partition)
+	if why = work.Over(known, job); why != "" && (remembered || !there) {
+		return why, true, nil
 	}
-	return t.store.Rests(ctx, p.ID, now)
+	if why = partitionPause(known, job.Partition, ""); why != "" || plan.Way(job.Plan) != plan.GoWhole {
+		return why, false, nil
+	}
+	why, err = t.store.Rests(ctx, p.ID, now)
+	return why, false, err
 }
 
 // setState moves a job to another state, or gives its state another reason.

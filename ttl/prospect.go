@@ -19,9 +19,10 @@ type prospect struct {
 	queue      *catalog.ExpiryQueue // nil if the policy does without
 }
 
-// prospects plans for the table, or for each of its partitions that may have due rows.
-func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts, cutoff plan.Cutoff,
-	stay plan.Staying, whole plan.Whole,
+// prospects plans for the table, or for each of its partitions that may have due rows. Those that are held until a
+// person has looked have no jobs: the others go on without them.
+func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Facts, known tables.Incarnation,
+	cutoff plan.Cutoff, stay plan.Staying, whole plan.Whole,
 ) ([]prospect, error) {
 	partitions := []tables.Partition{{Rows: f.Rows}}
 	if len(f.Partitions) > 0 {
@@ -31,6 +32,10 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 	l := t.limits()
 	all := make([]prospect, 0, len(partitions))
 	for _, part := range partitions {
+		if place, _ := known.At(part.Name); place.Held.Lasts() {
+			continue
+		}
+
 		s, err := plan.NewStatements(&f.Layout, part.Name, p.Rule.Column, cutoff, l.floor, stay)
 		if err != nil {
 			return nil, err
@@ -63,17 +68,21 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 }
 
 // together sums the estimates of all partitions: the brake judges tables. Partitions in which
-// nothing can be due count with their size.
+// nothing can be due, or that are held, count with their size.
 func together(all []prospect, f *tables.Facts) plan.Estimate {
 	sum := plan.Estimate{Exact: true, DueExact: true}
+	estimated := make(map[string]bool, len(all))
 	for _, x := range all {
+		estimated[x.partition] = true
 		e := x.estimate.With(x.statements.Staying.Along())
 		sum.Rows += e.Rows
 		sum.Expired += e.Expired
 		sum.Exact, sum.DueExact = sum.Exact && e.Exact, sum.DueExact && e.DueExact
 	}
-	for _, p := range f.Partitions[min(len(all), len(f.Partitions)):] {
-		sum.Rows, sum.Exact = sum.Rows+p.Rows, false
+	for _, p := range f.Partitions {
+		if !estimated[p.Name] {
+			sum.Rows, sum.Exact = sum.Rows+p.Rows, false
+		}
 	}
 	return sum
 }

@@ -52,9 +52,12 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err
 	}
 
-	prospects, err := t.prospects(ctx, p, facts, cutoff, stay, whole)
+	prospects, err := t.prospects(ctx, p, facts, known, cutoff, stay, whole)
 	if err != nil {
 		return err
+	}
+	if len(prospects) == 0 {
+		return t.allHeld(ctx, d, known)
 	}
 
 	if imported, err := t.imported(ctx, p, known, prospects); err != nil || imported {
@@ -74,7 +77,20 @@ func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 		return err // refused, perhaps, because the brake was changed meanwhile
 	}
 
-	return t.store.ForgetPartitions(ctx, p.ID, r.left())
+	return t.store.ForgetPartitions(ctx, p.ID, left(d.ran, prospects, known))
+}
+
+// allHeld is the end of a start of which nothing has come, because only partitions that are held may have due rows.
+func (t *starter) allHeld(ctx context.Context, d duePolicy, known tables.Incarnation) error {
+	if err := t.store.ForgetPartitions(ctx, d.policy.ID, left(d.ran, nil, known)); err != nil {
+		return err
+	}
+	if d.trigger == catalog.TriggerManual {
+		if err := t.store.Withdraw(ctx, d.policy.ID); err != nil {
+			return err
+		}
+	}
+	return errAllHeld
 }
 
 // recognize makes sure that the table of a due policy is still the one, and reads the policy again.
@@ -153,12 +169,13 @@ type run struct {
 	prospects []prospect
 }
 
-// left are the partitions that had jobs and have none in this run: they are gone, or nothing in
-// them can be due under the policy as it is now.
-func (r *run) left() (names []string) {
-	for _, s := range r.ran {
+// left are the partitions that had jobs and have none in this run, because they are gone, or nothing in
+// them can be due under the policy as it is now. Those that are held are not forgotten: their rows wait.
+func left(ran []catalog.Schedule, prospects []prospect, known tables.Incarnation) (names []string) {
+	for _, s := range ran {
 		among := func(x prospect) bool { return x.partition == s.Partition }
-		if s.Partition != "" && !slices.ContainsFunc(r.prospects, among) {
+		place, _ := known.At(s.Partition)
+		if s.Partition != "" && !slices.ContainsFunc(prospects, among) && !place.Held.Lasts() {
 			names = append(names, s.Partition)
 		}
 	}

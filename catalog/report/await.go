@@ -61,9 +61,13 @@ func (s *Snapshot) goesOn(policy uint64) bool {
 	})
 }
 
-// Holding is the verdict that keeps the jobs of a policy from running now, if there is one.
+// Holding is the verdict that keeps the jobs of a policy from running now, if there is one. A partition that is held
+// keeps none of the others from it.
 func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
 	for _, w := range s.workByID(policy) {
+		if w.Held != "" && !s.Holds[policy].All {
+			continue
+		}
 		if v, held := w.holding(); held {
 			return v, true
 		}
@@ -176,10 +180,13 @@ func Await(
 
 // mayStart says why a run that was asked for at a moment does not start.
 func (s *Snapshot) mayStart(p *catalog.Policy, asked time.Time) error {
-	if !s.asks(p.ID, asked) {
-		return &Refusal{p.Table, "somebody has cancelled it"}
+	if s.asks(p.ID, asked) {
+		return s.MayRun(p)
 	}
-	return s.MayRun(p)
+	if held := s.Holds[p.ID].Places; len(held) > 0 {
+		return &Refusal{p.Table, "nothing else is due: " + Verdict{Paused, held[0].Why}.String()}
+	}
+	return &Refusal{p.Table, "somebody has cancelled it"}
 }
 
 // awaitStart pauses until a policy has a job numbered higher than one, or it is time to look for

@@ -23,11 +23,15 @@ var runColumns = jobColumns(
 	"Rows_due", "Rows_deleted", "Rows_refreshed", "Rows_failed", "Rows_skipped", "Seconds", "Plan", "Note",
 )
 
-// Runs is what RUN TTL JOB answers: the jobs it started or joined, open (without a time of ending)
-// or ended.
-func Runs(jobs []catalog.EndedJob) List {
+// Runs is what RUN TTL JOB for a table answers: the jobs it started or joined, open (without a time of
+// ending) or ended, and the partitions that have none because they are held.
+func Runs(table catalog.Table, jobs []catalog.EndedJob, held []catalog.HeldPlace) List {
 	l := List{Name: "ttl_jobs", Columns: runColumns, Like: "Table_name"}
-	l.addJobs(endedLines(jobs)...)
+	lines := endedLines(jobs)
+	for _, h := range held {
+		lines = append(lines, jobLine{table: table, partition: h.Partition, held: h.Why})
+	}
+	l.addJobs(lines...)
 	return l
 }
 

@@ -17,6 +17,7 @@ type jobLine struct {
 	runs      uint64       // jobs that the line stands for
 	first     time.Time    // when the first of them began
 	owner     string
+	held      string // why a partition can have no job
 	Progress
 }
 
@@ -45,7 +46,7 @@ var jobFields = map[string]jobField{
 	"State":          {Type: Name, bare: true, value: stateOf},
 
 	"Job_id":      {Type: Unsigned, value: func(x *jobLine) any { return x.job.ID }},
-	"Reason":      {Type: LongText, value: func(x *jobLine) any { return x.job.Reason }},
+	"Reason":      {Type: LongText, bare: true, value: reasonOf},
 	"Cutoff":      {Type: Time, value: func(x *jobLine) any { return x.job.Cutoff }},
 	"Plan":        {Type: Name, value: func(x *jobLine) any { return x.job.Plan }},
 	"Plan_reason": {Type: LongText, value: func(x *jobLine) any { return x.job.PlanReason }},
@@ -119,10 +120,21 @@ func (l *List) addJobs(lines ...jobLine) {
 }
 
 func stateOf(x *jobLine) any {
-	if x.job == nil {
+	switch {
+	case x.job != nil:
+		return string(x.job.State)
+	case x.held != "":
+		return "held"
+	default:
 		return "none"
 	}
-	return string(x.job.State)
+}
+
+func reasonOf(x *jobLine) any {
+	if x.job == nil {
+		return orNull(x.held)
+	}
+	return x.job.Reason
 }
 
 // tasks is "finished/all".

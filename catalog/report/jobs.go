@@ -23,7 +23,7 @@ func listJobs(s *Snapshot) List {
 		case w.Last != nil:
 			*x = endedLine(w.Last)
 		}
-		x.table, x.partition, x.work = w.Policy.Table, w.Partition, w
+		x.table, x.partition, x.work, x.held = w.Policy.Table, w.Partition, w, w.Held
 	}
 
 	l := List{Name: "ttl_jobs", Columns: jobsColumns, Like: "Table_name"}

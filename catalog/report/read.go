@@ -23,6 +23,7 @@ type Source interface {
 	Nodes(ctx context.Context) ([]catalog.Node, error)
 	Share(ctx context.Context) (catalog.Throttle, error)
 	StuckAhead(ctx context.Context) (map[uint64]string, error)
+	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 }
 
 // Starts is a Source that can tell whether a job of a policy has started.
@@ -51,6 +52,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
 	g.Go(func() error { return read(ctx, from.Share, &s.Throttle) })
+	g.Go(func() error { return read(ctx, from.Holds, &s.Holds) })
 
 	if err := g.Wait(); err != nil {
 		return nil, err

@@ -403,7 +403,7 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 		listThrottle(s, []catalog.Throttle{{Signals: []catalog.Signal{{Name: "latency", State: "not seen"}}}}),
 		listEvents([]catalog.Event{{}}), listVariables(setting.Defaults()),
 		Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
-		Runs(past), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
+		Runs(catalog.Table{}, past, nil), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),
 	} {
 		if len(l.Rows) == 0 {
 			t.Errorf("%s has no row", l.Name)
@@ -451,5 +451,46 @@ func TestMayRunWhereOneOfTheJobsDoes(t *testing.T) {
 	s.Enabled = false
 	if err := s.MayRun(s.Policies[0]); err == nil || !strings.Contains(err.Error(), "ttl_job_enable is OFF") {
 		t.Errorf("all are held: got %v", err)
+	}
+}
+
+// A partition that is held has a line that says so, and does not keep a run of the others from starting; where there
+// are no others, it does.
+func TestHeldPartitions(t *testing.T) {
+	t.Parallel()
+	s := &Snapshot{
+		Now: noon, Enabled: true, Policies: []*catalog.Policy{work(func(*Work) {}).Policy},
+		Nodes: []catalog.Node{{Engine: true, Live: true}},
+		Holds: map[uint64]catalog.Holds{1: {Places: []catalog.HeldPlace{{Partition: "p0", Why: "exchanged"}}}},
+		Past: map[uint64]*catalog.Past{1: {Schedules: []catalog.Schedule{
+			{PolicyID: 1, LastStartedAt: noon}, {PolicyID: 1, Partition: "p1", LastStartedAt: noon},
+		}}},
+	}
+	lines := s.Work()
+	if len(lines) != 2 || lines[0].Partition != "p0" || Judge(lines[0]) != (Verdict{Paused, "exchanged"}) ||
+		lines[1].Partition != "p1" || Judge(lines[1]).Word.Waits() {
+		t.Errorf("got lines %+v", lines)
+	}
+	if l := listJobs(s); l.Rows[0].Values[4] != "held" || l.Rows[0].Values[5] != "exchanged" {
+		t.Errorf("got %v in SHOW TTL JOBS", l.Rows[0].Values)
+	}
+	if err := s.MayRun(s.Policies[0]); err != nil {
+		t.Errorf("one of two is held: got %v", err)
+	}
+
+	s.Past = nil
+	if err := s.MayRun(s.Policies[0]); err != nil {
+		t.Errorf("another has not had a job yet: got %v", err)
+	}
+	s.Holds[1] = catalog.Holds{Places: s.Holds[1].Places, All: true}
+	if err := s.MayRun(s.Policies[0]); err == nil || !strings.Contains(err.Error(), "exchanged") {
+		t.Errorf("all are held: got %v", err)
+	}
+
+	s.Holds[1] = catalog.Holds{Places: s.Holds[1].Places}
+	s.Policies[0].Paused = catalog.Pause{Paused: true, Reason: "migration"}
+	s.Past = map[uint64]*catalog.Past{1: {Schedules: []catalog.Schedule{{PolicyID: 1, Partition: "p1"}}}}
+	if err := s.MayRun(s.Policies[0]); err == nil || !strings.Contains(err.Error(), "migration") {
+		t.Errorf("the policy is paused: got %v", err)
 	}
 }

@@ -22,6 +22,8 @@ type Snapshot struct {
 	Throttle catalog.Throttle // without its signals
 	// Stuck says, by policy, why the partitions cannot be made that TTL_PARTITION_AHEAD asks for.
 	Stuck map[uint64]string
+	// Holds are the partitions, by policy, that have no jobs until a person has looked.
+	Holds map[uint64]catalog.Holds
 }
 
 // pastOf is what a policy's jobs have been.
@@ -46,7 +48,7 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 	for _, p := range policies {
 		past := s.pastOf(p.ID)
 		next := nextOf(p, past.Schedules)
-		lines := places(open[p.ID], past)
+		lines := places(open[p.ID], s.Holds[p.ID].Places, past)
 
 		for i := range lines {
 			w := &lines[i]
@@ -55,7 +57,8 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 			all = append(all, w)
 		}
 		if p.Terms.Options.Ahead > 0 {
-			lines[0].Stuck = s.Stuck[p.ID]
+			at := slices.IndexFunc(lines, func(w Work) bool { return w.Held == "" })
+			lines[max(at, 0)].Stuck = s.Stuck[p.ID]
 		}
 	}
 
@@ -76,15 +79,18 @@ func (s *Snapshot) openJobs() map[uint64][]*catalog.Job {
 	return jobs
 }
 
-// places are the partitions that a policy's jobs and schedules speak of, each with what is known of
-// it; the empty name stands for the table as a whole and is left out when there are others. All
-// that is known is in the order of the names.
-func places(open []*catalog.Job, past *catalog.Past) []Work {
+// places are the partitions that a policy's jobs and schedules speak of, or that are held, each with
+// what is known of it; the empty name stands for the table as a whole and is left out when there are
+// others. All that is known is in the order of the names.
+func places(open []*catalog.Job, held []catalog.HeldPlace, past *catalog.Past) []Work {
 	ran, last := past.Schedules, past.Last
-	lines := make([]Work, 0, max(1, len(ran)+len(open)))
+	lines := make([]Work, 0, max(1, len(ran)+len(open)+len(held)))
 
-	for len(ran)+len(open) > 0 {
-		w := Work{Partition: firstOf(ran, open)}
+	for len(ran)+len(open)+len(held) > 0 {
+		w := Work{Partition: firstOf(ran, open, held)}
+		if len(held) > 0 && held[0].Partition == w.Partition {
+			w.Held, held = held[0].Why, held[1:]
+		}
 		if len(ran) > 0 && ran[0].Partition == w.Partition {
 			w.ran, ran = &ran[0], ran[1:]
 		}
@@ -112,16 +118,19 @@ func places(open []*catalog.Job, past *catalog.Past) []Work {
 	}
 }
 
-// firstOf is the first partition of two lists in order, of which one has any.
-func firstOf(ran []catalog.Schedule, open []*catalog.Job) string {
-	switch {
-	case len(ran) == 0:
-		return open[0].Partition
-	case len(open) == 0:
-		return ran[0].Partition
-	default:
-		return min(ran[0].Partition, open[0].Partition)
+// firstOf is the first partition of lists in order, of which one has any.
+func firstOf(ran []catalog.Schedule, open []*catalog.Job, held []catalog.HeldPlace) string {
+	var firsts []string
+	if len(ran) > 0 {
+		firsts = append(firsts, ran[0].Partition)
 	}
+	if len(open) > 0 {
+		firsts = append(firsts, open[0].Partition)
+	}
+	if len(held) > 0 {
+		firsts = append(firsts, held[0].Partition)
+	}
+	return slices.Min(firsts)
 }
 
 // NodeName is the name of a node, for people.

@@ -81,6 +81,9 @@ func Judge(w *Work) Verdict {
 	if p.Paused.InForce(w.Now) {
 		return Verdict{Paused, pausedBy(p.Paused)}
 	}
+	if w.Held != "" {
+		return Verdict{Paused, w.Held}
+	}
 	if v, stopped := judgeState(w); stopped {
 		return v
 	}

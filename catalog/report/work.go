@@ -24,6 +24,8 @@ type Work struct {
 	Share float64
 	// Stuck says why the next partitions cannot be made (TTL_PARTITION_AHEAD): of one line of a table.
 	Stuck string
+	// Held says why this partition has no jobs until a person has looked; empty when that is not so.
+	Held string
 	// Job is the open job, nil when there is none.
 	Job *catalog.Job
 	// Last is the job that ended last, nil when there was none.
@@ -202,6 +204,9 @@ func (w *Work) Covered() time.Time {
 // passes neither a row that stays nor the oldest that the latest job has seen, which may have been
 // brought in since.
 func (w *Work) Watermark() time.Time {
+	if w.Held != "" {
+		return time.Time{} // nobody looks what has been brought in
+	}
 	mark := w.Covered()
 	if rows := w.Undeletable(); rows != nil && *rows > 0 && !mark.IsZero() {
 		mark = earlier(mark, w.OldestUndeletable()) // which may not be known

@@ -198,7 +198,7 @@ func (c Comparison) Concerns(known Incarnation) bool {
 	if len(known) == 0 || known.AtFirstSight() {
 		return false
 	}
-	return c.How >= Grown || known.AlteredTo(c.Now) || len(c.empty) > 0
+	return c.How >= Grown || known.AlteredTo(c.Now) || known.lost(c.Now) || len(c.empty) > 0
 }
 
 // Text is what has changed, in words.

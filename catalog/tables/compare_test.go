@@ -75,3 +75,32 @@ func TestCompareIdentities(t *testing.T) {
 		}
 	}
 }
+
+// TestGonePartitionConcerns: what was planned for a partition that is gone ends, even if the table was altered in the
+// same second before; a partition that is held, or new, concerns nobody else.
+func TestGonePartitionConcerns(t *testing.T) {
+	t.Parallel()
+	parts := func(names ...string) Incarnation {
+		all := Incarnation{{}}
+		for n, name := range names {
+			all = append(all, Identity{Partition: name, TableID: uint64(n + 7)})
+		}
+		return all
+	}
+	exchanged := parts("a", "b")
+	exchanged[2].TableID++
+	for name, c := range map[string]struct {
+		now  Incarnation
+		want bool
+	}{
+		"the same":      {parts("a", "b"), false},
+		"one is gone":   {parts("a"), true},
+		"one is new":    {parts("a", "b", "c"), false},
+		"one exchanged": {exchanged, false},
+	} {
+		known := parts("a", "b")
+		if got := Compare(Shape{}, "", known, Seen{Exists: true, Incarnation: c.now}); got.Concerns(known) != c.want {
+			t.Errorf("%s: got %v, want %v", name, !c.want, c.want)
+		}
+	}
+}

@@ -49,6 +49,9 @@ func HoldOf(code, text string) Hold {
 // Holds reports whether there is one.
 func (h Hold) Holds() bool { return h.Code != "" }
 
+// Lasts reports whether there is one that only a person ends.
+func (h Hold) Lasts() bool { return h.Holds() && h.Code != FirstSight }
+
 // UnmarshalJSON reads a hold, or the text alone, which earlier versions wrote.
 func (h *Hold) UnmarshalJSON(data []byte) error {
 	var text string

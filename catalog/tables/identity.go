@@ -54,6 +54,11 @@ func (a Incarnation) AnyHeld() bool {
 	return slices.ContainsFunc(a, func(i Identity) bool { return i.Held.Holds() })
 }
 
+// AnyLasts reports whether a partition is held until a person has looked.
+func (a Incarnation) AnyLasts() bool {
+	return slices.ContainsFunc(a, func(i Identity) bool { return i.Held.Lasts() })
+}
+
 // HasID reports whether any of InnoDB's ids is known.
 func (a Incarnation) HasID() bool {
 	return slices.ContainsFunc(a, func(i Identity) bool { return i.TableID != 0 })
@@ -80,6 +85,27 @@ func (a Incarnation) SharesID(b Incarnation) bool {
 // other dates under their old names.
 func (a Incarnation) AlteredTo(b Incarnation) bool {
 	return len(a) > 0 && len(b) > 0 && !a.Table().CreateTime.Equal(b.Table().CreateTime)
+}
+
+// Refuses says why a partition cannot have a job: it is gone, or is held until a person has looked; empty if it can.
+func (a Incarnation) Refuses(partition string) string {
+	switch i, found := a.At(partition); {
+	case len(a) > 0 && !found:
+		return "partition " + partition + " is gone"
+	case i.Held.Lasts():
+		return i.Held.Text
+	default:
+		return ""
+	}
+}
+
+// lost reports whether a partition is gone: its job has nothing to do any more. The time, in whole seconds, may not
+// show it.
+func (a Incarnation) lost(now Incarnation) bool {
+	return slices.ContainsFunc(a, func(i Identity) bool {
+		_, found := now.At(i.Partition)
+		return !found
+	})
 }
 
 // SpreadHolds returns now, with each partition held that may have got rows of one that was held: if

@@ -76,7 +76,7 @@ func (a Shape) Difference(b Shape) string {
 	}
 
 	if len(parts) == 0 {
-		return "the columns are in another order, as after a swap of names"
+		return otherOrder
 	}
 
 	return strings.Join(parts, "; ")

@@ -26,7 +26,10 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 		return Stranger, why
 	}
 	if !slices.Equal(namesOf(was), commonTo(namesOf(is), namesOf(was))) {
-		return Stranger, joinWords(why, orderOf(was, is))
+		if order := orderOf(was, is); order != why {
+			why = joinWords(why, order)
+		}
+		return Stranger, why
 	}
 
 	for _, line := range was {
@@ -47,12 +50,14 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 	return Grown, why
 }
 
+const otherOrder = "the columns are in another order, as after a swap of names"
+
 // orderOf says that columns which are all there have traded places.
 func orderOf(was, is []string) string {
 	if len(commonTo(namesOf(is), namesOf(was))) < len(was) {
 		return ""
 	}
-	return "the columns are in another order, as after a swap of names"
+	return otherOrder
 }
 
 func namesOf(lines []string) []string {

@@ -34,6 +34,8 @@ func (heldStore) Share(context.Context) (catalog.Throttle, error) { return catal
 
 func (heldStore) StuckAhead(context.Context) (map[uint64]string, error) { return nil, nil }
 
+func (heldStore) Holds(context.Context) (map[uint64]catalog.Holds, error) { return nil, nil }
+
 func (heldStore) Throttles(context.Context) ([]catalog.Throttle, error) { return nil, nil }
 
 func TestHeldBack(t *testing.T) {

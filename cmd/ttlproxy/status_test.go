@@ -152,3 +152,5 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 func (someStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }
 
 func (someStore) StuckAhead(context.Context) (map[uint64]string, error) { return nil, nil }
+
+func (someStore) Holds(context.Context) (map[uint64]catalog.Holds, error) { return nil, nil }

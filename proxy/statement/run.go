@@ -35,7 +35,12 @@ func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 		}
 	}
 
-	l := report.Runs(jobs)
+	held, err := a.q.store.Holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	l := report.Runs(p.Table, jobs, held[p.ID].Places)
 	return &reply{list: &l}, nil
 }
 

@@ -22,7 +22,7 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 		l := emptyExplain(s.JSON)
 		return &reply{list: &l}, true
 	case *ddl.RunJob:
-		l := report.Runs(nil)
+		l := report.Runs(catalog.Table{}, nil, nil)
 		return &reply{list: &l}, true
 	case *ddl.TrustServer:
 		l := report.Lineage(catalog.Lineage{}, catalog.GlobalPause{})

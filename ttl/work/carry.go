@@ -549,7 +549,20 @@ func (w *worker) changed(ctx context.Context, a assignment) error {
 		return err
 	}
 	w.Tables.layouts.forget()
+	if why := Over(known, a.job); why != "" {
+		w.Log.LogAttrs(ctx, slog.LevelInfo, "job is over", append(JobAttrs(a.job), slog.String("why", why))...)
+		return w.Store.FinishJob(ctx, a.job.ID, a.job.Fence, catalog.JobCancelled, why)
+	}
 	return nil
+}
+
+// Over says why nothing of what a job had to delete may go: its partition is gone, or is held until a person has
+// looked; empty if it may. A job whose partition goes whole knows by itself what it means that it is gone.
+func Over(known tables.Incarnation, job catalog.Job) string {
+	if _, there := known.At(job.Partition); !there && plan.Way(job.Plan) == plan.GoWhole {
+		return ""
+	}
+	return known.Refuses(job.Partition)
 }
 
 // replan ends a job whose index was dropped and requests another one. If that does not fit either,
