@@ -280,20 +280,21 @@ func (s *Store) inForce(ctx context.Context, tx *sql.Tx, policy, version uint64)
 }
 
 // mayStart reports ErrStopped when ttl_job_enable is OFF, or when a setting was changed since the
-// run was planned, and ErrStarted when there was a job after the one that the caller knows of.
+// run was planned, and ErrStarted when there was a job after the one that the caller knows of, or somebody has asked
+// for a run meanwhile: which tries more than one that was due anyway, and is to be the answer.
 // Whoever changes a setting, and whoever starts a job, writes the schedules first, as the caller
 // has.
 func (s *Store) mayStart(ctx context.Context, tx *sql.Tx, n NewJob, after *uint64) error {
-	var off bool
+	var off, asked bool
 	var settings, last uint64
 	if err := tx.QueryRowContext(ctx, s.sql(selectMayStart), setting.JobEnable, n.Policy.ID).Scan(&off, &settings,
-		&last); err != nil {
+		&last, &asked); err != nil {
 		return err
 	}
 	switch {
 	case off, n.Settings > 0 && n.Settings != settings:
 		return ErrStopped
-	case after != nil && last != *after:
+	case after != nil && (last != *after || asked && n.Trigger == TriggerSchedule):
 		return ErrStarted
 	}
 	return nil

@@ -30,7 +30,8 @@ const (
  AND NOT s.last_job_id <=> j.id`
 	selectMayStart = `SELECT COALESCE((SELECT value = 'OFF' FROM {setting}
  WHERE name = ?), FALSE), ` + settingsRevision + `,
- COALESCE(MAX(last_job_id), 0) FROM {schedule} WHERE policy_id = ?`
+ COALESCE(MAX(last_job_id), 0), COALESCE(MAX(requested_at) > COALESCE(MAX(last_started_at), '1000-01-01'), FALSE)
+ FROM {schedule} WHERE policy_id = ?`
 	selectLastJob = `SELECT COALESCE(MAX(last_job_id), 0) FROM {schedule} WHERE policy_id = ?`
 	endSchedule   = `UPDATE {schedule} s JOIN {job} j ON s.policy_id = j.policy_id
  AND s.partition_name = j.partition_name AND s.last_job_id = j.id

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -320,6 +321,49 @@ func TestRequestIsAnsweredByALaterRun(t *testing.T) {
 				t.Errorf("after a run that began %v: the next one is of the %s, want %s", c.began.Sub(asked),
 					next.Trigger, c.want)
 			}
+		}
+	})
+}
+
+// TestAskedForIsNoScheduledRun: a run that somebody has asked for is not answered by one that was due anyway, and was
+// planned before anybody could see the request: it tries rows that others leave alone.
+func TestAskedForIsNoScheduledRun(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		create := func(trigger Trigger) error {
+			t.Helper()
+			now, err := b.Clock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := b.LastJob(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs, err := b.CreateRun(t.Context(), NewRun{After: &last, Jobs: []NewJob{
+				{Policy: p, RunAt: now, Cutoff: now, CutoffLiteral: "x", Trigger: trigger},
+			}})
+			if err != nil {
+				return err
+			}
+			return b.FinishJob(t.Context(), jobs[0].ID, jobs[0].Fence, JobFinished, "")
+		}
+
+		if err := create(TriggerSchedule); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.RequestRun(t.Context(), "ann@%", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(TriggerSchedule); !errors.Is(err, ErrStarted) {
+			t.Errorf("a scheduled run: got %v, want %v", err, ErrStarted)
+		}
+		if err := create(TriggerManual); err != nil {
+			t.Errorf("the one that was asked for: %v", err)
+		}
+		if err := create(TriggerSchedule); err != nil {
+			t.Errorf("a scheduled run after it: %v", err)
 		}
 	})
 }
