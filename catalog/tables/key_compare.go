@@ -133,14 +133,16 @@ func (cs Columns) Bound(k Key, op, lastOp string) (string, error) {
 	return lead + " AND (" + cond + ")", nil
 }
 
-// In is the condition of exactly the given keys.
+// In is the condition of exactly the given keys. A single one is written column by column: for the list of one row
+// MariaDB finds no index in DELETE and UPDATE, and reads and locks the whole table.
 func (cs Columns) In(keys []Key) (string, error) {
 	if len(keys) == 0 {
 		return "FALSE", nil
 	}
 
+	apart := len(cs) > 1 && len(keys) == 1 || cs.apart()
 	write := cs.row
-	if cs.apart() {
+	if apart {
 		write = cs.equal
 	}
 
@@ -159,7 +161,7 @@ func (cs Columns) In(keys []Key) (string, error) {
 	}
 
 	switch {
-	case cs.apart():
+	case apart:
 		return "(" + strings.Join(rows, " OR ") + ")", nil
 	case len(cs) > 1:
 		return "(" + cs.Order() + ") IN (" + strings.Join(rows, ", ") + ")", nil

@@ -125,12 +125,21 @@ func (q ExpiryQueue) Add(entries []Entry) string {
 
 // Remove deletes entries, if a condition holds; an empty one always does.
 func (q ExpiryQueue) Remove(entries []Entry, condition string) string {
+	return "DELETE FROM " + q.Table + " WHERE " + and(q.among(entries), condition)
+}
+
+// among is the condition of exactly the given entries, a single one column by column (see tables.Columns.In).
+func (q ExpiryQueue) among(entries []Entry) string {
+	if len(entries) == 1 {
+		e := entries[0]
+		return fmt.Sprintf("queue_id = %d AND shard = %d AND dated = '%s' AND key_hash = x'%s'", q.ID, e.Shard, e.Date,
+			hex.EncodeToString([]byte(e.Hash)))
+	}
 	rows := make([]string, len(entries))
 	for i, e := range entries {
 		rows[i] = "(" + q.identified(e) + ")"
 	}
-	return "DELETE FROM " + q.Table + " WHERE " +
-		and("(queue_id, shard, dated, key_hash) IN ("+strings.Join(rows, ", ")+")", condition)
+	return "(queue_id, shard, dated, key_hash) IN (" + strings.Join(rows, ", ") + ")"
 }
 
 // identified writes the primary key of an entry.

@@ -3,6 +3,7 @@ package plan
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -227,6 +228,7 @@ func TestWalkEveryKeyType(t *testing.T) {
 				f, s := statementsFor(t, db, "plan_keys", k.name)
 				walkInBlocks(t, db, s)
 				splitEvenly(t, db, s, !k.whole)
+				findsOne(t, db, s)
 				deleteInBlocks(t, db, f, s)
 			})
 		}
@@ -280,6 +282,59 @@ func walkInBlocks(t *testing.T, db *sql.DB, s *Statements) {
 		}
 
 		at = end
+	}
+}
+
+// findsOne: the row of a single key is found by the index, whatever is done to it.
+func findsOne(t *testing.T, db *sql.DB, s *Statements) {
+	t.Helper()
+	query, err := s.BlockEnd(Range{}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := QueryKey(t.Context(), db, query, len(s.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := s.Key.In([]tables.Key{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove, err := s.DeleteKeys([]tables.Key{key}, "@nothing = 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		remove, "DELETE FROM " + s.Target.Source() + " WHERE " + in,
+		"UPDATE " + s.Target.Source() + " SET made = NULL WHERE " + in + " AND @nothing = 1",
+	} {
+		wantByIndex(t, db, statement)
+	}
+}
+
+// wantByIndex compares how the server would carry out a statement that concerns one row.
+func wantByIndex(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN FORMAT=TRADITIONAL "+statement)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := make([]sql.NullString, len(names))
+	into := make([]any, len(names))
+	for i := range fields {
+		into[i] = &fields[i]
+	}
+	if !rows.Next() || rows.Scan(into...) != nil || rows.Err() != nil {
+		t.Fatalf("EXPLAIN says nothing of %s: %v", statement, rows.Err())
+	}
+	how := fields[slices.Index(names, "type")].String
+	if how == "ALL" || how == "index" {
+		t.Errorf("%s reads all rows (%s)", statement, how)
 	}
 }
 
@@ -446,4 +501,19 @@ func deleteInBlocks(t *testing.T, db *sql.DB, f *tables.Facts, s *Statements) {
 	if left := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()); left != rows-due {
 		t.Errorf("%d rows are left, want %d", left, rows-due)
 	}
+}
+
+// TestOneEntryIsFoundByTheIndex: the entry of a single row of a queue is deleted without a look at all others.
+func TestOneEntryIsFoundByTheIndex(t *testing.T) {
+	eachServer(t, func(t *testing.T, db *sql.DB) {
+		makeNumbers(t, db, "plan_queue", 1000)
+		mustExec(t, db, "USE plan_queue", "CREATE TABLE entry (queue_id BIGINT UNSIGNED NOT NULL, shard SMALLINT UNSIGNED NOT NULL, "+
+			"dated DATETIME(6) NOT NULL, key_hash BINARY(16) NOT NULL, PRIMARY KEY (queue_id, shard, dated, key_hash))",
+			"INSERT INTO entry SELECT 1, 0, '2024-01-01', LEFT(SHA2(n, 256), 16) FROM numbers",
+			"ANALYZE TABLE entry")
+		q := ExpiryQueue{Table: "plan_queue.entry", ID: 1}
+		e := Entry{Date: "2024-01-01 00:00:00.000000", Hash: tables.Value(strings.Repeat("x", 16))}
+		wantByIndex(t, db, q.Remove([]Entry{e}, "@nothing = 1"))
+		wantByIndex(t, db, q.Remove([]Entry{e, e}, "@nothing = 1"))
+	})
 }
