@@ -300,6 +300,9 @@ func findsOne(t *testing.T, db *sql.DB, s *Statements) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := count(t, db, "SELECT COUNT(*) FROM "+s.Target.Source()+" WHERE "+in); n != 1 {
+		t.Errorf("%s is true of %d rows, want one", in, n)
+	}
 	remove, err := s.DeleteKeys([]tables.Key{key}, "@nothing = 1")
 	if err != nil {
 		t.Fatal(err)
