@@ -52,7 +52,8 @@ func TestOthersGoOnBesideHeldPartitions(t *testing.T) {
 			if n := f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job")); n != 0 {
 				t.Errorf("%d jobs are open", n)
 			}
-			known := f.Text(f.In("SELECT GROUP_CONCAT(partition_name ORDER BY 1) FROM {t}_c.schedule WHERE partition_name <> ''"))
+			known := f.Text(f.In("SELECT GROUP_CONCAT(partition_name ORDER BY 1) FROM {t}_c.schedule " +
+				"WHERE partition_name <> ''"))
 			if !strings.HasPrefix(known, want) {
 				t.Errorf("partitions %s are known to have run, want those that are held first: %s", known, want)
 			}

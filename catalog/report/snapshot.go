@@ -120,7 +120,7 @@ func places(open []*catalog.Job, held []catalog.HeldPlace, past *catalog.Past) [
 
 // firstOf is the first partition of lists in order, of which one has any.
 func firstOf(ran []catalog.Schedule, open []*catalog.Job, held []catalog.HeldPlace) string {
-	var firsts []string
+	firsts := make([]string, 0, 3) // not on the heap: there are many lines
 	if len(ran) > 0 {
 		firsts = append(firsts, ran[0].Partition)
 	}

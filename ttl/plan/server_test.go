@@ -510,8 +510,8 @@ func deleteInBlocks(t *testing.T, db *sql.DB, f *tables.Facts, s *Statements) {
 func TestOneEntryIsFoundByTheIndex(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB) {
 		makeNumbers(t, db, "plan_queue", 1000)
-		mustExec(t, db, "USE plan_queue", "CREATE TABLE entry (queue_id BIGINT UNSIGNED NOT NULL, shard SMALLINT UNSIGNED NOT NULL, "+
-			"dated DATETIME(6) NOT NULL, key_hash BINARY(16) NOT NULL, PRIMARY KEY (queue_id, shard, dated, key_hash))",
+		mustExec(t, db, "USE plan_queue", "CREATE TABLE entry (queue_id BIGINT UNSIGNED NOT NULL, "+
+			"shard SMALLINT UNSIGNED NOT NULL, dated DATETIME(6) NOT NULL, key_hash BINARY(16) NOT NULL, PRIMARY KEY (queue_id, shard, dated, key_hash))",
 			"INSERT INTO entry SELECT 1, 0, '2024-01-01', LEFT(SHA2(n, 256), 16) FROM numbers",
 			"ANALYZE TABLE entry")
 		q := ExpiryQueue{Table: "plan_queue.entry", ID: 1}
