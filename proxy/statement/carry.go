@@ -2,6 +2,7 @@ package statement
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
@@ -131,9 +132,10 @@ func (q *request) passed(s step) error {
 }
 
 // stage stops the policies. If that takes long, the catalog may be waiting for a global read lock,
-// as the DDL would: if the lock is the client's own, the server says so, and its answer counts. A
-// DDL whose policy is known and cannot be stopped is refused: the old rule must not meet the new
-// table.
+// as the DDL would: if the lock is the client's own, the server says so, and its answer counts; if
+// it is another's, the client waits for it. A lock of the table is none of the catalog's: whoever
+// holds it may be waiting to see the DDL wait (gh-ost). A DDL whose policy is known and cannot be
+// stopped is refused: the old rule must not meet the new table.
 func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) {
 	if c.declares {
 		return q.stageWithin(ctx, c, catalogWait)
@@ -147,13 +149,27 @@ func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) 
 		if err != nil {
 			return nil, err
 		}
-		err = q.needs(q.toAlter(spelled))
+		err = q.needsNow(q.toAlter(spelled))
 		if err != nil && !wire.RefusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
 	}
+	if err := q.awaitServer(c.intents[0].Table.Schema); err != nil {
+		return nil, err
+	}
 
 	return q.stageWithin(ctx, c, catalogWait)
+}
+
+// awaitServer waits for a global read lock, as any DDL does, by one of a table that nobody can have locked.
+func (q *request) awaitServer(schema string) error {
+	nobodys, err := q.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
+	if err != nil {
+		return err
+	}
+	return q.needs(right{
+		emptyAlter(nobodys), []uint16{ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeTableDenied},
+	})
 }
 
 // idle asks unless.
