@@ -20,8 +20,10 @@ const (
 	// lookEvery is how often the leader measures while there is work: together with followEvery it
 	// bounds how late a node notices a load.
 	lookEvery = 500 * time.Millisecond
-	// glanceEvery is how often it looks whether an application is at work, which has to be left room at once.
-	glanceEvery = 50 * time.Millisecond
+	// glanceEvery is how often it looks whether an application is at work, which has to be left room at once, and
+	// besideEvery how often it does so once that has been done.
+	glanceEvery = 20 * time.Millisecond
+	besideEvery = 50 * time.Millisecond
 	// glanceRests is for how many times as long as a glance took there is none: of thousands of connections it is no
 	// longer cheap.
 	glanceRests = 20
@@ -84,6 +86,7 @@ type throttler struct {
 	beside  pace.Beside
 	share   float64        // what signals leave
 	by      signal.Reading // the one that decides
+	decided bool           // both are known
 	checks  *signal.Watch  // what holds this one back; nil for nothing
 	own     *pace.Control
 	tally   signal.Tally
@@ -147,7 +150,9 @@ func (t *throttler) run(ctx context.Context) {
 			t.rest(ctx, leads)
 		case leads || !t.follow(ctx):
 			t.lead(ctx)
-			t.glance(ctx, every)
+			waiting, end := context.WithTimeout(ctx, every)
+			t.glance(ctx, waiting)
+			end()
 			continue
 		default:
 			every = followEvery
@@ -156,14 +161,21 @@ func (t *throttler) run(ctx context.Context) {
 	}
 }
 
-// glance waits, and makes way for an application that comes meanwhile, or goes on when it has gone.
-func (t *throttler) glance(ctx context.Context, wait time.Duration) {
+// glance looks until its end whether an application comes, and makes way for it, or goes on when it has gone.
+func (t *throttler) glance(ctx context.Context, until context.Context) {
 	if t.limits().settings.Int(setting.ThrottleApplication) == 0 {
-		work.Wait(ctx, wait)
+		<-until.Done()
 		return
 	}
-	for until := time.Now().Add(wait); ctx.Err() == nil && time.Now().Before(until); {
-		work.Wait(ctx, min(max(glanceEvery, glanceRests*t.glanced), time.Until(until)))
+	for {
+		every := glanceEvery
+		if t.left {
+			every = besideEvery
+		}
+		work.Wait(until, max(every, glanceRests*t.glanced))
+		if until.Err() != nil {
+			return
+		}
 		began := time.Now()
 		atWork := t.others.Look(ctx, t.server, false)
 		t.glanced = time.Since(began)
@@ -240,6 +252,7 @@ func (t *throttler) lead(ctx context.Context) {
 		t.idle, t.gentle = false, 0
 	}
 	t.share, t.by = t.measure(ctx, false)
+	t.decided = true
 	t.gentle++
 	if t.conclude(ctx, since) > gently {
 		t.gentle = 0
@@ -318,11 +331,26 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 
 	t.control.SetFloor(t.floor())
 	atWork := t.others.Look(ctx, t.server, true)
-	t.watch.Ask(ctx, signal.Look{
+	look := signal.Look{
 		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
-	})
+	}
+	if idle || !t.decided {
+		t.watch.Ask(ctx, look)
+	} else {
+		t.askGlancing(ctx, look)
+	}
 	t.look = time.Now()
 	return decide(t.control, t.watch)
+}
+
+// askGlancing asks the signals. An application that comes while they take their time is not kept waiting.
+func (t *throttler) askGlancing(ctx context.Context, look signal.Look) {
+	asking, asked := context.WithCancel(ctx)
+	go func() {
+		defer asked()
+		t.watch.Ask(ctx, look)
+	}()
+	t.glance(ctx, asking)
 }
 
 // decide returns the share that follows from what signals say, with the reading that decides.

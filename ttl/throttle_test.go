@@ -275,11 +275,51 @@ func TestRoomForAnApplication(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			app.here.Store(false)
-			time.Sleep(glanceEvery + followEvery + 10*time.Millisecond)
+			time.Sleep(besideEvery + followEvery + 10*time.Millisecond)
 			speeds(1, "alone again")
 			time.Sleep(10 * time.Second)
 		}
 		end()
+	})
+}
+
+// lengthy is a signal that takes its time.
+type lengthy struct{ loaded }
+
+func (l *lengthy) Read(ctx context.Context, look signal.Look) ([]signal.Reading, error) {
+	time.Sleep(time.Second)
+	return l.loaded.Read(ctx, look)
+}
+
+// TestRoomIsLeftAtAnyMoment: an application that comes while signals are asked is not kept waiting.
+func TestRoomIsLeftAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		app := &visitors{}
+		n := newNode(1, &board{}, &lengthy{loaded{load: func() float64 { return 0 }}})
+		n.others = app
+		n.duty.Workers(4)
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(time.Minute)
+
+		for moment := range 20 {
+			time.Sleep(10*time.Second + time.Duration(moment)*37*time.Millisecond)
+			if n.duty.Limited() {
+				t.Error("alone it is limited")
+			}
+			app.here.Store(true)
+			if time.Sleep(glanceEvery + time.Millisecond); !n.duty.Limited() {
+				t.Errorf("no room is left at moment %d", moment)
+			}
+			time.Sleep(time.Second)
+			app.here.Store(false)
+			if time.Sleep(besideEvery + time.Millisecond); n.duty.Limited() {
+				t.Errorf("it is limited at moment %d although the application has gone", moment)
+			}
+		}
+		end()
+		time.Sleep(2 * time.Second) // until the signal has ended
 	})
 }
 

@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -25,6 +26,8 @@ type Application struct {
 	present time.Time // when that was
 	asked   time.Time // the first question since the last answer
 	failed  string    // why that has not been answered
+	did     float64   // a count of what others do
+	steady  steady
 
 	transactions, statements window // of others
 	begun, ago, looks        window // statements that were seen of them, milliseconds since they began, and looks
@@ -38,7 +41,7 @@ const (
 	workWindow = 500 * time.Millisecond
 	// lookPatience is how long a look may take.
 	lookPatience = 500 * time.Millisecond
-	// presentFor is how long whoever was at work still is.
+	// presentFor is how long whoever was at work still is, unless steady says that he has gone.
 	presentFor = time.Second
 )
 
@@ -57,6 +60,10 @@ const (
 	countNewest = "SELECT MAX(QUERY_ID), COALESCE(SUM(others AND QUERY_ID > ?), 0), " +
 		"COALESCE(SUM(IF(others AND QUERY_ID > ?, TIME_MS, 0)), 0) FROM (SELECT QUERY_ID, TIME_MS, " + ofOthers +
 		" AS others FROM information_schema.processlist) all_of_them"
+	// Whoever is in the middle of something has not gone, however quiet he is.
+	countInTheMiddle = "SELECT COUNT(*) FROM information_schema.processlist WHERE " + ofOthers +
+		" AND (COMMAND NOT IN ('Sleep', 'Daemon') OR " +
+		"ID IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx))"
 	// MySQL has the seconds since the last statement of those who sleep began.
 	countAwake = "SELECT COUNT(*) FROM information_schema.processlist WHERE " + ofOthers +
 		" AND (COMMAND NOT IN ('Sleep', 'Daemon') OR COMMAND = 'Sleep' AND TIME = 0)"
@@ -90,7 +97,16 @@ func (a *Application) Look(ctx context.Context, server Querier, thorough bool) b
 	if !known || perSecond >= fewPerSecond {
 		a.present, a.busy = now, perSecond
 	}
+	if a.steady.falls(a.did) && idle(asking, server) {
+		a.steady.fallen = now
+	}
 	return a.atWork()
+}
+
+// idle reports that nobody else is in the middle of a statement or a transaction; false if that cannot be known.
+func idle(ctx context.Context, server Querier) bool {
+	var n int
+	return server.QueryRowContext(ctx, countInTheMiddle).Scan(&n) == nil && n == 0
 }
 
 // AtWork reports whether others were at work when it was looked last. Until anything is known they are.
@@ -100,7 +116,9 @@ func (a *Application) AtWork() bool {
 	return a.atWork()
 }
 
-func (a *Application) atWork() bool { return time.Since(a.present) < presentFor || a.unknown() }
+func (a *Application) atWork() bool {
+	return time.Since(a.present) < presentFor && a.steady.fallen.IsZero() || a.unknown()
+}
 
 // unknown reports that the server has not said for long what others do.
 func (a *Application) unknown() bool { return !a.asked.IsZero() && time.Since(a.asked) > fresh }
@@ -168,6 +186,7 @@ func (a *Application) counted(ctx context.Context, server Querier, thorough bool
 	if err != nil {
 		return 0, false, err
 	}
+	a.did = others
 	perSecond, known := a.transactions.per(others)
 	if !thorough {
 		return perSecond, known, nil
@@ -203,6 +222,7 @@ func (a *Application) newest(ctx context.Context, server Querier, _ bool) (float
 	}
 
 	seen, known := a.begun.add(begun)
+	a.did = a.begun.sum
 	waited, _ := a.ago.add(ago)
 	looks, _ := a.looks.add(1)
 	perSecond := seen / workWindow.Seconds()
@@ -228,10 +248,11 @@ func (*Application) awake(ctx context.Context, server Querier, _ bool) (float64,
 	return connections * fewPerSecond, true, err
 }
 
-// window is what a counter has counted in the last half second, however often it is told.
+// window is what a counter has counted in the last half second, or another length of time, however often it is told.
 type window struct {
-	seen []tick  // the first is that old, if any is
-	sum  float64 // of what was added
+	length time.Duration // if it is another
+	seen   []tick        // the first is that old, if any is
+	sum    float64       // of what was added
 }
 
 type tick struct {
@@ -246,14 +267,15 @@ func (w *window) per(count float64) (perSecond float64, known bool) {
 		w.seen = w.seen[:0] // it has begun anew, or what was is over
 	}
 	w.seen = append(w.seen, tick{now, count})
+	length := cmp.Or(w.length, workWindow)
 	old := 0
-	for old+1 < len(w.seen) && now.Sub(w.seen[old+1].at) >= workWindow {
+	for old+1 < len(w.seen) && now.Sub(w.seen[old+1].at) >= length {
 		old++
 	}
 	w.seen = append(w.seen[:0], w.seen[old:]...)
 
 	first := w.seen[0]
-	return (count - first.count) / max(now.Sub(first.at), workWindow).Seconds(), len(w.seen) > 1
+	return (count - first.count) / max(now.Sub(first.at), length).Seconds(), len(w.seen) > 1
 }
 
 // add takes what has come since the last call, and says how much came in a window; false until that is known.

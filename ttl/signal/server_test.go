@@ -272,11 +272,46 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 		t.Errorf("of one who is at work it says %v", r)
 	}
 	until(t, "rest again", func() bool { return !look() })
+	if name == "counted" || b.server.MariaDB() {
+		b.endOfSteadyWork(t, a, account, server, work)
+	}
 	if name == "counted" {
 		b.longTransaction(t, client, a, server)
 	}
 	if name != "counted" && !b.server.MariaDB() {
 		b.endOfALongStatement(t, account, look)
+	}
+}
+
+// endOfSteadyWork: who has been at work without a pause is gone before his second is over, unless he is in the middle
+// of something.
+func (b *bed) endOfSteadyWork(t *testing.T, a *Application, account, server *sql.DB, work func(int)) {
+	t.Helper()
+	early := func() bool {
+		for began := time.Now(); time.Since(began) < steadyFor+workWindow; pass(t, time.Millisecond) {
+			work(1)
+			a.Look(t.Context(), server, false)
+		}
+		a.steady.wrong = time.Time{} // as if a minute had passed since somebody came back
+		for ended := time.Now(); time.Since(ended) < presentFor; pass(t, 20*time.Millisecond) {
+			if !a.Look(t.Context(), server, false) {
+				return true
+			}
+		}
+		return false
+	}
+	until(t, "an early end", early)
+
+	tx, err := account.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE "+b.schema+".t SET n = n + 1 WHERE id = 3"); err != nil {
+		t.Fatal(err)
+	}
+	if early() {
+		t.Error("who has a transaction open has ended")
 	}
 }
 
