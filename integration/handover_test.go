@@ -86,7 +86,8 @@ func TestRestartRefusesNobody(t *testing.T) {
 		address, socket := passedSocket(t)
 		notified, states := told(t)
 		config := program.Config{
-			Args: append(proxyArgs(s), "--listen=systemd:clients"), Sockets: []*os.File{socket},
+			// a busy machine is no dead server
+			Args: append(proxyArgs(s), "--listen=systemd:clients", "--backend-check-timeout=1m"), Sockets: []*os.File{socket},
 			Env: []string{"NOTIFY_SOCKET=" + notified, "WATCHDOG_USEC=200000"},
 		}
 		p := program.Start(t, config)
