@@ -14,6 +14,7 @@ const (
 	CodeDuplicateIndex  = 1061
 	CodeDuplicateKey    = 1062
 	CodeNoIndex         = 1091
+	CodeNotLocked       = 1100 // by LOCK TABLES
 	CodeHostBlocked     = 1129 // after too many errors
 	CodeHostRefused     = 1130
 	CodeTableDenied     = 1142

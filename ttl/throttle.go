@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -77,7 +78,8 @@ type throttler struct {
 	suffers func() catalog.Suffered // this node's clients; nil for nothing
 
 	server  signal.Querier
-	watch   *signal.Watch // what decides for all nodes
+	eyes    signal.Querier // the same, for glances, which must not wait for signals
+	watch   *signal.Watch  // what decides for all nodes
 	control *pace.Control
 	others  application
 	probe   *signal.Probe
@@ -86,7 +88,7 @@ type throttler struct {
 	beside  pace.Beside
 	share   float64        // what signals leave
 	by      signal.Reading // the one that decides
-	decided bool           // both are known
+	decided bool           // both are known, and of now
 	checks  *signal.Watch  // what holds this one back; nil for nothing
 	own     *pace.Control
 	tally   signal.Tally
@@ -109,11 +111,16 @@ func (e *Engine) throttles(ctx context.Context) error {
 		return err
 	}
 
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(2)
-	db.SetMaxIdleConns(2) // opening one takes as long as ten statements
-	db.SetConnMaxIdleTime(3 * restEvery)
+	open := func(connections int) *sql.DB {
+		db := sql.OpenDB(connector)
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections) // opening one takes as long as ten statements
+		db.SetConnMaxIdleTime(3 * restEvery)
+		return db
+	}
+	db, eyes := open(2), open(1)
 	defer db.Close()
+	defer eyes.Close()
 
 	replicas := signal.NewReplicas(signal.ReplicaConfig{
 		Connect: e.cfg.Replica, Beat: e.store.Heartbeat, Row: e.store.Name("heartbeat"),
@@ -126,7 +133,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
 		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load, suffers: e.cfg.Suffered,
-		server: db, watch: signal.NewWatch(all...), control: pace.NewControl(0),
+		server: db, eyes: eyes, watch: signal.NewWatch(all...), control: pace.NewControl(0),
 		others: &signal.Application{}, probe: probe,
 	}
 	if len(e.checks) > 0 {
@@ -177,7 +184,7 @@ func (t *throttler) glance(ctx context.Context, until context.Context) {
 			return
 		}
 		began := time.Now()
-		atWork := t.others.Look(ctx, t.server, false)
+		atWork := t.others.Look(ctx, t.eyes, false)
 		t.glanced = time.Since(began)
 		if atWork != t.left {
 			t.conclude(ctx, 0)
@@ -213,6 +220,7 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	if t.rested < firstLooks {
 		every = lookEvery
 	}
+	t.decided = false
 	if leads && time.Since(t.look) >= every {
 		t.measure(ctx, true)
 	}
@@ -331,6 +339,9 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 
 	t.control.SetFloor(t.floor())
 	atWork := t.others.Look(ctx, t.server, true)
+	if t.decided && atWork != t.left {
+		t.conclude(ctx, 0)
+	}
 	look := signal.Look{
 		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
 	}
@@ -346,11 +357,13 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 // askGlancing asks the signals. An application that comes while they take their time is not kept waiting.
 func (t *throttler) askGlancing(ctx context.Context, look signal.Look) {
 	asking, asked := context.WithCancel(ctx)
-	go func() {
+	var all sync.WaitGroup
+	all.Go(func() {
 		defer asked()
 		t.watch.Ask(ctx, look)
-	}()
+	})
 	t.glance(ctx, asking)
+	all.Wait()
 }
 
 // decide returns the share that follows from what signals say, with the reading that decides.
@@ -427,7 +440,7 @@ func (t *throttler) signals(decides bool) []catalog.Signal {
 
 // follow takes over what another node has decided; false if none has.
 func (t *throttler) follow(ctx context.Context) bool {
-	t.idle = false
+	t.idle, t.decided = false, false
 	now, err := t.store.Share(ctx)
 	switch {
 	case ctx.Err() != nil:

@@ -206,7 +206,8 @@ func All() []Setting {
 			Effect: EffectEvents,
 			Text: "The percentage of one session's time that deletion has in the whole cluster while others are at " +
 				"work on the server, with 20 transactions a second and more. It is more where nobody notices for " +
-				"a while, and full speed is back a second after they have gone. 0 for no such bound.",
+				"a while, and full speed is back a second and a half after they have gone, or sooner. 0 for no such " +
+				"bound.",
 		},
 		{
 			Name: ThrottleThreads, Kind: KindInt, Default: "64", Max: 100_000, Scope: "cluster", Effect: EffectEvents,

@@ -144,32 +144,38 @@ func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) 
 		return staged, nil
 	}
 
+	ask := q.needsNow
+	if waited, err := q.awaitServer(c.intents[0].Table.Schema); err != nil {
+		return nil, err
+	} else if !waited {
+		ask = q.needs
+	}
 	for _, i := range c.intents {
 		spelled, err := q.spelledTable(i.Table)
 		if err != nil {
 			return nil, err
 		}
-		err = q.needsNow(q.toAlter(spelled))
+		err = ask(q.toAlter(spelled))
 		if err != nil && !wire.RefusedWith(err, ddl.CodeTableDenied, ddl.CodeNoTable) {
 			return nil, err
 		}
-	}
-	if err := q.awaitServer(c.intents[0].Table.Schema); err != nil {
-		return nil, err
 	}
 
 	return q.stageWithin(ctx, c, catalogWait)
 }
 
-// awaitServer waits for a global read lock, as any DDL does, by one of a table that nobody can have locked.
-func (q *request) awaitServer(schema string) error {
+// awaitServer waits for a global read lock, as any DDL does, by one of a table that nobody can have locked; false if
+// the account may have no such table, so that the server does not wait. Whoever has locked tables need not.
+func (q *request) awaitServer(schema string) (waited bool, err error) {
 	nobodys, err := q.spelledTable(catalog.Table{Schema: schema, Name: "ttlproxy " + rand.Text()})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return q.needs(right{
-		emptyAlter(nobodys), []uint16{ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeTableDenied},
-	})
+	err = q.needs(right{emptyAlter(nobodys), []uint16{ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeNotLocked}})
+	if wire.RefusedWith(err, ddl.CodeTableDenied) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // idle asks unless.

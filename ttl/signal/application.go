@@ -97,7 +97,7 @@ func (a *Application) Look(ctx context.Context, server Querier, thorough bool) b
 	if !known || perSecond >= fewPerSecond {
 		a.present, a.busy = now, perSecond
 	}
-	if a.steady.falls(a.did) && idle(asking, server) {
+	if ways[a.way].counts && a.steady.falls(a.did) && idle(asking, server) {
 		a.steady.fallen = now
 	}
 	return a.atWork()
@@ -117,7 +117,7 @@ func (a *Application) AtWork() bool {
 }
 
 func (a *Application) atWork() bool {
-	return time.Since(a.present) < presentFor && a.steady.fallen.IsZero() || a.unknown()
+	return time.Since(a.present) < presentFor && !a.steady.overrules(a.present) || a.unknown()
 }
 
 // unknown reports that the server has not said for long what others do.
@@ -134,6 +134,8 @@ func (a *Application) Reading() Reading {
 	switch {
 	case a.unknown():
 		r.State, r.Detail = Unknown, a.failed
+	case a.steady.overrules(a.present):
+		r.State, r.Detail = NotSeen, "whoever was at work has ended"
 	case !a.atWork():
 		r.State, r.Detail = NotSeen, nobody+": "+figure(a.perSec)+"/s"
 	case a.busy < fewPerSecond:
@@ -147,11 +149,15 @@ func (a *Application) Reading() Reading {
 // ways are those to know what others do, the best first.
 var ways = [...]struct {
 	what    string
+	counts  bool // what they do in all, in did
 	measure func(a *Application, ctx context.Context, server Querier, thorough bool) (float64, bool, error)
 }{
-	{"transactions and statements of other accounts", (*Application).counted},
-	{"statements of other accounts, an estimate: performance_schema counts none", (*Application).newest},
-	{"others who were awake within a second: performance_schema counts none for this account", (*Application).awake},
+	{"transactions and statements of other accounts", true, (*Application).counted},
+	{"statements of other accounts, an estimate: performance_schema counts none", true, (*Application).newest},
+	{
+		"others who were awake within a second: performance_schema counts none for this account", false,
+		(*Application).awake,
+	},
 }
 
 // errBlind: a server does not tell in this way.
@@ -169,7 +175,10 @@ func (a *Application) measure(ctx context.Context, server Querier, thorough bool
 	for i := first; i < len(ways); i++ {
 		perSecond, known, err := ways[i].measure(a, ctx, server, thorough)
 		if !errors.Is(err, errBlind) {
-			a.way = i
+			if a.way != i {
+				a.way = i
+				a.steady.anew()
+			}
 			return perSecond, known, err
 		}
 	}
@@ -276,6 +285,14 @@ func (w *window) per(count float64) (perSecond float64, known bool) {
 
 	first := w.seen[0]
 	return (count - first.count) / max(now.Sub(first.at), length).Seconds(), len(w.seen) > 1
+}
+
+// span is how long ago the first of the counts is.
+func (w *window) span() time.Duration {
+	if len(w.seen) == 0 {
+		return 0
+	}
+	return time.Since(w.seen[0].at)
 }
 
 // add takes what has come since the last call, and says how much came in a window; false until that is known.

@@ -1,9 +1,11 @@
 package signal
 
 import (
+	"context"
 	"database/sql"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,7 +275,7 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 	}
 	until(t, "rest again", func() bool { return !look() })
 	if name == "counted" || b.server.MariaDB() {
-		b.endOfSteadyWork(t, a, account, server, work)
+		b.endOfSteadyWork(t, a, account, server)
 	}
 	if name == "counted" {
 		b.longTransaction(t, client, a, server)
@@ -285,15 +287,21 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 
 // endOfSteadyWork: who has been at work without a pause is gone before his second is over, unless he is in the middle
 // of something.
-func (b *bed) endOfSteadyWork(t *testing.T, a *Application, account, server *sql.DB, work func(int)) {
+func (b *bed) endOfSteadyWork(t *testing.T, a *Application, account, server *sql.DB) {
 	t.Helper()
 	early := func() bool {
-		for began := time.Now(); time.Since(began) < steadyFor+workWindow; pass(t, time.Millisecond) {
-			work(1)
+		working, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() { b.worksUntil(working, t, account) })
+		}
+		for began := time.Now(); time.Since(began) < steadyFor+2*workWindow; pass(t, 50*time.Millisecond) {
 			a.Look(t.Context(), server, false)
 		}
+		end()
+		all.Wait()
 		a.steady.wrong = time.Time{} // as if a minute had passed since somebody came back
-		for ended := time.Now(); time.Since(ended) < presentFor; pass(t, 20*time.Millisecond) {
+		for ended := time.Now(); time.Since(ended) < presentFor; pass(t, 50*time.Millisecond) {
 			if !a.Look(t.Context(), server, false) {
 				return true
 			}
@@ -306,12 +314,32 @@ func (b *bed) endOfSteadyWork(t *testing.T, a *Application, account, server *sql
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
 	if _, err := tx.ExecContext(t.Context(), "UPDATE "+b.schema+".t SET n = n + 1 WHERE id = 3"); err != nil {
 		t.Fatal(err)
 	}
 	if early() {
 		t.Error("who has a transaction open has ended")
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	until(t, "one more early end", early)
+}
+
+// worksUntil does small changes on a connection of its own.
+func (b *bed) worksUntil(ctx context.Context, t *testing.T, account *sql.DB) {
+	client, err := account.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	for ctx.Err() == nil {
+		_, err := client.ExecContext(t.Context(), "UPDATE "+b.schema+".t SET n = n + 1 WHERE id = 2")
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+			return
+		}
+		pass(t, 5*time.Millisecond)
 	}
 }
 

@@ -25,12 +25,16 @@ const (
 	steadyWary = time.Minute
 )
 
+// leastLooks are needed in quietFor: who is hardly looked at hardly seems to do anything.
+const leastLooks = 4
+
 // falls takes a count of what others have done; it reports that there is reason to believe that they have ended.
 func (s *steady) falls(count float64) bool {
 	now := time.Now()
 	s.recent.length = quietFor
-	perSecond, known := s.recent.per(count)
-	if !known {
+	perSecond, _ := s.recent.per(count)
+	if len(s.recent.seen) < leastLooks || s.recent.span() < quietFor {
+		s.working, s.since, s.last = false, tick{}, tick{}
 		return false
 	}
 
@@ -51,3 +55,11 @@ func (s *steady) falls(count float64) bool {
 	return s.fallen.IsZero() && now.Sub(s.last.at) < presentFor && worked >= steadyFor &&
 		usual*quietFor.Seconds() >= quietOf && now.Sub(s.wrong) >= steadyWary
 }
+
+// overrules reports that somebody who was seen at work is believed to have ended since then.
+func (s *steady) overrules(seen time.Time) bool {
+	return !s.fallen.IsZero() && seen.Before(s.fallen.Add(workWindow))
+}
+
+// anew forgets who was at work, because counts are others from now on.
+func (s *steady) anew() { *s = steady{wrong: s.wrong} }

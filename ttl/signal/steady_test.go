@@ -53,8 +53,12 @@ func TestSteady(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for range 10 {
 			works(time.Second, 500)
-			time.Sleep(2 * quietFor)
-			s.falls(count)
+			for range 2 * quietFor / step {
+				time.Sleep(step)
+				if s.falls(count) {
+					t.Error("who pauses has ended")
+				}
+			}
 		}
 		if after := ends(); after != 0 {
 			t.Errorf("who pauses has ended after %s", after)
@@ -79,6 +83,11 @@ func TestSteady(t *testing.T) {
 			t.Errorf("who came back at once has ended after %s", after)
 		}
 		time.Sleep(steadyWary)
+		works(2*time.Second, 500)
+		time.Sleep(2 * time.Second)
+		if after := ends(); after != 0 {
+			t.Errorf("who was not looked at for a while has ended after %s", after)
+		}
 		works(2*time.Second, 500)
 		if after := ends(); after != quietFor {
 			t.Errorf("a minute later he has ended after %s", after)
