@@ -84,9 +84,9 @@ func TestSteady(t *testing.T) {
 		}
 		time.Sleep(steadyWary)
 		works(2*time.Second, 500)
-		time.Sleep(2 * time.Second)
-		if after := ends(); after != 0 {
-			t.Errorf("who was not looked at for a while has ended after %s", after)
+		time.Sleep(quietFor + 2*step)
+		if count += 4; s.falls(count) {
+			t.Error("who was hardly looked at has ended")
 		}
 		works(2*time.Second, 500)
 		if after := ends(); after != quietFor {
