@@ -345,10 +345,10 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 	look := signal.Look{
 		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
 	}
-	if idle || !t.decided {
-		t.watch.Ask(ctx, look)
-	} else {
+	if t.decided {
 		t.askGlancing(ctx, look)
+	} else {
+		t.watch.Ask(ctx, look)
 	}
 	t.look = time.Now()
 	return decide(t.control, t.watch)

@@ -23,10 +23,9 @@ const (
 	quietOf = 20.0
 	// steadyWary is for how long nobody is trusted to be steady after one who was not.
 	steadyWary = time.Minute
+	// leastLooks are needed in quietFor: who is hardly looked at hardly seems to do anything.
+	leastLooks = 4
 )
-
-// leastLooks are needed in quietFor: who is hardly looked at hardly seems to do anything.
-const leastLooks = 4
 
 // falls takes a count of what others have done; it reports that there is reason to believe that they have ended.
 func (s *steady) falls(count float64) bool {
