@@ -139,40 +139,22 @@ func TestEngineWaitsForTheWriter(t *testing.T) {
 	}
 }
 
-// When new sessions go elsewhere, idle ones end at once, those in a transaction when it has ended,
-// and the rest when their time is up. Who comes later stays.
+// When new sessions go elsewhere, idle ones end at once, and those in a transaction when it has ended.
 func TestSessionsLeaveTheOldWriter(t *testing.T) {
 	t.Parallel()
-	inTransaction := okPacket(auto | wire.InTransaction)
 	quits := wiretest.Script{wiretest.Expect(0, []byte{byte(wire.Quit)}), wiretest.ExpectClose()}
 	old := wiretest.ServeAll(t, wiretest.Script{
 		wiretest.ServeLogin(wiretest.Capabilities), quits,
 	}, wiretest.Script{
-		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("BEGIN"), wiretest.Send(1, inTransaction),
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("BEGIN"), wiretest.Send(1, begun),
 		expectQuery("COMMIT"), wiretest.Send(1, okPacket(auto)), quits,
-	}, wiretest.Script{
-		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("BEGIN"), wiretest.Send(1, inTransaction),
-		wiretest.ExpectClose(),
-	}, wiretest.Script{
-		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
-		wiretest.ExpectClose(),
 	})
+	p := startEdge(t, BackendsConfig{Addresses: []string{old, wellAddress(t)}, CheckInterval: time.Hour},
+		Config{DrainTimeout: time.Hour})
+	idle, committing := loggedIn(t, p.address), loggedIn(t, p.address)
+	begin(t, committing)
 
-	p := startEdge(t, BackendsConfig{
-		Addresses: []string{old, wellAddress(t)}, CheckInterval: time.Hour, damping: time.Millisecond,
-		FailBack: time.Millisecond,
-	}, Config{DrainTimeout: time.Second})
-	begin := wiretest.Script{query("BEGIN"), wiretest.Expect(1, inTransaction)}
-	idle := loggedIn(t, p.address)
-	committing, lingering := loggedIn(t, p.address), loggedIn(t, p.address)
-	for _, c := range []net.Conn{committing, lingering} {
-		if err := begin.Play(c); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	first := p.backends.list[0]
-	p.backends.set(first, Health{State: ReadOnly, Reason: "a test"})
+	p.backends.set(p.backends.list[0], Health{State: ReadOnly, Reason: "a test"})
 	if err := wiretest.ExpectClose().Play(idle); err != nil {
 		t.Errorf("idle: %v", err)
 	}
@@ -180,7 +162,27 @@ func TestSessionsLeaveTheOldWriter(t *testing.T) {
 	if err := commit.Play(committing); err != nil {
 		t.Errorf("in a transaction: %v", err)
 	}
+}
 
+// Whoever stays in a transaction is let go when his time is up. Who comes later, to the same server, stays.
+func TestSessionsLingerAtTheOldWriterForATime(t *testing.T) {
+	t.Parallel()
+	old := wiretest.ServeAll(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("BEGIN"), wiretest.Send(1, begun),
+		wiretest.ExpectClose(),
+	}, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), expectQuery("SELECT 1"), wiretest.Send(1, okPacket(auto)),
+		wiretest.ExpectClose(),
+	})
+	p := startEdge(t, BackendsConfig{
+		Addresses: []string{old, wellAddress(t)}, CheckInterval: time.Hour, damping: time.Millisecond,
+		FailBack: time.Millisecond,
+	}, Config{DrainTimeout: time.Second})
+	lingering := loggedIn(t, p.address)
+	begin(t, lingering)
+
+	first := p.backends.list[0]
+	p.backends.set(first, Health{State: ReadOnly, Reason: "a test"})
 	await(t, func() bool { p.backends.set(first, Health{State: Writable}); return p.backends.Health()[0].Current })
 	later := loggedIn(t, p.address)
 	if err := wiretest.ExpectClose().Play(lingering); err != nil {
@@ -188,7 +190,17 @@ func TestSessionsLeaveTheOldWriter(t *testing.T) {
 	}
 	again := wiretest.Script{query("SELECT 1"), wiretest.Expect(1, okPacket(auto))}
 	if err := again.Play(later); err != nil {
-		t.Errorf("after the others: %v", err)
+		t.Errorf("after the other: %v", err)
+	}
+}
+
+// begun is what a server answers to BEGIN.
+var begun = okPacket(auto | wire.InTransaction)
+
+func begin(t *testing.T, c net.Conn) {
+	t.Helper()
+	if err := (wiretest.Script{query("BEGIN"), wiretest.Expect(1, begun)}).Play(c); err != nil {
+		t.Fatal(err)
 	}
 }
 
