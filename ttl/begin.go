@@ -78,8 +78,8 @@ func (e *Engine) newStarter() *starter {
 	}
 }
 
-// begin starts jobs, in their order and side by side, as long as a tick has time for it. The rest
-// are due at the next one.
+// begin starts jobs, in their order and side by side, as long as a tick has time for it: at least one,
+// however slow everything is. The rest are due at the next tick.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	if t.engine.rush.begins(due) {
 		defer t.engine.rush.ends(t.wakeCrew)
@@ -95,25 +95,22 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 
 	close(queue)
 
+	began := time.Now()
 	var mu sync.Mutex // of setbacks
 	var starting sync.WaitGroup
 	for _, s := range t.startersFor(len(due)) {
 		s.server.asked = false
 		starting.Go(func() {
 			for some := range queue {
-				if t.startsOver(ctx) {
-					return
-				}
-
 				s.glanceAt(ctx, now, some)
 				for _, d := range some {
-					if t.startsOver(ctx) {
-						return
-					}
 					if rest := s.tryStart(ctx, now, d); rest > 0 {
 						mu.Lock()
 						t.setbacks[d.policy.ID] = setback{now, time.Now().Add(rest)}
 						mu.Unlock()
+					}
+					if t.startsOver(ctx, began) {
+						return
 					}
 				}
 			}
@@ -175,8 +172,8 @@ func (t *ticker) startersFor(jobs int) []*starter {
 
 // startsOver reports that a tick has started jobs for long enough, which is sooner if this process
 // has news.
-func (t *ticker) startsOver(ctx context.Context) bool {
-	took := time.Since(t.tickAt)
+func (t *ticker) startsOver(ctx context.Context, began time.Time) bool {
+	took := time.Since(began)
 	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
 }
 

@@ -125,7 +125,7 @@ func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow // which is open now
 	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
 	wasJustNow := time.Since(t.reconsidered[job.ID]) < reconsiderEvery
-	if !waits && (isNew || wasJustNow || time.Since(t.tickAt) > reconsiderFor) {
+	if !waits && (isNew || wasJustNow || time.Since(t.tendsAt) > reconsiderFor) {
 		return false
 	}
 	t.reconsidered[job.ID] = time.Now()

@@ -72,6 +72,7 @@ type ticker struct {
 	lease        catalog.Lease
 	leaseAt      time.Time
 	tickAt       time.Time // when this tick began
+	tendsAt      time.Time // when it began to look after jobs
 	known        known
 	event        uint64 // the last one when the settings were read
 	limitsAt     time.Time
@@ -237,6 +238,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	t.doChores(ctx)
 	t.forget(jobs)
 
+	t.tendsAt = time.Now()
 	for _, job := range jobs {
 		t.tend(ctx, v, job)
 	}

@@ -1,0 +1,59 @@
+package ttl
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
+)
+
+// slowStore is a catalog that takes longer to be read than a tick has for starting jobs, and for
+// checking running ones.
+type slowStore struct{ tickerStore }
+
+func (s slowStore) Pulse(ctx context.Context, node uint64, lease string) (catalog.Pulse, error) {
+	time.Sleep(max(startFor, reconsiderFor) + 100*time.Millisecond)
+	return s.tickerStore.Pulse(ctx, node, lease)
+}
+
+// TestSlowCatalogStarvesNothing: however long a tick takes for other things, one job that is due
+// starts, and one that waits is asked whether it still has to.
+func TestSlowCatalogStarvesNothing(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 20)
+		m := f.at(utc("05-10 12:00:00"))
+		m.declare("UTC", "1h", nil)
+		m.store = slowStore{m.store}
+		m.news <- struct{}{} // and somebody asks for something all the time
+
+		tick := func() {
+			t.Helper()
+			m.known.forget()
+			m.settingsAt = time.Now() // as if they had changed: then a job that is new is looked at, too
+			if err := m.tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if tick(); f.waits() != "running" {
+			t.Fatalf("the job that is due is %q", f.waits())
+		}
+
+		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT('TTL_SPARE', '1')"))
+		if tick(); !strings.HasPrefix(f.waits(), "paused: ") {
+			t.Errorf("the job is %q under a rule that is not understood", f.waits())
+		}
+
+		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT()"))
+		if tick(); f.waits() != "running" {
+			t.Errorf("the job is %q after its reason to wait has gone", f.waits())
+		}
+	})
+}
