@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,6 +86,21 @@ func TestWholePartitions(t *testing.T) {
 		`(?m)^  (by rows|DROP|TRUNCATE|EXCHANGE) +\d+\.\d\d s, of which jobs +\d+\.\d\d s +\d+ bytes`)
 	if got := line.FindAllString(out.String(), -1); len(got) != 4 {
 		t.Errorf("got\n%s", out.String())
+	}
+}
+
+func TestWhatDoesNotGoTogether(t *testing.T) {
+	for args, want := range map[string]string{
+		"-busy -children=2":     "foreign keys are measured without an application",
+		"-partitions -busy":     "partitions are measured without foreign keys and without an application",
+		"-replica":              "-replica, -plot and -set are for measuring with -busy",
+		"-only=single,ttlproxy": "-only: ttlproxy is measured with -busy",
+		"-only=single,nonsense": `-only: there is no way "nonsense"`,
+	} {
+		err := run(t.Context(), append(strings.Fields(args), "-mariadb=none", "-mysql=none"), io.Discard)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
 	}
 }
 

@@ -94,6 +94,31 @@ func (o options) wants(w way) bool {
 	}
 }
 
+// check says what does not go together.
+func (o options) check() error {
+	switch {
+	case o.keyed() && o.busy:
+		return errors.New("foreign keys are measured without an application")
+	case o.partitions && (o.keyed() || o.busy):
+		return errors.New("partitions are measured without foreign keys and without an application")
+	case !o.busy && (o.replica || o.plot != "" || o.set != ""):
+		return errors.New("-replica, -plot and -set are for measuring with -busy")
+	case o.only == "":
+		return nil
+	}
+
+	for name := range strings.SplitSeq(o.only, ",") {
+		i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
+		if i < 0 {
+			return fmt.Errorf("-only: there is no way %q", name)
+		}
+		if ways[i].when == busyOnly && !o.busy {
+			return fmt.Errorf("-only: %s is measured with -busy", name)
+		}
+	}
+	return nil
+}
+
 // smaller takes what -quick leaves.
 func (o *options) smaller() {
 	o.rows, o.runs = min(o.rows, 20_000), 1
@@ -136,11 +161,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 
-	if o.keyed() && o.busy {
-		return errors.New("foreign keys are measured without an application")
-	}
-	if o.partitions && (o.keyed() || o.busy) {
-		return errors.New("partitions are measured without foreign keys and without an application")
+	if err := o.check(); err != nil {
+		return err
 	}
 	if *quick {
 		o.smaller()
