@@ -66,6 +66,16 @@ func TestRunStopsAtItsBound(t *testing.T) {
 	})
 }
 
+// load puts rows into t that are due, while no job can see some of them and not the others.
+func (f *fixture) load(rows int) {
+	f.T.Helper()
+	f.set(setting.JobEnable, "OFF")
+	f.Wait("the last job to end", func() bool { return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job") == 0 })
+	f.Exec("INSERT INTO " + f.Schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT " +
+		strconv.Itoa(rows))
+	f.set(setting.JobEnable, "ON")
+}
+
 // TestEmptyTableApprovesNothing: a policy that was declared with its table has seen nothing. What
 // is loaded afterwards is a surprise.
 func TestEmptyTableApprovesNothing(t *testing.T) {
@@ -80,9 +90,7 @@ func TestEmptyTableApprovesNothing(t *testing.T) {
 			func() bool { return f.Number("SELECT COALESCE(SUM(runs), 0) FROM "+f.Schema+"_c.job_history") > 1 })
 		f.Exec("INSERT INTO " + f.Schema + ".t (made) VALUES ('2001-01-01')")
 		f.Wait("a row to go as usual", func() bool { return f.Rows("t") == "0" })
-		load := "INSERT INTO " + f.Schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT 2000"
-		f.Exec(load)
-
+		f.load(2000)
 		if why := f.needsApproval(); !strings.Contains(why, "2000 of 2000 rows (100 %) are due") {
 			t.Errorf("the reason is %q, want the rows", why)
 		}
@@ -110,14 +118,13 @@ func TestAllowedByNumberIsNotUsual(t *testing.T) {
 		p := f.Declare("t")
 		defer f.run(nil)()
 
-		load := "INSERT INTO " + f.Schema + ".t (made) SELECT '2001-01-01' FROM information_schema.COLUMNS LIMIT "
-		f.Exec(load + "1500")
+		f.load(1500)
 		f.needsApproval()
 		f.consent(p, catalog.Consent{UpTo: new(uint64(2000))})
 		f.Wait("the approved rows to go", func() bool { return f.Rows("t") == "0" })
 		f.Wait("the job to end", func() bool { return f.Number("SELECT COUNT(*) FROM "+f.Schema+"_c.job") == 0 })
 
-		f.Exec(load + "2000")
+		f.load(2000)
 		if why := f.needsApproval(); !strings.Contains(why, "2000 of 2000 rows (100 %) are due") {
 			t.Errorf("the reason is %q, want the rows", why)
 		}
