@@ -32,6 +32,7 @@ type Application struct {
 	transactions, statements window // of others
 	begun, ago, looks        window // statements that were seen of them, milliseconds since they began, and looks
 	query                    int64  // the server's last one at the last look
+	unlisted                 bool   // the server has no such list of those who are in the middle of something
 }
 
 const (
@@ -56,6 +57,10 @@ const (
 
 	ofOthers = "USER NOT IN (SUBSTRING_INDEX(USER(), '@', 1), 'system user', 'event_scheduler') " +
 		"AND COMMAND NOT LIKE 'Binlog Dump%'"
+	// Transactions count when they have ended, which may be in a tenth of a second: so whoever is in the middle of one
+	// counts, too, unless it takes long.
+	countUnderWay = "SELECT COUNT(*) FROM performance_schema.processlist WHERE " + ofOthers +
+		" AND COMMAND NOT IN ('Sleep', 'Daemon') AND TIME <= 1"
 	// MariaDB numbers the statements of the server.
 	countNewest = "SELECT MAX(QUERY_ID), COALESCE(SUM(others AND QUERY_ID > ?), 0), " +
 		"COALESCE(SUM(IF(others AND QUERY_ID > ?, TIME_MS, 0)), 0) FROM (SELECT QUERY_ID, TIME_MS, " + ofOthers +
@@ -170,7 +175,7 @@ const chosenFor = 10 * time.Second
 func (a *Application) measure(ctx context.Context, server Querier, thorough bool) (float64, bool, error) {
 	first := a.way
 	if time.Since(a.chosen) > chosenFor {
-		first, a.chosen = 0, time.Now()
+		first, a.chosen, a.unlisted = 0, time.Now(), false
 	}
 	for i := first; i < len(ways); i++ {
 		perSecond, known, err := ways[i].measure(a, ctx, server, thorough)
@@ -197,6 +202,13 @@ func (a *Application) counted(ctx context.Context, server Querier, thorough bool
 	}
 	a.did = others
 	perSecond, known := a.transactions.per(others)
+	if perSecond < fewPerSecond {
+		underWay, err := a.underWay(ctx, server)
+		if err != nil {
+			return 0, false, err
+		}
+		perSecond += underWay / workWindow.Seconds()
+	}
 	if !thorough {
 		return perSecond, known, nil
 	}
@@ -211,6 +223,18 @@ func (a *Application) counted(ctx context.Context, server Querier, thorough bool
 	}
 	more, _ := a.statements.per(statements)
 	return max(perSecond, more), known, nil
+}
+
+// underWay is how many others are in the middle of a statement; none where that is not told.
+func (a *Application) underWay(ctx context.Context, server Querier) (n float64, err error) {
+	if a.unlisted {
+		return 0, nil
+	}
+	err = server.QueryRowContext(ctx, countUnderWay).Scan(&n)
+	if _, refused := errors.AsType[*mysql.MySQLError](err); refused {
+		a.unlisted, err = true, nil
+	}
+	return n, err
 }
 
 // newest estimates it from who has begun a statement since the last look. Of several that a connection has begun since

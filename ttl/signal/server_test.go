@@ -236,7 +236,8 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 		pass(t, 100*time.Millisecond)
 		return a.Look(t.Context(), server, false)
 	}
-	if !a.Look(t.Context(), server, false) {
+	counts := name == "counted" || b.server.MariaDB() // elsewhere whoever is awake is at work
+	if !a.Look(t.Context(), server, false) && counts {
 		t.Error("before anything was counted nobody is at work")
 	}
 	until(t, "rest", func() bool { return !look() })
@@ -256,7 +257,7 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 			}
 		}
 	}
-	if name == "counted" || b.server.MariaDB() { // elsewhere whoever is awake is at work
+	if counts {
 		until(t, "rest", func() bool { return !look() })
 		for range 20 {
 			if work(1); look() {
@@ -274,13 +275,16 @@ func (b *bed) comesAndGoes(t *testing.T, server, account *sql.DB, name string) {
 		t.Errorf("of one who is at work it says %v", r)
 	}
 	until(t, "rest again", func() bool { return !look() })
-	if name == "counted" || b.server.MariaDB() {
+	if counts {
 		b.endOfSteadyWork(t, a, account, server)
+	}
+	if name == "counted" && !b.server.MariaDB() {
+		b.standstill(t, account, a, server)
 	}
 	if name == "counted" {
 		b.longTransaction(t, client, a, server)
 	}
-	if name != "counted" && !b.server.MariaDB() {
+	if !counts {
 		b.endOfALongStatement(t, account, look)
 	}
 }
@@ -341,6 +345,54 @@ func (b *bed) worksUntil(ctx context.Context, t *testing.T, account *sql.DB) {
 		}
 		pass(t, 5*time.Millisecond)
 	}
+}
+
+// standstill: ten who have all begun a statement are at work before the first of them has ended; not so for long.
+func (b *bed) standstill(t *testing.T, account *sql.DB, a *Application, server *sql.DB) {
+	t.Helper()
+	until(t, "rest", func() bool {
+		pass(t, 100*time.Millisecond)
+		return !a.Look(t.Context(), server, false)
+	})
+
+	var all sync.WaitGroup
+	for range int(fewPerSecond * workWindow.Seconds()) {
+		all.Go(func() {
+			if _, err := account.ExecContext(t.Context(), "DO SLEEP(60) /* standstill */"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "ten statements", func() bool { return a.Look(t.Context(), server, false) })
+	until(t, "rest from what takes long", func() bool {
+		pass(t, 100*time.Millisecond)
+		return !a.Look(t.Context(), server, false)
+	})
+	for _, id := range b.ids(t, "INFO LIKE 'DO SLEEP%standstill%'") {
+		b.exec("KILL QUERY " + id)
+	}
+	all.Wait()
+}
+
+// ids are those of connections.
+func (b *bed) ids(t *testing.T, where string) (ids []string) {
+	t.Helper()
+	rows, err := b.db.QueryContext(t.Context(), "SELECT ID FROM information_schema.processlist WHERE "+where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
 }
 
 // longTransaction: a thorough look sees who does much in one.
