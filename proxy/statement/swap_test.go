@@ -3,6 +3,7 @@ package statement
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -218,13 +219,13 @@ func TestSwapWaitsBehindAnAlter(t *testing.T) {
 }
 
 // copied makes a table that takes a while to copy, with an approved policy, and one that is ready to
-// take its name. It returns the policy's number.
+// take its name. It returns the policy's number. All n differ but the last, so that a unique key is refused late.
 func (t *theatre) copied(doublings int) uint64 {
 	t.Helper()
 	t.exec(swapTable)
 	t.around("INSERT INTO t (created, n) VALUES (NOW(), 1)")
-	for range doublings {
-		t.around("INSERT INTO t (created, n) SELECT created, n + 1 FROM t")
+	for i := range doublings {
+		t.around(fmt.Sprintf("INSERT INTO t (created, n) SELECT created, n + %d FROM t", 1<<i))
 	}
 
 	t.around("INSERT INTO t (n) SELECT MAX(n) FROM t", "CREATE TABLE ready LIKE t",
