@@ -358,7 +358,7 @@ func (b *bed) standstill(t *testing.T, account *sql.DB, a *Application, server *
 	var all sync.WaitGroup
 	for range int(fewPerSecond * workWindow.Seconds()) {
 		all.Go(func() {
-			if _, err := account.ExecContext(t.Context(), "DO SLEEP(60) /* standstill */"); err != nil {
+			if _, err := account.ExecContext(t.Context(), "DO SLEEP(1000) /* standstill */"); err != nil {
 				t.Error(err)
 			}
 		})
