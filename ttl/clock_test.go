@@ -49,9 +49,7 @@ func (m *moment) leap(by time.Duration) {
 func (m *moment) again() {
 	m.f.T.Helper()
 	for range 3 {
-		if err := m.tick(m.f.T.Context()); err != nil {
-			m.f.T.Fatal(err)
-		}
+		m.mustTick()
 		m.workUntilCalled(m.f.T.Context())
 	}
 }

@@ -73,9 +73,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 
 		tick := func(m *moment) bool {
 			t.Helper()
-			if err := m.tick(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			m.mustTick()
 			return m.leads
 		}
 		if second := f.at(start); !tick(first) || tick(second) {

@@ -54,9 +54,7 @@ func (m *moment) cost() (statements, rows int) {
 	statements, rows = 1<<30, 1<<30
 	for range 12 {
 		beforeStatements, beforeRows := counters()
-		if err := m.tick(m.f.T.Context()); err != nil {
-			m.f.T.Fatal(err)
-		}
+		m.mustTick()
 		afterStatements, afterRows := counters()
 		statements = min(statements, afterStatements-beforeStatements-3) // without the counters' own
 		rows = min(rows, afterRows-beforeRows)

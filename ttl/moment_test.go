@@ -97,15 +97,21 @@ func (m *moment) declareDays(days int, zone, interval string, options map[string
 	return p
 }
 
+// mustTick is a tick that must not fail.
+func (m *moment) mustTick() {
+	m.f.T.Helper()
+	if err := m.tick(m.f.T.Context()); err != nil {
+		m.f.T.Fatal(err)
+	}
+}
+
 // pass is what an engine does until nothing is left to do at that moment; then it leaves.
 func (m *moment) pass() {
 	m.f.T.Helper()
 	ctx := m.f.T.Context()
 	defer m.engine.leave(context.WithoutCancel(ctx), m.engine.node.Load())
 	for range 4 { // start, work, finish; and nothing more
-		if err := m.tick(ctx); err != nil {
-			m.f.T.Fatal(err)
-		}
+		m.mustTick()
 		m.workUntilCalled(ctx)
 	}
 }
@@ -507,17 +513,10 @@ func TestTooManyErrorsEndAJob(t *testing.T) {
 				f.Fill("t", 20)
 				m := f.at(utc("05-10 12:00:00"))
 				m.declare("UTC", "1h", nil)
-				tick := func() {
-					t.Helper()
-					if err := m.tick(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-				}
-
-				tick()
+				m.mustTick()
 				f.Exec("UPDATE " + f.Schema + "_c.task SET allowed = 10000, deleted = " + strconv.Itoa(c.deleted) +
 					", failed = " + strconv.Itoa(c.failed))
-				tick()
+				m.mustTick()
 
 				c1 := f.Schema + "_c."
 				if got := f.Text("SELECT COALESCE((SELECT state FROM " + c1 +

@@ -105,9 +105,7 @@ func (m *moment) starting() (statements int) {
 	}
 
 	before := m.askedBy(m.session)
-	if err := m.tick(ctx); err != nil {
-		m.f.T.Fatal(err)
-	}
+	m.mustTick()
 	if jobs := m.f.Text("SELECT COUNT(*) FROM " + m.f.Schema + "_c.job"); jobs != "2" {
 		m.f.T.Errorf("%s jobs have started, want 2", jobs)
 	}

@@ -37,9 +37,7 @@ func TestSlowCatalogStarvesNothing(t *testing.T) {
 			t.Helper()
 			m.known.forget()
 			m.settingsAt = time.Now() // as if they had changed: then a job that is new is looked at, too
-			if err := m.tick(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			m.mustTick()
 		}
 
 		if tick(); f.waits() != "running" {

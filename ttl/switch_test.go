@@ -200,10 +200,7 @@ func TestWorkersLookAtTheWindow(t *testing.T) {
 		m := f.at(utc("05-10 12:00:00"))
 		m.declare("UTC", "1h", nil)
 
-		if err := m.tick(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
+		m.mustTick()
 		window := map[string]string{setting.WindowStart: "20:00 +0000", setting.WindowEnd: "21:00 +0000"}
 		if err := m.engine.store.Set(t.Context(), "test", window); err != nil {
 			t.Fatal(err)
@@ -232,9 +229,7 @@ func TestRuleOfAnotherVersion(t *testing.T) {
 		tick := func() {
 			t.Helper()
 			m.known.forget()
-			if err := m.tick(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			m.mustTick()
 		}
 
 		tick()

@@ -63,9 +63,7 @@ func (f *fixture) together(nodes ...*moment) {
 
 	var all sync.WaitGroup
 	for _, m := range nodes {
-		if err := m.tick(f.T.Context()); err != nil {
-			f.T.Fatal(err)
-		}
+		m.mustTick()
 		m.engine.crew.BeforePacket = wait
 	}
 	for _, m := range nodes {
@@ -158,9 +156,7 @@ func TestNobodyWaitsForWhatIsPaused(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if err := m.tick(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				m.mustTick()
 				m.engine.crew.Work(t.Context())
 				letGo()
 				if !turned {

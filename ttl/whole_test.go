@@ -369,9 +369,7 @@ func TestWholeIsCountedOnce(t *testing.T) {
 						_ = m.db.Close() // the engine's own session goes on
 					}
 				}
-				if err := m.tick(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				m.mustTick()
 				m.engine.crew.Work(t.Context())
 				if got := f.Text(f.In("SELECT GROUP_CONCAT(state) FROM {t}_c.departure")); got != "taken" {
 					t.Fatalf("the departure is %q when the node dies, want taken", got)
@@ -400,9 +398,7 @@ func TestTruncatedUnnoted(t *testing.T) {
 		f.days()
 		m := f.at(utc("05-12 12:00:00"))
 		m.whole(ddl.PartitionTruncate)
-		if err := m.tick(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		m.mustTick()
 		f.Exec(f.In("ALTER TABLE {t}.t TRUNCATE PARTITION p1")) // is what an engine leaves then
 		m.pass()
 

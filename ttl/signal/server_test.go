@@ -76,7 +76,13 @@ func (b *bed) one(t *testing.T, s Signal, l Look) Reading {
 // doing runs statements in a session of their own until the test is over.
 func (b *bed) doing(t *testing.T, statements ...string) {
 	t.Helper()
-	conn, err := b.db.Conn(t.Context())
+	b.doingBy(t, b.db, statements...)
+}
+
+// doingBy is doing by another account.
+func (b *bed) doingBy(t *testing.T, account *sql.DB, statements ...string) {
+	t.Helper()
+	conn, err := account.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,49 +356,16 @@ func (b *bed) worksUntil(ctx context.Context, t *testing.T, account *sql.DB) {
 // standstill: ten who have all begun a statement are at work before the first of them has ended; not so for long.
 func (b *bed) standstill(t *testing.T, account *sql.DB, a *Application, server *sql.DB) {
 	t.Helper()
-	until(t, "rest", func() bool {
+	rest := func() bool {
 		pass(t, 100*time.Millisecond)
 		return !a.Look(t.Context(), server, false)
-	})
-
-	var all sync.WaitGroup
+	}
+	until(t, "rest", rest)
 	for range int(fewPerSecond * workWindow.Seconds()) {
-		all.Go(func() {
-			if _, err := account.ExecContext(t.Context(), "DO SLEEP(1000) /* standstill */"); err != nil {
-				t.Error(err)
-			}
-		})
+		b.doingBy(t, account, "DO SLEEP(1000)")
 	}
 	until(t, "ten statements", func() bool { return a.Look(t.Context(), server, false) })
-	until(t, "rest from what takes long", func() bool {
-		pass(t, 100*time.Millisecond)
-		return !a.Look(t.Context(), server, false)
-	})
-	for _, id := range b.ids(t, "INFO LIKE 'DO SLEEP%standstill%'") {
-		b.exec("KILL QUERY " + id)
-	}
-	all.Wait()
-}
-
-// ids are those of connections.
-func (b *bed) ids(t *testing.T, where string) (ids []string) {
-	t.Helper()
-	rows, err := b.db.QueryContext(t.Context(), "SELECT ID FROM information_schema.processlist WHERE "+where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return ids
+	until(t, "rest from what takes long", rest)
 }
 
 // longTransaction: a thorough look sees who does much in one.
