@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,13 +59,21 @@ func TestHungCatalogSlowsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		const tables = 50
-		began := time.Now()
+		const tables = 25
+		var added time.Duration // to what the server takes, which is its own affair
 		for range tables {
-			t.exec("CREATE TABLE plain (id INT)", "ALTER TABLE plain ADD c INT", "DROP TABLE plain")
+			for _, statement := range []string{"CREATE TABLE %s (id INT)", "ALTER TABLE %s ADD c INT", "DROP TABLE %s"} {
+				began := time.Now()
+				if _, err := t.direct.ExecContext(t.Context(), fmt.Sprintf(statement, "unseen")); err != nil {
+					t.Fatal(err)
+				}
+				seen := time.Now()
+				t.exec(fmt.Sprintf(statement, "plain"))
+				added += time.Since(seen) - seen.Sub(began)
+			}
 		}
-		if took := time.Since(began); took > 40*time.Second { // 150 s if each waited
-			t.Errorf("%d statements took %v", 3*tables, took)
+		if added > 25*time.Second { // 75 s if each waited
+			t.Errorf("%d statements waited %v for the catalog", 3*tables, added)
 		}
 
 		if _, err := locker.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
