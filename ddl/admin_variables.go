@@ -69,3 +69,8 @@ func (f Filter) MayName(prefixes ...string) bool {
 
 	return false
 }
+
+// Says reports whether a filter has a word in it, in lower case: whoever wrote it had such names in mind.
+func (f Filter) Says(word string) bool {
+	return strings.Contains(strings.ToLower(f.Like+f.Where), word)
+}

@@ -197,6 +197,39 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 	})
 }
 
+// Whoever asks for our settings while the catalog cannot be read is not told that there are none;
+// everybody else has the server's variables, and a warning.
+func TestVariablesWithoutACatalog(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		locker, err := t.direct.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer locker.Close()
+		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.store.Schema()+".setting WRITE"); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, asked := range []string{"LIKE 'tidb_ttl_job_enable'", "LIKE '%ttl%'", "WHERE Variable_name = 'TTL_AROUND'"} {
+			t.fails(1105, "SHOW VARIABLES "+asked)
+		}
+
+		t.db.SetMaxOpenConns(1) // SHOW WARNINGS is about the session's last statement
+		if all := rows(t.T, t.db, "SHOW VARIABLES"); len(all) < 200 {
+			t.Errorf("SHOW VARIABLES has %d lines", len(all))
+		}
+		if got := rows(t.T, t.db, "SHOW WARNINGS"); len(got) != 1 || !strings.Contains(got[0], "settings of ttlproxy") {
+			t.Errorf("warnings of SHOW VARIABLES: %q", got)
+		}
+		if got := rows(t.T, t.db, "SHOW VARIABLES LIKE 'sql\\_mode'"); len(got) != 1 {
+			t.Errorf("a variable of the server: %q", got)
+		}
+		if got := rows(t.T, t.db, "SHOW WARNINGS"); len(got) != 0 {
+			t.Errorf("its warnings: %q", got)
+		}
+	})
+}
+
 // name is the first column of a line.
 func name(line string) string {
 	name, _, _ := strings.Cut(line, "|")

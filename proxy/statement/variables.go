@@ -19,10 +19,24 @@ const settingsWait = time.Second
 // variableColumns are those of SHOW VARIABLES.
 var variableColumns = []report.Column{{Name: "Variable_name", Type: report.Name}, {Name: "Value", Type: report.Text}}
 
-// showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog it
-// is the server's alone.
+// showVariables answers SHOW VARIABLES with the server's variables and ours. Without a catalog whoever
+// has not asked for ours has the server's alone, and a warning.
 func (a *admin) showVariables(ctx context.Context, text string, s *ddl.ShowVariables) error {
-	ours, err := a.matchingSettings(ctx, s.Filter)
+	if !namesSettings(s.Filter) {
+		return a.q.pass()
+	}
+
+	settings, err := a.settings(ctx, s.Filter)
+	switch {
+	case err != nil && wantsSettings(s.Filter):
+		return err
+	case err != nil:
+		a.q.warn("the settings of ttlproxy are missing, because the catalog of TTL policies cannot be asked")
+		a.q.x.Leave(a.q.notes...)
+		return a.q.pass()
+	}
+
+	ours, err := a.pick(settings, s.Filter)
 	if err != nil {
 		return err
 	}
@@ -50,20 +64,24 @@ func (a *admin) showVariables(ctx context.Context, text string, s *ddl.ShowVaria
 // namesSettings reports whether a filter may let some of our settings through.
 func namesSettings(f ddl.Filter) bool { return f.MayName("ttl_", "tidb_ttl_") }
 
-// matchingSettings lets the server pick those of our settings that a filter lets through.
-func (a *admin) matchingSettings(ctx context.Context, f ddl.Filter) ([][]any, error) {
-	if !namesSettings(f) {
-		return nil, nil
+// wantsSettings reports whether whoever wrote a filter had our settings in mind: to him an answer without
+// them would say that there are none.
+func wantsSettings(f ddl.Filter) bool { return f.Says("ttl") }
+
+// settings reads our settings, and waits for those who want them as long as for any statement of ours.
+func (a *admin) settings(ctx context.Context, f ddl.Filter) (setting.Values, error) {
+	wait := settingsWait
+	if wantsSettings(f) {
+		wait = adminWait
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, settingsWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	return a.q.store.Values(ctx)
+}
 
-	settings, err := a.q.store.Values(ctx)
-	if err != nil {
-		return nil, nil // the server's variables are what was asked for
-	}
-
+// pick lets the server choose those of our settings that a filter lets through.
+func (a *admin) pick(settings setting.Values, f ddl.Filter) ([][]any, error) {
 	r := &reply{list: settingList(settings), filter: f}
 	found, err := a.q.x.Ask(r.query(literalRows(r.list)))
 	if err != nil {
