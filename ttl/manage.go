@@ -119,6 +119,14 @@ const (
 	reconsiderFor   = time.Second
 )
 
+// inTurn puts those jobs first whose tables have not been checked for the longest: in any other order
+// the last of many would never be.
+func (t *ticker) inTurn(jobs []catalog.Job) []catalog.Job {
+	return slices.SortedStableFunc(slices.Values(jobs), func(a, b catalog.Job) int {
+		return t.reconsidered[a.ID].Compare(t.reconsidered[b.ID])
+	})
+}
+
 // reconsiders says whether it is time to check a job's table. That of a new job was checked a moment
 // ago, under the same settings.
 func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {

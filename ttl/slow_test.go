@@ -2,6 +2,8 @@ package ttl
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -52,6 +55,47 @@ func TestSlowCatalogStarvesNothing(t *testing.T) {
 		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT()"))
 		if tick(); f.waits() != "running" {
 			t.Errorf("the job is %q after its reason to wait has gone", f.waits())
+		}
+	})
+}
+
+// slowAnswers is a catalog in which each question about a job takes all the time that a tick has for them.
+type slowAnswers struct {
+	tickerStore
+	asked []uint64 // policies
+}
+
+func (s *slowAnswers) Identities(ctx context.Context, policy uint64) (tables.Incarnation, error) {
+	s.asked = append(s.asked, policy)
+	time.Sleep(reconsiderFor + 10*time.Millisecond)
+	return s.tickerStore.Identities(ctx, policy)
+}
+
+// TestJobsAreReconsideredInTurn: where there is no time for all jobs at a tick, and the first of them
+// have to be asked again before all have been, the others still come.
+func TestJobsAreReconsideredInTurn(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		for i := range 3 {
+			f.Fill(fmt.Sprint("t", i), 20)
+			f.DeclareEvery(fmt.Sprint("t", i), "1h")
+		}
+
+		m := f.at(utc("05-10 12:00:00"))
+		m.mustTick()
+		store := &slowAnswers{tickerStore: m.store}
+		m.store = store
+
+		for range 3 {
+			for job, at := range m.reconsidered {
+				m.reconsidered[job] = at.Add(-reconsiderEvery) // as if it took that long
+			}
+			m.settingsAt = time.Now()
+			m.mustTick()
+		}
+		if asked := slices.Compact(slices.Sorted(slices.Values(store.asked))); len(asked) != 3 {
+			t.Errorf("policies %v were asked about", store.asked)
 		}
 	})
 }

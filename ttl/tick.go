@@ -239,7 +239,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	t.forget(jobs)
 
 	t.tendsAt = time.Now()
-	for _, job := range jobs {
+	for _, job := range t.inTurn(jobs) {
 		t.tend(ctx, v, job)
 	}
 
