@@ -50,14 +50,7 @@ func TestHungCatalogSlowsNobody(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.handler.patience.first = time.Second
 		t.exec("CREATE TABLE kept (at DATETIME) TTL = at + INTERVAL 1 DAY")
-		locker, err := t.direct.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer locker.Close()
-		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.store.Schema()+".policy WRITE"); err != nil {
-			t.Fatal(err)
-		}
+		unlock := t.lockCatalog("policy")
 
 		const tables = 25
 		var added time.Duration // to what the server takes, which is its own affair
@@ -76,9 +69,7 @@ func TestHungCatalogSlowsNobody(t *testing.T) {
 			t.Errorf("%d statements waited %v for the catalog", 3*tables, added)
 		}
 
-		if _, err := locker.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-			t.Fatal(err)
-		}
+		unlock()
 		t.handler.patience.mu.Lock()
 		t.handler.patience.until = time.Time{} // restWait later
 		t.handler.patience.mu.Unlock()

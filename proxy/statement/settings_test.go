@@ -201,15 +201,7 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 // everybody else has the server's variables, and a warning.
 func TestVariablesWithoutACatalog(t *testing.T) {
 	onStage(t, func(t *theatre) {
-		locker, err := t.direct.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer locker.Close()
-		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+t.store.Schema()+".setting WRITE"); err != nil {
-			t.Fatal(err)
-		}
-
+		t.lockCatalog("setting")
 		for _, asked := range []string{"LIKE 'tidb_ttl_job_enable'", "LIKE '%ttl%'", "WHERE Variable_name = 'TTL_AROUND'"} {
 			t.fails(1105, "SHOW VARIABLES "+asked)
 		}

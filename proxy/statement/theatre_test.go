@@ -1,10 +1,12 @@
 package statement
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,6 +90,27 @@ func (t *theatre) exec(statements ...string) {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
+}
+
+// lockCatalog keeps everybody from a table of the catalog, until it is unlocked or the test is over.
+func (t *theatre) lockCatalog(table string) (unlock func()) {
+	t.Helper()
+	conn, err := t.direct.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+t.store.Schema()+"."+table+" WRITE"); err != nil {
+		t.Fatal(err)
+	}
+
+	unlock = sync.OnceFunc(func() {
+		if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	})
+	t.Cleanup(unlock)
+	return unlock
 }
 
 // fails runs a statement that must be refused with an error of that number.
