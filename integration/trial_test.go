@@ -161,7 +161,8 @@ func (s *trial) wait(what string, until func() bool) {
 	for deadline := time.Now().Add(mysqltest.Patience); !until(); {
 		if time.Now().After(deadline) {
 			s.Fatalf("%s did not happen: %v", what,
-				s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"))
+				append(s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"),
+					s.column(s.direct, "SELECT CONCAT_WS(' ', how, state, state_at, reason) FROM "+s.catalog+".departure")...))
 		}
 		select {
 		case <-s.Context().Done():
