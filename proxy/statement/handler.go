@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -55,6 +56,14 @@ func (h *Handler) Concerns(x *proxy.Exchange) bool {
 
 // Handle decides about a statement that was held back.
 func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
+	err := h.handle(ctx, x)
+	if _, said := errors.AsType[*wire.Error](err); err != nil && !said {
+		return refuse("ttlproxy: %s", words(err))
+	}
+	return err
+}
+
+func (h *Handler) handle(ctx context.Context, x *proxy.Exchange) error {
 	if x.Command == wire.Execute || x.Command == wire.BulkExecute {
 		return h.execute(ctx, x)
 	}

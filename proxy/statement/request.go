@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -162,8 +165,7 @@ func (q *request) withoutCatalog(ctx context.Context, err error) error {
 func (q *request) noteWithoutCatalog(ctx context.Context, err error) {
 	q.h.log.WarnContext(ctx, "the catalog cannot be asked about a statement, which passes", slog.Any("err", err))
 	q.warn("the statement was carried out without the catalog of TTL policies, which cannot be asked: a TTL of its " +
-		"tables " +
-		"is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
+		"tables is not shown, and if one of them was changed its TTL is disarmed until ALTER TABLE … TTL_ENABLE='ON'")
 }
 
 // passWithNotes lets the statement through and counts our notes as warnings.
@@ -186,8 +188,17 @@ func inCatalogTrouble(err error) error {
 	}
 	return &wire.Error{
 		Code: ddl.CodeUnknownError, State: "HY000",
-		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + err.Error(),
+		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + words(err),
 	}
+}
+
+// words is what an error of the catalog says to a client, who knows of no context and no transaction.
+func words(err error) string {
+	const late = "the catalog of TTL policies is locked by somebody, or the server is busy; try again"
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeLockWait {
+		return strings.ReplaceAll(err.Error(), my.Error(), late)
+	}
+	return strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), late)
 }
 
 // refusal is an error of package ddl as it goes to the client.
