@@ -61,16 +61,16 @@ func (t *ticker) makeAheadOf(ctx context.Context, p catalog.Policy) (again time.
 		return 0, err
 	}
 
+	known, err := t.tables.Recognize(ctx, p) // the next job, which would, may come in weeks
+	if err != nil || known == nil {
+		return 0, err
+	}
 	f, err := tables.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
 		return 0, err
 	}
-	known, err := t.store.Identities(ctx, p.ID)
-	if err != nil {
-		return 0, err
-	}
 	if !known.Table().CreateTime.Equal(f.CreatedAt()) {
-		return 0, nil // somebody has altered it: a job looks first
+		return 0, nil // somebody alters it at this moment
 	}
 
 	a, why, err := plan.ReadAhead(ctx, t.session, t.store, p, f, now)

@@ -20,13 +20,18 @@ import (
 // that has three days ready; it is noon of the last of them.
 func (f *fixture) coming(rest string) (*moment, catalog.Policy) {
 	f.T.Helper()
+	return f.comingEvery("1h", rest)
+}
+
+func (f *fixture) comingEvery(interval, rest string) (*moment, catalog.Policy) {
+	f.T.Helper()
 	f.Exec("DROP TABLE IF EXISTS "+f.Schema+".t",
 		"CREATE TABLE "+f.Schema+".t (id INT NOT NULL, made DATETIME NOT NULL, PRIMARY KEY (id, made)) "+
 			"PARTITION BY RANGE (TO_DAYS(made)) (PARTITION p20270508 VALUES LESS THAN (TO_DAYS('2027-05-09')), "+
 			"PARTITION p20270509 VALUES LESS THAN (TO_DAYS('2027-05-10')), "+
 			"PARTITION p20270510 VALUES LESS THAN (TO_DAYS('2027-05-11'))"+rest+")")
 	m := f.at(utc("05-10 12:00:00"))
-	return m, m.declare("UTC", "1h", map[string]string{ddl.OptionAhead: "3d"})
+	return m, m.declare("UTC", interval, map[string]string{ddl.OptionAhead: "3d"})
 }
 
 const allTheRest = ", PARTITION later VALUES LESS THAN MAXVALUE"
@@ -137,6 +142,38 @@ func TestSomebodyElseMakesPartitions(t *testing.T) {
 		f.at(utc("05-10 13:00:01")).pass() // a job looks what has become of the table
 		f.at(utc("05-10 13:00:02")).pass()
 		f.wantStuck(p, "")
+	})
+}
+
+// TestAheadDoesNotWaitForAJob: a table that somebody has altered is examined when partitions are needed, and
+// not only by its next job, which may come in weeks. Another table in its place gets none.
+func TestAheadDoesNotWaitForAJob(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		for want, altered := range map[string][]string{
+			"08,09,10,11,12,13,14,15": {"ALTER TABLE {t}.t ADD COLUMN note INT"},
+			"08,09,10,11,12,13": {
+				"CREATE TABLE {t}.u LIKE {t}.t", "ALTER TABLE {t}.u CHANGE id other INT NOT NULL",
+				"RENAME TABLE {t}.t TO {t}.x, {t}.u TO {t}.t", "DROP TABLE {t}.x",
+			},
+		} {
+			m, p := f.comingEvery("30d", "")
+			m.pass()
+			f.wantMade("05-10 12:01:01", "08,09,10,11,12,13")
+
+			f.Exec("DO SLEEP(1.1)") // CREATE_TIME has whole seconds
+			for _, each := range altered {
+				f.Exec(f.In(each))
+			}
+			f.at(utc("05-12 11:00:00")).pass()
+			f.wantMade("05-12 11:01:01", want)
+			f.at(utc("05-12 11:01:01")).pass()
+			f.wantParts(want)
+			if err := f.Store.Remove(t.Context(), catalog.Client{Account: "test"}, p.Table); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 
