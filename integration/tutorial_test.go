@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
 	"github.com/ttlproxy/ttlproxy/integration/transcript"
+	"github.com/ttlproxy/ttlproxy/proxy/wire/wiretest"
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
@@ -86,14 +88,15 @@ func clientFolder(t *testing.T, server *sandbox.Server) string {
 	return ""
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one that nobody listens on, nor will.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := sandbox.FreeAddress(t.Context())
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", wiretest.OwnAddress())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return address.String()
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // awaitCatalog waits until the proxy knows about TTL. A person is slower than that.

@@ -30,7 +30,7 @@ const (
 // four tables.
 func demo(ctx context.Context, w world, o *options, _ []string) error {
 	o.Status = cmp.Or(o.Status, "127.0.0.1:4080")
-	if err := o.chooseAddresses(ctx); err != nil {
+	if err := o.checkAddresses(ctx); err != nil {
 		return err
 	}
 
@@ -65,16 +65,16 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 	}
 
 	g, ctx := errgroup.WithContext(ctx)
-	ready := make(chan string, 1)
+	ready := make(chan listening, 1)
 	g.Go(func() error {
-		return runServices(ctx, o, slog.New(slog.NewTextHandler(log, nil)), func(address string) { ready <- address })
+		return runServices(ctx, o, slog.New(slog.NewTextHandler(log, nil)), func(at listening) { ready <- at })
 	})
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case address := <-ready:
-			return o.show(ctx, w.stdout, server, address, logPath)
+		case at := <-ready:
+			return show(ctx, w.stdout, server, at, logPath)
 		}
 	})
 
@@ -119,8 +119,8 @@ var demoAccounts = []string{
 
 // show fills the tables through the proxy, says what to try, and goes on as a busy application
 // until ctx ends.
-func (o *options) show(ctx context.Context, out io.Writer, server demoServer, address, logPath string) error {
-	application, err := openDemo(address)
+func show(ctx context.Context, out io.Writer, server demoServer, at listening, logPath string) error {
+	application, err := openDemo(at.clients)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (o *options) show(ctx context.Context, out io.Writer, server demoServer, ad
 	}
 
 	printInvitation(out, invitation{
-		Server: server.Kind().String(), Address: address, Status: o.Status, Log: logPath,
+		Server: server.Kind().String(), Address: at.clients, Status: at.page, Log: logPath,
 	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return application.insert(ctx) })

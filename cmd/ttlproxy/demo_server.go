@@ -133,14 +133,14 @@ func (m *manager) command(ctx context.Context, w world, sudo bool, args []string
 	return cmd
 }
 
-// chooseAddresses checks that the addresses are free before anything is started, and replaces port
-// 0 by a number.
-func (o *options) chooseAddresses(ctx context.Context) error {
+// checkAddresses checks that the addresses are free before anything is started. With port 0 the system chooses
+// one that is, when it is listened on.
+func (o *options) checkAddresses(ctx context.Context) error {
 	var taken, free []string
-	choose := func(option string, address *string) error {
-		err := choose(ctx, address)
+	check := func(option, address string) error {
+		err := checkFree(ctx, address)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			taken, free = append(taken, *address), append(free, "--"+option+"=127.0.0.1:0")
+			taken, free = append(taken, address), append(free, "--"+option+"=127.0.0.1:0")
 			return nil
 		}
 		if err != nil {
@@ -150,13 +150,13 @@ func (o *options) chooseAddresses(ctx context.Context) error {
 		return nil
 	}
 
-	for i := range o.Proxy.Listen {
-		if err := choose("listen", &o.Proxy.Listen[i]); err != nil {
+	for _, address := range o.Proxy.Listen {
+		if err := check("listen", address); err != nil {
 			return err
 		}
 	}
 
-	if err := choose("status", &o.Status); err != nil {
+	if err := check("status", o.Status); err != nil {
 		return err
 	}
 	if len(taken) > 0 {
@@ -168,14 +168,13 @@ func (o *options) chooseAddresses(ctx context.Context) error {
 	return nil
 }
 
-func choose(ctx context.Context, address *string) error {
-	if strings.HasPrefix(*address, "unix:") {
+func checkFree(ctx context.Context, address string) error {
+	if strings.HasPrefix(address, "unix:") {
 		return nil
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *address)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	*address = l.Addr().String()
 	return l.Close()
 }

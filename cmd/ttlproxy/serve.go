@@ -34,8 +34,8 @@ func serve(ctx context.Context, w world, o *options, _ []string) error {
 }
 
 // runServices waits for the server, then runs the proxy and the engine until ctx ends or one of
-// them fails. It calls ready, if given, with the address that clients can connect to.
-func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(address string)) error {
+// them fails. It calls ready, if given, with the addresses that it listens on.
+func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(at listening)) error {
 	backends, err := o.backends(log)
 	if err != nil {
 		return err
@@ -76,6 +76,9 @@ func runServices(ctx context.Context, o *options, log *slog.Logger, ready func(a
 	return nil
 }
 
+// listening is where clients and people can connect to, with the ports that the system has chosen.
+type listening struct{ clients, page string }
+
 // running is what the parts of the running program share.
 type running struct {
 	*options
@@ -89,7 +92,7 @@ type running struct {
 // run runs the proxy, and everything else as soon as the catalog is open, until ctx ends or a part
 // fails. Traffic does not wait for the catalog: until it is open, only statements about TTL fail,
 // with the reason.
-func (r *running) run(ctx context.Context, ready func(address string)) error {
+func (r *running) run(ctx context.Context, ready func(at listening)) error {
 	door := newDoor()
 	r.Proxy.Handler = statement.New(statement.Config{
 		Catalog: door.catalog, DB: r.db, Backends: seenBy(r.backends),
@@ -119,7 +122,7 @@ func (r *running) run(ctx context.Context, ready func(address string)) error {
 
 		r.page.open(store, r.db)
 		if ready != nil {
-			ready(server.Addr().String())
+			ready(listening{clients: server.Addr().String(), page: r.page.address()})
 		}
 		if !r.Engine {
 			return store.Attend(ctx, thisNode(server.Addr().String()), r.log)

@@ -70,6 +70,14 @@ func (p *page) serve(ctx context.Context) (stop func() error) {
 	}
 }
 
+// address is where it is; empty if nowhere.
+func (p *page) address() string {
+	if p.server == nil {
+		return ""
+	}
+	return p.server.Addr().String()
+}
+
 // open shows what the catalog says, on the page and in the metrics.
 func (p *page) open(store *catalog.Store, db *sql.DB) {
 	p.registry.MustRegister(status.NewCollector(store, p.log))

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -157,28 +155,19 @@ func ExpectClose() Step {
 // not end before all scripts have.
 func Serve(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
-	return serve(tb, "tcp", ownAddress(), scripts, oneByOne)
+	return serve(tb, "tcp", OwnAddress(), scripts, oneByOne)
 }
 
 // ServeAll is Serve for clients that are there at the same time.
 func ServeAll(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
-	return serve(tb, "tcp", ownAddress(), scripts, (*sync.WaitGroup).Go)
+	return serve(tb, "tcp", OwnAddress(), scripts, (*sync.WaitGroup).Go)
 }
 
 // ServeUnix is Serve on a socket, whose path it returns.
 func ServeUnix(tb testing.TB, scripts ...Script) string {
 	tb.Helper()
 	return serve(tb, "unix", filepath.Join(tb.TempDir(), "s"), scripts, oneByOne)
-}
-
-// ownAddress is one to listen on. A client that another test has forgotten, and that still dials the port of a
-// server that is gone, does not come here, where the system allows for it: on Linux all of 127.0.0.0/8 is local.
-func ownAddress() string {
-	if runtime.GOOS != "linux" {
-		return "127.0.0.1:0"
-	}
-	return fmt.Sprintf("127.%d.%d.%d:0", 1+rand.N(254), rand.N(256), 1+rand.N(254))
 }
 
 // oneByOne plays a script to its end before the next client is let in.
