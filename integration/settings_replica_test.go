@@ -13,6 +13,10 @@ import (
 // TestReplicaLagSlowsDeletion has a real one.
 var replicaTrials = map[string]func(*trial){
 	setting.ThrottleReplicas: func(s *trial) {
+		s.sql("SET GLOBAL ttl_throttle_replicas = 'db2'")
+		s.wait("the replica to be looked for, before anything is due",
+			func() bool { return s.reading("replica_lag").state == "unknown" })
+		s.sql("SET GLOBAL ttl_throttle_replicas = ''")
 		s.heldByReplica()
 		s.goesOn("SET GLOBAL ttl_throttle_replicas = ''")
 	},

@@ -146,7 +146,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 // run looks as often as there is reason to.
 func (t *throttler) run(ctx context.Context) {
-	t.duty.Set(gently, learning)
+	t.set(ctx, gently, learning)
 	defer t.duty.Set(1, "")
 
 	for ctx.Err() == nil {
@@ -223,10 +223,11 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	t.decided = false
 	if leads && time.Since(t.look) >= every {
 		t.measure(ctx, true)
+		t.say(ctx, catalog.Throttle{}, true) // whoever sets a threshold wants to see what it is compared with
 	}
 	t.idle = true
 	if t.rested >= firstLooks || !t.learns() {
-		t.duty.Set(1, "")
+		t.set(ctx, 1, "")
 	}
 }
 
@@ -275,7 +276,7 @@ func (t *throttler) conclude(ctx context.Context, since time.Duration) (share fl
 		share, why = gently, learning
 	}
 
-	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why})
+	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why}, true)
 	t.obey(ctx, share, why)
 	return share
 }
@@ -386,8 +387,9 @@ func (t *throttler) set(ctx context.Context, share float64, why string) {
 	}
 }
 
-// say records what was measured, for the other nodes and for people.
-func (t *throttler) say(ctx context.Context, now catalog.Throttle) {
+// say records what was measured, for the other nodes and for people: by this node's own signals, and by those for
+// all nodes if it has asked them.
+func (t *throttler) say(ctx context.Context, now catalog.Throttle, all bool) {
 	now.Node = t.node()
 	changed := now.Decides != t.said.Decides || (now.HeldBy == "") != (t.said.HeldBy == "") ||
 		math.Abs(now.Share-t.said.Share) > sayChange*t.said.Share
@@ -395,7 +397,7 @@ func (t *throttler) say(ctx context.Context, now catalog.Throttle) {
 		return
 	}
 
-	now.Signals = t.signals(now.Decides)
+	now.Signals = t.signals(all)
 	if err := t.store.SetThrottle(ctx, now); err != nil {
 		if ctx.Err() == nil {
 			t.log.LogAttrs(ctx, slog.LevelWarn, "signals could not be recorded", slog.Any("err", err))
@@ -405,11 +407,10 @@ func (t *throttler) say(ctx context.Context, now catalog.Throttle) {
 	t.said, t.saidAt = now, time.Now()
 }
 
-// signals are the readings as the catalog keeps them, and as metrics show them: this node's own,
-// and those that decide for all if it is this one that decides.
-func (t *throttler) signals(decides bool) []catalog.Signal {
+// signals are the readings as the catalog keeps them, and as metrics show them.
+func (t *throttler) signals(ofAll bool) []catalog.Signal {
 	var readings []signal.Reading
-	if decides {
+	if ofAll {
 		readings = t.watch.Readings()
 		if t.limits().settings.Int(setting.ThrottleApplication) > 0 {
 			readings = slices.Insert(readings, 0, t.others.Reading())
@@ -451,7 +452,7 @@ func (t *throttler) follow(ctx context.Context) bool {
 	default:
 		t.obey(ctx, now.Share, now.HeldBy)
 		if t.checks != nil {
-			t.say(ctx, catalog.Throttle{})
+			t.say(ctx, catalog.Throttle{}, false)
 		}
 	}
 	return true

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -347,6 +350,36 @@ func TestChecksHoldOneNode(t *testing.T) {
 		}
 		end()
 		nodes[0].end()
+	})
+}
+
+// TestSignalsAreShownAtRest: what signals say can be seen before anything is due, and holds nobody back.
+func TestSignalsAreShownAtRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{}
+		n := newNode(1, b, &loaded{load: func() float64 { return 9 }})
+		n.busy = func() bool { return false }
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		for range 3 {
+			time.Sleep(2 * restEvery)
+			now, err := b.Share(ctx)
+			if err != nil || now.Decides || now.InForce() || now.Age > restEvery+lookEvery {
+				t.Errorf("at rest %+v is said, %v", now, err)
+			}
+			if !slices.ContainsFunc(now.Signals, func(s catalog.Signal) bool { return s.Name == "load" && s.Value == 9 }) {
+				t.Errorf("at rest the signals are %+v", now.Signals)
+			}
+			var share dto.Metric
+			if err := n.metrics.share.Write(&share); err != nil {
+				t.Fatal(err)
+			}
+			if shown := share.GetGauge().GetValue(); n.share() != 1 || shown != 1 {
+				t.Errorf("at rest the share is %v, and %v as a metric", n.share(), shown)
+			}
+		}
+		end()
 	})
 }
 
