@@ -94,7 +94,9 @@ const (
 	throttleAge = `TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
 	selectShare = `SELECT node_id, share, held_by, measured_at, ` + throttleAge + ` FROM {throttle}
  WHERE share IS NOT NULL ORDER BY measured_at DESC LIMIT 1`
+	// A node measures several times a minute while it measures at all; another one may have taken its place.
 	selectThrottles = `SELECT node_id, share, held_by, content, measured_at, ` + throttleAge + ` FROM {throttle}
+ WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle}) - INTERVAL 1 MINUTE
  ORDER BY share IS NULL, measured_at DESC`
 	// What a node measured that is gone says nothing any more.
 	deleteOldThrottles = `DELETE FROM {throttle} WHERE measured_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`

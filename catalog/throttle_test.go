@@ -49,6 +49,15 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("all that was measured is %+v (%v)", all, err)
 		}
 
+		b.exec(t, "UPDATE {throttle} SET measured_at = measured_at - INTERVAL 61 SECOND WHERE node_id < 3")
+		if all, err = b.Throttles(ctx); err != nil || len(all) != 1 || all[0].Node != 3 {
+			t.Errorf("a minute later what was measured is %+v (%v)", all, err)
+		}
+		b.exec(t, "UPDATE {throttle} SET measured_at = measured_at - INTERVAL 1 HOUR")
+		if all, err = b.Throttles(ctx); err != nil || len(all) != 1 || all[0].Age < time.Hour {
+			t.Errorf("an hour later what was measured last is %+v (%v)", all, err)
+		}
+
 		if err := b.SetThrottle(ctx, Throttle{Node: 4, Decides: true, Share: 1.5}); err == nil {
 			t.Error("one and a half of the full speed was accepted")
 		}

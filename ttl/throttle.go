@@ -217,13 +217,19 @@ func (t *throttler) publish(ctx context.Context) {
 // rest learns what is usual while nothing is deleted.
 func (t *throttler) rest(ctx context.Context, leads bool) {
 	every := restEvery
-	if t.rested < firstLooks {
+	if leads && t.rested < firstLooks {
 		every = lookEvery
 	}
 	t.decided = false
-	if leads && time.Since(t.look) >= every {
-		t.measure(ctx, true)
-		t.say(ctx, catalog.Throttle{}, true) // whoever sets a threshold wants to see what it is compared with
+	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
+		if leads {
+			t.measure(ctx, true)
+		}
+		if t.checks != nil {
+			t.checks.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings})
+		}
+		t.say(ctx, catalog.Throttle{}, leads) // whoever sets a threshold wants to see what it is compared with
+		t.look = time.Now()
 	}
 	t.idle = true
 	if t.rested >= firstLooks || !t.learns() {

@@ -383,6 +383,28 @@ func TestSignalsAreShownAtRest(t *testing.T) {
 	})
 }
 
+// TestChecksAreShownAtRest: so are those of a node that does not lead, as often as the others.
+func TestChecksAreShownAtRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, asked := &board{}, atomic.Int64{}
+		n := newNode(2, b, silent{})
+		n.busy = func() bool { return false }
+		n.own, n.checks = pace.NewControl(0), signal.NewWatch(&loaded{load: func() float64 { return float64(asked.Add(1)) }})
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(6*restEvery + lookEvery)
+		now, err := b.Share(ctx)
+		if err != nil || now.Decides || len(now.Signals) != 1 || now.Signals[0].Value < 6 || now.Age > restEvery+lookEvery {
+			t.Errorf("at rest %+v is said, %v", now, err)
+		}
+		if n := asked.Load(); n > 8 {
+			t.Errorf("in a minute at rest a check was asked %d times", n)
+		}
+		end()
+	})
+}
+
 // watcher notes what it is told about each look, and at what share the node went since the last.
 type watcher struct {
 	mu       sync.Mutex

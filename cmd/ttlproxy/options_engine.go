@@ -58,7 +58,8 @@ func engineOptions() []option {
 			once: true,
 			bind: func(o *options) value { return text{&o.ThrottleURL} },
 			text: "While this address answers with anything but 2xx, this proxy deletes nothing; while it does not " +
-				"answer, only as much as ttl_throttle_floor says. It is asked while there is something to delete.",
+				"answer, only as much as ttl_throttle_floor says. It is asked all the time while there is " +
+				"something to delete, and otherwise every ten seconds.",
 		},
 		{
 			name: "throttle-query", arg: "SELECT", group: "Engine", on: onServe,
