@@ -78,18 +78,14 @@ var brakeTrials = map[string]func(*trial){
 			s.declare("TTL_PARTITION = '" + how + "'")
 			s.waitParted("partition p2020 went whole%")
 			s.wait("all to go", func() bool { return s.number("SELECT COUNT(*) FROM %s.%s", s.schema, s.table) == 1 })
-			if got := s.partitions(); got != left {
-				s.Errorf("%s leaves the partitions %s, want %s", how, got, left)
-			}
+			s.wantPartitions(left)
 		}
 	},
 	ddl.OptionGrace: func(s *trial) {
 		s.divided()
 		s.declare("TTL_PARTITION = 'EXCHANGE' TTL_PARTITION_GRACE = '3d'")
 		s.waitParted("%keeps them for 72h%")
-		if got := s.partitions(); got != "older,later" {
-			s.Errorf("the partitions are %s", got)
-		}
+		s.wantPartitions("older,later")
 	},
 	ddl.OptionAhead: func(s *trial) {
 		s.divided()
@@ -134,6 +130,7 @@ var brakeTrials = map[string]func(*trial){
 			s.Fatal(err)
 		}
 		s.waitParted("partition p2020 went whole%")
+		s.wantPartitions("older,later")
 	},
 	ddl.OptionPlan: func(s *trial) {
 		s.rows(100, "id <= 5", byID)
@@ -317,6 +314,13 @@ func (s *trial) waitParted(event string) {
 		return s.number("SELECT COUNT(*) FROM %s.event WHERE schema_name = '%s' AND table_name = '%s' AND text LIKE '%s'",
 			s.catalog, s.schema, s.table, event) > 0
 	})
+}
+
+func (s *trial) wantPartitions(want string) {
+	s.Helper()
+	if got := s.partitions(); got != want {
+		s.Errorf("the partitions are %s, want %s", got, want)
+	}
 }
 
 // partitions are those of the last table.

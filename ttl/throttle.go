@@ -222,14 +222,12 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	}
 	t.decided = false
 	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
+		t.look = time.Now()
 		if leads {
 			t.measure(ctx, true)
 		}
-		if t.checks != nil {
-			t.checks.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings})
-		}
+		t.askChecks(ctx)
 		t.say(ctx, catalog.Throttle{}, leads) // whoever sets a threshold wants to see what it is compared with
-		t.look = time.Now()
 	}
 	t.idle = true
 	if t.rested >= firstLooks || !t.learns() {
@@ -327,14 +325,22 @@ func (t *throttler) count(share float64, by signal.Reading, since time.Duration)
 
 // obey makes the workers go by the share of all nodes, or by what this one is held back to.
 func (t *throttler) obey(ctx context.Context, share float64, why string) {
-	if t.checks != nil {
+	if t.askChecks(ctx) {
 		t.own.SetFloor(t.floor())
-		t.checks.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings})
 		if own, by := decide(t.own, t.checks); own < share {
 			share, why = own, t.count(own, by, lookEvery)
 		}
 	}
 	t.set(ctx, share, why)
+}
+
+// askChecks asks what holds this node back; false if nothing does.
+func (t *throttler) askChecks(ctx context.Context) bool {
+	if t.checks == nil {
+		return false
+	}
+	t.checks.Ask(ctx, signal.Look{Server: t.server, Settings: t.limits().settings})
+	return true
 }
 
 // measure asks the signals and returns the share that follows, with the reading that decides.
@@ -395,7 +401,7 @@ func (t *throttler) set(ctx context.Context, share float64, why string) {
 
 // say records what was measured, for the other nodes and for people: by this node's own signals, and by those for
 // all nodes if it has asked them.
-func (t *throttler) say(ctx context.Context, now catalog.Throttle, all bool) {
+func (t *throttler) say(ctx context.Context, now catalog.Throttle, ofAll bool) {
 	now.Node = t.node()
 	changed := now.Decides != t.said.Decides || (now.HeldBy == "") != (t.said.HeldBy == "") ||
 		math.Abs(now.Share-t.said.Share) > sayChange*t.said.Share
@@ -403,7 +409,7 @@ func (t *throttler) say(ctx context.Context, now catalog.Throttle, all bool) {
 		return
 	}
 
-	now.Signals = t.signals(all)
+	now.Signals = t.signals(ofAll)
 	if err := t.store.SetThrottle(ctx, now); err != nil {
 		if ctx.Err() == nil {
 			t.log.LogAttrs(ctx, slog.LevelWarn, "signals could not be recorded", slog.Any("err", err))

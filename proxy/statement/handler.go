@@ -57,10 +57,13 @@ func (h *Handler) Concerns(x *proxy.Exchange) bool {
 // Handle decides about a statement that was held back.
 func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 	err := h.handle(ctx, x)
-	if _, said := errors.AsType[*wire.Error](err); err != nil && !said {
-		return refuse("ttlproxy: %s", words(err))
+	if err == nil {
+		return nil
 	}
-	return err
+	if _, said := errors.AsType[*wire.Error](err); said {
+		return err
+	}
+	return errors.New(words(err))
 }
 
 func (h *Handler) handle(ctx context.Context, x *proxy.Exchange) error {

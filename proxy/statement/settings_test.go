@@ -205,7 +205,9 @@ func TestVariablesWithoutACatalog(t *testing.T) {
 		for _, asked := range []string{"LIKE 'tidb_ttl_job_enable'", "LIKE '%ttl%'", "WHERE Variable_name = 'TTL_AROUND'"} {
 			t.fails(1105, "SHOW VARIABLES "+asked)
 		}
-		for _, late := range []string{"SHOW VARIABLES LIKE '%ttl%'", "SELECT @@ttl_around", "SET GLOBAL ttl_around = follow"} {
+		for _, late := range []string{
+			"SHOW VARIABLES LIKE '%ttl%'", "SELECT @@ttl_around", "SET GLOBAL ttl_around = follow",
+		} {
 			if _, err := t.db.ExecContext(t.Context(), late); err == nil || !strings.Contains(err.Error(),
 				"the catalog of TTL policies is locked by somebody, or the server is busy") {
 				t.Errorf("%s: %v", late, err)
