@@ -29,10 +29,10 @@ type Application struct {
 	did     float64   // a count of what others do
 	steady  steady
 
-	transactions, statements window // of others
-	begun, ago, looks        window // statements that were seen of them, milliseconds since they began, and looks
-	query                    int64  // the server's last one at the last look
-	unlisted                 bool   // the server has no such list of those who are in the middle of something
+	transactions, statements window   // of others
+	estimate                 estimate // of their statements
+	query                    int64    // the server's last one at the last look
+	unlisted                 bool     // the server has no such list of those who are in the middle of something
 }
 
 const (
@@ -237,8 +237,7 @@ func (a *Application) underWay(ctx context.Context, server Querier) (n float64, 
 	return n, err
 }
 
-// newest estimates it from who has begun a statement since the last look. Of several that a connection has begun since
-// then only the last is seen: if it is always a moment ago, there are more.
+// newest estimates it from who has begun a statement since the last look, and how long ago.
 func (a *Application) newest(ctx context.Context, server Querier, _ bool) (float64, bool, error) {
 	var last int64
 	var begun, ago float64
@@ -254,22 +253,10 @@ func (a *Application) newest(ctx context.Context, server Querier, _ bool) (float
 		return 0, false, nil
 	}
 
-	seen, known := a.begun.add(begun)
-	a.did = a.begun.sum
-	waited, _ := a.ago.add(ago)
-	looks, _ := a.looks.add(1)
-	perSecond := seen / workWindow.Seconds()
-	if mean := waited / max(seen, 1); seen >= leastSeen && mean < aMoment {
-		// A moment between two statements is half over, on average.
-		perSecond = max(perSecond, seen/looks*1000/(2*max(mean, 0.5)))
-	}
+	a.did += begun
+	perSecond, known := a.estimate.add(begun, ago)
 	return perSecond, known, nil
 }
-
-const (
-	leastSeen = 4
-	aMoment   = 10.0 // ms
-)
 
 // awake says of a server that tells nothing else whether anybody runs something, or did within a second.
 func (*Application) awake(ctx context.Context, server Querier, _ bool) (float64, bool, error) {
@@ -285,7 +272,6 @@ func (*Application) awake(ctx context.Context, server Querier, _ bool) (float64,
 type window struct {
 	length time.Duration // if it is another
 	seen   []tick        // the first is that old, if any is
-	sum    float64       // of what was added
 }
 
 type tick struct {
@@ -317,11 +303,4 @@ func (w *window) span() time.Duration {
 		return 0
 	}
 	return time.Since(w.seen[0].at)
-}
-
-// add takes what has come since the last call, and says how much came in a window; false until that is known.
-func (w *window) add(n float64) (inWindow float64, known bool) {
-	w.sum += n
-	perSecond, known := w.per(w.sum)
-	return perSecond * workWindow.Seconds(), known
 }

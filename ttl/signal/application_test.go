@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +70,107 @@ func TestApplicationInDoubt(t *testing.T) {
 			t.Errorf("it says %v", r)
 		}
 	})
+}
+
+// TestHardlyLookedAt: of a server on which a look takes long, or that is not glanced at, whoever is at work on a few
+// connections is seen at every look, and who does little at none.
+func TestHardlyLookedAt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		clients int
+		every   time.Duration // each begins a statement
+		atWork  bool
+	}{
+		{1, time.Millisecond, true},
+		{2, 5 * time.Millisecond, true},
+		{9, 60 * time.Millisecond, true},
+		{9, 200 * time.Millisecond, true},
+		{5, 90 * time.Millisecond, true},
+		{1, 200 * time.Millisecond, false},
+		{1, time.Second, false},
+		{4, time.Second, false},
+		{10, 2 * time.Second, false},
+		{200, time.Minute, false},
+	} {
+		for _, between := range []time.Duration{20, 50, 200, 500, 700} {
+			between *= time.Millisecond
+			t.Run(fmt.Sprintf("%d every %v at %v", c.clients, c.every, between), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					server := sql.OpenDB(numbers{clients: c.clients, every: c.every, zero: time.Now()})
+					defer server.Close()
+					a := &Application{}
+					irregular := rand.New(rand.NewPCG(1, 2)) // as servers are, or looks keep step with a client
+					look := func() bool {
+						time.Sleep(between + time.Duration(irregular.Int64N(int64(between/4))))
+						return a.Look(t.Context(), server, true)
+					}
+					for began := time.Now(); time.Since(began) < 4*time.Second; {
+						look()
+					}
+					for range 40 {
+						if look() != c.atWork {
+							t.Fatalf("it says %+v", a.Reading())
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// numbers is a MariaDB whose clients take turns, each as regular as a clock. The number of a statement is the
+// microsecond in which it began.
+type numbers struct {
+	clients int
+	every   time.Duration
+	zero    time.Time
+}
+
+func (n numbers) Connect(context.Context) (driver.Conn, error) { return n, nil }
+
+func (numbers) Driver() driver.Driver { return nil }
+
+func (numbers) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrSkip }
+
+func (numbers) Begin() (driver.Tx, error) { return nil, driver.ErrSkip }
+
+func (numbers) Close() error { return nil }
+
+func (n numbers) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	switch query {
+	case countNewest:
+	case countInTheMiddle:
+		return &row{int64(1)}, nil
+	default: // performance_schema counts nothing
+		return &row{int64(0), int64(0)}, nil
+	}
+
+	now := time.Since(n.zero)
+	var others, ago int64
+	for i := range n.clients {
+		since := (now + n.every*time.Duration(i)/time.Duration(n.clients)) % n.every
+		if began := now - since; began.Microseconds() > args[0].Value.(int64) {
+			others, ago = others+1, ago+since.Milliseconds()
+		}
+	}
+	return &row{now.Microseconds(), others, ago}, nil
+}
+
+// row is an answer of one row.
+type row []driver.Value
+
+func (r *row) Columns() []string { return make([]string, len(*r)) }
+
+func (r *row) Close() error { return nil }
+
+func (r *row) Next(to []driver.Value) error {
+	if *r == nil {
+		return io.EOF
+	}
+	copy(to, *r)
+	*r = nil
+	return nil
 }
 
 var errLost = errors.New("no route")
