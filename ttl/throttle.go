@@ -25,9 +25,11 @@ const (
 	// besideEvery how often it does so once that has been done.
 	glanceEvery = 20 * time.Millisecond
 	besideEvery = 50 * time.Millisecond
-	// glanceRests is for how many times as long as a glance took there is none: of thousands of connections it is no
+	// glanceRests is for how many times as long as a glance takes there is none: of thousands of connections it is no
 	// longer cheap.
 	glanceRests = 20
+	// glanceForgets is how slowly what a glance takes grows by those that took longer: by an eighth each.
+	glanceForgets = 8
 	// followEvery is how often the others ask the leader's result.
 	followEvery = 250 * time.Millisecond
 	// restEvery is how often the leader looks what is usual while there is no work.
@@ -83,7 +85,7 @@ type throttler struct {
 	control *pace.Control
 	others  application
 	probe   *signal.Probe
-	glanced time.Duration // how long the last glance took
+	glanced time.Duration // how long glances take
 	left    bool          // it was at work when room was left for it last
 	beside  pace.Beside
 	share   float64        // what signals leave
@@ -185,7 +187,8 @@ func (t *throttler) glance(ctx context.Context, until context.Context) {
 		}
 		began := time.Now()
 		atWork := t.others.Look(ctx, t.eyes, false)
-		t.glanced = time.Since(began)
+		// One that had to wait for a processor is no more work than others, and comes when there is most to see.
+		t.glanced = min(time.Since(began), t.glanced+max(t.glanced, time.Millisecond)/glanceForgets)
 		if atWork != t.left {
 			t.conclude(ctx, 0)
 		}

@@ -71,9 +71,18 @@ func (l *loaded) Read(context.Context, signal.Look) ([]signal.Reading, error) {
 }
 
 // visitors are an application that is at work or not.
-type visitors struct{ here atomic.Bool }
+type visitors struct {
+	here  atomic.Bool
+	looks atomic.Int64
+	takes func(looks int64) time.Duration // nil for none
+}
 
-func (v *visitors) Look(context.Context, signal.Querier, bool) bool { return v.here.Load() }
+func (v *visitors) Look(context.Context, signal.Querier, bool) bool {
+	if looks := v.looks.Add(1); v.takes != nil {
+		time.Sleep(v.takes(looks))
+	}
+	return v.here.Load()
+}
 
 func (v *visitors) AtWork() bool { return v.here.Load() }
 
@@ -324,6 +333,41 @@ func TestRoomIsLeftAtAnyMoment(t *testing.T) {
 		end()
 		time.Sleep(2 * time.Second) // until the signal has ended
 	})
+}
+
+// TestGlancesThatTakeLong: where one takes long there are fewer, and where some only wait for a processor there are not.
+func TestGlancesThatTakeLong(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		takes       func(looks int64) time.Duration
+		least, most int64 // in a minute
+	}{
+		{"a moment", func(int64) time.Duration { return time.Millisecond }, 2400, 3100},
+		{"long", func(int64) time.Duration { return 20 * time.Millisecond }, 60, 300},
+		{"long at times", func(looks int64) time.Duration {
+			return time.Duration(1+19*(looks%4/3)) * time.Millisecond
+		}, 1500, 2400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				app := &visitors{takes: c.takes}
+				n := newNode(1, &board{}, &loaded{load: func() float64 { return 0 }})
+				n.others = app
+				ctx, end := context.WithCancel(t.Context())
+				go n.run(ctx)
+				time.Sleep(time.Minute)
+				before := app.looks.Load()
+				time.Sleep(time.Minute)
+				if looks := app.looks.Load() - before; looks < c.least || looks > c.most {
+					t.Errorf("there are %d in a minute, want %d to %d", looks, c.least, c.most)
+				}
+				end()
+				time.Sleep(time.Second)
+			})
+		})
+	}
 }
 
 // TestChecksHoldOneNode: what a node is given to check holds that node back, and no other.
