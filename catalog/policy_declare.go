@@ -13,6 +13,9 @@ import (
 // ErrPolicyChanged says that a policy is not in the version the caller has seen.
 var ErrPolicyChanged = errors.New("policy has changed meanwhile")
 
+// ErrStageOver says that a DDL has been settled already, by whoever.
+var ErrStageOver = fmt.Errorf("the statement is settled: %w", ErrPolicyChanged)
+
 // ErrTableInDDL says that another statement is changing the policy's table right now.
 var ErrTableInDDL = errors.New("another statement is changing the table")
 

@@ -83,6 +83,8 @@ type StageInfo struct {
 // stageIntent is the part of a stage that is kept as JSON.
 type stageIntent struct {
 	Intent
+	// Mark tells the stage from another one of the same policy.
+	Mark    string `json:"mark,omitempty"`
 	Account string `json:"account"`
 	// Before is the state to go back to; empty for a new policy. Its reason and approval come back
 	// with it.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -12,14 +13,15 @@ import (
 )
 
 // Staged is a DDL in flight: the policies it touches are stopped, and nothing else holds a lock.
-// One of Commit, Discard and Settle ends it; if none is called, Sweep does when the client's
-// connection is gone.
+// One of Commit, Discard and Settle ends it, and may be called again if it could not; if none is called, Sweep does
+// when the client's connection is gone.
 type Staged struct {
 	// Warnings are what the client should know about how it ended.
 	Warnings []string
 
 	store *Store
 	ids   []uint64
+	mark  string
 }
 
 // Empty reports whether the DDL touches no policy. Ending it is not needed then.
@@ -60,11 +62,12 @@ func (s *Store) stage(ctx context.Context, who Client, intents []Intent) (*Stage
 		return nil, err
 	}
 
-	staged := &Staged{store: s}
+	staged := &Staged{store: s, mark: rand.Text()}
 	err = s.txAlone(ctx, "stage", func(tx *sql.Tx) error {
 		staged.ids = nil
 		for i, in := range intents {
-			id, err := s.stageOne(ctx, tx, who, in, before[i], policies[i], newest)
+			intent := stageIntent{Intent: in, Mark: staged.mark}
+			id, err := s.stageOne(ctx, tx, who, intent, before[i], policies[i], newest)
 			if err != nil {
 				return fmt.Errorf("%s: %w", in.Table, err)
 			}
@@ -119,11 +122,11 @@ func (s *Store) compose(intents []Intent) []Intent {
 // stageOne stops the policy of one table, or inserts the new one. It returns 0 if there is neither.
 // What was seen of the table belongs to the policy that was read before it; another one by now is
 // about a table that was not looked at.
-func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, in Intent, was compared, read Policy,
+func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, intent stageIntent, was compared, read Policy,
 	newest origin,
 ) (uint64, error) {
-	seen := was.seen
-	intent := stageIntent{Intent: in, Account: who.Account, Identity: seen.Incarnation, Origin: originOf(newest, seen)}
+	in, seen := intent.Intent, was.seen
+	intent.Account, intent.Identity, intent.Origin = who.Account, seen.Incarnation, originOf(newest, seen)
 	if seen.Exists {
 		intent.Shape = &seen.Shape
 	}

@@ -44,11 +44,12 @@ func (g *Staged) end(ctx context.Context, decide func(Policy, looks) outcome) er
 		return nil
 	}
 	var err error
-	g.Warnings, err = g.store.conclude(ctx, g.ids, decide)
+	g.Warnings, err = g.store.conclude(ctx, g.ids, g.mark, decide)
 	return err
 }
 
-func (s *Store) conclude(ctx context.Context, ids []uint64,
+// conclude ends the stage of a mark of these policies.
+func (s *Store) conclude(ctx context.Context, ids []uint64, mark string,
 	decide func(Policy, looks) outcome,
 ) (warnings []string, err error) {
 	var staged []Policy
@@ -58,8 +59,8 @@ func (s *Store) conclude(ctx context.Context, ids []uint64,
 		if err != nil {
 			return nil, fmt.Errorf("end stage: %w", err)
 		}
-		if p.Stage == nil {
-			return nil, fmt.Errorf("end stage of %s: %w", p.Table, ErrPolicyChanged)
+		if p.Stage == nil || p.Stage.Mark != mark {
+			return nil, fmt.Errorf("end stage of %s: %w", p.Table, ErrStageOver)
 		}
 
 		for _, t := range []Table{p.Table, p.Stage.target()} {

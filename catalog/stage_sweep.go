@@ -163,14 +163,18 @@ func (s *Store) sweep(ctx context.Context,
 		return 0, err
 	}
 
-	groups := map[Client][]uint64{}
+	type statement struct {
+		by   Client
+		mark string
+	}
+	groups := map[statement][]uint64{}
 	for _, p := range staged {
-		who := p.Stage.Client
-		groups[who] = append(groups[who], p.ID)
+		of := statement{p.Stage.Client, p.Stage.Mark}
+		groups[of] = append(groups[of], p.ID)
 	}
 
-	for who, ids := range groups {
-		ended, err := gone(ctx, who, ids[0])
+	for of, ids := range groups {
+		ended, err := gone(ctx, of.by, ids[0])
 		if err != nil {
 			return settled, err
 		}
@@ -178,7 +182,7 @@ func (s *Store) sweep(ctx context.Context,
 			continue
 		}
 
-		_, err = s.conclude(ctx, ids, judge)
+		_, err = s.conclude(ctx, ids, of.mark, judge)
 		if err != nil && !errors.Is(err, ErrPolicyChanged) && !errors.Is(err, ErrNoPolicy) {
 			return settled, err
 		}

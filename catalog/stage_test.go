@@ -69,8 +69,8 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 		if now, err := b.Job(t.Context(), job.ID); err != nil || now.Version != got.Version {
 			t.Errorf("got job version %d, %v, want it re-stamped to %d", now.Version, err, got.Version)
 		}
-		if err := g.Commit(t.Context()); !errors.Is(err, ErrPolicyChanged) {
-			t.Errorf("a second commit: got %v, want %v", err, ErrPolicyChanged)
+		if err := g.Commit(t.Context()); !errors.Is(err, ErrStageOver) {
+			t.Errorf("a second commit: got %v, want %v", err, ErrStageOver)
 		}
 	})
 }
@@ -368,6 +368,30 @@ func TestReplacedTableComesBackDisarmed(t *testing.T) {
 				t.Errorf("%s: got approval %+v, want it required: %v", name, got.Approval, asks)
 			}
 		}
+	})
+}
+
+// TestASettledStatementSettlesNoOther: whoever does not know that his answer was written, and writes it once more, does
+// not end the next statement on the table, which is not through yet.
+func TestASettledStatementSettlesNoOther(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		first := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+		if err := first.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		next := b.stage(t, Intent{Kind: IntentDrop, Table: p.Table})
+		for _, again := range []func(context.Context) error{first.Commit, first.Discard, first.Settle} {
+			if err := again(t.Context()); !errors.Is(err, ErrStageOver) {
+				t.Errorf("the first statement once more: got %v, want %v", err, ErrStageOver)
+			}
+		}
+		b.wantState(t, "a", PolicyStopped)
+		if err := next.Discard(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.wantState(t, "a", PolicyArmed)
 	})
 }
 

@@ -34,7 +34,7 @@ type change struct {
 //	end of the    │          ┌─ error ─► the old rules again ──────────────────► the server's error
 //	transaction ─► stage ─► DDL ┤
 //	                         └─ OK ────► commit ─┬────────────────────────────► the server's OK
-//	                                             └─ fails: the stage stays, a sweep settles it, the client is told
+//	                                             └─ fails: the stage stays until it can be ended, the client is told
 func (q *request) carry(ctx context.Context, c change) error {
 	if err := q.endTransaction(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (q *request) carry(ctx context.Context, c change) error {
 			return &wire.Error{
 				Code: ddl.CodeUnknownError, State: "HY000",
 				Message: "ttlproxy: the statement itself was carried out, but its TTL policy is not in force yet: " +
-					err.Error() + "; it will be as soon as the catalog can be written, see SHOW TTL TABLES",
+					words(err) + "; it will be as soon as the catalog can be written, see SHOW TTL TABLES",
 			}
 		}
 		q.warn("the TTL policies of this statement's tables are stopped until the catalog can be written again")
@@ -235,22 +235,53 @@ func inTheWay(err error) bool {
 
 // commit does not end when the client leaves: the DDL has happened.
 func (q *request) commit(ctx context.Context, s *catalog.Staged) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
-	defer cancel()
-	return s.Commit(ctx)
+	return q.h.settle(ctx, s, s.Commit)
 }
 
-// undo restores the rules from before a DDL that has failed. If that fails too, the sweep does it.
+// undo restores the rules from before a DDL that has failed.
 func (q *request) undo(ctx context.Context, s *catalog.Staged, partly bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
-	defer cancel()
 	end := s.Discard
 	if partly {
 		end = s.Settle
 	}
-	if err := end(ctx); err != nil {
+	if err := q.h.settle(ctx, s, end); err != nil {
 		q.h.log.WarnContext(ctx, "a statement failed, its policy is not settled yet", slog.Any("err", err))
 	}
+}
+
+// settleAgain is how long it takes until a stage that could not be ended is tried again.
+const settleAgain = time.Second
+
+// settle ends a stage. If the catalog cannot be written it returns the error, and goes on trying: the sweep would wait
+// for the end of the client's connection, which may be days away, and until then nobody deletes from the table, or may
+// change it.
+func (h *Handler) settle(ctx context.Context, s *catalog.Staged, end func(context.Context) error) error {
+	once := func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catalogWait)
+		defer cancel()
+		return end(ctx)
+	}
+	err := once()
+	if !unsettled(err) {
+		return err
+	}
+
+	go func() {
+		for tried := err; unsettled(tried); tried = once() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(settleAgain):
+			}
+		}
+		h.log.InfoContext(ctx, "a statement's policy is settled", slog.Any("warnings", s.Warnings))
+	}()
+	return err
+}
+
+// unsettled reports whether a stage is still to be ended.
+func unsettled(err error) bool {
+	return err != nil && !errors.Is(err, catalog.ErrStageOver) && !errors.Is(err, catalog.ErrNoPolicy)
 }
 
 // warn leaves a line for SHOW WARNINGS after this statement.

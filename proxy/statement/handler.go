@@ -63,7 +63,7 @@ func (h *Handler) Handle(ctx context.Context, x *proxy.Exchange) error {
 	if _, said := errors.AsType[*wire.Error](err); said {
 		return err
 	}
-	return errors.New(words(err))
+	return errors.New(tryAgain(err))
 }
 
 func (h *Handler) handle(ctx context.Context, x *proxy.Exchange) error {

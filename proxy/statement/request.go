@@ -188,13 +188,22 @@ func inCatalogTrouble(err error) error {
 	}
 	return &wire.Error{
 		Code: ddl.CodeUnknownError, State: "HY000",
-		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + words(err),
+		Message: "ttlproxy: nothing was changed, because the catalog of TTL policies cannot be used: " + tryAgain(err),
 	}
+}
+
+// tryAgain is words of a statement that has changed nothing.
+func tryAgain(err error) string {
+	said := words(err)
+	if said != err.Error() {
+		said += "; try again"
+	}
+	return said
 }
 
 // words is what an error of the catalog says to a client, who knows of no context and no transaction.
 func words(err error) string {
-	const late = "the catalog of TTL policies is locked by somebody, or the server is busy; try again"
+	const late = "the catalog of TTL policies is locked by somebody, or the server is busy"
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeLockWait {
 		return strings.ReplaceAll(err.Error(), my.Error(), late)
 	}
