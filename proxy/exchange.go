@@ -186,13 +186,14 @@ func (x *Exchange) collect(payload []byte, to *toBuffer) ([]byte, wire.Report, e
 
 	x.s.setRoute(nil)
 	if to.overflow {
-		return nil, to.report, errAnswerTooLong
+		return nil, to.report, ErrAnswerTooLong
 	}
 
 	return to.b, to.report, nil
 }
 
-var errAnswerTooLong = errors.New("the server's answer is too long to be looked at")
+// ErrAnswerTooLong says that the server has carried out a command, and what it answered is lost.
+var ErrAnswerTooLong = errors.New("the server's answer is too long to be looked at")
 
 // Watch checks whether the client is still there while an answer takes long. Its error ends the
 // session.

@@ -48,10 +48,11 @@ func (q *request) carry(ctx context.Context, c change) error {
 		return err
 	}
 
-	if idle, err := c.idle(); err != nil {
-		return err
-	} else if idle {
+	if idle, err := c.idle(); idle || err != nil {
 		q.undo(ctx, staged, false)
+		if err != nil {
+			return err
+		}
 		if c.idly != nil {
 			return c.idly()
 		}
@@ -60,7 +61,10 @@ func (q *request) carry(ctx context.Context, c change) error {
 
 	h, err := q.hold()
 	if err != nil {
-		return err // nobody knows what the server has done: the sweep looks once this connection is gone
+		if _, refused := errors.AsType[*wire.Error](err); refused || errors.Is(err, proxy.ErrAnswerTooLong) {
+			q.undo(ctx, staged, !refused) // by us, before the server saw it
+		}
+		return err // otherwise nobody knows what the server does: the sweep looks once this connection is gone
 	}
 	if h.Failed() {
 		q.undo(ctx, staged, c.partly)
@@ -215,15 +219,19 @@ func insist(ctx context.Context, patience time.Duration, change func(context.Con
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 
+	var met error // the last statement that was in the way
 	for {
 		err := change(ctx)
-		if !inTheWay(err) {
+		switch {
+		case inTheWay(err):
+			met = err
+		case ctx.Err() == nil || met == nil:
 			return err
 		}
 
 		select {
 		case <-ctx.Done():
-			return err
+			return met
 		case <-again.C:
 		}
 	}

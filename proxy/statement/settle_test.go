@@ -1,10 +1,13 @@
 package statement
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -63,4 +66,78 @@ func TestPolicyIsSettledWhenTheCatalogIsBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUndecidedStatementIsUndone: a statement that ends before it is sent to the server, because what it would do there
+// cannot be found out, leaves nothing behind that keeps others from the table.
+func TestUndecidedStatementIsUndone(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("SET lock_wait_timeout = 1")
+		made := make(chan error, 1)
+		behind := func(step) error {
+			const lengthy = "CREATE TABLE t AS SELECT 1 AS id, SLEEP(3) AS n"
+			go func() {
+				_, err := t.direct.ExecContext(t.Context(), lengthy)
+				made <- err
+			}()
+			t.await("nobody makes the table", func() bool {
+				return len(rows(t.T, t.direct, "SELECT 1 FROM information_schema.processlist WHERE state = 'User sleep' AND info = '"+
+					lengthy+"'")) == 1
+			})
+			return nil
+		}
+		t.after.Store(&behind)
+		const create = "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY"
+		t.fails(1205, create)
+		t.after.Store(nil)
+		if err := <-made; err != nil {
+			t.Fatal(err)
+		}
+		t.wantPolicy("t", "")
+		if _, err := t.open(t.server.Config(t.schema)).ExecContext(t.Context(), "DROP TABLE t; "+create); err != nil {
+			t.Errorf("another one on the table: %v", err)
+		}
+		t.wantPolicy("t", "armed at 1 DAY 24h")
+	})
+}
+
+// TestStatementThatIsNotSentIsUndone: the policy goes on where an EXECUTE is refused for the sake of another schema.
+func TestStatementThatIsNotSentIsUndone(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY",
+			"PREPARE s FROM 'OPTIMIZE TABLE t'", "USE mysql")
+		t.fails(1615, "EXECUTE s")
+		t.wantPolicy("t", "armed at 1 DAY 24h")
+		t.exec("USE "+t.schema, "EXECUTE s")
+		t.wantPolicy("t", "armed at 1 DAY 24h")
+	})
+}
+
+// TestInsistSaysWhatIsInTheWay: a statement that waits for another one on its table is told of that one, and not that
+// its time was over in the middle of one more attempt.
+func TestInsistSaysWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		err := insist(t.Context(), time.Second, func(ctx context.Context) error {
+			if attempts++; attempts < 3 {
+				return catalog.ErrTableInDDL
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, catalog.ErrTableInDDL) {
+			t.Errorf("got %v, want %v", err, catalog.ErrTableInDDL)
+		}
+
+		err = insist(t.Context(), time.Second, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with nobody in the way: got %v", err)
+		}
+	})
 }
