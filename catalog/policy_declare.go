@@ -19,6 +19,24 @@ var ErrStageOver = fmt.Errorf("the statement is settled: %w", ErrPolicyChanged)
 // ErrTableInDDL says that another statement is changing the policy's table right now.
 var ErrTableInDDL = errors.New("another statement is changing the table")
 
+// ErrRuleChanged says that a rule was made of one that is not in force any more.
+var ErrRuleChanged = errors.New("the TTL of the table has been changed meanwhile")
+
+// Base is the policy that a rule was made of: whoever says one thing about a TTL leaves the rest as it is, so what
+// somebody else has said meanwhile must not be lost. A policy of 0 stands for none.
+type Base struct {
+	Policy uint64
+	Rule   Rule
+}
+
+// holds says ErrRuleChanged if the policy, or that there is none, is not what it was. Nil stands for any.
+func (b *Base) holds(now Policy) error {
+	if b == nil || b.Policy == now.ID && b.Rule.Equal(now.Rule) {
+		return nil
+	}
+	return ErrRuleChanged
+}
+
 // Declaration is a rule for a table that comes without native DDL.
 type Declaration struct {
 	Table Table
@@ -27,6 +45,8 @@ type Declaration struct {
 	Arm bool
 	// FromDump waits for approval whatever the brake says: the clause came from a dump.
 	FromDump bool
+	// Base is what Rule was made of; nil if it says everything itself.
+	Base *Base
 }
 
 // require says why the policy waits for approval, whatever the brake says.
@@ -83,13 +103,17 @@ func (s *Store) declareOn(ctx context.Context, who Client, d Declaration, read P
 		switch {
 		case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && !old.sameAs(read):
 			return ErrPolicyChanged
-		case errors.Is(err, ErrNoPolicy):
-			out, err = s.create(ctx, tx, who, d, PolicyArmed, seen)
-			return err
-		case err != nil:
+		case err != nil && !errors.Is(err, ErrNoPolicy):
 			return err
 		case old.Stage != nil:
 			return ErrTableInDDL
+		}
+		if changed := d.Base.holds(old); changed != nil {
+			return changed
+		}
+		if err != nil {
+			out, err = s.create(ctx, tx, who, d, PolicyArmed, seen)
+			return err
 		}
 
 		out, err = s.redeclare(ctx, tx, who, old, d, was)

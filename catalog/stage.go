@@ -40,6 +40,8 @@ type Intent struct {
 	Table Table      `json:"table"`
 	To    *Table     `json:"to,omitempty"`   // new name, when it gets one
 	Rule  *Rule      `json:"rule,omitempty"` // new rule; nil keeps the one there is
+	// Base is what Rule was made of; nil if it says everything itself.
+	Base *Base `json:"-"`
 	// Remove removes the policy (REMOVE TTL beside other specs).
 	Remove bool `json:"remove,omitempty"`
 	// Declares says that the TTL column of Rule was declared (TTL = … was said), and is not merely

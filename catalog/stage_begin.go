@@ -135,6 +135,12 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, intent sta
 	switch {
 	case (err == nil || errors.Is(err, ErrNoPolicy)) && old.Stage == nil && !old.sameAs(read):
 		return 0, ErrPolicyChanged
+	case err != nil && !errors.Is(err, ErrNoPolicy):
+		return 0, err
+	case old.Stage != nil:
+		return 0, ErrTableInDDL
+	case in.Base.holds(old) != nil:
+		return 0, ErrRuleChanged
 	case errors.Is(err, ErrNoPolicy) && in.Remove:
 		return 0, s.forgetHome(ctx, tx, in.Table, 0)
 	case errors.Is(err, ErrNoPolicy) && in.Rule == nil:
@@ -153,10 +159,6 @@ func (s *Store) stageOne(ctx context.Context, tx *sql.Tx, who Client, intent sta
 		}
 
 		return id, err
-	case err != nil:
-		return 0, err
-	case old.Stage != nil:
-		return 0, ErrTableInDDL
 	}
 
 	intent.Before, intent.BeforeReason, intent.Approved = old.State, old.Reason, old.Approved()

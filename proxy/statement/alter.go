@@ -2,14 +2,30 @@ package statement
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// alter decides on ALTER TABLE.
-func (q *request) alter(ctx context.Context, a *ddl.AlterTable) error {
+// alter decides on ALTER TABLE: anew if somebody else has changed the TTL of the table while it was waited for that table,
+// since what is not said in a clause stays as it is then.
+func (q *request) alter(ctx context.Context, a *ddl.AlterTable) (err error) {
+	notes := len(q.notes)
+	for range alterAttempts {
+		if err = q.alterOnce(ctx, a); !errors.Is(err, catalog.ErrRuleChanged) {
+			return err
+		}
+		q.notes = q.notes[:notes]
+	}
+	return inCatalogTrouble(err)
+}
+
+// alterAttempts bounds how often the TTL of a table may change while it is waited for the table.
+const alterAttempts = 10
+
+func (q *request) alterOnce(ctx context.Context, a *ddl.AlterTable) error {
 	table, ok := q.session.table(a.Table)
 	if !ok || a.Clause == nil && harmless(a) {
 		return q.pass()
@@ -58,6 +74,14 @@ func (q *request) alter(ctx context.Context, a *ddl.AlterTable) error {
 	}
 
 	return q.alterBoth(ctx, a, table, p, others)
+}
+
+// baseOf is what a rule is made of where somebody says a part of it.
+func baseOf(p *catalog.Policy) *catalog.Base {
+	if p == nil {
+		return &catalog.Base{}
+	}
+	return &catalog.Base{Policy: p.ID, Rule: p.Rule}
 }
 
 // harmless reports whether nothing in the statement touches a row or the identity of the table.
@@ -134,7 +158,9 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 		return err // no right, or the table is locked: the policy is not touched
 	}
 
-	intent := catalog.Intent{Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a)}
+	intent := catalog.Intent{
+		Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a), Base: baseOf(p),
+	}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
 		rule, err := q.ruleFor(ctx, a, table, p)
 		if err == nil {

@@ -86,7 +86,7 @@ func (q *request) write(ctx context.Context, a *ddl.AlterTable, table catalog.Ta
 	var declared catalog.Policy
 	err = insist(ctx, catalogWait, func(ctx context.Context) error {
 		declared, err = q.store.Declare(ctx, q.client(),
-			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), FromDump: dumped})
+			catalog.Declaration{Table: table, Rule: rule, Arm: wakes(a.Clause, p), FromDump: dumped, Base: baseOf(p)})
 		return err
 	})
 	if err == nil {

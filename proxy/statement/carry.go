@@ -144,8 +144,8 @@ func (q *request) stage(ctx context.Context, c change) (*catalog.Staged, error) 
 	if c.declares {
 		return q.stageWithin(ctx, c, catalogWait)
 	}
-	if staged, err := q.stageWithin(ctx, c, lockedWait); err == nil {
-		return staged, nil
+	if staged, err := q.stageWithin(ctx, c, lockedWait); err == nil || errors.Is(err, catalog.ErrRuleChanged) {
+		return staged, err
 	}
 
 	ask := q.needsNow

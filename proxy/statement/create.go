@@ -178,10 +178,13 @@ func (q *request) fromDump(ctx context.Context, clause *ddl.Clause) (bool, error
 }
 
 // declaredWithout is the answer to a TTL statement that cannot be decided on. An error that is
-// meant for the client stays.
+// meant for the client stays, and so does one for which it is decided on anew.
 func declaredWithout(err error) error {
 	if forClient, ok := errors.AsType[*wire.Error](err); ok {
 		return forClient
+	}
+	if errors.Is(err, catalog.ErrRuleChanged) {
+		return err
 	}
 	return inCatalogTrouble(err)
 }

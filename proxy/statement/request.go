@@ -183,7 +183,7 @@ func (q *request) passWithNotes() error {
 // inCatalogTrouble is what the client of a TTL statement is told when the catalog cannot be asked
 // or written.
 func inCatalogTrouble(err error) error {
-	if inTheWay(err) {
+	if inTheWay(err) || errors.Is(err, catalog.ErrRuleChanged) {
 		return &wire.Error{Code: ddl.CodeLockWait, State: "HY000", Message: "ttlproxy: " + err.Error() + "; try again"}
 	}
 	return &wire.Error{
