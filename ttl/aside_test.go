@@ -123,7 +123,9 @@ func TestLongerGrace(t *testing.T) {
 func TestAsideAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		for name, alter := range map[string]string{"indexed": "ADD KEY (made)", "counted": "COMMENT = 'x'"} {
+		for name, alter := range map[string]string{
+			"indexed": "ADD KEY (made)", "counted": "COMMENT = 'x'", "large": "COMMENT = 'x'",
+		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
@@ -132,6 +134,9 @@ func TestAsideAtTheLastMoment(t *testing.T) {
 				m := f.at(utc("05-12 12:00:00"))
 				m.exchanges("24h")
 				m.pass()
+				if name == "large" {
+					f.large("ttlproxy_2_p1")
+				}
 
 				m = f.at(utc("05-12 13:00:01"))
 				m.engine.crew.BeforePacket = func() {
@@ -144,6 +149,31 @@ func TestAsideAtTheLastMoment(t *testing.T) {
 				f.wantSides("ttlproxy_2_p1")
 			})
 		}
+	})
+}
+
+// large gives the table that a partition has become more rows than can be read while it is locked.
+func (f *fixture) large(side string) {
+	f.Exec(f.In("INSERT INTO {t}." + side + " SELECT 1000 + a.n + 400 * b.n, '2020-01-01' FROM " +
+		"(WITH RECURSIVE d AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM d WHERE n < 399) SELECT n FROM d) a, " +
+		"(WITH RECURSIVE d AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM d WHERE n < 399) SELECT n FROM d) b"))
+	f.Wait("the second in which it was written to be over", f.NextSecond())
+}
+
+// TestLargeAsideIsDropped: one of which nobody can say in a moment that nothing stays goes all the same, when nobody has
+// written to it since it was counted.
+func TestLargeAsideIsDropped(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.exchanges("24h")
+		m.pass()
+		f.large("ttlproxy_2_p1")
+		m = f.at(utc("05-12 13:00:01"))
+		m.pass()
+		f.wantSides("")
 	})
 }
 

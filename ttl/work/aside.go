@@ -93,7 +93,7 @@ func (a *aside) drop(ctx context.Context, store AsideStore, d catalog.Departure,
 
 	departures := store.Name("departure")
 	drop := fmt.Sprintf("/* ttlproxy job=%d policy=%d v=%d */ DROP TABLE %s", d.Job, p.ID, p.Version, d.Side)
-	ends, still := a.still()
+	ends, still := a.still(d.Side, store.Server().MariaDB)
 	statements := slices.Concat(ends, []string{goIf(store.EndingGuard(ending) + still)}, ifHeld(drop), []string{
 		fmt.Sprintf("UPDATE %s SET state = 'settled', state_at = UTC_TIMESTAMP(6) WHERE policy_id = %d AND "+
 			"partition_name = %s AND fence = %d AND state = 'ending' AND @ttlproxy_go", departures, ending.Policy,
@@ -120,6 +120,7 @@ type aside struct {
 	session    *Session
 	statements *plan.Statements
 	rows       int64
+	since      string // when it began to be judged, by the server's clock, in UTC
 }
 
 // judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now.
@@ -131,6 +132,9 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, side catalog.Table)
 		return why, err
 	}
 
+	if err := a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&a.since); err != nil {
+		return "", err
+	}
 	stays := int64(0)
 	for r, last := (plan.Range{}), false; !last && a.Stopped() == ""; r.From = r.To {
 		var rows, stay int64
@@ -145,14 +149,23 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, side catalog.Table)
 	return why, nil
 }
 
-// still are the statements that ask once more while the table is locked, and the condition that no row has
-// come that does not go. All rows are looked at again only if that takes no time.
-func (a *aside) still() (statements []string, condition string) {
-	if statements, condition = a.statements.StillEnds(); condition == "" && a.rows <= mostUnderLock {
-		statements = []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}
-		condition = " AND NOT @ttlproxy_stays"
+// still are the statements that ask once more while the table is locked, and the condition that no row has come that
+// does not go. If that takes time, because there are many rows and no index on time, it is asked instead whether anybody
+// has written to the table since it began to be judged, which InnoDB remembers to the second.
+func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, condition string) {
+	if statements, condition = a.statements.StillEnds(); condition != "" {
+		return statements, condition
 	}
-	return statements, condition
+	if a.rows <= mostUnderLock {
+		return []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}, " AND NOT @ttlproxy_stays"
+	}
+	if !mariadb { // MySQL remembers for a day what it has shown
+		statements = []string{"SET SESSION information_schema_stats_expiry = 0"}
+	}
+	unwritten := fmt.Sprintf("SET @ttlproxy_unwritten = COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') "+
+		"FROM information_schema.tables WHERE table_schema = %s AND table_name = %s), FALSE)",
+		a.since, tables.Literal(side.Schema), tables.Literal(side.Name))
+	return append(statements, unwritten), " AND @ttlproxy_unwritten"
 }
 
 // mostUnderLock is how many rows may be read while tables are locked.
