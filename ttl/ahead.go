@@ -31,6 +31,9 @@ type aheadSeen struct {
 
 // makeAhead makes partitions before they are needed (TTL_PARTITION_AHEAD).
 func (t *ticker) makeAhead(ctx context.Context) {
+	if t.known.schedule == nil { // a run has just begun: which policies there are is read anew
+		return
+	}
 	maps.DeleteFunc(t.aheads, func(id uint64, _ aheadSeen) bool { return t.known.schedule[id].ID == 0 })
 	for _, known := range t.known.schedule {
 		p := known.Policy

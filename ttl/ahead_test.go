@@ -177,6 +177,35 @@ func TestAheadDoesNotWaitForAJob(t *testing.T) {
 	})
 }
 
+// TestAJobIsNoReasonToLookAhead: a table that has enough partitions, or for which the server has refused some, is left
+// alone for as long as it should be, whatever jobs begin meanwhile.
+func TestAJobIsNoReasonToLookAhead(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		m, p := f.coming("")
+		m = m.then(utc("05-10 12:00:01"))
+		m = m.then(utc("05-10 12:00:02"))
+		before, seen := m.aheads[p.ID]
+		if !seen {
+			t.Fatal("the table was not looked at")
+		}
+		jobs := f.jobs()
+		aheads := m.aheads
+		m = f.at(utc("05-10 13:00:03"))
+		m.aheads = aheads
+		for range 2 { // the second one knows which policies there are after the first has begun a job
+			m.pass()
+		}
+		if f.jobs() == jobs {
+			t.Fatal("no job has begun")
+		}
+		if now, seen := m.aheads[p.ID]; !seen || now.next != before.next {
+			t.Errorf("after the start of a job %+v is known of the table, want %+v", now, before)
+		}
+	})
+}
+
 // TestAheadHoldsAtOnce turns every switch there is when partitions are about to be made: once it has
 // answered, none are; nor are they of another table, or of a partition that has got a row.
 func TestAheadHoldsAtOnce(t *testing.T) {

@@ -78,6 +78,17 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 		if m.nextLook.IsZero() {
 			t.Error("the ticker does not hurry to look when the row has expired")
 		}
+		if err := f.Store.Pause(t.Context(), "test", catalog.PauseAll, "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		paused := f.at(utc("05-10 12:00:40.21"))
+		paused.nextLook = time.Now()
+		if paused.pass(); !paused.nextLook.IsZero() {
+			t.Error("the ticker hurries although nothing may start")
+		}
+		if err := f.Store.Resume(t.Context(), "test", catalog.PauseAll); err != nil {
+			t.Fatal(err)
+		}
 
 		m = m.then(utc("05-10 12:00:40.251"))
 		check("when it has expired", "2", "2", "10 12:00:40.251000 10 12:00:40.251000 10 12:00:40.200000")

@@ -36,6 +36,8 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 	switch {
 	case !l.enabled:
 		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
+	case job.State == catalog.JobRunning && job.Plan == string(plan.Refuse): // whoever began it could not end it
+		return t.finish(ctx, job, catalog.JobFailed, job.PlanReason)
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
 	// waiting does not count

@@ -97,10 +97,11 @@ type throttler struct {
 
 	said   catalog.Throttle
 	saidAt time.Time
-	look   time.Time // the last one
-	idle   bool      // there was no work since then
-	gentle int       // successive looks with work at which the share was no more than gently
-	rested int       // looks at a server without us, at most firstLooks
+	shown  map[string]signal.Reading // by the metrics
+	look   time.Time                 // the last one
+	idle   bool                      // there was no work since then
+	gentle int                       // successive looks with work at which the share was no more than gently
+	rested int                       // looks at a server without us, at most firstLooks
 
 	published time.Time        // when it was looked last what this node's clients have suffered
 	counted   catalog.Suffered // what that was
@@ -232,8 +233,11 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 		t.askChecks(ctx)
 		t.say(ctx, catalog.Throttle{}, leads) // whoever sets a threshold wants to see what it is compared with
 	}
+	if !leads && t.checks == nil {
+		t.show(nil)
+	}
 	t.idle = true
-	if t.rested >= firstLooks || !t.learns() {
+	if !leads || t.rested >= firstLooks || !t.learns() { // whoever follows has nothing to learn
 		t.set(ctx, 1, "")
 	}
 }
@@ -448,10 +452,21 @@ func (t *throttler) signals(ofAll bool) []catalog.Signal {
 		}
 	}
 
-	for name, r := range worst {
+	t.show(worst)
+	return all
+}
+
+// show makes the metrics those of what has a value now, and of nothing else.
+func (t *throttler) show(now map[string]signal.Reading) {
+	for name := range t.shown {
+		if _, measured := now[name]; !measured {
+			t.metrics.work.NoSignal(name)
+		}
+	}
+	for name, r := range now {
 		t.metrics.work.Signal(name, r.Value, r.Threshold)
 	}
-	return all
+	t.shown = now
 }
 
 // follow takes over what another node has decided; false if none has.
@@ -468,6 +483,8 @@ func (t *throttler) follow(ctx context.Context) bool {
 		t.obey(ctx, now.Share, now.HeldBy)
 		if t.checks != nil {
 			t.say(ctx, catalog.Throttle{}, false)
+		} else {
+			t.show(nil)
 		}
 	}
 	return true

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -447,6 +448,81 @@ func TestChecksAreShownAtRest(t *testing.T) {
 		}
 		end()
 	})
+}
+
+// TestRestIsShownAsRest: who does nothing is not held back, whatever held him back before, and the metrics have no value
+// of a signal that says nothing any more.
+func TestRestIsShownAsRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, registry := &board{}, prometheus.NewRegistry()
+		var works atomic.Bool
+		works.Store(true)
+		nodes := make([]*node, 2)
+		ctx, end := context.WithCancel(t.Context())
+		for i := range nodes {
+			n := newNode(uint64(i+1), b, &working{busy: works.Load})
+			n.busy = works.Load
+			n.limits = func() *limits { return &limits{settings: setting.Defaults()} }
+			if i == 0 {
+				n.metrics = NewMetrics(registry)
+			}
+			nodes[i] = n
+			go n.run(ctx)
+		}
+
+		time.Sleep(time.Minute)
+		for _, n := range nodes {
+			if n.share() > 0.5 || n.duty.Reason() == "" {
+				t.Errorf("node %d is at %v, by %q, want it to be held back", n.node(), n.share(), n.duty.Reason())
+			}
+		}
+		if n := shownSignals(t, registry); n != 1 {
+			t.Errorf("%d signals are shown, want 1", n)
+		}
+
+		works.Store(false)
+		time.Sleep(time.Minute)
+		for _, n := range nodes {
+			if n.share() != 1 || n.duty.Reason() != "" {
+				t.Errorf("at rest node %d is at %v, by %q", n.node(), n.share(), n.duty.Reason())
+			}
+		}
+		if n := shownSignals(t, registry); n != 0 {
+			t.Errorf("at rest %d signals are shown", n)
+		}
+		end()
+	})
+}
+
+func shownSignals(t *testing.T, registry *prometheus.Registry) (n int) {
+	t.Helper()
+	all, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range all {
+		if family.GetName() == "ttlproxy_throttle_signal" {
+			for _, m := range family.GetMetric() {
+				if m.GetLabel()[0].GetValue() == "working" {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// working is a signal that is too high while there is work, and says nothing otherwise.
+type working struct{ busy func() bool }
+
+func (*working) Name() string { return "working" }
+
+func (w *working) Read(context.Context, signal.Look) ([]signal.Reading, error) {
+	if w.busy() {
+		return []signal.Reading{{State: signal.Measured, Value: 3, Threshold: 1}}, nil
+	}
+	return []signal.Reading{{State: signal.NotSeen, Detail: "nothing is done"}}, nil
 }
 
 // watcher notes what it is told about each look, and at what share the node went since the last.

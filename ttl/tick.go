@@ -201,6 +201,7 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 // tick reads what there is, starts what is due, and looks after what runs.
 func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
+	t.nextLook = time.Time{} // unless something may start, a look that is due is no reason for another tick
 
 	pulse, err := t.store.Pulse(ctx, t.node(), leaseScheduler)
 	if err != nil {
@@ -353,7 +354,6 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 		return elsewhere || open[d.policy.ID] || t.setbacks[d.policy.ID].rests(d)
 	})
 
-	t.nextLook = time.Time{}
 	if t.leads {
 		var next time.Time
 		if due, next = t.sift(ctx, v, due, open); !next.IsZero() {

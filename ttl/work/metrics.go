@@ -130,4 +130,10 @@ func (m *Metrics) Signal(name string, value, threshold float64) {
 	m.thresholds.WithLabelValues(name).Set(threshold)
 }
 
+// NoSignal says that there is nothing to show of it any more.
+func (m *Metrics) NoSignal(name string) {
+	m.signals.DeleteLabelValues(name)
+	m.thresholds.DeleteLabelValues(name)
+}
+
 func (m *Metrics) working(tasks int) { m.tasks.Add(float64(tasks)) }
