@@ -78,13 +78,22 @@ func (x *Exchange) rewrite(text string) []byte {
 }
 
 // Ask runs a statement of ours in the client's own session and returns its answer, of which the
-// client sees nothing. An error of the server is returned as *wire.Error.
+// client sees nothing. An error of the server is returned as *wire.Error. With autocommit = 0 every
+// question begins a transaction, which would keep its tables locked for as long as the client says
+// nothing: one that has begun by ours ends with it.
 func (x *Exchange) Ask(sql string) (*wire.Result, error) {
+	between := x.s.status()&(wire.InTransaction|wire.Autocommit) == 0
 	b, _, err := x.collect(x.query(sql), &toBuffer{})
 	if err != nil {
 		return nil, err
 	}
-	return wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
+	r, err := wire.DecodeResult(b, wire.TextRows, x.s.login.capabilities)
+	if between && x.s.status().InTransaction() {
+		if _, _, broken := x.collect(x.query("ROLLBACK AND NO CHAIN NO RELEASE"), &toBuffer{}); broken != nil {
+			return nil, broken
+		}
+	}
+	return r, err
 }
 
 // SelectValues is the query that AskValues sends. Its values come in UTF-8, whatever character set

@@ -6,9 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
@@ -213,6 +216,37 @@ func TestRequestsDoNotRest(t *testing.T) {
 		time.Sleep(retryStart)
 		if s.rests(duePolicy{trigger: catalog.TriggerSchedule}) {
 			t.Error("it rests for ever")
+		}
+	})
+}
+
+// TestJobWithoutAPlanFails: a job for which there is no plan has failed, also if whoever began it could not say so: it
+// has nothing to do, and is not through.
+func TestJobWithoutAPlanFails(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.promptTable()
+		m := f.at(utc("05-10 12:00:00"))
+		p := m.declare("UTC", "1h", nil)
+		m.pass()
+		watermark := f.Text(f.In("SELECT watermark FROM {t}_c.schedule"))
+
+		m = f.at(utc("05-10 12:30:00"))
+		if _, err := f.Store.CreateJob(t.Context(), catalog.NewJob{
+			Policy: p, State: catalog.JobRunning, Owner: m.node(), RunAt: utc("05-10 12:30:00"), Cutoff: utc("05-09 12:30:00"),
+			DueAt: utc("05-10 12:30:00"), CutoffLiteral: "'2027-05-09 12:30:00'",
+			Facts: catalog.JobFacts{Plan: string(plan.Refuse), PlanReason: "no index can be read in order"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		m.pass()
+		if got := f.Text(f.In("SELECT CONCAT(state, ': ', reason) FROM {t}_c.job_history ORDER BY job_id DESC LIMIT 1")); got !=
+			"failed: no index can be read in order" {
+			t.Errorf("the job is %s", got)
+		}
+		if got := f.Text(f.In("SELECT watermark FROM {t}_c.schedule")); got != watermark {
+			t.Errorf("everything before %s is said to be gone, as it was before %s", got, watermark)
 		}
 	})
 }

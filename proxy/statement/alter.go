@@ -9,8 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
-// alter decides on ALTER TABLE: anew if somebody else has changed the TTL of the table while it was waited for that table,
-// since what is not said in a clause stays as it is then.
+// alter decides on ALTER TABLE: anew if somebody else has changed the TTL of the table while it was waited for the
+// table, since what is not said in a clause stays as it is then.
 func (q *request) alter(ctx context.Context, a *ddl.AlterTable) (err error) {
 	notes := len(q.notes)
 	for range alterAttempts {

@@ -65,11 +65,13 @@ func (a *admin) resume(ctx context.Context, s *ddl.ResumeTTL) (*reply, error) {
 	}
 
 	why, err := a.stillHeld(ctx, id)
-	if why != "" {
-		return &reply{info: "Resumed, but still " + why}, err
+	switch {
+	case err != nil:
+		return &reply{info: "Resumed; what else may hold it cannot be seen: " + words(err)}, nil
+	case why != "":
+		return &reply{info: "Resumed, but still " + why}, nil
 	}
-
-	return &reply{info: "Resumed"}, err
+	return &reply{info: "Resumed"}, nil
 }
 
 // stillHeld says why nothing is deleted under a policy, or under any, although it is no longer

@@ -240,15 +240,16 @@ func (q *request) dropUnkept(ctx context.Context, changed []catalog.Table) []cat
 		return nil
 	}
 
-	keepers := q.keepers(ctx, changed)
+	keepers, unknown := q.keepers(ctx, changed)
 	keeps := func(p catalog.Policy, v catalog.LiveView) bool {
 		view, _ := viewOf(p.Table, p.Rule)
 		return q.store.SameTable(view, v.View)
 	}
 
 	unkept := slices.DeleteFunc(all, func(v catalog.LiveView) bool {
-		ofChanged := slices.ContainsFunc(changed, func(t catalog.Table) bool { return q.store.SameTable(t, v.Table) })
-		return !ofChanged || slices.ContainsFunc(keepers, func(p catalog.Policy) bool { return keeps(p, v) })
+		ours := func(t catalog.Table) bool { return q.store.SameTable(t, v.Table) }
+		return !slices.ContainsFunc(changed, ours) || slices.ContainsFunc(unknown, ours) ||
+			slices.ContainsFunc(keepers, func(p catalog.Policy) bool { return keeps(p, v) })
 	})
 
 	if len(unkept)+len(keepers) > 0 {
@@ -261,16 +262,21 @@ func (q *request) dropUnkept(ctx context.Context, changed []catalog.Table) []cat
 	return keepers
 }
 
-// keepers are the policies of tables that keep a view. A dormant one leaves it to the table that it
-// is a copy of.
-func (q *request) keepers(ctx context.Context, of []catalog.Table) (all []catalog.Policy) {
+// keepers are the policies of tables that keep a view, and the tables of which nobody knows now whether theirs does. A
+// dormant one leaves it to the table that it is a copy of.
+func (q *request) keepers(ctx context.Context, of []catalog.Table) (all []catalog.Policy, unknown []catalog.Table) {
 	for _, table := range of {
 		p, err := q.store.Policy(ctx, table)
+		if err != nil && !errors.Is(err, catalog.ErrNoPolicy) {
+			unknown = append(unknown, table)
+			q.warn("a TTL_VIEW of " + table.String() + " stays as it is: " + words(err))
+			continue
+		}
 		if _, keeps := viewOf(p.Table, p.Rule); err == nil && keeps && p.State != catalog.PolicyDormant {
 			all = append(all, p)
 		}
 	}
-	return all
+	return all, unknown
 }
 
 // endView drops a view, if it still is the one that we made, and forgets it.

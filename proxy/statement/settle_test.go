@@ -141,3 +141,42 @@ func TestInsistSaysWhatIsInTheWay(t *testing.T) {
 		}
 	})
 }
+
+// TestResumedIsNoError: who has resumed something is told so, also if it cannot be said then what else holds it.
+func TestResumedIsNoError(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec(ttlOfADay, "PAUSE TTL FOR t")
+		unlock := t.lockCatalog("setting")
+		t.exec("RESUME TTL FOR t")
+		unlock()
+		if got := rows(t.T, t.direct, "SELECT 1 FROM "+t.store.Schema()+".pause WHERE policy_id > 0 AND paused"); len(got) != 0 {
+			t.Error("it is still paused")
+		}
+	})
+}
+
+// TestViewOfAnUnknownPolicyStays: a policy that cannot be read may keep its view.
+func TestViewOfAnUnknownPolicyStays(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.someSessions()
+		t.exec("ALTER TABLE session TTL_VIEW = 'live'")
+		reader, err := t.direct.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reader.ExecContext(t.Context(), "SELECT * FROM live"); err != nil {
+			t.Fatal(err)
+		}
+		ended := t.begin("ALTER TABLE session TTL = seen + INTERVAL 1 DAY") // waits for the reader of the view
+		unlock := t.lockCatalog("policy")
+		if err := reader.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		t.want(1105, "an ALTER whose policy cannot be written", ended())
+		unlock()
+		t.wantPolicy("session", "armed seen 1 HOUR 24h")
+		if got := rows(t.T, t.db, "SELECT COUNT(*) FROM live"); len(got) != 1 {
+			t.Errorf("the view has %d lines", len(got))
+		}
+	})
+}

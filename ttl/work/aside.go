@@ -150,8 +150,8 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, side catalog.Table)
 }
 
 // still are the statements that ask once more while the table is locked, and the condition that no row has come that
-// does not go. If that takes time, because there are many rows and no index on time, it is asked instead whether anybody
-// has written to the table since it began to be judged, which InnoDB remembers to the second.
+// does not go. If that takes time, because there are many rows and no index on time, it is asked instead whether
+// anybody has written to the table since it began to be judged, which InnoDB remembers to the second.
 func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, condition string) {
 	if statements, condition = a.statements.StillEnds(); condition != "" {
 		return statements, condition
@@ -162,8 +162,8 @@ func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, co
 	if !mariadb { // MySQL remembers for a day what it has shown
 		statements = []string{"SET SESSION information_schema_stats_expiry = 0"}
 	}
-	unwritten := fmt.Sprintf("SET @ttlproxy_unwritten = COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') "+
-		"FROM information_schema.tables WHERE table_schema = %s AND table_name = %s), FALSE)",
+	unwritten := fmt.Sprintf("SET @ttlproxy_unwritten = COALESCE((SELECT MIN(update_time IS NULL OR "+
+		"update_time < '%s') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s), FALSE)",
 		a.since, tables.Literal(side.Schema), tables.Literal(side.Name))
 	return append(statements, unwritten), " AND @ttlproxy_unwritten"
 }
