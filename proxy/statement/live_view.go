@@ -136,7 +136,11 @@ func (q *request) makeView(ctx context.Context, table catalog.Table, rule catalo
 		return err
 	}
 
-	exists, text, err := q.viewText(ctx, view, table, rule)
+	before, exists, err := q.definition(view)
+	if err != nil {
+		return err
+	}
+	text, err := q.viewText(ctx, view, table, rule, exists)
 	if err != nil {
 		return err
 	}
@@ -152,31 +156,37 @@ func (q *request) makeView(ctx context.Context, table catalog.Table, rule catalo
 		err = q.store.KeepLiveView(ctx, q.session.account,
 			catalog.LiveView{View: view, Table: table, Definition: catalog.HashDefinition(made)})
 	}
-	if err != nil && !exists {
-		err = errors.Join(err, q.dropView(view))
+	if err == nil {
+		return nil
 	}
 
-	return err
+	// Nothing of it is noted: it would not be known as ours any more, and shows what a rule says that is not in force.
+	if !exists {
+		return errors.Join(err, q.dropView(view))
+	}
+	back, failed := q.spelled(createView(view, before, exists))
+	if failed == nil {
+		_, failed = q.x.Ask(back)
+	}
+	return errors.Join(err, failed)
 }
 
 // viewText is the statement that makes a view.
-func (q *request) viewText(ctx context.Context, view, table catalog.Table, rule catalog.Rule,
-) (exists bool, text string, err error) {
+func (q *request) viewText(ctx context.Context, view, table catalog.Table, rule catalog.Rule, replaces bool,
+) (string, error) {
 	living, err := q.living(ctx, table, rule)
 	if err != nil {
-		return false, "", err
+		return "", err
 	}
-	if _, exists, err = q.definition(view); err != nil {
-		return exists, "", err
-	}
+	return q.spelled(createView(view, "SELECT * FROM "+table.String()+" WHERE "+living, replaces))
+}
 
+func createView(view catalog.Table, definition string, replaces bool) string {
 	create := "CREATE "
-	if exists {
+	if replaces {
 		create = "CREATE OR REPLACE "
 	}
-	text, err = q.spelled(create + "SQL SECURITY INVOKER VIEW " + view.String() + " AS SELECT * FROM " +
-		table.String() + " WHERE " + living)
-	return exists, text, err
+	return create + "SQL SECURITY INVOKER VIEW " + view.String() + " AS " + definition
 }
 
 // living is the condition of the rows that have not expired under a rule.

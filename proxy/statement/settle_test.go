@@ -180,3 +180,27 @@ func TestViewOfAnUnknownPolicyStays(t *testing.T) {
 		}
 	})
 }
+
+// TestViewThatCannotBeNotedIsPutBack: a view that was made anew, and could not be noted as ours, is what it was: it hides
+// no row that the rule in force spares, and follows the next statement.
+func TestViewThatCannotBeNotedIsPutBack(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.someSessions()
+		t.exec("ALTER TABLE session TTL = seen + INTERVAL 1 DAY TTL_VIEW = 'live'")
+		t.wantViews("before", "live:1,2,3,4", "live of session")
+		locker := t.conn(t.direct)
+		do := func(statement string) {
+			t.Helper()
+			if _, err := locker.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do("LOCK TABLES " + t.store.Schema() + ".live_view READ")
+		t.fails(1105, "ALTER TABLE session TTL = seen + INTERVAL 1 HOUR")
+		t.wantViews("refused", "live:1,2,3,4", "live of session")
+		do("UNLOCK TABLES")
+		t.wantPolicy("session", "armed seen 1 DAY 24h")
+		t.exec("ALTER TABLE session TTL = seen + INTERVAL 1 HOUR")
+		t.wantViews("afterwards", "live:1,2,4", "live of session")
+	})
+}
