@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -49,12 +50,24 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 			return err
 		}
 		if n == 0 {
-			return ErrPolicyChanged
+			return s.whyNotApproved(ctx, tx, policy)
 		}
 
 		return s.recordFor(ctx, tx, policy, EventApproved, actor, c.text(version, rows))
 	})
 	return rows, err
+}
+
+// whyNotApproved: what becomes of an approval while a statement is changing the table was decided when that began.
+func (s *Store) whyNotApproved(ctx context.Context, tx *sql.Tx, policy uint64) error {
+	p, err := onePolicy(s.policies(ctx, tx, selectPolicyByID, policy))
+	if err == nil && p.Stage != nil {
+		return ErrTableInDDL
+	}
+	if err != nil && !errors.Is(err, ErrNoPolicy) {
+		return err
+	}
+	return ErrPolicyChanged
 }
 
 // pass records that the brake has judged a version of a policy and passed it, so that from now on

@@ -56,7 +56,7 @@ const (
 	namePolicy     = `UPDATE {policy} SET schema_name = ?, table_name = ? WHERE id = ?`
 	approvePolicy  = `UPDATE {policy} SET approved_version = version, approval_required = FALSE, approval_reason = '',
  approved_by = ?, approved_at = UTC_TIMESTAMP(6),
- approved_rows = ?, approved_exactly = ? WHERE id = ? AND version = ?`
+ approved_rows = ?, approved_exactly = ? WHERE id = ? AND version = ? AND stage_server IS NULL`
 	passPolicy = `UPDATE {policy} SET approved_version = version, approved_by = ?, approved_at = NULL, approved_rows =
  NULL, approved_exactly = FALSE
  WHERE id = ? AND version = ? AND NOT approval_required AND NOT approved_version <=> version`

@@ -144,6 +144,9 @@ func approvePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, 
 	if errors.Is(err, catalog.ErrPolicyChanged) {
 		err = &answerError{http.StatusConflict, "the policy has changed since you looked at it: look again"}
 	}
+	if errors.Is(err, catalog.ErrTableInDDL) {
+		err = &answerError{http.StatusConflict, "a statement is changing the table: look again when it has ended"}
+	}
 	return done{Message: fmt.Sprintf("Approved version %d. Its jobs may delete.", version)}, err
 }
 

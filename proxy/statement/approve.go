@@ -37,6 +37,9 @@ func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) 
 	if errors.Is(err, catalog.ErrPolicyChanged) {
 		return nil, a.otherVersion(p, p.Version)
 	}
+	if errors.Is(err, catalog.ErrTableInDDL) {
+		return nil, inCatalogTrouble(err)
+	}
 	if err != nil {
 		return nil, err
 	}

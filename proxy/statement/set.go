@@ -60,11 +60,13 @@ func (a *admin) setBehind(ctx context.Context, h *proxy.Held, c *checked) error 
 		return a.q.x.Send(h)
 	}
 	if err := a.storeSettings(ctx, c); err != nil {
-		return refuse("the server's variables are set, but not ours: %v", err)
+		return refuse("%s%v", halfSet, err)
 	}
 	a.q.x.Leave(c.notes...)
 	return a.q.x.SendOK(h, func(o *wire.OK) { o.Warnings += uint16(len(c.notes)) })
 }
+
+const halfSet = "the server's variables are set, but not ours: "
 
 // maySetAll checks that these are global settings of ours and that the client may change such.
 func (a *admin) maySetAll(s *ddl.SetVariables) error {

@@ -2,11 +2,13 @@ package statement
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // preparedSet is what the server prepares in place of a SET with our variables: each value goes to
@@ -78,6 +80,9 @@ func (a *admin) executeSet(ctx context.Context, s *ddl.SetVariables) error {
 	}
 
 	c, err := checkValues(a.q.x, s.Ours, proxy.SelectValues(variables...))
+	if refused, ok := errors.AsType[*wire.Error](err); ok && s.Rest != "" { // values are not known before they are set
+		return &wire.Error{Code: refused.Code, State: refused.State, Message: halfSet + refused.Message}
+	}
 	if err != nil {
 		return err
 	}

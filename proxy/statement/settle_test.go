@@ -204,3 +204,39 @@ func TestViewThatCannotBeNotedIsPutBack(t *testing.T) {
 		t.wantViews("afterwards", "live:1,2,4", "live of session")
 	})
 }
+
+// TestApprovalWhileATableIsChanged: what a person agrees to is about a table that may be another one in a moment.
+func TestApprovalWhileATableIsChanged(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec(ttlOfADay)
+		behind := func(s step) error {
+			if s == stopped {
+				t.fails(1205, "APPROVE TTL JOB FOR t")
+			}
+			return nil
+		}
+		t.after.Store(&behind)
+		t.exec("ALTER TABLE t ADD x INT")
+		t.after.Store(nil)
+
+		t.exec("APPROVE TTL JOB FOR t")
+		if p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "t"}); err != nil || !p.Approved() {
+			t.Errorf("it is not approved, %v", err)
+		}
+	})
+}
+
+// TestPreparedSetSaysWhatIsSet: the server's variables of a prepared SET are set before our values are known.
+func TestPreparedSetSaysWhatIsSet(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		set, err := t.db.PrepareContext(t.Context(), "SET SESSION sort_buffer_size = 65536, GLOBAL ttl_brake_percent = ?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		_, err = set.ExecContext(t.Context(), "nonsense")
+		if err == nil || !strings.Contains(err.Error(), "the server's variables are set, but not ours: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
