@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -29,20 +31,32 @@ func (t *ticker) dropAsides(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "what partitions have become cannot be listed", slog.Any("err", err))
 	}
-	t.seeTo(ctx, over)
+	maps.DeleteFunc(t.counted, func(side uint64, _ *work.Counting) bool {
+		return !slices.ContainsFunc(over, func(d catalog.Departure) bool { return d.SideID == side })
+	})
+	until := time.Now().Add(asideFor)
+	if t.seeTo(ctx, over, until); time.Now().After(until) {
+		t.asides.did = time.Time{} // the next tick goes on
+	}
 }
+
+// asideFor is how long these may keep a tick, in which nothing else is started.
+const asideFor = time.Second
 
 // seeTo sees to some of them, and to the next ones the next time: those that stay for now, because their policy
 // is paused or somebody reads them, keep nobody else.
-func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure) {
+func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure, until time.Time) {
 	waits := map[uint64]bool{} // policies whose tables stay for now
 	for seen, tried := 0, 0; seen < len(over) && tried < mostAsides && ctx.Err() == nil; seen++ {
+		if time.Now().After(until) {
+			return
+		}
 		t.aside++
 		d := over[t.aside%len(over)]
 		if waits[d.Policy] && !d.Unnoted() {
 			continue
 		}
-		may, err := t.dropAside(ctx, d)
+		may, err := t.dropAside(ctx, d, until)
 		if waits[d.Policy] = !may; may {
 			tried++
 		}
@@ -55,7 +69,7 @@ func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure) {
 }
 
 // dropAside drops what a partition has become, and reports whether its policy allows that now.
-func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) (may bool, err error) {
+func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.Time) (may bool, err error) {
 	if d.Unnoted() {
 		if t.engine.stopped() != "" {
 			return false, nil
@@ -84,7 +98,7 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure) (may bool, 
 	l := t.limits()
 	return true, work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
 		Now: now, Floor: l.floor, Settings: l.Revision, Metrics: t.metrics.work, Stopped: t.engine.stopped,
-		BeforePacket: t.engine.crew.BeforePacket,
+		Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
 	})
 }
 

@@ -177,6 +177,37 @@ func TestLargeAsideIsDropped(t *testing.T) {
 	})
 }
 
+// TestLargeAsideIsCountedInGoes: counting one keeps the ticker from nothing else for long, and goes on where it was.
+func TestLargeAsideIsCountedInGoes(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.exchanges("24h")
+		m.pass()
+		f.large("ttlproxy_2_p1")
+		m = f.at(utc("05-12 13:00:01"))
+		m.asides.did = time.Now() // only what follows is done
+		m.pass()
+		over, err := m.store.Over(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		goes := 0
+		for ; goes < 500 && f.sides() != ""; goes++ {
+			for range over {
+				m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
+			}
+		}
+		f.wantSides("")
+		if goes < 3 || len(m.counted) > 0 {
+			t.Errorf("it took %d goes, and %d tables are left over", goes, len(m.counted))
+		}
+	})
+}
+
 // TestOthersAsidesAreDropped: what has to stay although its grace is over, however much that is, keeps nothing of
 // other tables: not what belongs to a policy that is paused, nor to one that was removed, nor what somebody reads.
 func TestOthersAsidesAreDropped(t *testing.T) {

@@ -30,12 +30,13 @@ const (
 // assignChores gives a ticker its chores, in their order.
 func (t *ticker) assignChores() {
 	t.keeping = &chore{every: keepEvery, do: t.keep, leaders: true}
+	t.asides = &chore{every: asideEvery, do: t.dropAsides, leaders: true}
 	t.chores = []*chore{
 		t.keeping,
 		{every: sweepEvery, do: t.sweep},
 		{every: vouchEvery, do: t.vouch},
 		{every: backEvery, do: t.putBack},
-		{every: asideEvery, do: t.dropAsides, leaders: true},
+		t.asides,
 		{do: t.makeAhead, leaders: true},
 		{every: clearEvery, do: t.clearQueues, leaders: true},
 	}

@@ -81,13 +81,15 @@ type ticker struct {
 	nextLook     time.Time // by the local clock; zero for none
 	chores       []*chore
 	keeping      *chore // of them
+	asides       *chore // of them
 	clock        catalog.ClockWatch
 	doubted      uint64               // the witness's checks when the clock leapt
 	setbacks     map[uint64]setback   // of policies whose job could not be started
 	reconsidered map[uint64]time.Time // when jobs were
 	aheads       aheadLooks
-	aside        int             // what a partition has become was seen to last, of all that is over
-	summedUp     map[uint64]bool // jobs whose note says what they leave behind
+	aside        int                       // what a partition has become was seen to last, of all that is over
+	counted      map[uint64]*work.Counting // of them, by table, those that are not counted to their end
+	summedUp     map[uint64]bool           // jobs whose note says what they leave behind
 }
 
 func newTicker(e *Engine) *ticker {
@@ -96,6 +98,7 @@ func newTicker(e *Engine) *ticker {
 		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		setbacks: map[uint64]setback{}, reconsidered: map[uint64]time.Time{},
 		summedUp: map[uint64]bool{}, aheads: aheadLooks{},
+		counted: map[uint64]*work.Counting{},
 	}
 	t.assignChores()
 	return t

@@ -31,8 +31,18 @@ type Leaving struct {
 	Settings uint64    // their revision
 	Metrics  *Metrics
 	Stopped  func() string
+	Until    time.Time            // by the local clock: what is not counted then is another time
+	Counted  map[uint64]*Counting // by the id of the table, of those that are not counted to their end
 
 	BeforePacket func() // hook for tests; nil for none
+}
+
+// Counting is how far a table has been counted, by one rule.
+type Counting struct {
+	version, settings uint64
+	at                plan.Range
+	rows, stays       int64
+	since             string // when that began, by the server's clock, in UTC
 }
 
 // DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
@@ -54,8 +64,8 @@ func DropAside(
 	}
 
 	a := aside{session: s, Leaving: l}
-	why, err := a.judge(ctx, p, d.Side)
-	if err != nil || l.Stopped() != "" {
+	why, judged, err := a.judge(ctx, p, d)
+	if err != nil || !judged || l.Stopped() != "" {
 		return err
 	}
 	if why != "" {
@@ -119,34 +129,47 @@ type aside struct {
 
 	session    *Session
 	statements *plan.Statements
-	rows       int64
-	since      string // when it began to be judged, by the server's clock, in UTC
+	counted    Counting
 }
 
-// judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now.
-func (a *aside) judge(ctx context.Context, p catalog.Policy, side catalog.Table) (why string, err error) {
-	if a.statements, why, err = plan.ReadAside(ctx, a.session, p, side, a.Floor, a.Now); err != nil || why != "" {
-		return why, err
+// judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now. A large one is
+// counted in several goes: whoever judges has other things to do. What has expired once is not counted again meanwhile.
+func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure) (why string, judged bool, err error) {
+	if a.statements, why, err = plan.ReadAside(ctx, a.session, p, d.Side, a.Floor, a.Now); err != nil || why != "" {
+		return why, true, err
 	}
 	if why, err = ZonePause(ctx, a.session, p.Rule, a.statements.Expired.Kind); err != nil || why != "" {
-		return why, err
+		return why, true, err
 	}
 
-	if err := a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&a.since); err != nil {
-		return "", err
-	}
-	stays := int64(0)
-	for r, last := (plan.Range{}), false; !last && a.Stopped() == ""; r.From = r.To {
-		var rows, stay int64
-		if r.To, rows, stay, err = a.session.countBlock(ctx, a.statements, r); err != nil {
-			return "", fmt.Errorf("count %s: %w", side, err)
+	c := a.Counted[d.SideID]
+	if c == nil || c.version != p.Version || c.settings != a.Settings {
+		c = &Counting{version: p.Version, settings: a.Settings}
+		if err := a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&c.since); err != nil {
+			return "", false, err
 		}
-		a.rows, stays, last = a.rows+rows, stays+stay, r.To == nil
+		a.Counted[d.SideID] = c
 	}
-	if stays > 0 {
-		why = fmt.Sprintf("%d rows in it have not expired, or never do, by the rule as it is now", stays)
+	for {
+		end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at)
+		if err != nil {
+			return "", false, fmt.Errorf("count %s: %w", d.Side, err)
+		}
+		c.rows, c.stays, c.at.From = c.rows+rows, c.stays+stay, end
+		if end == nil {
+			break
+		}
+		if a.Stopped() != "" || time.Now().After(a.Until) {
+			return "", false, nil
+		}
 	}
-	return why, nil
+
+	a.counted = *c
+	delete(a.Counted, d.SideID)
+	if c.stays > 0 {
+		why = fmt.Sprintf("%d rows in it have not expired, or never do, by the rule as it is now", c.stays)
+	}
+	return why, true, nil
 }
 
 // still are the statements that ask once more while the table is locked, and the condition that no row has come that
@@ -156,7 +179,7 @@ func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, co
 	if statements, condition = a.statements.StillEnds(); condition != "" {
 		return statements, condition
 	}
-	if a.rows <= mostUnderLock {
+	if a.counted.rows <= mostUnderLock {
 		return []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}, " AND NOT @ttlproxy_stays"
 	}
 	if !mariadb { // MySQL remembers for a day what it has shown
@@ -164,7 +187,7 @@ func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, co
 	}
 	unwritten := fmt.Sprintf("SET @ttlproxy_unwritten = COALESCE((SELECT MIN(update_time IS NULL OR "+
 		"update_time < '%s') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s), FALSE)",
-		a.since, tables.Literal(side.Schema), tables.Literal(side.Name))
+		a.counted.since, tables.Literal(side.Schema), tables.Literal(side.Name))
 	return append(statements, unwritten), " AND @ttlproxy_unwritten"
 }
 
