@@ -87,9 +87,12 @@ func TestLateLookIsNotSound(t *testing.T) {
 // those that were waiting already.
 func TestSessionsLeaveABlackHole(t *testing.T) {
 	t.Parallel()
-	const sessions, bar = 100, 3 * time.Second
+	const sessions, bar = 100, 15 * time.Second // nobody else looks for an hour
 	first, next := silentServer(t), silentServer(t)
-	p := newEdge(t, BackendsConfig{Addresses: []string{first, next}, CheckTimeout: 200 * time.Millisecond}, Config{})
+	p := newEdge(t, BackendsConfig{
+		Addresses: []string{first, next}, CheckTimeout: 200 * time.Millisecond, CheckInterval: time.Hour,
+		DialTimeout: time.Hour,
+	}, Config{LoginTimeout: time.Minute})
 	var hole atomic.Bool
 	p.dialing(func(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
 		if address == first && hole.Load() {
@@ -121,9 +124,11 @@ func TestSessionsLeaveABlackHole(t *testing.T) {
 // A look for which this machine had no time says nothing: a session that waits has another one made.
 func TestSessionOutlivesALateLook(t *testing.T) {
 	t.Parallel()
-	const timeout, bar = 200 * time.Millisecond, 3 * time.Second
+	const timeout, bar = 200 * time.Millisecond, 15 * time.Second // nobody else looks for an hour
 	first, next := silentServer(t), silentServer(t)
-	p := newEdge(t, BackendsConfig{Addresses: []string{first, next}, CheckTimeout: timeout}, Config{})
+	p := newEdge(t, BackendsConfig{
+		Addresses: []string{first, next}, CheckTimeout: timeout, CheckInterval: time.Hour, DialTimeout: time.Hour,
+	}, Config{LoginTimeout: time.Minute})
 	var hole atomic.Bool
 	var dials atomic.Int64
 	p.dialing(func(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
