@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -102,10 +103,7 @@ func TestLongerGrace(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.days()
-		m := f.at(utc("05-12 12:00:00"))
-		m.exchanges("24h")
-		m.pass()
+		f.putAside()
 		for _, grace := range []string{"3h", "1m"} {
 			f.at(utc("05-12 12:10:00")).declare("UTC", "24h", map[string]string{
 				ddl.OptionPartition: ddl.PartitionExchange, ddl.OptionGrace: grace,
@@ -152,6 +150,14 @@ func TestAsideAtTheLastMoment(t *testing.T) {
 	})
 }
 
+// putAside has two days become tables.
+func (f *fixture) putAside() {
+	f.days()
+	m := f.at(utc("05-12 12:00:00"))
+	m.exchanges("24h")
+	m.pass()
+}
+
 // large gives the table that a partition has become more rows than can be read while it is locked.
 func (f *fixture) large(side string) {
 	f.Exec(f.In("INSERT INTO {t}." + side + " SELECT 1000 + a.n + 400 * b.n, '2020-01-01' FROM " +
@@ -166,12 +172,9 @@ func TestLargeAsideIsDropped(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.days()
-		m := f.at(utc("05-12 12:00:00"))
-		m.exchanges("24h")
-		m.pass()
+		f.putAside()
 		f.large("ttlproxy_2_p1")
-		m = f.at(utc("05-12 13:00:01"))
+		m := f.at(utc("05-12 13:00:01"))
 		m.pass()
 		f.wantSides("")
 	})
@@ -182,17 +185,29 @@ func TestLargeAsideIsCountedInGoes(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.days()
-		m := f.at(utc("05-12 12:00:00"))
-		m.exchanges("24h")
-		m.pass()
+		f.putAside()
 		f.large("ttlproxy_2_p1")
-		m = f.at(utc("05-12 13:00:01"))
+		m := f.at(utc("05-12 13:00:01"))
 		m.asides.did = time.Now() // only what follows is done
 		m.pass()
 		over, err := m.store.Over(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+
+		// A connection that was lost may have been lost with what its server remembered.
+		for len(m.counted) == 0 {
+			m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
+		}
+		begun := maps.Clone(m.counted)
+		m.session.Close()
+		for range over {
+			m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
+		}
+		for side, now := range m.counted {
+			if begun[side] == now {
+				t.Error("on another connection the count goes on")
+			}
 		}
 
 		goes := 0
@@ -249,16 +264,13 @@ func TestAsideThatSomebodyReads(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
-		f.days()
-		m := f.at(utc("05-12 12:00:00"))
-		m.exchanges("24h")
-		m.pass()
+		f.putAside()
 		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
 
 		letGo := f.Hold(f.In("SELECT COUNT(*) FROM {t}.ttlproxy_2_p1"), f.In("SELECT COUNT(*) FROM {t}.ttlproxy_3_p2"))
 		f.Wait("the transaction to be open for a second", f.NextSecond())
 		f.Wait("the transaction to be open for another", f.NextSecond())
-		m = f.at(utc("05-12 13:00:01"))
+		m := f.at(utc("05-12 13:00:01"))
 		m.pass()
 		f.wantSides("ttlproxy_2_p1,ttlproxy_3_p2")
 		if got := m.blocked(); got > 0 {

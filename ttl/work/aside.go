@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,9 +38,11 @@ type Leaving struct {
 	BeforePacket func() // hook for tests; nil for none
 }
 
-// Counting is how far a table has been counted, by one rule.
+// Counting is how far a table has been counted, by one rule, on one connection: when a server has been started anew it
+// does not remember any more who has written what.
 type Counting struct {
 	version, settings uint64
+	conn              *sql.Conn
 	at                plan.Range
 	rows, stays       int64
 	since             string // when that began, by the server's clock, in UTC
@@ -143,8 +146,8 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 	}
 
 	c := a.Counted[d.SideID]
-	if c == nil || c.version != p.Version || c.settings != a.Settings {
-		c = &Counting{version: p.Version, settings: a.Settings}
+	if c == nil || c.version != p.Version || c.settings != a.Settings || c.conn != a.session.conn {
+		c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn}
 		if err := a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&c.since); err != nil {
 			return "", false, err
 		}
