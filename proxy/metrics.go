@@ -57,7 +57,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		opaque: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ttlproxy_sessions_opaque_total",
 			Help: "Sessions that pass unseen from some point on, by the reason: stream (a replica or the like reads " +
-				"the binlog), or that the proxy does not understand them: command, unasked, answer, silence.",
+				"the binlog), or that the proxy does not understand them: command, unasked, answer, silence, file.",
 		}, []string{"reason"}),
 		holding: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ttlproxy_statements_held", Help: "Statements that are held back and decided on now.",

@@ -14,6 +14,7 @@ import (
 func (s *session) up(ctx context.Context) error {
 	in := s.fromClient
 	scanned := 0 // how many of the pending bytes the scanner has seen
+	passed := 0  // commands
 	for {
 		if err := in.fillBeyond(scanned); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -32,8 +33,7 @@ func (s *session) up(ctx context.Context) error {
 			if !found {
 				break
 			}
-			if s.fileAtZero.Load() {
-				s.fileAtZero.Store(false)
+			if s.fileAtZero.CompareAndSwap(true, false) {
 				s.scanner.File(start)
 				continue
 			}
@@ -45,6 +45,13 @@ func (s *session) up(ctx context.Context) error {
 			}
 
 			if !held {
+				if passed++; passed%pipelineStep == 0 {
+					if err := s.flush(at); err != nil { // only what is sent is answered
+						return err
+					}
+					scanned, at = scanned-at, 0
+					s.awaitRoom()
+				}
 				payload := in.pending()[at+wire.HeaderSize:]
 				s.begin(start.Command, payload[:min(len(payload), start.Size)])
 				continue
@@ -104,9 +111,12 @@ func (s *session) begin(c wire.Command, payload []byte) {
 
 // expect tells the tracker, and the slow log, that the server will answer a command.
 func (s *session) expect(c wire.Command, payload []byte) {
-	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.now()
+	if s.fileAtZero.Load() { // it was sent before the client could know of the request
+		s.tracker.GiveUp(wire.LostInFile)
+	}
 	if c == wire.Execute && wire.AsksForCursor(payload) {
 		s.tracker.BeginCursor(now)
 	} else {
@@ -118,6 +128,24 @@ func (s *session) expect(c wire.Command, payload []byte) {
 	s.silentSince = now
 	if s.slow != nil {
 		s.slow.begin(now, c, payload, s.login.capabilities)
+	}
+}
+
+// A client can pipeline so many commands before it has to wait for the server, which is looked at
+// now and then: the session remembers each until it is answered.
+const (
+	pipelineLimit = 1024
+	pipelineStep  = pipelineLimit / 2
+)
+
+// awaitRoom waits until the server has answered enough of what was sent to it.
+func (s *session) awaitRoom() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = true
+	defer func() { s.waiting = false }()
+	for s.tracker.Outstanding() > pipelineStep && !s.tracker.Opaque() && !s.gone {
+		s.changed.Wait()
 	}
 }
 
@@ -164,12 +192,14 @@ func (s *session) track(b []byte) {
 			s.report(r)
 		}
 	}
+	atZero := s.tracker.FileWanted() && s.tracker.FileNext() == 0
+	if atZero && !s.tracker.AtLast() {
+		s.tracker.GiveUp(wire.LostInFile) // the server takes for the file what was passed on as a command
+	}
 	if s.tracker.Opaque() {
 		s.lostTrack()
 	}
-	if s.tracker.FileWanted() && s.tracker.FileNext() == 0 {
-		s.fileAtZero.Store(true)
-	}
+	s.fileAtZero.Store(atZero && !s.tracker.Opaque())
 }
 
 // report records a command that has ended. It is called with the lock held.

@@ -114,6 +114,40 @@ func TestFileThatBeginsLikeACommand(t *testing.T) {
 	}
 }
 
+// Nor may a command be taken for a file: what a client sends before it can know that the server wants
+// one, the server has taken for the file, and what comes next is a command, COM_CHANGE_USER too.
+func TestFileThatWasSentTooEarly(t *testing.T) {
+	t.Parallel()
+	arrives := wiretest.Receive(func([]byte, byte) error { return nil })
+	asks := wiretest.Send(255, []byte("\xFBf"))
+	closing := command(wire.CloseStatement, "\x01\x00\x00\x00")
+	for name, c := range map[string]struct{ client, server wiretest.Script }{
+		"a file":            {wiretest.Script{wiretest.Send(0, nil)}, wiretest.Script{arrives, asks}},
+		"a command":         {wiretest.Script{wiretest.Send(0, command(wire.Ping, ""))}, wiretest.Script{arrives, asks}},
+		"without an answer": {wiretest.Script{wiretest.Send(0, closing)}, wiretest.Script{arrives, asks}},
+		"and a packet of a file": {
+			wiretest.Script{wiretest.Send(0, closing), wiretest.Send(1, nil)},
+			wiretest.Script{arrives, arrives, asks},
+		},
+		"one that is held back": {wiretest.Script{query("ours")}, wiretest.Script{asks, arrives}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{})
+			backend := wiretest.Serve(t, wiretest.Script{
+				wiretest.ServeLogin(wiretest.Capabilities), tellsAccount(t, "user@%"), expectQuery("LOAD DATA LOCAL"),
+				c.server, wiretest.Do(func() { <-asked }), wiretest.Send(1, okPacket(auto)),
+				wiretest.ExpectClose(), // and no COM_CHANGE_USER that nobody has looked at
+			})
+			p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{MaxUserConnections: 1})
+			play(t, p.address, wiretest.LogIn(wiretest.Capabilities), query("LOAD DATA LOCAL"), c.client,
+				wiretest.Expect(255, []byte("\xFBf")), wiretest.Do(func() { close(asked) }),
+				wiretest.Expect(1, okPacket(auto)),
+				wiretest.Send(0, changeUserTo("root", "", "mysql_native_password")), wiretest.ExpectClose())
+		})
+	}
+}
+
 // Pitfall 40: what EXECUTE brings to a statement of ours cannot escape by its length.
 func TestLongExecuteIsRefused(t *testing.T) {
 	t.Parallel()
@@ -152,6 +186,53 @@ func TestPipelinedCommands(t *testing.T) {
 		expectQuery("SELECT 1"), wiretest.SendBytes(rowsOf(t, 1, wire.TextRows, auto, "a")),
 		expectQuery("SELECT 2"), wiretest.Send(1, okPacket(auto)),
 	})
+}
+
+// What a client pipelines, while the server is busy, does not pile up here.
+func TestPipelineIsBounded(t *testing.T) {
+	t.Parallel()
+	const pings = 3 * pipelineLimit
+	full, looked := make(chan struct{}), make(chan struct{})
+	arrives, answer := wiretest.Expect(0, command(wire.Ping, "")), wiretest.Send(1, okPacket(auto))
+	script := wiretest.Script{wiretest.ServeLogin(wiretest.Capabilities)}
+	script = append(script, slices.Repeat(wiretest.Script{arrives}, pipelineStep)...)
+	script = append(script, wiretest.Do(func() { close(full); <-looked }))
+	script = append(script, slices.Repeat(wiretest.Script{answer}, pipelineStep)...)
+	script = append(script, slices.Repeat(wiretest.Script{arrives, answer}, pings-pipelineStep)...)
+	backend := wiretest.Serve(t, append(script, wiretest.ExpectClose()))
+
+	p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{})
+	play(t, p.address, wiretest.LogIn(wiretest.Capabilities),
+		wiretest.SendBytes(bytes.Repeat([]byte{1, 0, 0, 0, byte(wire.Ping)}, pings)),
+		wiretest.Do(func() {
+			<-full
+			for end := time.After(50 * time.Millisecond); ; {
+				select {
+				case <-end:
+					close(looked)
+					return
+				default:
+					if n := outstanding(p.Server); n > pipelineLimit {
+						t.Errorf("%d commands are outstanding, want at most %d", n, pipelineLimit)
+						close(looked)
+						return
+					}
+				}
+			}
+		}),
+		slices.Repeat(wiretest.Script{wiretest.Expect(1, okPacket(auto))}, pings))
+}
+
+// outstanding is how many commands wait for an answer.
+func outstanding(s *Server) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e := range s.sessions {
+		e.mu.Lock()
+		n += e.tracker.Outstanding()
+		e.mu.Unlock()
+	}
+	return n
 }
 
 // unconcerned holds back nothing, once it has seen a whole statement.

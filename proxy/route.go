@@ -136,7 +136,7 @@ func (s *session) loseTrack(ctx context.Context) bool {
 		return false
 	}
 	if ctx.Err() == nil {
-		s.tracker.GiveUp()
+		s.tracker.GiveUp(wire.LostSilently)
 		s.lostTrack()
 		s.changed.Broadcast()
 	}

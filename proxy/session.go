@@ -55,7 +55,7 @@ type session struct {
 
 	between atomic.Bool // the client is not in the middle of a packet
 	inRun   atomic.Bool // nor of a file, nor of a login
-	// the next packet with number 0 begins a file
+	// the next packet with number 0 begins a file; set under the lock
 	fileAtZero atomic.Bool
 	quits      atomic.Bool           // the server was told so, and closes its connection
 	leaving    atomic.Bool           // it ends as soon as it is idle

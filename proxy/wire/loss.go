@@ -13,11 +13,12 @@ const (
 	LostUnasked        // the server said something that answers nothing
 	LostInAnswer       // a packet that cannot be where it is
 	LostSilently       // the server has long answered what was still waited for
+	LostInFile         // the client sent what may be a command or a file before it could know which
 )
 
 var losses = [...]string{
 	NotLost: "none", LostInStream: "stream", LostByCommand: "command", LostUnasked: "unasked", LostInAnswer: "answer",
-	LostSilently: "silence",
+	LostSilently: "silence", LostInFile: "file",
 }
 
 // Losses are the names of all reasons for which a tracker may be lost.

@@ -48,6 +48,8 @@ func (q *queue) pop() outstanding {
 	ring := q.ring()
 	o := ring[q.head]
 	q.head = (q.head + 1) % len(ring)
-	q.n--
+	if q.n--; q.n == 0 {
+		q.heap, q.head = nil, 0
+	}
 	return o
 }

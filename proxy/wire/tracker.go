@@ -25,6 +25,7 @@ type Tracker struct {
 	Capabilities Capability
 
 	queue queue
+	tail  bool // a command without an answer was begun behind the last that is outstanding
 	phase phase
 	loss  Loss
 	file  bool
@@ -62,7 +63,8 @@ func (t *Tracker) BeginCursor(started int64) {
 
 func (t *Tracker) begin(o outstanding) {
 	kind := answerOf(o.command)
-	if kind == answerNone || t.Opaque() {
+	t.tail = kind == answerNone
+	if t.tail || t.Opaque() {
 		return
 	}
 
@@ -81,8 +83,14 @@ func (t *Tracker) begin(o outstanding) {
 // one.
 func (t *Tracker) Idle() bool { return t.phase == idle && t.nheader == 0 && t.loss == NotLost }
 
+// Outstanding is how many commands the server has still to answer.
+func (t *Tracker) Outstanding() int { return t.queue.len() }
+
+// AtLast reports whether the command that is being answered is the last that was begun.
+func (t *Tracker) AtLast() bool { return t.queue.len() == 1 && !t.tail }
+
 // GiveUp makes the tracker opaque.
-func (t *Tracker) GiveUp() { t.loss = LostSilently }
+func (t *Tracker) GiveUp(why Loss) { t.loss = why }
 
 // Opaque reports whether the tracker has lost its way, or the session has become a stream of
 // another kind.
