@@ -69,8 +69,8 @@ func (x *Exchange) KeepNotes() { x.s.memory.remarks = x.remarks }
 // that the server's own warnings are about an earlier one.
 func (x *Exchange) NotesAlone() bool { return x.alone }
 
-// Leave leaves notes for SHOW WARNINGS. They last until the next statement that is not held back,
-// or that is not given them again.
+// Leave leaves notes for SHOW WARNINGS. They last, as the server's warnings do, until the next statement
+// that is not held back, or that is not given them again.
 func (x *Exchange) Leave(notes ...Note) { x.s.memory.remarks = remarks{notes: notes} }
 
 // LeaveOnly is Leave after an answer in which the server had no part: its own warnings are about an

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"time"
 
@@ -43,11 +42,7 @@ type group struct {
 func (b *Backends) ask(ctx context.Context, k *backend, config BackendsConfig) (Health, error) {
 	c := mysql.NewConfig()
 	c.User = config.CheckUser
-	WithPassword(c, config.CheckPassword)
-	c.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return b.connect(ctx, k.address, nil, nil) }
-	b.mu.Lock()
-	b.describe(c, b.tls, config.TLS, []address{k.address})
-	b.mu.Unlock()
+	b.toward(c, config.CheckPassword, k.address)
 
 	connector, err := mysql.NewConnector(c)
 	if err != nil {

@@ -27,6 +27,7 @@ func (h *handshake) authenticate() error {
 	}()
 
 	payload, seq, err := h.passQuestions()
+	h.last = payload
 	h.over.Store(true)
 	s.client.SetReadDeadline(past) //nolint:errcheck // wakes passAnswers
 	if answerErr := <-answers; answerErr != nil {
@@ -36,7 +37,6 @@ func (h *handshake) authenticate() error {
 		return fmt.Errorf("login: %w", err)
 	}
 
-	h.last = payload
 	var ok wire.OK
 	if payload[0] == wire.AuthOK && ok.Decode(payload) == nil {
 		s.login.status = ok.Status

@@ -143,7 +143,7 @@ func TestSessionsFollowTheWriter(t *testing.T) {
 	config.User, config.Passwd = "edge", "edge"
 	own := config.Clone()
 	config.Addr = p.address
-	p.backends.Configure(own)
+	p.backends.Configure(own, nil)
 	engine, client := mysqltest.Open(t, own), mysqltest.Open(t, config)
 	version := func() (string, string) {
 		var e, c string

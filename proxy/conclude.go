@@ -123,8 +123,11 @@ func awaitEnd(c net.Conn, patience time.Duration) {
 func (h *handshake) end(ctx context.Context, err error) {
 	c := h.s.backend
 	last := h.last
-	if last == nil {
+	switch {
+	case last == nil:
 		last = h.progress.conclude(c)
+	case last[0] == wire.AuthOK: // the client left just then
+		sendPacket(c, 0, []byte{byte(wire.Quit)}) //nolint:errcheck // the connection ends in any case
 	}
 	if isBadHandshake(last) {
 		h.s.server.metrics.slips.WithLabelValues(h.link.backend.String()).Inc()

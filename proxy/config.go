@@ -105,7 +105,7 @@ func (c Config) load(old *settings) (*settings, error) {
 	}
 
 	var oldTLS *tls.Config
-	if old != nil {
+	if old != nil && old.TLS.CertFile == "" { // what came from a file may have been withdrawn
 		oldTLS = old.tls
 	}
 	if s.tls, err = c.TLS.load(oldTLS); err != nil {

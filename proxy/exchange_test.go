@@ -297,12 +297,17 @@ func TestNotesLastForOneStatement(t *testing.T) {
 		query("ours"), wiretest.Expect(1, okPacket(auto)),
 		query("theirs"), wiretest.Expect(1, okPacket(auto)),
 		query("ours"), wiretest.Expect(1, okPacket(auto)),
+		wiretest.Send(0, command(wire.Ping, "")), wiretest.Expect(1, okPacket(auto)),
+		wiretest.Send(0, command(wire.CloseStatement, "\x01\x00\x00\x00")), // neither is a statement
+		query("ours"), wiretest.Expect(1, okPacket(auto)),
 	}, wiretest.Script{
 		expectQuery("theirs"), wiretest.Send(1, okPacket(auto)),
+		wiretest.Expect(0, command(wire.Ping, "")), wiretest.Send(1, okPacket(auto)),
+		wiretest.Expect(0, command(wire.CloseStatement, "\x01\x00\x00\x00")),
 	})
 
-	if got := fmt.Sprint(seen); got != "[0 1 0 0]" {
-		t.Errorf("got %s notes, want [0 1 0 0]", got)
+	if got := fmt.Sprint(seen); got != "[0 1 0 0 1]" {
+		t.Errorf("got %s notes, want [0 1 0 0 1]", got)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *session) handshake(ctx context.Context) error {
 	}
 
 	h := handshake{s: s, link: l}
-	h.bridge = bridge{client: legOf(s.client), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
+	h.bridge = bridge{client: s.clientLeg(), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
 	if err := h.run(ctx); err != nil {
 		h.end(ctx, err)
 		return err
@@ -131,7 +131,7 @@ type handshake struct {
 func (s *session) learnPeer() error {
 	s.peer = s.client.RemoteAddr()
 	s.patience = s.settings.LoginTimeout
-	if !s.settings.networks.contain(s.peer) {
+	if s.balanced = s.settings.networks.contain(s.peer); !s.balanced {
 		return nil
 	}
 	s.extend(s.client)
@@ -142,6 +142,15 @@ func (s *session) learnPeer() error {
 		s.peer = source
 	}
 	return nil
+}
+
+// clientLeg is what the client's connection runs over before TLS. What comes over a load balancer's
+// socket has come to it from anywhere.
+func (s *session) clientLeg() leg {
+	if s.balanced {
+		return leg{}
+	}
+	return legOf(s.client)
 }
 
 // legOf is what a connection runs over before TLS.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -157,6 +158,20 @@ func TestLongAttributesPass(t *testing.T) {
 	})
 	address, _ := proxyFor(t, backend, Config{}, pass)
 	play(t, address, expectGreeting(caps), wiretest.Send(1, response), wiretest.Expect(2, okPacket(auto)))
+}
+
+// A client that leaves just when the server has let it in: the server hears that nobody comes.
+func TestClientLeavesAsItIsLetIn(t *testing.T) {
+	t.Parallel()
+	server := wiretest.Serve(t, wiretest.Script{wiretest.Expect(0, command(wire.Quit, "")), wiretest.Close()})
+	c, err := net.Dial("tcp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s := &session{backend: c, settings: &settings{Config: Config{lastWord: lastWord}}}
+	h := &handshake{s: s, last: okPacket(auto)}
+	h.end(t.Context(), errClientGone)
 }
 
 // A client may send its first command before it knows that it is logged in. However much of it has

@@ -49,7 +49,11 @@ type Note struct {
 
 // pass records a command that passes without being held.
 func (m *memory) pass(c wire.Command) {
-	m.remarks = remarks{}
+	switch c {
+	case wire.Query, wire.Prepare, wire.Execute, wire.BulkExecute, wire.ChangeUser, wire.ResetConnection:
+		m.remarks = remarks{} // others leave the server's warnings alone, too
+	default:
+	}
 	if m.statements == nil && m.named.all == nil {
 		return
 	}

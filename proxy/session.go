@@ -21,6 +21,7 @@ type session struct {
 	log      *slog.Logger
 	client   net.Conn
 	peer     net.Addr // the client's address, even behind a load balancer
+	balanced bool     // it is behind one
 	backend  net.Conn
 	login    login
 	patience time.Duration // how long each step of the login may take the client

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,10 +32,19 @@ type slowCommand struct {
 	statement uint32 // that is executed
 }
 
-// begin keeps the beginning of a command.
+// begin keeps the beginning of a command that will be answered.
 func (l *slowLog) begin(now int64, c wire.Command, payload []byte, caps wire.Capability) {
+	switch c {
+	case wire.CloseStatement:
+		id, _ := wire.StatementID(payload)
+		delete(l.prepared, id)
+	case wire.ChangeUser, wire.ResetConnection:
+		l.prepared = nil // the server drops them, too
+	default:
+	}
+
 	n := len(l.outstanding)
-	if n == slowOutstanding {
+	if n == slowOutstanding || !c.IsAnswered() {
 		return
 	}
 
@@ -55,27 +63,20 @@ func (l *slowLog) begin(now int64, c wire.Command, payload []byte, caps wire.Cap
 		}
 	case wire.Execute, wire.BulkExecute, wire.Fetch:
 		o.statement, _ = wire.StatementID(payload)
-	case wire.CloseStatement:
-		id, _ := wire.StatementID(payload)
-		delete(l.prepared, id)
-	case wire.ChangeUser, wire.ResetConnection:
-		l.prepared = nil // the server drops them, too
 	default:
 	}
 }
 
-// end logs a command if it was slow. Commands before it that have no answer are forgotten.
+// end logs a command if it was slow.
 func (l *slowLog) end(r wire.Report, took time.Duration, s *session) {
-	i := 0
-	for i < len(l.outstanding) && l.outstanding[i].started < r.Started {
-		i++
+	for len(l.outstanding) > 0 && l.outstanding[0].started < r.Started {
+		l.forget()
+	}
+	if len(l.outstanding) == 0 || l.outstanding[0].started != r.Started {
+		return // it was one too many
 	}
 
-	if i == len(l.outstanding) || l.outstanding[i].started != r.Started {
-		return
-	}
-
-	o := l.outstanding[i]
+	o := l.outstanding[0]
 	noBackslash := r.Status.Has(wire.NoBackslashEscapes)
 	if r.Command == wire.Prepare && !r.Failed() && len(l.prepared) < slowPrepared {
 		if l.prepared == nil {
@@ -88,15 +89,15 @@ func (l *slowLog) end(r wire.Report, took time.Duration, s *session) {
 		l.write(r, o, took, noBackslash, s)
 	}
 
-	l.forget(i + 1)
+	l.forget()
 }
 
-// forget drops the oldest commands and keeps their buffers for later ones.
-func (l *slowLog) forget(n int) {
-	slices.Reverse(l.outstanding[:n])
-	slices.Reverse(l.outstanding[n:])
-	slices.Reverse(l.outstanding)
-	l.outstanding = l.outstanding[:len(l.outstanding)-n]
+// forget drops the oldest command and keeps its buffer for a later one.
+func (l *slowLog) forget() {
+	n, o := len(l.outstanding)-1, l.outstanding[0]
+	copy(l.outstanding, l.outstanding[1:])
+	l.outstanding[n] = o
+	l.outstanding = l.outstanding[:n]
 }
 
 func (l *slowLog) write(r wire.Report, o slowCommand, took time.Duration, noBackslash bool, s *session) {

@@ -83,6 +83,51 @@ func TestSlowLog(t *testing.T) {
 	})
 }
 
+// Commands that the server does not answer take no place in it: a value that is sent in pieces, a
+// driver that empties its cache of statements.
+func TestSlowLogAfterCommandsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, quiet := range []wire.Command{wire.CloseStatement, wire.SendLongData} {
+		var log lines
+		p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t)}}, Config{SlowLog: time.Nanosecond})
+		s := &session{server: p.Server, log: slog.New(slog.NewTextHandler(&log, nil)), peer: p.Addr()}
+		l := &slowLog{threshold: 1}
+
+		for i := range int64(2 * slowOutstanding) {
+			l.begin(i, quiet, command(quiet, "\x01\x00\x00\x00"), 0)
+		}
+		for now := range int64(2) {
+			l.begin(100+now, wire.Query, command(wire.Query, "SELECT 1"), 0)
+			l.end(wire.Report{Command: wire.Query, Started: 100 + now}, time.Second, s)
+		}
+		if n := strings.Count(log.String(), "slow statement"); n != 2 {
+			t.Errorf("%s: got %d lines, want 2", quiet, n)
+		}
+	}
+}
+
+// Of more than are kept at once, those that are not are not logged, and the log goes on.
+func TestSlowLogOfALongPipeline(t *testing.T) {
+	t.Parallel()
+	var log lines
+	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t)}}, Config{SlowLog: time.Nanosecond})
+	s := &session{server: p.Server, log: slog.New(slog.NewTextHandler(&log, nil)), peer: p.Addr()}
+	l := &slowLog{threshold: time.Second}
+	for range 2 {
+		for i := range int64(2 * slowOutstanding) {
+			l.begin(i, wire.Query, command(wire.Query, "SELECT 1"), 0)
+		}
+		for i := range int64(2 * slowOutstanding) {
+			l.end(wire.Report{Command: wire.Query, Started: i}, 0, s)
+		}
+	}
+	l.begin(1, wire.Query, command(wire.Query, "SELECT 1"), 0)
+	l.end(wire.Report{Command: wire.Query, Started: 1}, time.Minute, s)
+	if n := strings.Count(log.String(), "slow statement"); n != 1 {
+		t.Errorf("got %d lines, want 1", n)
+	}
+}
+
 func TestSlowLogIsBounded(t *testing.T) {
 	t.Parallel()
 	p := startEdge(t, BackendsConfig{Addresses: []string{deadAddress(t)}}, Config{SlowLog: time.Nanosecond})

@@ -22,10 +22,11 @@ const showAccount = "SHOW CREATE USER CURRENT_USER()"
 var believesSocket = regexp.MustCompile(`(?i)\b(?:unix|auth)_socket\b`)
 
 // mayBeLent reports whether the server could take the proxy's user for the client. A client that is
-// this user itself, on a socket of the proxy's, gets no more than it would directly.
+// this user itself, on a socket of the proxy's, gets no more than it would directly; a load balancer
+// that is brings others.
 func (s *session) mayBeLent() bool {
 	_, socket := s.wires[1].(*net.UnixConn)
-	return socket && !isOurUser(s.wires[0])
+	return socket && (s.balanced || !isOurUser(s.wires[0]))
 }
 
 // looksAtAccount reports whether the server has to be asked about an account before its client

@@ -117,6 +117,46 @@ func TestSystemUserOnASocket(t *testing.T) {
 	}
 }
 
+// A load balancer that runs as the proxy's user, and comes over the proxy's socket, brings anybody: no
+// account is lent to them, and their leg is not a private one.
+func TestBalancerOnASocketIsNotItsClients(t *testing.T) {
+	t.Parallel()
+	backend := wiretest.ServeUnix(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities),
+		showsAccount(t, "CREATE USER `user`@`localhost` IDENTIFIED VIA unix_socket"), wiretest.ExpectClose(),
+	}, wiretest.Script{
+		wiretest.Send(0, greeting(wiretest.Capabilities)), expectAny(), // of nobody
+		wiretest.Send(2, errPacket(ddl.CodeAccessDenied, "no")), wiretest.ExpectClose(),
+	})
+
+	for i, tls := range []ClientTLS{{}, {SelfSigned: true, Require: true}} {
+		code := []uint16{ddl.CodeAccessDenied, ddl.CodeTLSRequired}[i]
+		path := filepath.Join(t.TempDir(), "proxy.sock")
+		startEdge(t, BackendsConfig{Addresses: []string{"unix:" + backend}},
+			Config{Listen: []string{"unix:" + path}, ProxyNetworks: []string{"unix"}, TLS: tls})
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+
+		err = wiretest.Script{
+			wiretest.SendBytes([]byte("PROXY TCP4 192.0.2.7 192.0.2.1 41000 3306\r\n")), expectAny(),
+			wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+			wiretest.Receive(func(payload []byte, _ byte) error {
+				var e wire.Error
+				if err := e.Decode(payload); err != nil || e.Code != code {
+					t.Errorf("got %q, want %d", payload, code)
+				}
+				return nil
+			}),
+		}.Play(c)
+		if err != nil {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}
+
 // servePassword is a server's side of a login by password over its socket.
 func servePassword(t *testing.T) wiretest.Step {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestBackendCertificateIsVerified(t *testing.T) {
 
 			own := s.Config("")
 			own.Logger = &mysql.NopLogger{}
-			p.backends.Configure(own)
+			p.backends.Configure(own, nil)
 
 			err = mysqltest.Open(t, own).PingContext(t.Context())
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -207,6 +208,30 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	})
 }
 
+// A certificate that is taken out of the configuration is shown to nobody any more, and the one that is
+// made instead stays.
+func TestWithdrawnCertificateIsGone(t *testing.T) {
+	t.Parallel()
+	certFile, keyFile := newAuthority(t).issue(t, "proxy", "127.0.0.1")
+	var shown [4]string
+	var s *settings
+	for i, c := range []ClientTLS{
+		{CertFile: certFile, KeyFile: keyFile},
+		{SelfSigned: true},
+		{SelfSigned: true},
+		{CertFile: certFile, KeyFile: keyFile},
+	} {
+		var err error
+		if s, err = (Config{Listen: []string{"127.0.0.1:0"}, TLS: c}).load(s); err != nil {
+			t.Fatal(err)
+		}
+		shown[i] = string(s.tls.Certificates[0].Certificate[0])
+	}
+	if shown[1] == shown[0] || shown[2] != shown[1] || shown[3] != shown[0] {
+		t.Error("the withdrawn certificate is shown, or another is made at each reload, or the file's is not shown")
+	}
+}
+
 func TestTLSOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []ClientTLS{
@@ -234,5 +259,59 @@ func TestTLSOptionsAreChecked(t *testing.T) {
 		if _, err := NewBackends(BackendsConfig{Addresses: []string{"db:3306"}, TLS: c}, testLog()); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}
+	}
+}
+
+// The engine's connections are encrypted as the configuration says when they are made: one that began with
+// a socket does not send its password in the clear to the server that a reload names, and new authorities
+// are known to it.
+func TestOwnConnectionsFollowAReload(t *testing.T) {
+	bothWithTLS(t, []string{"127.0.0.1"}, func(t *testing.T, s *mysqltest.Server, a *authority) {
+		ca := filepath.Join(t.TempDir(), "ca.pem")
+		copyFile(t, newAuthority(t).file, ca) // of another server
+		p := startEdge(t, BackendsConfig{Addresses: []string{"unix:" + s.Sandbox.Socket()}}, Config{})
+
+		own := s.Config("")
+		own.Logger = &mysql.NopLogger{}
+		p.backends.Configure(own, func() (string, error) { return own.Passwd, nil })
+		db := mysqltest.Open(t, own)
+		db.SetMaxIdleConns(0)
+		cipher := func() (string, error) {
+			var name, value string
+			err := db.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Ssl_cipher'").Scan(&name, &value)
+			return value, err
+		}
+		if c, err := cipher(); err != nil || c != "" {
+			t.Errorf("on the socket: got cipher %q and %v, want none", c, err)
+		}
+
+		identity := BackendsConfig{
+			Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: ca},
+		}
+		if err := p.backends.Reload(identity); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := cipher(); err == nil {
+			t.Errorf("by an authority that did not sign: got cipher %q, want an error", c)
+		}
+
+		copyFile(t, a.file, ca)
+		if err := p.backends.reloadFiles(); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := cipher(); err != nil || c == "" {
+			t.Errorf("after the reload: got cipher %q and %v, want one", c, err)
+		}
+	})
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -128,13 +128,13 @@ func TestEngineWaitsForTheWriter(t *testing.T) {
 
 	b.moved = time.Now()
 	b.set(one, Health{State: Down, Reason: "a test"})
-	if c, err := b.dialOwned(t.Context()); err == nil {
+	if c, err := b.dialOwned(t.Context(), "tcp"); err == nil {
 		t.Errorf("got a connection to %v", c.RemoteAddr())
 	}
 
 	b.moved = time.Time{}
 	b.set(two, Health{State: Writable})
-	if _, err := b.dialOwned(t.Context()); err != nil {
+	if _, err := b.dialOwned(t.Context(), "tcp"); err != nil {
 		t.Error(err)
 	}
 }

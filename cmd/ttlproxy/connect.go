@@ -52,9 +52,8 @@ func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
 func (o *options) login(backends *proxy.Backends) *mysql.Config {
 	c := mysql.NewConfig()
 	c.User = o.EngineUser
-	proxy.WithPassword(c, o.password.read)
 	c.Logger = &mysql.NopLogger{} // what goes wrong with a connection is in the error we get
-	backends.Configure(c)
+	backends.Configure(c, o.password.read)
 	return c
 }
 
@@ -66,8 +65,7 @@ func (o *options) replicaLogin(backends *proxy.Backends) func(hostPort string) *
 	return func(hostPort string) *mysql.Config {
 		c := mysql.NewConfig()
 		c.User = o.ReplicaUser
-		proxy.WithPassword(c, o.replicaPassword.read)
-		backends.Toward(c, hostPort)
+		backends.Toward(c, o.replicaPassword.read, hostPort)
 		return c
 	}
 }

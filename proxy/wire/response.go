@@ -37,6 +37,9 @@ func answerOf(c Command) answer {
 	return answerUnknown
 }
 
+// IsAnswered reports whether the server says anything to a command.
+func (c Command) IsAnswered() bool { return answerOf(c) != answerNone }
+
 // phase is what the next packet of the server is.
 type phase uint8
 
