@@ -89,6 +89,42 @@ func (f *fixture) due() int {
 	return f.Number(f.In("SELECT COUNT(*) FROM {t}.t WHERE made < '2025-01-01'"))
 }
 
+// TestNamesThatDifferByCase: two tables whose names differ by case only point at t, and two columns of t
+// that are one by more letters than the servers know are pointed at. Only rows that depend on expired ones
+// go, and only from tables that were agreed to.
+func TestNamesThatDifferByCase(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY, made DATETIME, `aɁ` INT UNIQUE, `aɂ` INT UNIQUE)"),
+			f.In("INSERT INTO {t}.t VALUES (1, '2024-01-01', 11, 12), (2, '2099-01-01', 12, 11)"),
+			f.In("CREATE TABLE {t}.`Child` (id INT PRIMARY KEY, t INT, other INT, KEY (other), "+
+				"CONSTRAINT upper FOREIGN KEY (t) REFERENCES {t}.t (id))"),
+			f.In("INSERT INTO {t}.`Child` VALUES (10, 2, 1), (11, 1, 2)"),
+			f.In("CREATE TABLE {t}.child (id INT PRIMARY KEY, other INT, "+
+				"CONSTRAINT lower FOREIGN KEY (other) REFERENCES {t}.t (id) ON DELETE CASCADE)"),
+			f.In("INSERT INTO {t}.child VALUES (20, 1), (21, 2)"),
+			f.In("CREATE TABLE {t}.one (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES {t}.t (`aɁ`))"),
+			f.In("CREATE TABLE {t}.two (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES {t}.t (`aɂ`))"),
+			f.In("INSERT INTO {t}.one VALUES (1, 11), (2, 12)"), f.In("INSERT INTO {t}.two VALUES (1, 12), (2, 11)"))
+
+		f.taking("Child", "one", "two")
+		stop := f.run(nil)
+		f.heldFor("`child` depend on the table, and did not")
+		stop()
+
+		f.taking("Child", "child", "one", "two")
+		defer f.run(nil)()
+		f.Wait("the expired row to go", func() bool { return f.Rows("t") == "1" })
+		for table, want := range map[string]string{"t": "2", "Child": "10", "child": "21", "one": "2", "two": "2"} {
+			query := f.In("SELECT GROUP_CONCAT(id ORDER BY id) FROM {t}.`" + table + "`")
+			if got := f.Text(query); got != want {
+				t.Errorf("the rows %s of %s are left, want %s", got, table, want)
+			}
+		}
+	})
+}
+
 // heldFor waits until a job is held for a reason. There may be others: of the children.
 func (f *fixture) heldFor(reason string) {
 	f.T.Helper()

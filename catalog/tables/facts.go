@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -258,10 +259,32 @@ func (cs Columns) Named(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// With are the columns and those of others that are not among them.
+// All finds the columns with these names, in their order, as Named does.
+func (cs Columns) All(names []string) (found Columns, all bool) {
+	for _, name := range names {
+		c, known := cs.Named(name)
+		if !known {
+			return nil, false
+		}
+		found = append(found, c)
+	}
+	return found, true
+}
+
+// Has reports whether a column has exactly this name, which has been read from the table as well.
+func (cs Columns) Has(name string) bool {
+	return slices.ContainsFunc(cs, func(c Column) bool { return c.Name == name })
+}
+
+// Are reports whether these columns, and no others, have exactly these names, in whatever order.
+func (cs Columns) Are(names []string) bool {
+	return len(cs) == len(names) && !slices.ContainsFunc(names, func(name string) bool { return !cs.Has(name) })
+}
+
+// With are the columns and those of others of the table that are not among them.
 func (cs Columns) With(others Columns) Columns {
 	for _, c := range others {
-		if _, known := cs.Named(c.Name); !known {
+		if !cs.Has(c.Name) {
 			cs = append(cs, c)
 		}
 	}

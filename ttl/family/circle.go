@@ -92,7 +92,7 @@ func (e *edge) openable() tables.Columns {
 		return nil
 	}
 	for _, c := range e.columns {
-		if c.Nullable && !c.Generated && !e.child.pointedAt(c.Name) && !e.child.names(c.Name) {
+		if c.Nullable && !c.Generated && !e.child.pointedAt(c.Name) && !e.child.key.Has(c.Name) {
 			return tables.Columns{c}
 		}
 	}

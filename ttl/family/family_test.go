@@ -32,6 +32,20 @@ type worldKey struct {
 	unique        bool // points at another unique key than the primary one
 }
 
+// The columns that keys point at. Like other names in this world they are one by Go's letters, and two by
+// those of the servers.
+const id, unique = "`s`", "`ſ`"
+
+// nameOf is what a table is called: every other one like the one before it, but for case.
+func nameOf(table int) string {
+	return fmt.Sprintf("`%c%d`", "wW"[table%2], table/2*2)
+}
+
+// columnOf is the column of a key.
+func columnOf(key int) string {
+	return fmt.Sprintf("`%c%d`", []rune("Ɂɂ")[key%2], key/2*2)
+}
+
 var rules = []string{"", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"}
 
 // newWorld makes tables with one to three foreign keys each, to tables before them, to themselves, and
@@ -73,8 +87,8 @@ func (w *world) make(n int) {
 		w.Fatal(err)
 	}
 	for table := range n {
-		w.exec(fmt.Sprintf("DROP TABLE IF EXISTS w%d", table))
-		w.exec(fmt.Sprintf("CREATE TABLE w%d (id INT PRIMARY KEY, u INT NOT NULL UNIQUE)", table))
+		w.exec("DROP TABLE IF EXISTS " + nameOf(table))
+		w.exec(fmt.Sprintf("CREATE TABLE %s (%s INT PRIMARY KEY, %s INT NOT NULL UNIQUE)", nameOf(table), id, unique))
 		w.rows = append(w.rows, map[int][]int{})
 	}
 }
@@ -82,21 +96,21 @@ func (w *world) make(n int) {
 // addKey gives a table a foreign key.
 func (w *world) addKey(k worldKey) {
 	w.Helper()
-	n, column := len(w.keys), "id"
+	n, column, to := len(w.keys), columnOf(len(w.keys)), id
 	w.keys = append(w.keys, k)
 	if k.unique {
-		column = "u"
+		to = unique
 	}
-	w.exec(fmt.Sprintf("ALTER TABLE w%d ADD k%d INT, ADD FOREIGN KEY (k%d) REFERENCES w%d (%s)%s", k.child, n, n,
-		k.parent, column, k.rule))
+	w.exec(fmt.Sprintf("ALTER TABLE %s ADD %s INT, ADD CONSTRAINT key%d FOREIGN KEY (%s) REFERENCES %s (%s)%s",
+		nameOf(k.child), column, n, column, nameOf(k.parent), to, k.rule))
 }
 
 // point makes a row point at another along a key.
-func (w *world) point(key, id, to int) {
+func (w *world) point(key, row, to int) {
 	w.Helper()
 	k := w.keys[key]
-	w.exec(fmt.Sprintf("UPDATE w%d SET k%d = %d WHERE id = %d", k.child, key, k.value(to), id))
-	w.rows[k.child][id][key] = to
+	w.exec(fmt.Sprintf("UPDATE %s SET %s = %d WHERE %s = %d", nameOf(k.child), columnOf(key), k.value(to), id, row))
+	w.rows[k.child][row][key] = to
 }
 
 func (w *world) exec(statement string) {
@@ -136,8 +150,8 @@ func (k worldKey) value(id int) int {
 
 // fill adds rows that point at rows which are there, or at themselves, but never in a circle.
 func (w *world) fill(table, rows int) {
-	for id := 1; id <= rows; id++ {
-		columns, values, points := "id, u", fmt.Sprintf("%d, %d", id, id+1000), make([]int, len(w.keys))
+	for row := 1; row <= rows; row++ {
+		columns, values, points := id+", "+unique, fmt.Sprintf("%d, %d", row, row+1000), make([]int, len(w.keys))
 		for n, k := range w.keys {
 			there := slices.Sorted(maps.Keys(w.rows[k.parent]))
 			if k.child != table || len(there) == 0 || w.IntN(4) == 0 {
@@ -145,13 +159,13 @@ func (w *world) fill(table, rows int) {
 			}
 			points[n] = there[w.IntN(len(there))]
 			if k.parent == table && w.IntN(6) == 0 && (k.rule == rules[1] || k.rule == rules[2]) {
-				points[n] = id
+				points[n] = row
 			}
-			columns += fmt.Sprintf(", k%d", n)
+			columns += ", " + columnOf(n)
 			values += fmt.Sprintf(", %d", k.value(points[n]))
 		}
-		w.exec(fmt.Sprintf("INSERT INTO w%d (%s) VALUES (%s)", table, columns, values))
-		w.rows[table][id] = points
+		w.exec(fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", nameOf(table), columns, values))
+		w.rows[table][row] = points
 	}
 }
 
@@ -186,14 +200,14 @@ func (w *world) remove(table int, ids []int) {
 func (w *world) check(when string) {
 	w.Helper()
 	for table := range w.rows {
-		columns := "id"
+		columns := id
 		for n, k := range w.keys {
 			if k.child == table {
-				columns += fmt.Sprintf(", COALESCE(k%d, 0)", n)
+				columns += fmt.Sprintf(", COALESCE(%s, 0)", columnOf(n))
 			}
 		}
 		got := map[int]string{}
-		query := fmt.Sprintf("SELECT id, CONCAT_WS(',', %s) FROM w%d", columns, table)
+		query := fmt.Sprintf("SELECT %s, CONCAT_WS(',', %s) FROM %s", id, columns, nameOf(table))
 		err := tables.EachRow(w.Context(), w.db, query, nil, func(rows *sql.Rows) error {
 			var id int
 			var text string
@@ -215,7 +229,7 @@ func (w *world) check(when string) {
 			}
 		}
 		if !maps.Equal(got, want) {
-			w.Fatalf("%s: w%d has %v, want %v; keys %+v", when, table, got, want, w.keys)
+			w.Fatalf("%s: %s has %v, want %v; keys %+v", when, nameOf(table), got, want, w.keys)
 		}
 	}
 }

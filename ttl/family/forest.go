@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
@@ -174,14 +173,19 @@ func (f *Forest) plant(
 		return nil, fmt.Sprintf("rows of %s depend on this table: %s", k.Child(), why), nil
 	}
 
+	if t = f.member(facts.Schema, facts.Table); t != nil {
+		return t, "", nil // which InnoDB and the server spell differently (lower_case_table_names = 2)
+	}
+
 	t = &table{Layout: &facts.Layout, children: facts.Children, size: facts.Rows, depth: depth}
 	f.tables = append(f.tables, t)
 	return t, t.name(), nil
 }
 
+// member finds a table by its exact name: another that only differs by case may be another table.
 func (f *Forest) member(schema, name string) *table {
 	for _, t := range f.tables {
-		if strings.EqualFold(t.Schema, schema) && strings.EqualFold(t.Table, name) {
+		if t.Schema == schema && t.Table == name {
 			return t
 		}
 	}
@@ -211,7 +215,7 @@ func (e *edge) unfit() string {
 			return "column " + name + " is not certain to be compared as InnoDB does"
 		case e.nulls && !child.Nullable:
 			return "column " + name + " cannot be NULL"
-		case e.nulls && (e.child.pointedAt(name) || e.child.names(name)):
+		case e.nulls && (e.child.pointedAt(child.Name) || e.child.key.Has(child.Name)):
 			return "something points at column " + name + ", which would become NULL"
 		}
 		e.columns, e.references = append(e.columns, child), append(e.references, parent)
@@ -226,12 +230,12 @@ func (e *edge) unfit() string {
 // those of the rows in question.
 func (e *edge) indexes() (why string) {
 	if !slices.ContainsFunc(e.parent.Indexes, func(ix tables.Index) bool {
-		return ix.Unique && ix.Usable && sameNames(ix.Columns, e.References)
+		return ix.Unique && ix.Usable && e.references.Are(ix.Columns)
 	}) {
 		return "what it points at is not unique, so a row may have several parents"
 	}
 
-	from, to := beginningWith(e.child.Indexes, e.Columns), beginningWith(e.parent.Indexes, e.References)
+	from, to := beginningWith(e.child.Indexes, e.columns), beginningWith(e.parent.Indexes, e.references)
 	if len(from) == 0 || len(to) == 0 {
 		return "no index that can be used begins with its columns"
 	}
@@ -244,32 +248,23 @@ func (e *edge) indexes() (why string) {
 }
 
 // beginningWith are the indexes that can be used and begin with columns in this order.
-func beginningWith(all []tables.Index, columns []string) (names []string) {
+func beginningWith(all []tables.Index, columns tables.Columns) (names []string) {
+	is := func(name string, c tables.Column) bool { return name == c.Name }
 	for _, ix := range all {
-		if ix.Usable && len(ix.Columns) >= len(columns) &&
-			slices.EqualFunc(ix.Columns[:len(columns)], columns, strings.EqualFold) {
+		if ix.Usable && len(ix.Columns) >= len(columns) && slices.EqualFunc(ix.Columns[:len(columns)], columns, is) {
 			names = append(names, ix.Name)
 		}
 	}
 	return names
 }
 
-// pointedAt reports whether a foreign key points at a column.
+// pointedAt reports whether a foreign key points at a column, or may.
 func (t *table) pointedAt(column string) bool {
 	return slices.ContainsFunc(t.children.Keys, func(k tables.ForeignKey) bool {
-		return slices.ContainsFunc(k.References, func(name string) bool { return strings.EqualFold(name, column) })
-	})
-}
-
-// names reports whether a column is one by which rows are named.
-func (t *table) names(column string) bool {
-	_, found := t.key.Named(column)
-	return found
-}
-
-func sameNames(a, b []string) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(name string) bool {
-		return !slices.ContainsFunc(b, func(other string) bool { return strings.EqualFold(name, other) })
+		return slices.ContainsFunc(k.References, func(name string) bool {
+			c, known := t.Column(name)
+			return !known || c.Name == column
+		})
 	})
 }
 

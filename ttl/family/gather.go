@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -37,7 +36,7 @@ type Family struct {
 type row struct {
 	of      *table
 	key     tables.Key
-	values  map[string]sql.NullString // by column, in lower case
+	values  map[string]sql.NullString // by column
 	given   bool                      // and not found through another
 	goes    bool
 	parents []link  // to others in this family, which go after it
@@ -181,7 +180,7 @@ func (g *gathering) named(keys []tables.Key) (all []*row) {
 	for _, key := range keys {
 		r := &row{of: root, key: key, values: map[string]sql.NullString{}}
 		for i, c := range root.key {
-			r.values[strings.ToLower(c.Name)] = sql.NullString{String: string(key[i]), Valid: true}
+			r.values[c.Name] = sql.NullString{String: string(key[i]), Valid: true}
 		}
 		all = append(all, r)
 	}
@@ -355,7 +354,7 @@ func (r *row) parentsAmong(e *edge, asked []tables.Key, parents map[string][]*ro
 // tuple are the values of a row in some columns; not whole if one is NULL.
 func (r *row) tuple(columns tables.Columns) (v tables.Key, whole bool) {
 	for _, c := range columns {
-		value, known := r.values[strings.ToLower(c.Name)]
+		value, known := r.values[c.Name]
 		if !known || !value.Valid {
 			return nil, false
 		}
@@ -413,7 +412,7 @@ func (g *gathering) read(
 
 		r := &row{of: t, values: map[string]sql.NullString{}}
 		for i, c := range t.read {
-			r.values[strings.ToLower(c.Name)] = values[i]
+			r.values[c.Name] = values[i]
 		}
 		r.key, _ = r.tuple(t.key)
 		found = append(found, r)

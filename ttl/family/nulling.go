@@ -56,7 +56,7 @@ func (t *table) without(columns tables.Columns) string {
 		set = append(set, name+" = NULL")
 	}
 	for _, c := range t.Columns {
-		if _, lost := columns.Named(c.Name); c.Renewed && !lost {
+		if c.Renewed && !columns.Has(c.Name) {
 			set = append(set, c.Quoted()+" = "+c.Quoted())
 		}
 	}

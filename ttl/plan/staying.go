@@ -116,18 +116,23 @@ func ReadForest(
 // unsparing says why a row that a foreign key points at could be deleted in spite of it.
 func unsparing(k tables.ForeignKey, l *tables.Layout) string {
 	switch {
-	case strings.EqualFold(k.Schema, l.Schema) && strings.EqualFold(k.Table, l.Table):
+	case k.Schema == l.Schema && k.Table == l.Table:
 		return "a DELETE cannot look into the table that it deletes from"
-	case k.Acts() && !sameNames(k.References, l.PrimaryKey()):
+	case k.Acts() && !pointsAt(k, l, l.PrimaryKey()):
 		return "it does not point at the primary key, so InnoDB could change a child that has just come"
 	}
 	return ""
 }
 
-// sameNames reports whether two lists name the same columns, in whatever order.
-func sameNames(a, b []string) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(name string) bool {
-		return !slices.ContainsFunc(b, func(other string) bool { return strings.EqualFold(name, other) })
+// pointsAt reports whether a foreign key points at these columns of a table, in whatever order. Of a table
+// that a statement is about to change only names are known, and each job looks again.
+func pointsAt(k tables.ForeignKey, l *tables.Layout, columns []string) bool {
+	if len(l.Columns) > 0 {
+		found, all := l.Columns.All(k.References)
+		return all && found.Are(columns)
+	}
+	return len(k.References) == len(columns) && !slices.ContainsFunc(k.References, func(name string) bool {
+		return !slices.ContainsFunc(columns, func(other string) bool { return strings.EqualFold(name, other) })
 	})
 }
 
@@ -164,8 +169,8 @@ func (s Staying) unlike(ctx context.Context, q tables.Querier, parent tables.Col
 
 		for i, name := range k.Columns {
 			a, _ := child.Named(name)
-			b, known := parent.Named(k.References[i])
-			if known && (a.Kind != b.Kind || a.Collation != b.Collation || a.Kind == tables.Ordinal) {
+			b, _ := parent.Named(k.References[i])
+			if len(parent) > 0 && (a.Kind != b.Kind || a.Collation != b.Collation || a.Kind == tables.Ordinal) {
 				return fmt.Sprintf("TTL_FK = 'SKIP' cannot keep the rows that %s points at: its column %s is not "+
 					"certain to be compared as InnoDB does", k, name), nil
 			}
