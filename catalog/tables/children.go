@@ -41,13 +41,21 @@ const noAction = "NO ACTION"
 // Children are the foreign keys that point at a table, wherever the tables are that have them.
 type Children struct {
 	Keys []ForeignKey
-	// Partly says that there may be more, in schemas that the asking account does not see.
-	Partly bool
+	// Unsure is why these may not be all, or not those; empty if they are.
+	Unsure string
 
 	server  server
 	columns int    // of all keys
 	mark    uint64 // changes with any key, and any of its columns
 }
+
+// Why keys may not be what they seem.
+const (
+	unseen = "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
+		"GRANT PROCESS ON *.* shows them"
+	unclear = "TTL_FK: which tables foreign keys belong to is not certain, because there is a / in a name; " +
+		"GRANT SELECT ON all that points at this table shows it"
+)
 
 // Names are the keys as sentences name them.
 func (c Children) Names() (names []string) {
@@ -105,14 +113,40 @@ func readChildren(ctx context.Context, q Querier, s server, schema, table string
 
 	err = c.read(ctx, q, ask+s.keys()+"(SELECT ? s, ? t) x) ORDER BY c.POS", schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeRightNeeded {
-		c.Partly = true
+		c.Unsure = unseen
 		err = c.read(ctx, q, selectVisibleChildren, schema, table)
+	}
+	if err == nil && c.Unsure == "" && !s.mariadb && c.slashed(schema, table) {
+		err = c.clarify(ctx, q, schema, table)
 	}
 	if err != nil {
 		return c, fmt.Errorf("foreign keys to %s.%s: %w", schema, table, err)
 	}
 
 	return c, nil
+}
+
+// slashed reports whether a name has a / in it. Between a schema and what is in it MySQL writes one as well:
+// so it is not known where the schema ends, nor which columns are of which key.
+func (c *Children) slashed(schema, table string) bool {
+	has := func(name string) bool { return strings.Contains(name, "/") }
+	return has(schema) || has(table) || slices.ContainsFunc(c.Keys, func(k ForeignKey) bool {
+		return has(k.Table) || has(k.Name)
+	})
+}
+
+// clarify lets information_schema say which keys these are, if it shows as many: then it shows all.
+func (c *Children) clarify(ctx context.Context, q Querier, schema, table string) error {
+	var visible Children
+	if err := visible.read(ctx, q, selectVisibleChildren, schema, table); err != nil {
+		return err
+	}
+	if visible.columns != c.columns {
+		c.Unsure = unclear
+		return nil
+	}
+	c.Keys = visible.Keys
+	return nil
 }
 
 // Denied reports whether a server refused a question for want of a right on a table or a column.

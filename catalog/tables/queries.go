@@ -37,10 +37,11 @@ SELECT r.CONSTRAINT_SCHEMA, r.TABLE_NAME, r.CONSTRAINT_NAME, IF(r.DELETE_RULE = 
    AND k.CONSTRAINT_NAME = r.CONSTRAINT_NAME
  WHERE r.UNIQUE_CONSTRAINT_SCHEMA = ? AND r.REFERENCED_TABLE_NAME = ? ORDER BY k.ORDINAL_POSITION`
 
-	// InnoDB's names: on MariaDB those of files; in lower case where the server compares them so. Behind
-	// these comes where the keys are read.
+	// InnoDB's names: on MariaDB those of files, in which a / only comes behind the schema; in lower case
+	// where the server compares them so. Behind these comes where the keys are read.
 	selectChildrenMySQL = `
-SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING_INDEX(f.FOR_NAME, '/', -1), ` + childKey + `, ` + childMark
+SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING(f.FOR_NAME, LOCATE('/', f.FOR_NAME) + 1), ` + childKey + `,
+       ` + childMark
 
 	selectChildrenMariaDB = `
 SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4),
@@ -74,7 +75,7 @@ SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR 
 	foldEnd = ` USING utf8mb3) COLLATE utf8mb3_general_ci) USING utf8mb4)`
 
 	// The two lowest bits of TYPE say what a DELETE does.
-	childKey = `SUBSTRING_INDEX(f.ID, '/', -1), IF(f.TYPE & 1, 'CASCADE', IF(f.TYPE & 2, 'SET NULL', 'NO ACTION')),
+	childKey = `SUBSTRING(f.ID, LOCATE('/', f.ID) + 1), IF(f.TYPE & 1, 'CASCADE', IF(f.TYPE & 2, 'SET NULL', 'NO ACTION')),
        c.FOR_COL_NAME, c.REF_COL_NAME`
 	childMark = `CRC32(CONCAT_WS('\n', f.ID, f.FOR_NAME, f.TYPE, c.POS, c.FOR_COL_NAME, c.REF_COL_NAME))`
 )

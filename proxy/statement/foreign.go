@@ -62,7 +62,7 @@ func (q *request) checkReferenced(ctx context.Context, table catalog.Table, rule
 func (q *request) checkDependents(
 	ctx context.Context, table catalog.Table, rule *catalog.Rule, o ddl.Options, children tables.Children,
 ) error {
-	if len(children.Keys) == 0 && !children.Partly {
+	if len(children.Keys) == 0 && children.Unsure == "" {
 		return nil
 	}
 

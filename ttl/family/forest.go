@@ -124,9 +124,8 @@ func Read(
 // grow adds the children of a table, and returns those from which rows are deleted and that are new
 // as such.
 func (f *Forest) grow(ctx context.Context, q tables.Querier, t *table) (more []*table, why string, err error) {
-	if t.children.Partly {
-		return nil, "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
-			"GRANT PROCESS ON *.* shows them", nil
+	if t.children.Unsure != "" {
+		return nil, t.children.Unsure, nil
 	}
 	if t.depth == deepest && len(t.children.Keys) > 0 {
 		return nil, fmt.Sprintf("TTL_FK goes no deeper than %d tables, and %s stands below the last",

@@ -39,9 +39,8 @@ func StayingOf(t catalog.Terms, l *tables.Layout, c tables.Children) (s Staying,
 		return s, "a foreign key points at the table: " + strings.Join(c.Names(), ", ")
 	case t.Options.ForeignKeys != ddl.ForeignKeysSkip:
 		return s, ""
-	case c.Partly:
-		return s, "TTL_FK: foreign keys from schemas that the service account does not see would go unnoticed; " +
-			"GRANT PROCESS ON *.* shows them"
+	case c.Unsure != "":
+		return s, c.Unsure
 	}
 
 	for _, k := range c.Keys {
