@@ -23,7 +23,7 @@ func (s *Store) Guard(policyID, version uint64) string {
 
 // GuardAlong is the further condition of a batch that takes rows of other tables along: the policies
 // of those are these, and may all delete. Whoever changes one of them, or gives one of the tables
-// another, raises the fence of the batch's task.
+// another, or its first, raises the fence of the batch's task.
 func (s *Store) GuardAlong(others []Table, policies []Policy) string {
 	names := make([]string, len(others))
 	for i, t := range others {

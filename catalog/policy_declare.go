@@ -308,7 +308,8 @@ type newPolicy struct {
 	stage stageColumns
 }
 
-// insertPolicy inserts a policy with its pause and schedule rows.
+// insertPolicy inserts a policy with its pause and schedule rows. There is no batch of its own to bar yet, but
+// one that takes rows of its table along has read that there is no such policy.
 func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n newPolicy) (uint64, error) {
 	if err := s.Reserved(n.Table); err != nil {
 		return 0, err
@@ -316,6 +317,10 @@ func (s *Store) insertPolicy(ctx context.Context, tx *sql.Tx, owner string, n ne
 
 	options, err := n.Rule.optionsJSON()
 	if err != nil {
+		return 0, err
+	}
+
+	if err := s.barTakers(ctx, tx, 0); err != nil {
 		return 0, err
 	}
 
@@ -379,20 +384,26 @@ func clip(reason string) string {
 // of its table along. It comes first in each transaction that stops or changes a policy, before the
 // policy's own row.
 func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
-	rows, err := tx.QueryContext(ctx, s.sql(selectTakersAlong), policy)
+	if err := s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks, barDepartures); err != nil {
+		return err
+	}
+	return s.barTakers(ctx, tx, policy)
+}
+
+// barTakers makes every batch planned so far impossible that takes rows of other tables along, except those
+// of one policy. A job that is created meanwhile finds what has been changed.
+func (s *Store) barTakers(ctx context.Context, tx *sql.Tx, except uint64) error {
+	rows, err := tx.QueryContext(ctx, s.sql(selectTakersAlong), except)
 	if err != nil {
 		return err
 	}
-	others, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
+	takers, err := collect(rows, func(r *sql.Rows) (id uint64, err error) { return id, r.Scan(&id) })
 	if err != nil {
 		return err
 	}
 
-	if err := s.execAll(ctx, tx, []any{policy}, bumpSchedule, bumpTasks, barDepartures); err != nil {
-		return err
-	}
-	for _, other := range others {
-		if _, err := s.exec(ctx, tx, bumpTasks, other); err != nil {
+	for _, taker := range takers {
+		if err := s.execAll(ctx, tx, []any{taker}, bumpSchedule, bumpTasks); err != nil {
 			return err
 		}
 	}

@@ -80,8 +80,8 @@ const (
 	bumpTasks    = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server =
  NULL,
  state_at = UTC_TIMESTAMP(6) WHERE policy_id = ? AND state <> 'finished'`
-	// Policies with open tasks whose batches delete from other tables, too.
-	selectTakersAlong = `SELECT id FROM {policy} WHERE id <> ? AND id IN (SELECT policy_id FROM {task})
+	// Policies whose batches delete from other tables, too.
+	selectTakersAlong = `SELECT id FROM {policy} WHERE id <> ?
  AND JSON_UNQUOTE(JSON_EXTRACT(options, '$.TTL_FK')) IN ('CHILDREN', 'CASCADE') ORDER BY id`
 	bumpAllSchedules = `UPDATE {schedule} SET revision = revision + 1`
 	bumpAllTasks     = `UPDATE {task} SET fence = fence + 1, state = 'waiting', owner = NULL, connection = NULL, server

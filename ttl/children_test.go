@@ -508,27 +508,93 @@ func TestDependentsChange(t *testing.T) {
 	})
 }
 
-// TestPauseOfADependent: when PAUSE TTL of a table has answered, nothing more of it goes, not even with
-// rows of another table, nor if the batch that takes it along began before there was such a policy.
+// stop gives the child a TTL of its own that keeps its rows, and lift lets them go again.
+type stop struct {
+	held       string // why a job of t does not go on
+	stop, lift func(f *fixture) error
+}
+
+var stops = map[string]stop{
+	"pause": {
+		"its own TTL is paused",
+		func(f *fixture) error {
+			own, err := f.declareChild(true)
+			if err != nil {
+				return err
+			}
+			return f.Store.Pause(f.T.Context(), "test", own.ID, "holiday", time.Time{})
+		},
+		func(f *fixture) error {
+			own, err := f.Store.Policy(f.T.Context(), f.child())
+			if err != nil {
+				return err
+			}
+			return f.Store.Resume(f.T.Context(), "test", own.ID)
+		},
+	},
+	"off": {
+		"its own TTL is off",
+		func(f *fixture) error {
+			_, err := f.declareChild(false)
+			return err
+		},
+		func(f *fixture) error {
+			return f.Store.Remove(f.T.Context(), catalog.Client{Account: "test"}, f.child())
+		},
+	},
+	"statement": {
+		"its own TTL is staged",
+		func(f *fixture) error {
+			_, err := f.Store.Stage(f.T.Context(), catalog.Client{
+				Account: "test", Server: f.Store.Server().Key(), Boot: f.Store.Server().Boot, Connection: 1,
+			}, []catalog.Intent{{Kind: catalog.IntentAlter, Table: f.child(), Rule: new(f.childRule(true)), Declares: true}})
+			return err
+		},
+		func(f *fixture) error { // its client is gone
+			_, err := f.Store.Sweep(f.T.Context())
+			return err
+		},
+	},
+}
+
+func (f *fixture) child() catalog.Table { return catalog.Table{Schema: f.Schema, Name: "child"} }
+
+func (f *fixture) childRule(on bool) catalog.Rule {
+	return catalog.Rule{
+		Column: "made", Literal: "1", Unit: "DAY", Enabled: on, JobInterval: "1h",
+		TimeZone: "UTC", ZoneSource: catalog.ZoneFromTable,
+	}
+}
+
+func (f *fixture) declareChild(on bool) (catalog.Policy, error) {
+	return f.Store.Declare(f.T.Context(), catalog.Client{Account: "test"},
+		catalog.Declaration{Table: f.child(), Rule: f.childRule(on)})
+}
+
+// TestPauseOfADependent: when a statement has answered that lets nothing of a table go, nothing more of it
+// goes, not even with rows of another table, nor if the batch that takes it along began before the table had
+// a policy.
 func TestPauseOfADependent(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		for value, halts := range map[string]string{ddl.ForeignKeysChildren: "child", ddl.ForeignKeysCascade: "t"} {
-			t.Run(value, func(t *testing.T) {
-				t.Parallel()
-				f := newFixture(t, cfg, 0)
-				f.parentsBy(value, 200, 2)
-				f.Exec(f.In("ALTER TABLE {t}.child ADD made DATETIME NULL"),
-					f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}."+halts+" FOR EACH ROW "+
-						"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
-				f.pausesDependent()
-			})
+			for name, by := range stops {
+				t.Run(value+" "+name, func(t *testing.T) {
+					t.Parallel()
+					f := newFixture(t, cfg, 0)
+					f.parentsBy(value, 200, 2)
+					f.Exec(f.In("ALTER TABLE {t}.child ADD made DATETIME NULL"),
+						f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}."+halts+" FOR EACH ROW "+
+							"SET @halt = GET_LOCK('{t}', 10), @halt = RELEASE_LOCK('{t}')"))
+					f.stopsDependent(by)
+				})
+			}
 		}
 	})
 }
 
-// pausesDependent pauses a TTL of the child while a batch is halted that deletes rows of t.
-func (f *fixture) pausesDependent() {
+// stopsDependent stops the TTL of the child while a batch is halted that deletes rows of t.
+func (f *fixture) stopsDependent(by stop) {
 	f.T.Helper()
 	gate, err := f.Admin.Conn(f.T.Context())
 	if err != nil {
@@ -543,37 +609,30 @@ func (f *fixture) pausesDependent() {
 			"info LIKE '%{t}%'")) > 0
 	})
 
-	paused := make(chan error, 1)
-	go func() {
-		own := f.DeclareEvery("child", "1h")
-		paused <- f.Store.Pause(f.T.Context(), "test", own.ID, "holiday", time.Time{})
-	}()
+	stopped := make(chan error, 1)
+	go func() { stopped <- by.stop(f) }()
 	var answered bool
 	select {
-	case err = <-paused:
+	case err = <-stopped:
 		answered = true
 	case <-time.After(aWhile):
 	}
 	left := f.Rows("child")
 	mustExec(f.T, gate, f.In("DO RELEASE_LOCK('{t}')"))
 	if !answered {
-		err = <-paused
+		err = <-stopped
 		left = f.Rows("child")
 	}
 	if err != nil {
 		f.T.Fatal(err)
 	}
 
-	f.heldFor("its own TTL is paused")
+	f.heldFor(by.held)
 	if now := f.Rows("child"); now != left {
-		f.T.Errorf("%s children are left, and %s when the pause had answered", now, left)
+		f.T.Errorf("%s children are left, and %s when it had answered", now, left)
 	}
 
-	own, err := f.Store.Policy(f.T.Context(), catalog.Table{Schema: f.Schema, Name: "child"})
-	if err != nil {
-		f.T.Fatal(err)
-	}
-	if err := f.Store.Resume(f.T.Context(), "test", own.ID); err != nil {
+	if err := by.lift(f); err != nil {
 		f.T.Fatal(err)
 	}
 	f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
