@@ -93,12 +93,15 @@ func RefuseShared(ctx context.Context, db *sql.DB, cfg Config) error {
 }
 
 // refuseShared keeps the catalog out of a schema in which somebody keeps something else: one day
-// one of the two would be taken for the other.
+// one of the two would be taken for the other. What a newer version has put there is nobody else's.
 func (s *Store) refuseShared(ctx context.Context, steps []migration) error {
 	found, err := s.contents(ctx)
 	others := strangers(found, steps)
 	if err != nil || len(others) == 0 {
 		return err
+	}
+	if _, _, err := s.upToDate(ctx); errors.Is(err, ErrNewerCatalog) {
+		return err // since we looked
 	}
 
 	const shown = 3

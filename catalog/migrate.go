@@ -28,8 +28,12 @@ type migration struct {
 	name       string
 	statements []string
 	checksum   string
-	by         string // version that applied it
+	by         string // version that applied it, or began to
 }
+
+// underWay stands for the checksum of a step that has begun, and is not known to have ended. Every version reads such a
+// row: to those that do not know the step, the catalog is newer.
+const underWay = "under way"
 
 // ErrNewerCatalog says that a newer ttlproxy has changed the schema.
 var ErrNewerCatalog = errors.New("catalog is newer than this ttlproxy")
@@ -87,9 +91,9 @@ func splitStatements(text string) []string {
 	return out
 }
 
-// migrate brings the schema to the last of steps. Any number of proxies may call it at once: a
-// named lock lets one work while the others wait, and every statement may be repeated after a
-// crash.
+// migrate brings the schema to the last of steps. Any number of proxies may call it at once, also of different
+// versions: a named lock lets one work while the others wait and then look again, and every statement may be repeated
+// after a crash.
 func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -97,11 +101,11 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	}
 	defer conn.Close()
 
-	if done, err := s.migrated(ctx, conn, steps); done || err != nil {
+	if left, err := s.left(ctx, conn, steps); len(left) == 0 || err != nil {
 		return err
 	}
 
-	unlock, err := namedLock(ctx, conn, "ttlproxy.migrate."+keyHash(s.cfg.Schema)[:16])
+	unlock, err := namedLock(ctx, conn, s.migrationLock())
 	if err != nil {
 		return err
 	}
@@ -110,16 +114,15 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 		discard(conn) // its current schema is ours now
 	}()
 
+	left, err := s.left(ctx, conn, steps)
+	if err != nil {
+		return err
+	}
 	if err := s.createSchema(ctx, conn); err != nil {
 		return err
 	}
 
-	applied, err := s.applied(ctx, conn)
-	if err != nil {
-		return err
-	}
-
-	for _, m := range steps[min(len(applied), len(steps)):] {
+	for _, m := range left {
 		if err := s.apply(ctx, conn, m); err != nil {
 			return fmt.Errorf("apply migration %s: %w", m.name, err)
 		}
@@ -128,31 +131,43 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	return nil
 }
 
-// migrated reports whether nothing is left to do, without taking a lock or needing a right to
-// create.
-func (s *Store) migrated(ctx context.Context, conn *sql.Conn, steps []migration) (bool, error) {
-	applied, err := s.applied(ctx, conn)
+// migrationLock is the name of the lock under which the schema is changed.
+func (s *Store) migrationLock() string { return "ttlproxy.migrate." + keyHash(s.cfg.Schema)[:16] }
+
+// left returns the steps that are still to be applied, the one that is under way among them, without taking a lock or
+// needing a right to create.
+func (s *Store) left(ctx context.Context, conn *sql.Conn, steps []migration) ([]migration, error) {
+	noted, err := s.noted(ctx, conn)
+	if isServerError(err, ddl.CodeNoDatabase, ddl.CodeNoTable) {
+		return steps, nil
+	}
 	if err != nil {
-		if isServerError(err, ddl.CodeNoDatabase, ddl.CodeNoTable) {
-			return false, nil
-		}
-		return false, err
+		return nil, err
 	}
 
-	for i, a := range applied {
-		if i >= len(steps) {
-			return false,
-				fmt.Errorf("%w: schema %s has step %d of version %q, this version knows %d: start a version as new "+
-					"as that one",
-					ErrNewerCatalog, s.cfg.Schema, a.number, a.by, len(steps))
-		}
-		if a.number != steps[i].number || a.checksum != steps[i].checksum {
-			return false, fmt.Errorf("%w: migration %s in schema %s is not the one this version knows",
-				ErrDamagedCatalog, a.name, s.cfg.Schema)
+	for i, n := range noted {
+		switch {
+		case i >= len(steps):
+			return nil, s.newer(n, len(steps))
+		case n.number == steps[i].number && n.checksum == underWay && i == len(noted)-1:
+			return steps[i:], nil
+		case n.number != steps[i].number || n.checksum != steps[i].checksum:
+			return nil, fmt.Errorf("%w: migration %s in schema %s is not the one this version knows",
+				ErrDamagedCatalog, n.name, s.cfg.Schema)
 		}
 	}
 
-	return len(applied) == len(steps), nil
+	return steps[len(noted):], nil
+}
+
+// newer says that somebody has applied a step that this version does not know, or has begun to.
+func (s *Store) newer(m migration, known int) error {
+	what := fmt.Sprintf("schema %s has step %d of version %q", s.cfg.Schema, m.number, m.by)
+	if m.checksum == underWay {
+		what = fmt.Sprintf("an upgrade of schema %s to step %d, by version %q, is under way or was broken off",
+			s.cfg.Schema, m.number, m.by)
+	}
+	return fmt.Errorf("%w: %s, this version knows %d: start a version as new as that one", ErrNewerCatalog, what, known)
 }
 
 func (s *Store) createSchema(ctx context.Context, conn *sql.Conn) error {
@@ -164,7 +179,8 @@ func (s *Store) createSchema(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func (s *Store) applied(ctx context.Context, conn *sql.Conn) ([]migration, error) {
+// noted returns the steps that have been applied, and the one that is under way.
+func (s *Store) noted(ctx context.Context, conn *sql.Conn) ([]migration, error) {
 	rows, err := conn.QueryContext(ctx, s.sql(selectMigrations))
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
@@ -174,23 +190,34 @@ func (s *Store) applied(ctx context.Context, conn *sql.Conn) ([]migration, error
 	})
 }
 
+// apply carries out a step. That it has begun is noted first: an older version must neither start on half of a step nor
+// take its tables for somebody else's. Whoever finds the note carries the step out from its first statement. If that is
+// refused, nothing has happened, and the note goes: an older version may start again.
 func (s *Store) apply(ctx context.Context, conn *sql.Conn, m migration) error {
 	if _, err := conn.ExecContext(ctx, "USE "+s.schema); err != nil {
 		return err
 	}
+	begun, err := s.exec(ctx, conn, beginMigration, m.number, m.name, underWay, s.cfg.Version)
+	if err != nil {
+		return err
+	}
 
-	for _, q := range m.statements {
+	for i, q := range m.statements {
 		_, err := conn.ExecContext(ctx, q)
 		if isServerError(err, ddl.CodeDuplicateColumn, ddl.CodeDuplicateIndex, ddl.CodeNoIndex,
 			ddl.CodeDuplicateCheck) {
 			continue // a crash came between the statement and its record
+		}
+		if _, refused := errors.AsType[*mysql.MySQLError](err); refused && i == 0 && begun > 0 {
+			_, kept := s.exec(ctx, conn, withdrawMigration, m.number, underWay)
+			return errors.Join(err, kept)
 		}
 		if err != nil {
 			return err
 		}
 	}
 
-	_, err := conn.ExecContext(ctx, s.sql(insertMigration), m.number, m.name, m.checksum, s.cfg.Version)
+	_, err = s.exec(ctx, conn, endMigration, m.checksum, s.cfg.Version, m.number)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -156,6 +157,97 @@ func TestOlderProxyRefusesANewerCatalog(t *testing.T) {
 		}
 		if _, err := b.Policy(t.Context(), p.Table); err != nil {
 			t.Errorf("an older proxy that runs already, during a rolling upgrade: %v", err)
+		}
+	})
+}
+
+// later are the steps of a version that knows one more, which makes a table and then does as told.
+func later(t *testing.T, then ...string) []migration {
+	t.Helper()
+	all := steps(t)
+	return append(all, migration{
+		number: len(all) + 1, name: "later", checksum: strings.Repeat("0", 64),
+		statements: append([]string{"CREATE TABLE IF NOT EXISTS ledger (id INT PRIMARY KEY)"}, then...),
+	})
+}
+
+// TestUpgradeThatFails: an older version neither starts on half of a step nor takes what the step has made for somebody
+// else's; the version that has begun it begins again.
+func TestUpgradeThatFails(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		refuses := func(why string) {
+			t.Helper()
+			_, err := Open(t.Context(), b.db, b.Store.cfg)
+			if !errors.Is(err, ErrNewerCatalog) || errors.Is(err, ErrSharedSchema) || !strings.Contains(fmt.Sprint(err), why) {
+				t.Errorf("got %v, want %v: %s", err, ErrNewerCatalog, why)
+			}
+		}
+
+		for range 2 {
+			if err := b.migrate(t.Context(), later(t, "SIGNAL SQLSTATE '45000'")); !isServerError(err, 1644) {
+				t.Fatalf("got %v, want the signal", err)
+			}
+			refuses("is under way or was broken off")
+		}
+		if err := b.migrate(t.Context(), later(t)); err != nil {
+			t.Fatal(err)
+		}
+		refuses("has step")
+	})
+}
+
+// TestUpgradeThatIsRefused: a step of which nothing has happened keeps no older version from starting.
+func TestUpgradeThatIsRefused(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		next := later(t)
+		next[len(next)-1].statements = []string{"SIGNAL SQLSTATE '45000'"}
+		if err := b.migrate(t.Context(), next); !isServerError(err, 1644) {
+			t.Fatalf("got %v, want the signal", err)
+		}
+		if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUpgradeDuringAnother: a version that waits for a newer one's upgrade does not open what that has made.
+func TestUpgradeDuringAnother(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "DELETE FROM {migration} WHERE number = ?", len(steps(t)))
+		conn, err := b.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		unlock, err := namedLock(t.Context(), conn, b.migrationLock())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		opened := make(chan error, 1)
+		go func() {
+			_, err := Open(t.Context(), b.db, b.Store.cfg)
+			opened <- err
+		}()
+		for b.scalar(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock' AND INFO LIKE ?",
+			"%"+b.migrationLock()+"%") == 0 { // until the older version waits
+			select {
+			case err := <-opened:
+				t.Fatalf("the older version does not wait: got %v", err)
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		for _, m := range later(t)[len(steps(t))-1:] {
+			if err := b.apply(t.Context(), conn, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unlock()
+		if err := <-opened; !errors.Is(err, ErrNewerCatalog) {
+			t.Errorf("got %v, want %v", err, ErrNewerCatalog)
 		}
 	})
 }

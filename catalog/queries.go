@@ -51,6 +51,9 @@ UNION ALL SELECT 'EVENT', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_
   PRIMARY KEY (number)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`
 	selectMigrations = `SELECT number, name, checksum, applied_by FROM {migration} ORDER BY number`
-	insertMigration  = `INSERT INTO {migration} (number, name, checksum, applied_at, applied_by)
+	beginMigration   = `INSERT IGNORE INTO {migration} (number, name, checksum, applied_at, applied_by)
  VALUES (?, ?, ?, UTC_TIMESTAMP(6), ?)`
+	endMigration = `UPDATE {migration} SET checksum = ?, applied_at = UTC_TIMESTAMP(6), applied_by = ?
+ WHERE number = ?`
+	withdrawMigration = `DELETE FROM {migration} WHERE number = ? AND checksum = ?`
 )

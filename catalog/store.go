@@ -94,8 +94,8 @@ func (s *Store) upToDate(ctx context.Context) (steps []migration, done bool, err
 	}
 	defer conn.Close()
 
-	done, err = s.migrated(ctx, conn, steps)
-	return steps, done, err
+	left, err := s.left(ctx, conn, steps)
+	return steps, len(left) == 0, err
 }
 
 func newStore(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {

@@ -224,3 +224,22 @@ func TestCatalogThatIsNone(t *testing.T) {
 		complains(p.cfg, "lineage")
 	})
 }
+
+// TestNewerCatalogHasNoStrangers: what a newer version has put into its schema is not to be moved elsewhere.
+func TestNewerCatalogHasNoStrangers(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		p.exec(t, "INSERT INTO "+p.cfg.Schema+".migration VALUES (99, 'later', '', UTC_TIMESTAMP(6), 'v99')")
+		p.exec(t, "CREATE TABLE "+p.cfg.Schema+".ledger (id INT PRIMARY KEY)")
+		var said []string
+		for _, f := range p.look(t) {
+			if f.Name == "catalog" {
+				said = append(said, f.Text)
+			}
+		}
+		if len(said) != 1 || !strings.Contains(said[0], "newer") {
+			t.Errorf("got %q, want only that the catalog is newer", said)
+		}
+	})
+}
