@@ -11,8 +11,8 @@ import (
 )
 
 // each runs a query and scans its rows.
-func (c *check) each(ctx context.Context, query string, scan func(*sql.Rows) error) error {
-	rows, err := c.db.QueryContext(ctx, query)
+func (c *check) each(ctx context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
+	rows, err := c.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -36,13 +36,13 @@ func (c *check) answers(ctx context.Context, query string) (found bool, err erro
 }
 
 // texts returns the rows of a query with one column.
-func (c *check) texts(ctx context.Context, query string) (all []string, err error) {
+func (c *check) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
 	err = c.each(ctx, query, func(r *sql.Rows) error {
 		var text string
 		err := r.Scan(&text)
 		all = append(all, text)
 		return err
-	})
+	}, args...)
 	return all, err
 }
 

@@ -2,7 +2,6 @@ package checkup
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -37,34 +36,66 @@ type check struct {
 	cfg      catalog.Config
 	server   catalog.Server
 	store    *catalog.Store
+	still    string // why nothing can be written here; empty if it can
 	findings []Finding
+}
+
+// look finds something out; its name is that of its findings.
+type look struct {
+	name string
+	take func(context.Context) error
 }
 
 // Run checks everything that has to be right for rows to be deleted: the server, its settings, the
 // account's rights, each of them tried, and the catalog. It changes nothing except for a table that
-// it creates and drops in the catalog's schema.
+// it creates and drops in the catalog's schema. An error is that of a server out of reach.
 func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = catalog.DefaultSchema
 	}
-
-	server, err := catalog.ReadServer(ctx, db)
-	if err != nil {
+	if err := db.PingContext(ctx); err != nil {
 		return nil, err
 	}
 
-	c := &check{db: db, cfg: cfg, server: server}
-	for _, look := range []func(context.Context) error{
-		c.version, c.catalog, c.ownSchema, c.process, c.replication, c.binlogComment, c.watched, c.excess,
-		c.tableRights, c.binlogFormat, c.logWriters, c.readOnly, c.cluster, c.names, c.zone, c.clock,
-		c.boundAccounts, c.lineage, c.policies,
-	} {
-		if err := look(ctx); err != nil {
-			return c.findings, err
-		}
+	c := &check{db: db, cfg: cfg}
+	err := c.take(ctx, []look{{"read only", c.readOnly}, {"cluster", c.cluster}, {"server", c.read}})
+	if err != nil || c.server.Version == "" { // which all others go by
+		return c.findings, err
 	}
 
-	return c.findings, nil
+	err = c.take(ctx, []look{
+		{"version", c.version}, {"catalog", c.catalog}, {"own schema", c.ownSchema}, {"PROCESS", c.process},
+		{"replication", c.replication}, {"audit comment", c.binlogComment}, {"performance_schema", c.watched},
+		{"excess rights", c.excess}, {"tables", c.tableRights}, {"binlog", c.binlogFormat},
+		{"commits", c.logWriters}, {"table names", c.names}, {"time zone", c.zone}, {"clock", c.clock},
+		{"client hosts", c.boundAccounts}, {"lineage", c.lineage}, {"policies", c.policies},
+	})
+	return c.findings, err
+}
+
+// take takes one look after the other. One that fails is a finding, too: the trouble that keeps it from seeing anything
+// may be what a later one explains. Only a server that is out of reach ends it.
+func (c *check) take(ctx context.Context, looks []look) error {
+	for _, l := range looks {
+		err := l.take(ctx)
+		if err == nil {
+			continue
+		}
+		if gone := c.db.PingContext(ctx); gone != nil {
+			return err
+		}
+		c.bad(Error, l.name, "this could not be examined: "+err.Error(), "")
+	}
+	return nil
+}
+
+// read reads what the server is.
+func (c *check) read(ctx context.Context) (err error) {
+	server, err := catalog.ReadServer(ctx, c.db)
+	if err == nil {
+		c.server = server
+	}
+	return err
 }
 
 func (c *check) ok(name, format string, args ...any) {
@@ -84,7 +115,7 @@ func (c *check) tried(err error, level Level, name, can, cannot, grant string) e
 	case refused(err, ddl.CodeSchemaDenied, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeRightNeeded):
 		c.bad(level, name, cannot, grant)
 	default:
-		return fmt.Errorf("check %s: %w", name, err)
+		return err
 	}
 	return nil
 }
@@ -134,34 +165,6 @@ func (c *check) schemaShared(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// ownSchema tries what a migration and the engine do, on a table whose name nobody else can have.
-func (c *check) ownSchema(ctx context.Context) error {
-	name := catalog.ProbePrefix + strings.ToLower(rand.Text())
-	probe := ddl.QuoteTable(c.cfg.Schema, name)
-	view := ddl.QuoteTable(c.cfg.Schema, name+"_view")
-
-	var err error
-	steps := append([]string{}, probeSchema...)
-
-	if c.store == nil {
-		steps = nil // the schema may not exist, and this is not the time to create it
-		_, err = c.db.ExecContext(ctx, probeTable+probe)
-		if refused(err, ddl.CodeNoTable, ddl.CodeNoDatabase, ddl.CodeBadTable) {
-			err = nil
-		}
-	}
-
-	for _, q := range steps {
-		if _, err = c.db.ExecContext(ctx,
-			strings.NewReplacer("{probe}", probe, "{view}", view).Replace(q)); err != nil {
-			break
-		}
-	}
-
-	return c.tried(err, Error, "own schema", "the account has the rights it needs in it",
-		fmt.Sprintf("the account lacks a right in schema %s: %v", c.cfg.Schema, err), "ttlproxy init prints the GRANT")
 }
 
 func (c *check) process(ctx context.Context) error {
@@ -259,7 +262,7 @@ func (c *check) excess(ctx context.Context) error {
 
 // tableRights tries the DELETE of each policy, without running it.
 func (c *check) tableRights(ctx context.Context) error {
-	if c.store == nil {
+	if c.store == nil || c.untried("tables") {
 		return nil
 	}
 

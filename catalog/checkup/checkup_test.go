@@ -1,10 +1,12 @@
 package checkup
 
 import (
+	"context"
 	"database/sql"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -24,6 +26,17 @@ type patient struct {
 	login   *mysql.Config // of the account
 
 	declare func(interval string) // how often the table has jobs
+}
+
+// onOwnServers runs a test on servers that it may change for everybody.
+func onOwnServers(t *testing.T, test func(t *testing.T, p *patient)) {
+	t.Helper()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			test(t, newPatient(t, mysqltest.Start(t, flavour)))
+		})
+	}
 }
 
 func newPatient(t *testing.T, s *mysqltest.Server) *patient {
@@ -108,6 +121,26 @@ func (p *patient) look(t *testing.T) []Finding {
 		t.Fatal(err)
 	}
 	return findings
+}
+
+// wants fails the test unless there is such a finding.
+func wants(t *testing.T, findings []Finding, level Level, name, text string) {
+	t.Helper()
+	if !slices.ContainsFunc(findings, func(f Finding) bool {
+		return f.Level == level && f.Name == name && strings.Contains(f.Text+f.Advice, text)
+	}) {
+		t.Errorf("got %+v, want %s %s with %q among them", findings, level, name, text)
+	}
+}
+
+// probes counts what checkups have left in the catalog's schema.
+func (p *patient) probes(t *testing.T) (n int) {
+	t.Helper()
+	if err := p.root.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.TABLES "+
+		"WHERE TABLE_SCHEMA = ? AND TABLE_NAME LIKE 'check\\_probe%'", p.cfg.Schema).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // schema is a schema in a GRANT, where _ stands for any character.
@@ -240,6 +273,96 @@ func TestNewerCatalogHasNoStrangers(t *testing.T) {
 		}
 		if len(said) != 1 || !strings.Contains(said[0], "newer") {
 			t.Errorf("got %q, want only that the catalog is newer", said)
+		}
+	})
+}
+
+// TestReadOnlyServerIsExamined: a server that cannot be written is examined to the end, and nothing is tried there that
+// it has to refuse.
+func TestReadOnlyServerIsExamined(t *testing.T) {
+	t.Parallel()
+	onOwnServers(t, func(t *testing.T, p *patient) {
+		p.exec(t, "SET GLOBAL read_only = 1")
+		findings := p.look(t)
+		wants(t, findings, Error, "read only", "point --backend at the primary")
+		wants(t, findings, Warning, "own schema", "were not tried: read_only is ON")
+		wants(t, findings, Warning, "tables", "were not tried: read_only is ON")
+		wants(t, findings, OK, "lineage", "generation")
+		wants(t, findings, OK, "policies", "1 of 1")
+		for _, f := range findings {
+			if strings.Contains(f.Text, "1290") {
+				t.Errorf("got %+v, want nothing to be tried that such a server refuses", f)
+			}
+		}
+	})
+}
+
+// TestLookThatFails: what cannot be examined is a finding, and everything else is examined all the same.
+func TestLookThatFails(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		locker, err := p.root.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer locker.Close()
+		if _, err := locker.ExecContext(t.Context(), "LOCK TABLES "+p.cfg.Schema+".policy WRITE"); err != nil {
+			t.Fatal(err)
+		}
+		findings := p.look(t)
+		wants(t, findings, Error, "catalog", "could not be examined")
+		wants(t, findings, OK, "clock", "")
+		if _, err := locker.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestCheckupLeavesNothing: without a right, and when somebody ends it. What it could not drop is left to a later one.
+func TestCheckupLeavesNothing(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		own := schema(p.cfg.Schema)
+		for _, right := range []string{"CREATE VIEW", "INSERT", "ALTER"} {
+			p.exec(t, "REVOKE "+right+" ON "+own+" FROM "+p.account)
+			p.look(t)
+			if n := p.probes(t); n != 0 {
+				t.Errorf("without %s: got %d tables left, want none", right, n)
+			}
+			p.exec(t, "GRANT "+right+" ON "+own+" TO "+p.account)
+		}
+
+		c := &check{db: connect(t, p.login), cfg: p.cfg}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.carryOut(ctx, []string{probeSchema[0], "DO SLEEP(60)"}) }()
+		for p.probes(t) == 0 && ctx.Err() == nil {
+			select {
+			case err := <-ended:
+				t.Fatal(err)
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		stop()
+		if err := <-ended; err == nil || p.probes(t) != 0 {
+			t.Errorf("a checkup that is ended: got %v and %d tables left, want an error and none", err, p.probes(t))
+		}
+
+		p.exec(t, "REVOKE DROP ON "+own+" FROM "+p.account)
+		p.look(t)
+		p.exec(t, "GRANT DROP ON "+own+" TO "+p.account)
+		p.exec(t, "CREATE TABLE "+p.cfg.Schema+".check_probe_of_mine (id INT PRIMARY KEY)")
+		if n := p.probes(t); n != 3 { // the table, its view, and one that no checkup has made
+			t.Fatalf("got %d tables, want those that could not be dropped", n)
+		}
+		p.look(t)
+		if n := p.probes(t); n != 3 {
+			t.Errorf("got %d tables, want those left alone that another checkup may be using", n)
+		}
+		if err := c.sweep(t.Context(), 0); err != nil || p.probes(t) != 1 {
+			t.Errorf("got %v and %d tables, want only the one that no checkup has made", err, p.probes(t))
 		}
 	})
 }

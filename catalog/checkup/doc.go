@@ -7,7 +7,11 @@
 // the truth even with roles, proxy users and plugins. Nothing in the catalog needs this package; it
 // uses the catalog's own checks.
 //
+// What keeps everybody from writing is looked at first; then no rights are tried that the server would refuse anyway.
+// A look that fails is a finding, too, and the others are taken all the same.
+//
 // What never happens here: nothing is repaired, and nothing is changed except for a table with a
 // name that nobody else can have, which is created and dropped in the catalog's schema, if there is
-// a catalog.
+// a catalog. It is dropped also if a right is missing or somebody ends the checkup; one that could not be
+// dropped is swept by a later checkup.
 package checkup

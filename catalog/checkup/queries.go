@@ -11,6 +11,9 @@ const (
 	selectLedIndex      = `SELECT (SELECT TABLE_ROWS FROM information_schema.TABLES
  WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?), EXISTS (SELECT 1 FROM information_schema.STATISTICS
  WHERE SEQ_IN_INDEX = 1 AND COLUMN_NAME = ? AND TABLE_SCHEMA = ? AND TABLE_NAME = ?)`
+	selectProbes = `SELECT TABLE_NAME FROM information_schema.TABLES
+ WHERE TABLE_SCHEMA = ? AND TABLE_NAME REGEXP '^check_probe_[a-z2-7]{26}$' AND CREATE_TIME <= NOW() - INTERVAL ? SECOND
+ AND TABLE_TYPE = 'BASE TABLE'`
 	selectClock         = `SELECT UTC_TIMESTAMP(6)`
 	selectBoundAccounts = `SELECT CONCAT(user, '@', host) FROM mysql.user
  WHERE host NOT IN ('%', 'localhost', '127.0.0.1', '::1', '') AND user <> '' ORDER BY 1`
@@ -27,3 +30,6 @@ var probeSchema = []string{
 	`DROP VIEW {view}`,
 	`DROP TABLE {probe}`,
 }
+
+// dropProbe is what takes a probe away, whatever there is of it.
+var dropProbe = []string{`DROP VIEW IF EXISTS {view}`, `DROP TABLE IF EXISTS {probe}`}

@@ -58,7 +58,8 @@ func (c *check) readOnly(ctx context.Context) error {
 			return err
 		}
 		if value != "" && value != "OFF" && value != "0" {
-			c.bad(Error, "read only", name+" is "+value,
+			c.still = name + " is " + value
+			c.bad(Error, "read only", c.still,
 				"rows are deleted as soon as it is OFF; point --backend at the primary if this server is a replica")
 			return nil
 		}
@@ -74,7 +75,8 @@ func (c *check) cluster(ctx context.Context) error {
 		return err
 	}
 	if status["wsrep_cluster_status"] != "Primary" {
-		c.bad(Error, "cluster", "this member is "+status["wsrep_cluster_status"], "the cluster has lost its quorum")
+		c.still = "this member is " + status["wsrep_cluster_status"]
+		c.bad(Error, "cluster", c.still, "the cluster has lost its quorum")
 		return nil
 	}
 	c.ok("cluster", "%s members, primary component", status["wsrep_cluster_size"])
