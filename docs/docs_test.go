@@ -173,3 +173,27 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestACopiedPasswordWantsARestart: systemd copies a credential when the service starts, so the pages that say how a
+// password is changed name the restart.
+func TestACopiedPasswordWantsARestart(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../deploy/systemd/ttlproxy.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(unit), "\nLoadCredential=engine-password:") {
+		t.Fatal("the unit does not copy the password any more: say on both pages that no restart is needed")
+	}
+
+	all := pages(t)
+	for page, about := range map[string]string{
+		"../docs/how-to/production.md": "To change the password", "../docs/how-to/systemd.md": "change the engine's password",
+	} {
+		_, text, found := strings.Cut(all[page], about)
+		text, _, _ = strings.Cut(text, "\n\n")
+		if !found || !strings.Contains(text, "`systemctl restart ttlproxy`") {
+			t.Errorf("%s: got no restart behind %q, which systemd needs", page, about)
+		}
+	}
+}
