@@ -14,8 +14,8 @@ import (
 )
 
 // Export returns what people have decided, as statements that restore it, through the proxy, on
-// this or another server: settings, a pause of everything, and all policies. What a policy waits
-// for is a comment above it.
+// this or another server: settings, a pause of everything, and all policies. What keeps rows until
+// somebody has looked is a comment above its policy, which comes back switched off.
 func (s *Store) Export(ctx context.Context) (string, error) {
 	values, err := s.Settings(ctx)
 	if err != nil {
@@ -32,6 +32,11 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		return "", err
 	}
 
+	withheld, err := s.withheld(ctx, all)
+	if err != nil {
+		return "", err
+	}
+
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return "", err
@@ -44,15 +49,28 @@ func (s *Store) Export(ctx context.Context) (string, error) {
 		}
 	}
 
-	if pause.InForce(now) {
-		fmt.Fprintf(&b, "%sPAUSE TTL;\n", pause.comment())
-	}
-
+	b.WriteString(pause.statement(now))
 	for _, p := range all {
-		b.WriteString(p.statements(now, values.Values[setting.DefaultTimeZone]))
+		b.WriteString(p.statements(now, values.Values[setting.DefaultTimeZone], withheld[p.ID]))
 	}
 
 	return b.String(), nil
+}
+
+// statement pauses everything if it is paused, or if the server is held: a catalog that is new there would know
+// nothing to hold it for.
+func (p GlobalPause) statement(now time.Time) string {
+	comment := ""
+	if p.Held {
+		comment = fmt.Sprintf("-- the server is held: %s\n", oneLine(p.HeldReason))
+	}
+	if p.InForce(now) {
+		comment += p.comment()
+	}
+	if comment == "" {
+		return ""
+	}
+	return comment + "PAUSE TTL;\n"
 }
 
 // settingLiteral is a value as SET takes it.
@@ -74,24 +92,18 @@ func (p Pause) comment() string {
 }
 
 // statements declare the policy where the default of the zone is as given. One that is paused is
-// switched on only after its PAUSE, and one that is disarmed, or waits for an approval that it
-// needs whatever the brake says, comes back switched off.
-func (p Policy) statements(now time.Time, defaultZone string) string {
+// switched on only after its PAUSE. One that is disarmed, or keeps rows for another reason that only
+// a person ends, comes back switched off: a declaration would arm it, and let them go.
+func (p Policy) statements(now time.Time, defaultZone string, withheld []string) string {
 	var b strings.Builder
 	rule := p.Rule
 	if p.State != PolicyArmed {
 		fmt.Fprintf(&b, "-- %s: %s\n", p.State, oneLine(p.Reason))
 	}
-
-	standing := p.State
-	if p.Stage != nil {
-		standing = p.Stage.Before // a statement is changing the table just now
+	for _, why := range withheld {
+		fmt.Fprintf(&b, "-- %s\n", oneLine(why))
 	}
-	if standing == PolicyDisarmed || standing == PolicyDormant {
-		rule.Enabled = false // a declaration would arm it, for a table that somebody should look at first
-	}
-	if p.Approval.Required {
-		fmt.Fprintf(&b, "-- waits for approval: %s\n", oneLine(p.Approval.Reason))
+	if state := p.standing(); state == PolicyDisarmed || state == PolicyDormant || len(withheld) > 0 {
 		rule.Enabled = false
 	}
 	if p.Rule.ZoneSource != ZoneFromTable && p.Rule.TimeZone != "" {

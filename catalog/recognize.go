@@ -16,13 +16,7 @@ import (
 func (s *Store) Recognize(
 	ctx context.Context, actor string, p Policy,
 ) (known tables.Incarnation, why string, err error) {
-	seen, known, c, err := s.lookAndCompare(ctx, p)
-	if err == nil && c.How == tables.Stranger {
-		// It may have looked like one without a right that the account has now.
-		if err = s.sees(ctx, p.Table); err == nil {
-			seen, known, c, err = s.lookAndCompare(ctx, p)
-		}
-	}
+	seen, known, c, err := s.compareSeeing(ctx, p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -61,6 +55,20 @@ func (s *Store) Recognize(
 
 		return s.learnIdentity(ctx, tx, p.ID, seen.Server, c.Now)
 	})
+}
+
+// compareSeeing is lookAndCompare, with a *BlindError in place of what only looks like another table.
+func (s *Store) compareSeeing(
+	ctx context.Context, p Policy,
+) (seen tables.Seen, known tables.Incarnation, c tables.Comparison, err error) {
+	seen, known, c, err = s.lookAndCompare(ctx, p)
+	if err != nil || c.How != tables.Stranger {
+		return seen, known, c, err
+	}
+	if err = s.sees(ctx, p.Table); err != nil {
+		return seen, known, c, err
+	}
+	return s.lookAndCompare(ctx, p) // it may have looked like one without a right that the account has now
 }
 
 // lookAndCompare compares a policy's table, as it is now, with what is remembered of it. If that is not

@@ -39,8 +39,8 @@ func commands() []command {
 		},
 		{
 			name: "export", summary: "print all policies and settings as statements",
-			text: "Prints an ALTER TABLE for each policy, and what was set or paused. Run through a proxy, these " +
-				"statements restore everything.",
+			text: "Prints an ALTER TABLE for each policy, and what was set or paused, to be run through a proxy. A " +
+				"policy that keeps rows until somebody has looked comes back switched off, below the reason.",
 			run: export,
 		},
 		{
