@@ -13,8 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
@@ -215,6 +219,79 @@ func TestKeysAndDatesNeedTheToken(t *testing.T) {
 
 		s.want("GET", "/api/v1/tables/{table}/preview", "", 200, `"rows_due":2,"exact":true`)
 	})
+}
+
+// TestWhatSQLHidesNeedsTheToken: SHOW TTL hides some columns from accounts that may not read the table. So does JSON
+// from readers without the token, and metrics, which need none, do not have them.
+func TestWhatSQLHidesNeedsTheToken(t *testing.T) {
+	t.Parallel()
+	named := map[string]string{ // what such a column is called in JSON; empty if it is not there for anybody
+		"TABLES Oldest_undeletable": "oldest_undeletable", "TABLES Oldest_expired": "",
+		"JOBS Oldest_expired": "", "HISTORY Oldest_expired": "",
+		"ERRORS Row_key": "key", "ERRORS Reason": "reason",
+		"TASKS Range_start": "", "TASKS Range_end": "", "TASKS Position": "",
+	}
+	onCatalog(t, func(s *scene) {
+		s.rowError("4711")
+		s.undeletable()
+		for _, list := range []ddl.List{
+			ddl.ListTables, ddl.ListJobs, ddl.ListTasks, ddl.ListHistory, ddl.ListErrors, ddl.ListNodes, ddl.ListStatus,
+			ddl.ListVariables, ddl.ListEvents, ddl.ListThrottle,
+		} {
+			l, err := report.Load(s.Context(), s.store, list, catalog.Filter{Limit: 10})
+			if err != nil {
+				s.Fatal(err)
+			}
+
+			for _, c := range l.Columns {
+				name, known := named[string(list)+" "+c.Name]
+				if known != c.Secret {
+					s.Errorf("%s of %s: got secret %v, and in the test %v", c.Name, list, c.Secret, known)
+				}
+				if name != "" {
+					s.wantSecret(list, name)
+				}
+			}
+		}
+
+		metrics := prometheus.NewRegistry()
+		metrics.MustRegister(NewCollector(s.store, slog.New(slog.DiscardHandler)))
+		families, err := metrics.Gather()
+		if text := fmt.Sprint(families); err != nil || strings.Contains(text, "oldest_undeletable") {
+			s.Errorf("metrics: got %s, %v", text, err)
+		}
+	})
+}
+
+// undeletable lets a job find a row that it cannot delete.
+func (s *scene) undeletable() {
+	s.Helper()
+	job := s.job()
+	if err := s.store.FinishJob(s.Context(), job.ID, job.Fence, catalog.JobFinished, ""); err != nil {
+		s.Fatal(err)
+	}
+	_, err := s.db.ExecContext(s.Context(), "UPDATE "+s.store.Schema()+
+		".schedule SET undeletable = 1, oldest_undeletable = '2001-02-03', undeletable_version = last_version")
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// wantSecret demands that what JSON shows of a list has a value of that name for the bearer of the token alone.
+func (s *scene) wantSecret(list ddl.List, name string) {
+	s.Helper()
+	value := fmt.Sprintf(`"%s":"`, name)
+	paths := []string{"/api/v1/status", "/api/v1/tables/{table}"}
+	if list == ddl.ListErrors {
+		paths = []string{"/api/v1/errors"}
+	}
+
+	for _, path := range paths {
+		s.want("GET", path, "", 200, value)
+		if code, body := s.ask("GET", path, "", ""); code != 200 || strings.Contains(body, value) {
+			s.Errorf("%s without the token: got %d %s, want no %s", path, code, body, name)
+		}
+	}
 }
 
 // TestChartsShowTheLastDay: also after a restart, and from every proxy.

@@ -54,7 +54,7 @@ type descriptions struct {
 	lag, verdict, progress, due, usual, flow *prometheus.Desc
 	delay, lastEnded, tables, tablesOmitted  *prometheus.Desc
 	watermark, covered, goal, never          *prometheus.Desc
-	undeletable, oldest, byVerdict, late     *prometheus.Desc
+	undeletable, byVerdict, late             *prometheus.Desc
 	leaseHolder, leaseFence, taskLeases      *prometheus.Desc
 }
 
@@ -107,8 +107,6 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 		undeletable: d("table_undeletable_rows",
 			"Rows that had expired when the last finished job looked, and that it could not delete: something "+
 				"objects, or other rows need them.", table...),
-		oldest: d("table_oldest_undeletable_timestamp_seconds",
-			"When the first of the rows expired that cannot be deleted.", table...),
 		never: d("table_never_expire_rows",
 			"Rows without a date, or with one that is taken for a mistake: they never expire.", table...),
 		byVerdict: d("tables_by_verdict", "Tables and partitions by verdict, all of them.", "verdict"),
@@ -126,7 +124,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
 		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag,
 		d.verdict, d.progress, d.due, d.usual, d.flow,
-		d.delay, d.lastEnded, d.watermark, d.covered, d.goal, d.never, d.undeletable, d.oldest, d.byVerdict,
+		d.delay, d.lastEnded, d.watermark, d.covered, d.goal, d.never, d.undeletable, d.byVerdict,
 		d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
@@ -341,7 +339,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 func (c *Collector) left(ch chan<- prometheus.Metric, w *report.Work, labels []string) {
 	d := c.descs
 	for desc, at := range map[*prometheus.Desc]time.Time{
-		d.watermark: w.Watermark(), d.covered: w.Covered(), d.oldest: w.OldestUndeletable(),
+		d.watermark: w.Watermark(), d.covered: w.Covered(),
 	} {
 		if !at.IsZero() {
 			ch <- gauge(desc, seconds(at), labels...)

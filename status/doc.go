@@ -13,8 +13,9 @@
 //
 // # What may be seen
 //
-// Table names, policies, counts and states are shown to whoever reaches the listener. Keys and
-// dates of rows, profiles, and everything that changes something need the token. Without a
+// Without the token the listener shows what SHOW TTL shows to an account that sees the tables but may not read them:
+// names, policies, counts, states, and how far behind a table is. Keys and dates of rows, what the server says of a row
+// that it does not delete (it may quote it), profiles, and everything that changes something need the token. Without a
 // configured token nothing can be changed over HTTP. A GET never changes anything.
 //
 // # The page

@@ -123,9 +123,9 @@ func (a *api) getErrors(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rows, err := a.store.RowErrors(r.Context(), f)
-	out, keys := errorsAnswer{Errors: []errorView{}}, a.bearer(r)
+	out, who := errorsAnswer{Errors: []errorView{}}, a.readerOf(r)
 	for _, e := range rows {
-		out.Errors = append(out.Errors, viewError(e, keys))
+		out.Errors = append(out.Errors, viewError(e, who))
 	}
 	a.answer(w, r, out, err)
 }
@@ -168,12 +168,12 @@ func (a *api) getTable(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	out := tableAnswer{Now: l.Now, Jobs: []jobView{}}
+	out, who := tableAnswer{Now: l.Now, Jobs: []jobView{}}, a.readerOf(r)
 	for _, work := range l.Work() {
 		if work.Policy.ID != p.ID {
 			continue
 		}
-		out.Tables = append(out.Tables, viewTable(work))
+		out.Tables = append(out.Tables, viewTable(work, who))
 		if work.Job != nil {
 			out.Jobs = append(out.Jobs, viewOpen(&l.Snapshot, work))
 		}

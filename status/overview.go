@@ -47,10 +47,10 @@ func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, nil, err)
 		return
 	}
-	a.answer(w, r, a.overview(l), nil)
+	a.answer(w, r, a.overview(l, a.readerOf(r)), nil)
 }
 
-func (a *api) overview(l *snapshot) overview {
+func (a *api) overview(l *snapshot, who reader) overview {
 	o := overview{
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
 		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
@@ -71,7 +71,7 @@ func (a *api) overview(l *snapshot) overview {
 	o.Tables = make([]tableView, len(work))
 	report.Share(len(work), func(from, to int) {
 		for i := from; i < to; i++ {
-			o.Tables[i] = viewTable(work[i])
+			o.Tables[i] = viewTable(work[i], who)
 		}
 	})
 

@@ -43,9 +43,9 @@ func (a *api) getPreview(w http.ResponseWriter, r *http.Request) {
 	v, err := a.preview(ctx, p)
 	if err != nil {
 		err = &answerError{http.StatusConflict, err.Error()}
-	} else if !a.bearer(r) {
-		open := *v
-		open.Seen, v = nil, &open
+	} else {
+		shown := *v
+		shown.Seen, v = secret(a.readerOf(r), v.Seen), &shown
 	}
 
 	a.answer(w, r, v, err)

@@ -33,6 +33,20 @@ func (g gate) bearer(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
+// reader is true for whoever may see what SHOW TTL shows only to accounts that may read the table itself
+// (report.Column.Secret): the bearer of the token.
+type reader bool
+
+func (g gate) readerOf(r *http.Request) reader { return reader(g.bearer(r)) }
+
+// secret is empty for a reader who may not see the value.
+func secret[T any](who reader, value T) (shown T) {
+	if who {
+		shown = value
+	}
+	return shown
+}
+
 // guard puts the gate in front of a handler.
 func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

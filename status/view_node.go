@@ -46,27 +46,24 @@ func viewEvent(e catalog.Event) eventView {
 	return eventView{e.ID, e.At, string(e.Kind), e.Table.Schema, e.Table.Name, e.Actor, e.Text}
 }
 
-// errorView is a row that could not be deleted. Its key is shown only to the bearer of the token.
+// errorView is a row that could not be deleted. Its key, and the reason, in which the server may quote what is in
+// rows, are shown only to readers of them.
 type errorView struct {
 	Schema    string    `json:"schema"`
 	Table     string    `json:"table"`
 	Partition string    `json:"partition"`
 	Key       string    `json:"key,omitempty"`
 	Number    int       `json:"number"`
-	Reason    string    `json:"reason"`
+	Reason    string    `json:"reason,omitempty"`
 	Attempts  uint64    `json:"attempts"`
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 	Next      time.Time `json:"next"`
 }
 
-func viewError(e catalog.RowError, keys bool) errorView {
-	v := errorView{
-		Schema: e.Table.Schema, Table: e.Table.Name, Partition: e.Partition, Number: e.Number, Reason: e.Reason,
-		Attempts: e.Attempts, First: e.FirstAt, Last: e.LastAt, Next: e.NextTryAt,
+func viewError(e catalog.RowError, who reader) errorView {
+	return errorView{
+		Schema: e.Table.Schema, Table: e.Table.Name, Partition: e.Partition, Key: secret(who, e.Key), Number: e.Number,
+		Reason: secret(who, e.Reason), Attempts: e.Attempts, First: e.FirstAt, Last: e.LastAt, Next: e.NextTryAt,
 	}
-	if keys {
-		v.Key = e.Key
-	}
-	return v
 }

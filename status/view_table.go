@@ -28,7 +28,7 @@ type tableView struct {
 	Behind       *float64            `json:"behind_seconds"`      // how long the oldest row still there has been due
 	Watermark    *time.Time          `json:"processed_watermark"` // all rows that had expired by then are gone
 	Undeletable  *uint64             `json:"undeletable_rows"`    // expired, and something objects or needs them
-	OldestStuck  *time.Time          `json:"oldest_undeletable"`  // when the first of them expired
+	OldestStuck  *time.Time          `json:"oldest_undeletable"`  // when the first of them expired; secret
 	Never        *uint64             `json:"never_expire"`        // without a date, or with an implausible one
 	Goal         float64             `json:"goal_seconds"`        // how long ago rows may have been processed
 	Inflow       *float64            `json:"inflow"`              // rows per second that become due
@@ -59,7 +59,7 @@ type lastView struct {
 	Deleted  uint64           `json:"deleted"`
 }
 
-func viewTable(w *report.Work) tableView {
+func viewTable(w *report.Work, who reader) tableView {
 	p := w.Policy
 	v, flow := report.Judge(w), report.FlowOf(w)
 	t := tableView{
@@ -69,8 +69,9 @@ func viewTable(w *report.Work) tableView {
 		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail},
 		TimeZone: p.Rule.TimeZone,
 		Inflow:   known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
-		Watermark: moment(w.Watermark()), Undeletable: w.Undeletable(), OldestStuck: moment(w.OldestUndeletable()),
-		Never: w.NeverExpire(), Goal: w.Goal().Seconds(),
+		Watermark: moment(w.Watermark()), Undeletable: w.Undeletable(),
+		OldestStuck: moment(secret(who, w.OldestUndeletable())),
+		Never:       w.NeverExpire(), Goal: w.Goal().Seconds(),
 		NextRun: moment(w.NextRun()), Paused: viewPause(p.Paused), Owner: p.Owner, Changed: p.ChangedAt,
 		Version: p.Version,
 	}

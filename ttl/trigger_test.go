@@ -94,6 +94,29 @@ func TestTriggerSetsTheZone(t *testing.T) {
 	})
 }
 
+// TestNoReasonQuotesRows: an error of a number that nobody knows ends the job, and may quote what is in a row. Who may
+// not read the table reads the job's reason.
+func TestNoReasonQuotesRows(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 20)
+		f.Exec(f.In("CREATE TRIGGER {t}.objects AFTER DELETE ON {t}.t FOR EACH ROW IF OLD.id = 17 THEN SIGNAL SQLSTATE " +
+			"'22007' SET MYSQL_ERRNO = 1918, MESSAGE_TEXT = 'Encountered illegal value ''o''ann'' when converting'; END IF"))
+		f.Declare("t")
+		defer f.run(nil)()
+
+		reason := ""
+		f.Wait("the job to fail", func() bool {
+			reason = f.Text(f.In("SELECT COALESCE(MAX(reason), '') FROM {t}_c.job_history WHERE state = 'failed'"))
+			return reason != ""
+		})
+		if want := "1918 (22007): Encountered illegal value '…' when converting"; !strings.HasSuffix(reason, want) {
+			t.Errorf("got the reason %q, want … %s", reason, want)
+		}
+	})
+}
+
 // TestTriggersObject: a trigger objects to one row, of the table or of a child, in whatever words. That row
 // stays and is listed, and all others go.
 func TestTriggersObject(t *testing.T) {

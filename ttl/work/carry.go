@@ -456,6 +456,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
 	defer cancel()
 
+	cause = discreet(cause)
 	why := reasonOf(cause)
 	if errors.Is(cause, errBound) {
 		err := w.overBound(ctx, a.task)

@@ -64,7 +64,6 @@ var consequences = map[uint16]consequence{
 	1217: poison,
 	1216: poison,
 	1452: poison,
-	1644: poison, // SIGNAL in a trigger
 	1442: poison, // trigger touches its own table
 	1172: poison,
 	1242: poison,
@@ -121,8 +120,8 @@ func classify(err error) consequence {
 		if overdrawn(my) {
 			return notExecuted
 		}
-		if bytes.HasPrefix(my.SQLState[:], []byte("45")) {
-			return poison // a trigger says so, whatever number it gives
+		if worded(my) {
+			return poison // whatever number it gives
 		}
 		if c, known := consequences[my.Number]; known {
 			return c
@@ -138,6 +137,12 @@ func classify(err error) consequence {
 	}
 
 	return never
+}
+
+// worded reports that a trigger says so, in words of its own.
+func worded(err *mysql.MySQLError) bool {
+	const signal = 1644
+	return err.Number == signal || bytes.HasPrefix(err.SQLState[:], []byte("45"))
 }
 
 // overdrawn reports that a batch would have deleted more than its task may: others were given what

@@ -30,7 +30,7 @@ function errorList({ errors, status, place }) {
     h('h2', { id: 'errors-title' }, 'Rows that could not be deleted'),
     h('ul', { class: 'plain errors', tabindex: 0, 'aria-labelledby': 'errors-title' }, causes(errors).map(({ id, rows }) => cause(id, rows, status.now, place))),
     errors.length === errorLimit && h('p', { class: 'hint' }, `The latest ${errorLimit} rows. There are more.`),
-    errors.every(e => !e.key) && h('p', { class: 'hint' }, 'Keys of rows are shown with the token, or with ', h('code', {}, 'SHOW TTL ERRORS'), '.'));
+    errors.every(e => !e.key) && h('p', { class: 'hint' }, 'Keys of rows, and what the server says of them, are shown with the token, or with ', h('code', {}, 'SHOW TTL ERRORS'), '.'));
 }
 
 /** causes puts rows together that have the same table, number and reason. */
@@ -52,7 +52,7 @@ function cause(id, rows, now, place) {
       !place && h('a', { href: `#/t/${tablePath(e)}` }, `${e.schema}.${e.table}`),
       h('span', { class: 'chip bad' }, `error ${e.number}`),
       h('strong', {}, plural(rows.length, 'row'))),
-    h('p', {}, e.reason),
+    e.reason && h('p', {}, e.reason),
     h('small', {}, `last tried ${at(-1, 'last')}, again ${at(0, 'next')}`),
     e.key && h('details', { 'data-key': `keys-${id}` }, h('summary', {}, 'Keys'),
       h('ul', { class: 'plain keys' }, rows.map(r => h('li', {}, h('code', {}, r.key), ` ${plural(r.attempts, 'attempt')}`)))));
