@@ -117,67 +117,89 @@ func (b *Backends) slipped(ctx context.Context, k *backend) {
 // NewBackends reads the addresses and the files.
 func NewBackends(c BackendsConfig, log *slog.Logger) (*Backends, error) {
 	d := net.Dialer{KeepAliveConfig: keepAlive}
+	loaded, err := c.load()
+	if err != nil {
+		return nil, err
+	}
 	b := &Backends{
 		log: log, dial: d.DialContext, changed: make(chan struct{}),
 		leave: make(chan struct{}, 1),
 	}
-	return b, b.Reload(c)
+	b.adopt(loaded)
+	return b, nil
 }
 
-// Reload adopts another configuration. What is known about a backend that is still in the list is
-// kept.
-func (b *Backends) Reload(c BackendsConfig) error {
+// loadedBackends are a configuration, the addresses in it and the contents of the files it names.
+type loadedBackends struct {
+	BackendsConfig
+
+	tls  *tls.Config
+	list []listedBackend
+}
+
+type listedBackend struct {
+	address
+
+	drained bool
+}
+
+// load checks the configuration and reads its files.
+func (c BackendsConfig) load() (*loadedBackends, error) {
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.CheckInterval = cmp.Or(c.CheckInterval, 2*time.Second)
 	c.CheckTimeout = cmp.Or(c.CheckTimeout, time.Second)
 	c.damping = cmp.Or(c.damping, time.Minute)
 	if len(c.Addresses) == 0 {
-		return errors.New("no backend: name one, HOST:PORT or unix:PATH")
+		return nil, errors.New("no backend: name one, HOST:PORT or unix:PATH")
 	}
 	if err := c.TLS.validate(); err != nil {
-		return err
+		return nil, err
 	}
 
 	config, err := c.TLS.load()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	var list []*backend
+	l := &loadedBackends{BackendsConfig: c, tls: config}
+	for _, s := range c.Addresses {
+		a, drained, err := parseBackend(s)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(l.list, func(o listedBackend) bool { return o.String() == a.String() }) {
+			return nil, fmt.Errorf("backend %s is listed twice", a)
+		}
+		l.list = append(l.list, listedBackend{a, drained})
+	}
+	return l, nil
+}
+
+// adopt puts another configuration in force. What is known about a backend that is still in the list
+// is kept.
+func (b *Backends) adopt(l *loadedBackends) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	drained := make(map[string]bool)
-	for _, s := range c.Addresses {
-		a, drain, err := parseBackend(s)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(list, func(o *backend) bool { return o.String() == a.String() }) {
-			return fmt.Errorf("backend %s is listed twice", a)
-		}
-
-		list = append(list, b.keep(a))
-		drained[a.String()] = drain
-	}
-	for _, k := range list {
-		k.tls.Store(forBackend(config, k.address))
+	list := make([]*backend, len(l.list))
+	for i, of := range l.list {
+		list[i] = b.keep(of.address)
+		list[i].tls.Store(forBackend(l.tls, of.address))
 	}
 
 	gone := b.list
-	b.config, b.tls, b.list = c, config, list
+	b.config, b.tls, b.list = l.BackendsConfig, l.tls, list
 	for _, k := range gone {
 		if !slices.ContainsFunc(list, func(o *backend) bool { return o.String() == k.String() }) {
 			b.abandon(k)
 		}
 	}
-	for _, k := range list {
-		b.drain(k, drained[k.String()])
+	for i, k := range list {
+		b.drain(k, l.list[i].drained)
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 	b.followWriter()
-	return nil
 }
 
 // keep finds what is known about a backend, or begins with nothing. Sessions read an address
@@ -282,12 +304,16 @@ func (b *Backends) files() []string {
 	return b.config.TLS.files()
 }
 
-// reloadFiles reads the certificates again.
+// reloadFiles reads the certificates again. It is called with the server's lock of reloading held.
 func (b *Backends) reloadFiles() error {
 	b.mu.Lock()
 	c := b.config
 	b.mu.Unlock()
-	return b.Reload(c)
+	loaded, err := c.load()
+	if err == nil {
+		b.adopt(loaded)
+	}
+	return err
 }
 
 // Health is what is known about each backend, by its address, in order of preference.

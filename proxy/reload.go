@@ -2,28 +2,43 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
 	"time"
 )
 
-// Reload adopts another configuration for what happens from now on: existing sessions keep what
-// they have. Files are read again. If something is wrong with it, everything stays as it was. The
-// addresses to listen on stay as they were in any case.
-func (s *Server) Reload(c Config) error {
-	old := s.settings.Load()
-	loaded, err := c.load(old)
+// Reload adopts another configuration of both legs for what happens from now on: existing sessions
+// keep what they have. Files are read again. If something is wrong with either, everything stays as
+// it was. The addresses to listen on stay as they were in any case.
+func (s *Server) Reload(c Config, b BackendsConfig) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+
+	clients, err := c.load(s.settings.Load())
 	if err != nil {
 		return err
 	}
+	servers, err := b.load()
+	if err != nil {
+		return err
+	}
+
+	s.adopt(clients)
+	s.backends.adopt(servers)
+	return nil
+}
+
+// adopt puts settings in force, but for what takes a restart.
+func (s *Server) adopt(loaded *settings) {
+	old := s.settings.Load()
 	if !slices.Equal(old.Listen, loaded.Listen) {
 		s.log.Warn("addresses to listen on change only with a restart", slog.Any("listen", old.Listen))
 		loaded.Listen, loaded.listen = old.Listen, old.listen
 	}
 	loaded.Handler = old.Handler
 	s.settings.Store(loaded)
-	return nil
 }
 
 // watch does, from time to time, what nothing else triggers: it reads certificates that have
@@ -47,14 +62,18 @@ func (s *Server) certificates() []string {
 	return append(s.settings.Load().TLS.files(), s.backends.files()...)
 }
 
-// reloadCertificates reads the files of both legs. While one half of a pair is new and the other
-// still old, they do not match: then the next change brings the rest.
+// reloadCertificates reads the files of both legs, each by itself. While one half of a pair is new
+// and the other still old, they do not match: then the next change brings the rest.
 func (s *Server) reloadCertificates() {
-	if err := s.Reload(s.settings.Load().Config); err != nil {
-		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
-		return
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+
+	old := s.settings.Load()
+	clients, err := old.load(old)
+	if err == nil {
+		s.adopt(clients)
 	}
-	if err := s.backends.reloadFiles(); err != nil {
+	if err := errors.Join(err, s.backends.reloadFiles()); err != nil {
 		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
 		return
 	}

@@ -14,6 +14,7 @@ import (
 
 // Server accepts clients and relays their sessions.
 type Server struct {
+	reloading sync.Mutex // held from reading a configuration, of either leg, until it is in force
 	settings  atomic.Pointer[settings]
 	backends  *Backends
 	handler   Handler

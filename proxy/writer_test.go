@@ -214,7 +214,7 @@ func TestSessionsLeaveAServerThatIsTakenOff(t *testing.T) {
 	p := startEdge(t, c, Config{})
 	idle := loggedIn(t, p.address)
 	c.Addresses = []string{first}
-	if err := p.backends.Reload(c); err != nil {
+	if err := p.Reload(p.settings.Load().Config, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := wiretest.ExpectClose().Play(idle); err != nil {
@@ -303,7 +303,7 @@ func TestDrainedBackend(t *testing.T) {
 	drain := func(addresses ...string) {
 		t.Helper()
 		c.Addresses = addresses
-		if err := p.backends.Reload(c); err != nil {
+		if err := p.Reload(p.settings.Load().Config, c); err != nil {
 			t.Fatal(err)
 		}
 	}

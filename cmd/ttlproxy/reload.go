@@ -17,10 +17,9 @@ import (
 // affected. Flags and the environment still take precedence over the file.
 type reloader struct {
 	*options
-	backends *proxy.Backends
-	server   *proxy.Server
-	metrics  *reloadMetrics
-	log      *slog.Logger
+	server  *proxy.Server
+	metrics *reloadMetrics
+	log     *slog.Logger
 }
 
 // reloadMetrics say whether what the file says is in force.
@@ -94,8 +93,8 @@ func (r *reloader) reload(ctx context.Context) {
 	r.log.InfoContext(ctx, "configuration read again")
 }
 
-// apply adopts what the file says now, and returns the options that wait for a restart. A mistake
-// in one part leaves the parts after it as they were.
+// apply adopts what the file says now, and returns the options that wait for a restart. After a
+// mistake, wherever it is, everything stays as it was.
 func (r *reloader) apply() (waiting []string, err error) {
 	fresh, err := r.again()
 	if err != nil {
@@ -108,10 +107,7 @@ func (r *reloader) apply() (waiting []string, err error) {
 		return nil, err
 	}
 
-	if err := r.backends.Reload(fresh.Backends); err != nil {
-		return nil, err
-	}
-	if err := r.server.Reload(fresh.Proxy); err != nil {
+	if err := r.server.Reload(fresh.Proxy, fresh.Backends); err != nil {
 		return nil, err
 	}
 

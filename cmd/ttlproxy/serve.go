@@ -109,8 +109,7 @@ func (r *running) run(ctx context.Context, ready func(at listening)) error {
 	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error { return server.Run(ctx) })
 	reloads := &reloader{
-		options: r.options, backends: r.backends, server: server,
-		metrics: newReloadMetrics(r.registry), log: r.log,
+		options: r.options, server: server, metrics: newReloadMetrics(r.registry), log: r.log,
 	}
 	g.Go(func() error { return reloads.run(ctx) })
 	r.page.proxy.Store(server)
