@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -26,7 +27,7 @@ import (
 type Config struct {
 	Backend  *mysql.Config // the account that deletes; the engine sets everything but address, account and TLS itself
 	Node     catalog.Node  // how this process is listed in SHOW TTL NODES
-	StopFile string        // while this file exists nothing is deleted, whatever the catalog says
+	StopFile string        // while this file exists, or may exist, nothing is deleted, whatever the catalog says
 	Checks   signal.Checks // what may hold this node back, beside what all nodes go by
 	Tick     time.Duration // between two looks at the catalog; a second when zero
 
@@ -240,10 +241,8 @@ func (e *Engine) stopped() string {
 
 // stop is the same with the word for it.
 func (e *Engine) stop() (catalog.Stop, string) {
-	if e.cfg.StopFile != "" {
-		if _, err := os.Stat(e.cfg.StopFile); err == nil {
-			return catalog.StopFile, "the stop file " + e.cfg.StopFile + " exists"
-		}
+	if why := stopFile(e.cfg.StopFile); why != "" {
+		return catalog.StopFile, why
 	}
 
 	l := e.limits.Load()
@@ -260,6 +259,22 @@ func (e *Engine) stop() (catalog.Stop, string) {
 	}
 
 	return "", ""
+}
+
+// stopFile says why a stop file, if there is one by that name, keeps this node from deleting. Whoever created
+// it may have been able to enter a directory that we cannot: only a file that is certainly not there stops nothing.
+func stopFile(name string) (why string) {
+	if name == "" {
+		return ""
+	}
+	switch _, err := os.Stat(name); {
+	case err == nil:
+		return "the stop file " + name + " exists"
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	default:
+		return "nobody can tell whether the stop file exists: " + err.Error()
+	}
 }
 
 // standing is what SHOW TTL NODES says about this node: what stops it, or what slows it down.

@@ -68,6 +68,10 @@ func switches() map[string]func(context.Context, *fixture, catalog.Policy, strin
 		"stop file": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
 			return os.WriteFile(stopFile, nil, 0o600)
 		},
+		"stop file that nobody can look for": func(_ context.Context, _ *fixture, _ catalog.Policy, stopFile string) error {
+			dir := filepath.Dir(stopFile)
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		},
 	}
 }
 
@@ -314,6 +318,30 @@ func TestStopIsLogged(t *testing.T) {
 	if before != "" || strings.Count(got, "\n") != 2 || !strings.Contains(got, "this node deletes nothing") ||
 		!strings.Contains(got, stopFile) || !strings.Contains(got, "this node deletes again") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestStopFileInDoubt: whoever is kept from looking for the stop file, be it by a directory that may not be
+// entered or by a broken disk, deletes nothing.
+func TestStopFileInDoubt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, doubted := range map[string]bool{
+		"":                               false,
+		filepath.Join(dir, "stop"):       false,
+		filepath.Join(dir, "a", "stop"):  false, // nobody can have created that
+		filepath.Join(file, "stop"):      true,
+		strings.Repeat("long", 10_000):   true,
+		"a\x00name that no system knows": true,
+	} {
+		why := stopFile(name)
+		if (why != "") != doubted || doubted && !strings.HasPrefix(why, "nobody can tell whether the stop file exists: ") {
+			t.Errorf("%.50q: got %.100q, want a doubt: %t", name, why, doubted)
+		}
 	}
 }
 

@@ -51,6 +51,10 @@ func (o *options) examine(ctx context.Context, backends *proxy.Backends,
 		} // otherwise there is no other: the checkup runs into the same trouble, and that is the end
 	}
 
+	if f := examineStopFile(o.StopFile, ""); f != nil {
+		findings = append(findings, *f)
+	}
+
 	found, err := checkup.Run(ctx, db, catalog.Config{Schema: o.Schema})
 	findings = append(findings, found...)
 	if err != nil {

@@ -47,11 +47,11 @@ func engineOptions() []option {
 				"the same server do the deleting.",
 		},
 		{
-			name: "stop-file", arg: "FILE", group: "Engine", on: onServe,
+			name: "stop-file", arg: "FILE", group: "Engine", on: []string{"serve", "check"},
 			once: true,
 			bind: func(o *options) value { return text{&o.StopFile} },
-			text: "While this file exists, this proxy deletes nothing: a switch that works even when the server " +
-				"cannot be reached.",
+			text: "While this file exists, or nobody can tell whether it does, this proxy deletes nothing: a switch " +
+				"that works even when the server cannot be reached.",
 		},
 		{
 			name: "throttle-url", arg: "URL", group: "Engine", on: onServe,

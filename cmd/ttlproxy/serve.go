@@ -144,6 +144,11 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 		return nil
 	}
 
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // nowhere but on Linux
+	if f := examineStopFile(r.StopFile, string(mounts)); f != nil {
+		r.log.WarnContext(ctx, "the stop file may go unseen", slog.String("why", f.Text), slog.String("do", f.Advice))
+	}
+
 	own := prometheus.NewRegistry() // without what has to be asked of the catalog
 	metrics := ttl.NewMetrics(own)
 	r.registry.MustRegister(own)
