@@ -13,15 +13,19 @@ type allowance struct {
 	finished  bool
 	deleted   uint64
 	allowed   sql.Null[uint64]
+	leaving   uint64 // rows of its partition, which may be gone before that is counted
 }
 
 // unused is what the task may still delete.
 func (a allowance) unused() uint64 {
-	if a.finished || a.allowed.V < a.deleted {
+	if a.finished || a.allowed.V < a.gone() {
 		return 0
 	}
-	return a.allowed.V - a.deleted
+	return a.allowed.V - a.gone()
 }
+
+// gone is what the task has deleted, and what nobody can keep any more.
+func (a allowance) gone() uint64 { return a.deleted + a.leaving }
 
 // Allow gives a task more of what its run may delete: at least want rows, as long as there are that
 // many. It returns how many rows the task may then have deleted in total; nil for any number. Tasks
@@ -51,6 +55,9 @@ func (s *Store) Allow(ctx context.Context, task Task, want uint64) (allowed *uin
 		if err != nil {
 			return err
 		}
+		for _, a := range run {
+			deleted += a.leaving
+		}
 
 		total, err := s.share(ctx, tx, run, *mine, bound.V-min(deleted, bound.V), want)
 		allowed = &total
@@ -59,7 +66,8 @@ func (s *Store) Allow(ctx context.Context, task Task, want uint64) (allowed *uin
 	return allowed, err
 }
 
-// allowances locks the tasks of a run, and finds one of them.
+// allowances locks the tasks of a run, and finds one of them. Whoever lets a partition go locks its task while that
+// is written down: what is leaving is read afterwards.
 func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []allowance, mine *allowance, err error) {
 	rows, err := tx.QueryContext(ctx, s.sql(lockAllowances), task.PolicyID)
 	if err != nil {
@@ -72,6 +80,9 @@ func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []al
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := s.readLeaving(ctx, tx, task, run); err != nil {
+		return nil, nil, err
+	}
 
 	for i := range run {
 		if run[i].id == task.ID && run[i].fence == task.Fence {
@@ -80,6 +91,19 @@ func (s *Store) allowances(ctx context.Context, tx *sql.Tx, task Task) (run []al
 	}
 
 	return nil, nil, ErrFence
+}
+
+// readLeaving reads what is leaving the table that a task belongs to, beside what it asks for itself.
+func (s *Store) readLeaving(ctx context.Context, tx *sql.Tx, task Task, run []allowance) error {
+	leaving, err := s.departures(ctx, tx, selectLeaving, task.PolicyID, task.ID)
+	for _, d := range leaving {
+		for i := range run {
+			if run[i].id == d.Task {
+				run[i].leaving = d.Due
+			}
+		}
+	}
+	return err
 }
 
 // share gives one task of a run its part of what is left, and takes from the others what they then
@@ -106,13 +130,13 @@ func (s *Store) share(
 		if rest := left - part; others > rest && a.id != mine.id && a.unused() > 0 {
 			high, low := bits.Mul64(a.unused(), rest)
 			keeps, _ := bits.Div64(high, low, others)
-			if _, err := s.exec(ctx, tx, setAllowed, a.deleted+keeps, a.id); err != nil {
+			if _, err := s.exec(ctx, tx, setAllowed, a.gone()+keeps, a.id); err != nil {
 				return 0, err
 			}
 		}
 	}
 
-	total = mine.deleted + part
+	total = mine.gone() + part
 	_, err = s.exec(ctx, tx, setAllowed, total, mine.id)
 	return total, err
 }

@@ -30,7 +30,11 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 	c Consent,
 ) (rows *uint64, err error) {
 	err = s.tx(ctx, "approve", func(tx *sql.Tx) error {
-		if _, err := s.exec(ctx, tx, bumpSchedule, policy); err != nil {
+		// Whatever is about to go asks anew, so that no more goes from now on than is allowed now.
+		if err := s.bar(ctx, tx, policy); err != nil {
+			return err
+		}
+		if err := s.settleDepartures(ctx, tx, policy, 0); err != nil {
 			return err
 		}
 

@@ -11,6 +11,9 @@ const (
 	// Of a policy or of a job; what is made ahead has none, which is 0.
 	selectTaken = `SELECT ` + departureColumns + ` WHERE r.state = 'taken'
  AND (r.policy_id = ? OR r.job_id = NULLIF(?, 0)) ORDER BY r.partition_name FOR UPDATE`
+	// What a packet may take at any moment, or has taken; but not what a task asks for once more.
+	selectLeaving = `SELECT ` + departureColumns + ` WHERE r.policy_id = ? AND r.state IN ('ready', 'taken')
+ AND NOT (r.state = 'ready' AND r.task_id = ?)`
 	selectMoves = `SELECT COUNT(*), COALESCE(SUM(moves), 0), COALESCE(SUM(state = 'taken'), 0) FROM {departure}
  WHERE policy_id = ?`
 

@@ -346,6 +346,94 @@ func TestWholeWithinTheBound(t *testing.T) {
 	})
 }
 
+// TestWholePartitionsShareTheBound: of two partitions that each fit into what a run may delete, but not both, one goes,
+// even if the other one asks for room while the first is on its way out.
+func TestWholePartitionsShareTheBound(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		for _, day := range []string{"09", "10"} {
+			f.Exec(f.In("INSERT INTO {t}.t WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 60) " +
+				"SELECT 1" + day + "00 + i, '2027-05-" + day + " 13:00:00' FROM n"))
+		}
+		m := f.at(utc("05-12 12:00:00"))
+		p := m.declare("UTC", "1h", map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionMaxRows: "4"})
+		m.pass()
+		m = f.at(utc("05-12 12:00:01"))
+		if _, err := m.engine.store.Consent(t.Context(), "test", p.ID, p.Version,
+			catalog.Consent{UpTo: new(uint64(100))}); err != nil {
+			t.Fatal(err)
+		}
+		before := f.Number(f.In("SELECT COUNT(*) FROM {t}.t"))
+
+		asked := false
+		m.engine.crew.BeforePacket = func() {
+			if asked || f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready'")) == "0" {
+				return
+			}
+			asked = true
+			f.askForRoom(61, "p2")
+		}
+		m.pass()
+		if gone := before - f.Number(f.In("SELECT COUNT(*) FROM {t}.t")); !asked || gone < 60 || gone > 100 {
+			t.Errorf("%d rows are gone, of 100 (asked: %t)", gone, asked)
+		}
+		if got := f.Text(f.In("SELECT GROUP_CONCAT(state) FROM {t}_c.job")); got != "needs approval" {
+			t.Errorf("the job of the other partition is %q", got)
+		}
+	})
+}
+
+// askForRoom asks for the task of a partition, as its worker would.
+func (f *fixture) askForRoom(rows uint64, partition string) {
+	f.T.Helper()
+	jobs, err := f.Store.Jobs(f.T.Context())
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	for _, job := range jobs {
+		if job.Partition != partition {
+			continue
+		}
+		tasks, err := f.Store.TasksOf(f.T.Context(), job.ID)
+		if err != nil {
+			f.T.Fatal(err)
+		}
+		for _, task := range tasks {
+			if _, err := f.Store.Allow(f.T.Context(), task, rows); err != nil {
+				f.T.Error(err)
+			}
+		}
+	}
+}
+
+// TestApprovalBarsWhatIsReady: a partition that is about to go when a person allows a run less than that has to ask
+// anew.
+func TestApprovalBarsWhatIsReady(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		p := m.whole(ddl.PartitionDrop)
+		ready := false
+		m.engine.crew.BeforePacket = func() {
+			if ready || f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready' AND "+
+				"partition_name = 'p1'")) == "0" {
+				return
+			}
+			ready = true
+			f.Exec(f.In("UPDATE {t}_c.job SET state = 'needs approval', reason = 'x' WHERE partition_name = 'p2'"))
+			f.consent(p, catalog.Consent{UpTo: new(uint64(1))})
+		}
+		m.pass()
+		if got := f.Number(f.In("SELECT COUNT(*) FROM {t}.t PARTITION (p1)")); !ready || got != 2 {
+			t.Errorf("%d rows of p1 are left, want both (ready: %t)", got, ready)
+		}
+	})
+}
+
 // TestWholeIsCountedOnce: the node dies when the partition has gone and nobody has noted it. Whoever
 // comes next counts it, be it another node or a person who cancels the job.
 func TestWholeIsCountedOnce(t *testing.T) {
