@@ -185,6 +185,35 @@ func TestWholeHoldsAtOnce(t *testing.T) {
 	})
 }
 
+// TestTriggerAtTheLastMoment: a trigger that is created when a partition is ready to go keeps it from going whole, and
+// fires for its rows.
+func TestTriggerAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.whole(ddl.PartitionDrop)
+		created := false
+		m.engine.crew.BeforePacket = func() {
+			if !created && f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready'")) == "1" {
+				created = true
+				f.Exec(f.In("CREATE TABLE {t}.log (id INT)"), f.In("CREATE TRIGGER {t}.gone BEFORE DELETE ON {t}.t "+
+					"FOR EACH ROW INSERT INTO {t}.log VALUES (OLD.id)"))
+			}
+		}
+		m.pass()
+		f.at(utc("05-12 13:00:01")).pass()
+		if got := f.divided(); got != "5,8 in p0,p1,p2,p3,p4" {
+			t.Errorf("%s is left", got)
+		}
+		logged := f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM {t}.log"))
+		if !strings.HasSuffix(logged, "3,4,6,7") {
+			t.Errorf("the trigger has fired for %q", logged)
+		}
+	})
+}
+
 // TestWholeBehindAReader: with a transaction open on the table, nobody waits for longer than
 // ttl_partition_lock_wait behind a partition that wants to go, which tries again after a minute.
 func TestWholeBehindAReader(t *testing.T) {

@@ -126,11 +126,7 @@ func lackingForWhole(
 // rightsOn are the rights on a schema that the asking account has itself; those of roles are not
 // listed.
 func rightsOn(ctx context.Context, q tables.Querier, schema string, mariadb bool) (all []string, err error) {
-	query := selectRightsMySQL
-	if mariadb {
-		query = selectRightsMariaDB
-	}
-	err = tables.EachRow(ctx, q, query, []any{schema}, func(rows *sql.Rows) error {
+	err = tables.EachRow(ctx, q, selectRights(mariadb), []any{schema}, func(rows *sql.Rows) error {
 		var right string
 		err := rows.Scan(&right)
 		all = append(all, right)
@@ -140,6 +136,22 @@ func rightsOn(ctx context.Context, q tables.Querier, schema string, mariadb bool
 		return nil, fmt.Errorf("read own rights on %s: %w", schema, err)
 	}
 	return all, nil
+}
+
+func selectRights(mariadb bool) string {
+	if mariadb {
+		return selectRightsMariaDB
+	}
+	return selectRightsMySQL
+}
+
+// NoTrigger is the condition, as SQL, that no trigger would have fired for the rows of a table, and that the account
+// which asks would see it. While the table is locked, none can be created.
+func NoTrigger(t tables.Target, mariadb bool) string {
+	schema, table := tables.Literal(t.Schema), tables.Literal(t.Table)
+	sees := fmt.Sprintf(strings.ReplaceAll(selectRights(mariadb), "?", "%s"), schema)
+	found := fmt.Sprintf(strings.ReplaceAll(fmt.Sprintf(selectTriggers, deletes), "?", "%s"), schema, table)
+	return "'TRIGGER' IN (" + sees + ") AND NOT EXISTS (" + found + ")"
 }
 
 // refusedFor is how long a partition goes by rows after the server has refused to let it go whole.
