@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -32,7 +33,8 @@ func Connector(cfg *mysql.Config, extra ...string) (driver.Connector, error) {
 // connector sets up each session it opens.
 type connector struct {
 	driver.Connector
-	setup []string
+	setup   []string
+	refused atomic.Uint64 // how often a session could not write, see session
 }
 
 // Connect opens a session and sets it up. A variable the server does not know is not needed there.
@@ -53,5 +55,9 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 
-	return conn, nil
+	whole, ok := conn.(connection)
+	if !ok {
+		return nil, errors.Join(errors.New("driver lacks what sessions need"), conn.Close())
+	}
+	return &session{connection: whole, of: c, refused: c.refused.Load()}, nil
 }

@@ -1,6 +1,17 @@
 package catalog
 
-import "slices"
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
+)
+
+// SessionAge is how old a session of ours may become. It keeps what the server's globals were when it
+// was opened, but for what is pinned.
+const SessionAge = time.Minute
 
 // pins take away from a session of ours what an administrator may have set for everybody else's, or
 // an init_connect has done: whatever decides which rows a statement sees, what a value means,
@@ -38,3 +49,47 @@ var sessionSetup = []string{
  = 5`,
 	`SET SESSION wsrep_sync_wait = 7`, // Galera: read what other nodes committed
 }
+
+// connection is what a driver's connections can do.
+type connection interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+	driver.NamedValueChecker
+}
+
+// session is one of the catalog's. The log format of its beginning stays its own, and under STATEMENT
+// the server takes no write of it (1665), also after an administrator has repaired that for new
+// sessions. So the first that meets this refusal ends all that were opened before.
+type session struct {
+	connection
+	of      *connector
+	refused uint64 // what the connector had counted when this one was opened
+}
+
+// ExecContext runs a statement.
+func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := s.connection.ExecContext(ctx, query, args)
+	if isServerError(err, ddl.CodeBinlogFormat) {
+		s.of.refused.CompareAndSwap(s.refused, s.refused+1)
+	}
+	return result, err
+}
+
+// IsValid makes the pool drop the session when it is given back.
+func (s *session) IsValid() bool { return !s.stale() && s.connection.IsValid() }
+
+// ResetSession makes the pool drop the session instead of using it again.
+func (s *session) ResetSession(ctx context.Context) error {
+	if s.stale() {
+		return driver.ErrBadConn
+	}
+	return s.connection.ResetSession(ctx)
+}
+
+func (s *session) stale() bool { return s.refused != s.of.refused.Load() }

@@ -26,6 +26,7 @@ const (
 	CodeValueOutOfRange = 1264
 	CodeNoParent        = 1452
 	CodeNotPartitioned  = 1505
+	CodeBinlogFormat    = 1665 // a write at READ COMMITTED in a session of the format STATEMENT
 	CodeOutOfRange      = 1690
 	CodeNoPassword      = 1698 // access denied without one
 	CodeNoPartition     = 1735

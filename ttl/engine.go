@@ -108,7 +108,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	e.sessions = sessions
 	sessions.Admit, sessions.Key, sessions.Setup = cfg.Admit, store.ServerKey(), cfg.afterOpen
 	sessions.Pauses = func(ctx context.Context, q tables.Querier) (string, error) {
-		return serverPause(ctx, q, *e.limits.Load())
+		return catalog.SessionPause(ctx, q, e.limits.Load().allowReplica)
 	}
 
 	e.crew = work.NewCrew(work.Config{

@@ -31,9 +31,10 @@ func TestServerPauses(t *testing.T) {
 			s := mysqltest.Start(t, flavour)
 			readOnlyBeforeABatch(t, s)
 			otherZoneBeforeABatch(t, s)
+			repairedFormat(t, s)
 			db := s.Open(t, "")
 			db.SetMaxOpenConns(1)
-			expect := func(l limits, want string, statements ...string) {
+			expect := func(allowReplica bool, want string, statements ...string) {
 				t.Helper()
 				for _, s := range statements {
 					if _, err := db.ExecContext(t.Context(), s); err != nil {
@@ -41,19 +42,20 @@ func TestServerPauses(t *testing.T) {
 					}
 				}
 
-				why, err := serverPause(t.Context(), db, l)
+				why, err := catalog.SessionPause(t.Context(), db, allowReplica)
 				if err != nil || !strings.Contains(why, want) || want == "" && why != "" {
 					t.Errorf("after %v: got %q, %v; want %q", statements, why, err, want)
 				}
 			}
 
-			expect(limits{}, "")
-			expect(limits{}, "read-only", "SET GLOBAL read_only = 1")
-			expect(limits{}, "", "SET GLOBAL read_only = 0")
-			expect(limits{}, "STATEMENT", "SET SESSION binlog_format = 'STATEMENT'")
-			expect(limits{}, "", "SET SESSION binlog_format = 'ROW'")
-			expect(limits{}, "applies replication", replica[flavour][0], replica[flavour][1])
-			expect(limits{allowReplica: true}, "")
+			expect(false, "")
+			expect(false, "read-only", "SET GLOBAL read_only = 1")
+			expect(false, "", "SET GLOBAL read_only = 0")
+			expect(false, "STATEMENT", "SET SESSION binlog_format = 'STATEMENT'")
+			expect(false, "STATEMENT", "SET SESSION binlog_format = 'ROW'", "SET GLOBAL binlog_format = 'STATEMENT'")
+			expect(false, "", "SET GLOBAL binlog_format = 'ROW'")
+			expect(false, "applies replication", replica[flavour][0], replica[flavour][1])
+			expect(true, "")
 			changedZone(t, db)
 			zoneAhead(t, db)
 		})
@@ -79,6 +81,29 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	p.Table = catalog.Table{Schema: f.Schema + "_c", Name: "event"}
 	if why, err := m.pauses(t.Context(), p, nil, ""); err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
+	}
+}
+
+// repairedFormat: a job that waits for another binlog_format goes on as soon as new sessions have it, although those
+// that look at its table began with the old one.
+func repairedFormat(t *testing.T, s *mysqltest.Server) {
+	t.Helper()
+	f := newFixture(t, s.Config(""), 0)
+	f.Fill("t", 200)
+	m := f.at(utc("05-10 12:00:00"))
+	m.declare("UTC", "1h", nil)
+	f.Exec("SET GLOBAL binlog_format = 'STATEMENT'")
+	m.mustTick()
+	if got := f.waits(); got != "paused: "+catalog.BinlogPause {
+		t.Errorf("under STATEMENT the job is %q", got)
+	}
+
+	f.Exec("SET GLOBAL binlog_format = 'ROW'")
+	m.session.KeepAlive(t.Context())
+	clear(m.reconsidered)
+	m.pass()
+	if got := f.Rows("t"); got != "100" {
+		t.Errorf("%s rows are left when the format is ROW again, and the job is %q", got, f.waits())
 	}
 }
 

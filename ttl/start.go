@@ -300,7 +300,7 @@ func (t *starter) serverPause(ctx context.Context) (string, error) {
 	if s := t.server; s.asked && s.connection == t.session.ID() {
 		return s.pause, nil
 	}
-	why, err := serverPause(ctx, t.session, *t.limits())
+	why, err := catalog.ServerPause(ctx, t.session, t.limits().allowReplica)
 	t.server = serverState{asked: err == nil, connection: t.session.ID(), pause: why}
 	return why, err
 }

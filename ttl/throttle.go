@@ -119,6 +119,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections) // opening one takes as long as ten statements
 		db.SetConnMaxIdleTime(3 * restEvery)
+		db.SetConnMaxLifetime(catalog.SessionAge)
 		return db
 	}
 	db, eyes := open(2), open(1)

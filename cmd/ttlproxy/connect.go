@@ -81,6 +81,7 @@ func (o *options) open(backends *proxy.Backends) (*sql.DB, error) {
 	// opening one takes as long as ten statements; they are closed after a minute without work
 	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(time.Minute)
+	db.SetConnMaxLifetime(catalog.SessionAge)
 	return db, nil
 }
 

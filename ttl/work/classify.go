@@ -179,7 +179,7 @@ func pauseReason(err error, account string, table catalog.Table) string {
 		return fmt.Sprintf("the service account may not delete from %s: GRANT SELECT, DELETE ON %s.* to it (ttlproxy "+
 			"init prints the statement)", table, ddl.Quote(table.Schema))
 	case 1665, 1598:
-		return "binlog_format=STATEMENT cannot carry the engine's deletes; set binlog_format=ROW"
+		return catalog.BinlogPause
 	case 1290, 1792, 1836:
 		return "the server is read-only"
 	}

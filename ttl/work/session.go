@@ -19,9 +19,11 @@ import (
 )
 
 // A session that does nothing for IdleLimit is reopened before its next use: the server ends it
-// after wait_timeout.
+// after wait_timeout. One that is older than ageLimit is, too: what an administrator has set since
+// then is not in force in it.
 const (
 	IdleLimit   = 3 * time.Second
+	ageLimit    = catalog.SessionAge
 	packetLimit = 30 * time.Second
 )
 
@@ -74,6 +76,7 @@ type Session struct {
 	conn *sql.Conn
 	id   uint64
 	used time.Time
+	born time.Time
 	// server is the one at the other end, by its key. A task stays on the server it was prepared
 	// on: tables have other ids and times on another.
 	server, only string
@@ -102,10 +105,10 @@ type Session struct {
 // ID is CONNECTION_ID().
 func (s *Session) ID() uint64 { return s.id }
 
-// Ready opens the session if it is not open, or has been idle so long that the server may have
-// closed it.
+// Ready opens the session if it is not open, has been idle so long that the server may have closed
+// it, or is old.
 func (s *Session) Ready(ctx context.Context) error {
-	if s.conn != nil && !s.broken && time.Since(s.used) < IdleLimit {
+	if s.conn != nil && !s.broken && time.Since(s.used) < IdleLimit && time.Since(s.born) < ageLimit {
 		return nil
 	}
 
@@ -123,6 +126,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	}
 
 	s.used = time.Now()
+	s.born = s.used
 	return nil
 }
 
