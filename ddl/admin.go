@@ -28,8 +28,8 @@ type (
 	CancelJob struct{ Table Name }
 	// PauseTTL is PAUSE TTL.
 	PauseTTL struct {
-		Table *Name  // nil for everything
-		Until string // as written, empty for until RESUME
+		Table *Name   // nil for everything
+		Until *string // as written; nil for until RESUME
 	}
 	// ResumeTTL is RESUME TTL.
 	ResumeTTL struct{ Table *Name }
@@ -174,7 +174,8 @@ func (r *reader) pause() {
 	a := &PauseTTL{}
 	ok := r.forTable(&a.Table)
 	if ok && r.take("UNTIL") {
-		a.Until, ok = r.stringValue()
+		a.Until = new(string)
+		*a.Until, ok = r.stringValue()
 	}
 	r.close(a, ok, usagePause)
 }

@@ -2,7 +2,6 @@ package statement
 
 import (
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -195,13 +194,7 @@ func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
 		b.declare(t, "orders")
-		node, err := b.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		run(t, b.db, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2999-01-01' WHERE id = %d",
-			b.store.Schema(), node))
+		b.idleEngine(t)
 		verdict := func() string {
 			return rows(t, db, "SHOW TTL JOBS FOR orders WHERE Verdict LIKE '%'")[0]
 		}

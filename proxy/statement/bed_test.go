@@ -3,6 +3,7 @@ package statement
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -100,6 +101,16 @@ func (b *adminBed) someone() catalog.Client {
 }
 
 // run runs a statement without rows.
+// idleEngine has the lists see an engine, without which every verdict is that there is none.
+func (b *adminBed) idleEngine(t *testing.T) {
+	t.Helper()
+	node, err := b.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, b.db, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2999-01-01' WHERE id = %d", b.store.Schema(), node))
+}
+
 func run(t *testing.T, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {

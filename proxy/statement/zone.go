@@ -68,17 +68,23 @@ func localizePreview(x *proxy.Exchange, p *plan.Preview) error {
 // sessionZone is the zone of the session. For one that this machine does not know, such as SYSTEM,
 // it is the present offset: every time carries its offset, so it is right all the same.
 func sessionZone(x *proxy.Exchange) (*time.Location, error) {
+	zone, _, err := zoneOf(x)
+	return zone, err
+}
+
+// zoneOf is the zone of the session, and whether this machine knows it. If not, it is the present offset.
+func zoneOf(x *proxy.Exchange) (zone *time.Location, known bool, err error) {
 	values, err := x.AskValues(proxy.SelectValues(
 		"@@session.time_zone", "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if zone, err := ddl.Zone(values[0]); err == nil {
-		return zone, nil
+		return zone, true, nil
 	}
 	seconds, err := strconv.Atoi(values[1])
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return time.FixedZone(values[0], seconds), nil
+	return time.FixedZone(values[0], seconds), false, nil
 }
