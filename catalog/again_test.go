@@ -74,8 +74,11 @@ func TestWhatIsReadAgainIsNeverStale(t *testing.T) {
 			"a pause that ended": func(p Policy) error {
 				return b.Pause(ctx, "bob", p.ID, "", time.Now().Add(-time.Hour))
 			},
-			"a resume":    func(p Policy) error { return b.Resume(ctx, "ann", p.ID) },
-			"an approval": func(p Policy) error { return b.Approve(ctx, "ann", p.ID, p.Version) },
+			"a resume": func(p Policy) error { return b.Resume(ctx, "ann", p.ID) },
+			"an approval": func(p Policy) error {
+				_, err := b.Consent(ctx, "ann", p.ID, p.Version, Consent{})
+				return err
+			},
 			"a request": func(p Policy) error {
 				_, err := b.RequestRun(ctx, "ann", p.ID)
 				return err

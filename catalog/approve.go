@@ -10,18 +10,12 @@ import (
 // Consent is what a person agrees to.
 type Consent struct {
 	UpTo   *uint64 // rows, and not one more; nil for what was seen, with the brake's margin
-	Seen   *uint64 // rows that were due when there was no job to say so; nil for what the next run finds
+	Seen   *uint64 // rows that were due when somebody looked; nil for what the waiting job says, or the next one finds
 	Reason string  // for the event
 }
 
 // margin is how much more than was seen a consent covers, since what was seen is an estimate.
 const margin = 1.2
-
-// Approve lets this version of a policy delete what the brake would hold.
-func (s *Store) Approve(ctx context.Context, actor string, policy, version uint64) error {
-	_, err := s.Consent(ctx, actor, policy, version, Consent{})
-	return err
-}
 
 // Consent lets this version of a policy delete what the brake would hold, once, even before a job
 // exists, and lets waiting jobs go on. It returns how many rows they, or the next ones, may delete;
@@ -111,21 +105,23 @@ func (s *Store) runDeleted(ctx context.Context, tx *sql.Tx, policy uint64) (dele
 
 // rows is how many rows a consent is for.
 func (c Consent) rows(w waitingJobs) *uint64 {
-	switch {
-	case c.UpTo != nil:
+	if c.UpTo != nil {
 		return c.UpTo
-	case w.jobs > 0:
-		n := withMargin(w.due)
-		if w.bound != nil && *w.bound > w.deleted {
-			n = max(n, *w.bound-w.deleted)
-		}
-		return &n
-	case c.Seen != nil:
-		n := withMargin(*c.Seen)
-		return &n
-	default:
+	}
+
+	seen := c.Seen
+	if seen == nil && w.jobs > 0 {
+		seen = &w.due
+	}
+	if seen == nil {
 		return nil
 	}
+
+	n := withMargin(*seen)
+	if w.bound != nil && *w.bound > w.deleted {
+		n = max(n, *w.bound-w.deleted) // which needed no consent
+	}
+	return &n
 }
 
 func withMargin(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }

@@ -15,7 +15,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
 		b.exec(t, "INSERT INTO user.a VALUES (1, '2020-01-01')")
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -41,10 +41,10 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 				got.Version != before.Version+1 {
 				t.Errorf("got %+v, %v, want it to wait for approval in the next version", got, err)
 			}
-			if err := b.Approve(t.Context(), "dba", p.ID, before.Version); !errors.Is(err, ErrPolicyChanged) {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, before.Version, Consent{}); !errors.Is(err, ErrPolicyChanged) {
 				t.Errorf("got %v for a yes to what was shown before, want it refused", err)
 			}
-			if err := b.Approve(t.Context(), "dba", p.ID, got.Version); err != nil {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, got.Version, Consent{}); err != nil {
 				t.Errorf("a yes to what is shown: %v", err)
 			}
 		}

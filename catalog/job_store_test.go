@@ -55,7 +55,7 @@ func TestApprovalOvertakesTheBrake(t *testing.T) {
 			}
 
 			if tt.approve {
-				if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+				if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -119,7 +119,7 @@ func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 		move(JobNeedsApproval)
 		later(20)
 
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -46,7 +46,7 @@ func TestDeclareTheSameChangesNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 		again := b.declare(t, p.Table)
@@ -89,7 +89,7 @@ func TestDeclareTheSameOnAnotherTable(t *testing.T) {
 		p := b.declare(t, b.table(t, "a"))
 		approve := func(p Policy) {
 			t.Helper()
-			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,7 +134,7 @@ func TestDeclareTheSameOnAnotherTable(t *testing.T) {
 			!strings.Contains(got.Approval.Reason, "rebuilt or replaced") {
 			t.Errorf("rebuilt: got %+v, want it to wait for approval", got)
 		}
-		if err := b.Approve(t.Context(), "dba", got.ID, got.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", got.ID, got.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -219,7 +219,7 @@ func TestChangeEndsJobsAndTakesApprovalBack(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -241,7 +241,7 @@ func TestChangeEndsJobsAndTakesApprovalBack(t *testing.T) {
 		}
 
 		rule.JobInterval = "2h"
-		if err := b.Approve(t.Context(), "dba", p.ID, 2); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, 2, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -43,7 +43,7 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -92,7 +92,7 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 			"replaced":        {Intent{Kind: IntentReplace, Rule: &rule}, false, (*Staged).Commit},
 		} {
 			p := b.declare(t, b.table(t, name))
-			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 				t.Fatal(err)
 			}
 
@@ -115,7 +115,7 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 		}
 
 		p := b.declare(t, b.table(t, "refused"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -262,7 +262,7 @@ func TestOnlineSchemaChangeKeepsThePolicyWithTheName(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "t"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -342,7 +342,7 @@ func TestReplacedTableComesBackDisarmed(t *testing.T) {
 			"changed": {"(id BIGINT PRIMARY KEY, at DATE)", "", PolicyDisarmed, "column `at` datetime is now date"},
 		} {
 			p := b.declare(t, b.table(t, name))
-			if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 				t.Fatal(err)
 			}
 

@@ -43,7 +43,7 @@ func TestStatementHidesNothing(t *testing.T) {
 		b.exec(t, "CREATE TABLE user.a (id INT PRIMARY KEY, at DATETIME, n INT)")
 		b.exec(t, "INSERT INTO user.a VALUES (1, NOW(), 1)") // MySQL builds an empty table anew
 		p := b.declare(t, b.named("a"))
-		if err := b.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -13,13 +13,16 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // order is the body of an action; all of it is optional.
 type order struct {
-	Reason  string `json:"reason"`  // of a pause
-	Minutes int    `json:"minutes"` // of a pause; 0 until somebody resumes
-	Version uint64 `json:"version"` // that approve means; 0 for the present one
+	Reason  string  `json:"reason"`  // of a pause or an approval
+	Minutes int     `json:"minutes"` // of a pause; 0 until somebody resumes
+	Version uint64  `json:"version"` // that approve means; 0 for the present one
+	Seen    *uint64 `json:"seen"`    // rows that were due when whoever approves looked; nil to count them now
+	UpTo    *uint64 `json:"up_to"`   // rows that approve is for, and not one more
 }
 
 // done is the answer of an action.
@@ -140,14 +143,27 @@ func approvePolicy(ctx context.Context, a *api, actor string, p catalog.Policy, 
 	if o.Version != 0 {
 		version = o.Version
 	}
-	err := a.store.Approve(ctx, actor, p.ID, version)
+	rows, err := a.consent(ctx, actor, p, version, o)
 	if errors.Is(err, catalog.ErrPolicyChanged) {
 		err = &answerError{http.StatusConflict, "the policy has changed since you looked at it: look again"}
 	}
 	if errors.Is(err, catalog.ErrTableInDDL) {
 		err = &answerError{http.StatusConflict, "a statement is changing the table: look again when it has ended"}
 	}
-	return done{Message: fmt.Sprintf("Approved version %d. Its jobs may delete.", version)}, err
+	return done{Message: fmt.Sprintf("Approved version %d: %s.", version, report.Agreed(rows))}, err
+}
+
+// consent is for the rows that were shown to whoever approves, as APPROVE TTL JOB is.
+func (a *api) consent(
+	ctx context.Context, actor string, p catalog.Policy, version uint64, o order,
+) (rows *uint64, err error) {
+	c := catalog.Consent{UpTo: o.UpTo, Seen: o.Seen, Reason: o.Reason}
+	if c.UpTo == nil && c.Seen == nil {
+		if c.Seen, err = plan.DueNow(ctx, a.db, a.store, p); err != nil {
+			return nil, err
+		}
+	}
+	return a.store.Consent(ctx, actor, p.ID, version, c)
 }
 
 func runJob(ctx context.Context, a *api, actor string, p catalog.Policy, _ order) (done, error) {

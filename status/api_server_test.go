@@ -181,9 +181,49 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		s.want("POST", table+"run", "", 200, "starts within seconds")
 
 		s.want("POST", table+"approve", `{"version":99}`, http.StatusConflict, "has changed")
-		s.want("POST", table+"approve", fmt.Sprintf(`{"version":%d}`, p.Version), 200, "Approved version")
+		s.want("POST", table+"approve", fmt.Sprintf(`{"version":%d}`, p.Version), 200, "up to 3 rows")
 		s.want("GET", "/api/v1/events", "", 200, `"kind":"approved"`)
 	})
+}
+
+// TestApprovalIsForWhatWasShown: over HTTP, too, an approval covers the rows that whoever gave it has seen and a fifth
+// more, or as many as are named; not what the next run finds, which may be anything by then.
+func TestApprovalIsForWhatWasShown(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		approve := func(body string, rows uint64, exactly bool) {
+			s.Helper()
+			s.want("POST", "/api/v1/tables/{table}/approve", body, 200,
+				fmt.Sprintf("this run may delete up to %d rows; beyond that it asks again", rows))
+			p, err := s.store.PolicyByID(s.Context(), s.policy.ID)
+			if got := p.Approval; err != nil || got.Rows == nil || *got.Rows != rows || got.Exactly != exactly {
+				s.Errorf("after %q: got %+v, %v, want %d rows", body, got, err, rows)
+			}
+		}
+
+		approve("", 3, false) // two are due
+		approve(`{"seen":100}`, 121, false)
+		approve(`{"up_to":7,"reason":"the old shop"}`, 7, true)
+		s.want("GET", "/api/v1/events", "", 200, "up to 7 rows: the old shop")
+
+		job := s.job() // which has found two
+		s.asks(job.ID)
+		approve("", 3, false)
+		s.asks(job.ID)
+		approve(`{"seen":100}`, 121, false)
+	})
+}
+
+// asks makes a job wait for approval.
+func (s *scene) asks(id uint64) {
+	s.Helper()
+	job, err := s.store.Job(s.Context(), id)
+	if err == nil {
+		err = s.store.Ask(s.Context(), "test", job, "far more than usual")
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
 }
 
 func TestMistakesAreTold(t *testing.T) {

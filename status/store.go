@@ -55,5 +55,5 @@ type Changes interface {
 	Resume(ctx context.Context, actor string, policy uint64) error
 	Cancel(ctx context.Context, actor string, policy uint64) ([]uint64, error)
 	RequestRun(ctx context.Context, actor string, policy uint64) (asked time.Time, err error)
-	Approve(ctx context.Context, actor string, policy, version uint64) error
+	Consent(ctx context.Context, actor string, policy, version uint64, c catalog.Consent) (rows *uint64, err error)
 }

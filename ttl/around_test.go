@@ -123,7 +123,7 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	if err := f.Store.Approve(f.T.Context(), "test", c.policy.ID, c.policy.Version); err != nil {
+	if _, err := f.Store.Consent(f.T.Context(), "test", c.policy.ID, c.policy.Version, catalog.Consent{}); err != nil {
 		f.T.Fatal(err)
 	}
 

@@ -240,7 +240,7 @@ func TestTakenOverMidJob(t *testing.T) {
 					"INSERT INTO "+f.Schema+".t SELECT * FROM "+f.Schema+".seed")
 
 				p := f.DeclareEvery("t", "1h")
-				if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+				if _, err := f.Store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 					t.Fatal(err)
 				}
 
@@ -403,7 +403,7 @@ func TestBrakeWaitsForApproval(t *testing.T) {
 		if left := f.Rows("t"); left != "3000" {
 			t.Fatalf("%s rows are left before approval", left)
 		}
-		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if _, err := f.Store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -18,7 +19,7 @@ func TestGrownMidJob(t *testing.T) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 20_000)
 		p := f.DeclareEvery("t", "1h")
-		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if _, err := f.Store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -21,7 +22,7 @@ func TestOthersGoOnBesideHeldPartitions(t *testing.T) {
 		f.divide(now, 6)
 		m := f.at(now)
 		p := m.declare("UTC", "1h", nil)
-		if err := m.engine.store.Approve(t.Context(), "ann@%", p.ID, p.Version); err != nil {
+		if _, err := m.engine.store.Consent(t.Context(), "ann@%", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 		m.pass()

@@ -70,7 +70,7 @@ func TestImportAroundTheProxy(t *testing.T) {
 
 				// Approved, they go, and nobody asks again.
 				now := f.at(utc("05-12 14:00:00"))
-				if err := now.engine.store.Approve(t.Context(), "ann@%", p.ID, p.Version+1); err != nil {
+				if _, err := now.engine.store.Consent(t.Context(), "ann@%", p.ID, p.Version+1, catalog.Consent{}); err != nil {
 					t.Fatal(err)
 				}
 				now.pass()

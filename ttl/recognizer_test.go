@@ -119,7 +119,7 @@ func TestExchangedPartitionMidJob(t *testing.T) {
 
 		f.Exec("INSERT INTO " + f.Schema + ".t SELECT id + 100000, made FROM " + f.Schema + ".seed")
 		p := f.DeclareEvery("t", "1h")
-		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if _, err := f.Store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 		f.set(setting.DeleteBatchSize, "500") // neither partition is done before the fifth packet

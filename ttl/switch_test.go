@@ -168,7 +168,7 @@ func TestSettingsHoldAtOnce(t *testing.T) {
 		if _, err := f.Store.CreateJob(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+		if _, err := f.Store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

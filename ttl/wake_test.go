@@ -95,7 +95,8 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 		})
 		asking, err := f.Store.PolicyByID(ctx, p.ID)
 		must(err)
-		must(f.Store.Approve(ctx, "test", p.ID, asking.Version))
+		_, err = f.Store.Consent(ctx, "test", p.ID, asking.Version, catalog.Consent{})
+		must(err)
 		f.ended("APPROVE TTL JOB", 7)
 
 		if left := f.Rows("t"); left != "0" {

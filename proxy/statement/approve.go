@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
@@ -28,7 +28,7 @@ func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) 
 
 	c := catalog.Consent{UpTo: s.UpTo, Reason: s.Reason}
 	if s.UpTo == nil {
-		if c.Seen, err = a.seen(ctx, p); err != nil {
+		if c.Seen, err = plan.DueNow(ctx, a.q.h.config.DB, a.q.store, p); err != nil {
 			return nil, err
 		}
 	}
@@ -56,36 +56,8 @@ func (*admin) otherVersion(p catalog.Policy, seen uint64) error {
 		"and its version", p.Table, seen, p.Table)
 }
 
-// seen is how many rows are due under a policy of which no job waits; nil if that cannot be found
-// out quickly.
-func (a *admin) seen(ctx context.Context, p catalog.Policy) (*uint64, error) {
-	jobs, err := a.q.store.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	waits := func(j catalog.Job) bool { return j.PolicyID == p.ID && j.State == catalog.JobNeedsApproval }
-	if slices.ContainsFunc(jobs, waits) {
-		return nil, nil //nolint:nilnil // the job has seen it
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
-	defer cancel()
-
-	preview, err := plan.Glance(ctx, a.q.h.config.DB, a.q.store, p.Table, p.Rule)
-	if err != nil {
-		return nil, nil //nolint:nilnil // as much as the next run finds, which is judged then
-	}
-
-	due := uint64(max(preview.Due, 0))
-	return &due, nil
-}
-
 // approvalNote tells the client how much it has agreed to.
 func approvalNote(p catalog.Policy, rows *uint64) proxy.Note {
-	text := fmt.Sprintf("TTL of %s: the next run may delete the rows that it finds due when it starts", p.Table)
-	if rows != nil {
-		text = fmt.Sprintf("TTL of %s: this run may delete up to %d rows; beyond that it asks again", p.Table, *rows)
-	}
+	text := fmt.Sprintf("TTL of %s: %s", p.Table, report.Agreed(rows))
 	return proxy.Note{Level: "Note", Code: ddl.CodeNote, Message: text}
 }

@@ -247,7 +247,7 @@ func TestSleepersStayAsleep(t *testing.T) {
 		// approval.
 		t.exec("CREATE TABLE lhmn_x" + dated + " TTL = created + INTERVAL 2 DAY")
 		p := t.found("t")
-		if err := t.store.Approve(t.Context(), "dba", p.ID, p.Version); err != nil {
+		if _, err := t.store.Consent(t.Context(), "dba", p.ID, p.Version, catalog.Consent{}); err != nil {
 			t.Fatal(err)
 		}
 

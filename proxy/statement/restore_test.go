@@ -25,7 +25,7 @@ func (t *theatre) visits() catalog.Policy {
 		"INSERT INTO visit VALUES (1, '2000-06-01'), (2, '2001-06-01'), (3, '2001-07-01'), (4, '2002-06-01')")
 	p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: "visit"})
 	if err == nil {
-		err = t.store.Approve(t.Context(), "test", p.ID, p.Version)
+		_, err = t.store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (t *theatre) approved(table string) catalog.Policy {
 	t.Helper()
 	p, err := t.store.Policy(t.Context(), catalog.Table{Schema: t.schema, Name: table})
 	if err == nil {
-		err = t.store.Approve(t.Context(), "dba", p.ID, p.Version)
+		_, err = t.store.Consent(t.Context(), "dba", p.ID, p.Version, catalog.Consent{})
 	}
 	if err != nil {
 		t.Fatal(err)

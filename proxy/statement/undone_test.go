@@ -11,7 +11,7 @@ import (
 func (t *theatre) approve(table string) {
 	t.Helper()
 	p := t.found(table)
-	if err := t.store.Approve(t.Context(), "test", p.ID, p.Version); err != nil {
+	if _, err := t.store.Consent(t.Context(), "test", p.ID, p.Version, catalog.Consent{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -113,12 +113,14 @@ function cancel(place) {
   ], 'Cancel job', () => act(place, 'cancel'), 'Keep it');
 }
 
-/** confirmDue shows what is due before a job is run or a policy approved. */
+/** confirmDue shows what is due before a job is run or a policy approved: that is what is approved. */
 async function confirmDue(place, action, title, verb) {
   const box = h('div', { class: 'pile' }, h('p', {}, 'Counting what is due…'));
-  show(`${title}: ${tableName(place)}`, [box], verb, () => act(place, action, action === 'approve' ? { version: version(place) } : {}));
+  let shown = { version: version(place) };
+  show(`${title}: ${tableName(place)}`, [box], verb, () => act(place, action, action === 'approve' ? shown : {}));
   try {
     const p = await get(`tables/${tablePath(place)}/preview`);
+    shown = { version: p.version, seen: p.rows_due };
     box.replaceChildren(
       numbers([
         ['Rows due now', due(p)],
