@@ -62,6 +62,38 @@ func TestWholeByItsIndex(t *testing.T) {
 	})
 }
 
+// TestWholeByOldStatistics: what the server believes may have been true long ago. The file says how much more there may
+// be, and so the run stops at its bound.
+func TestWholeByOldStatistics(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.manyDays()
+		f.Exec(f.In("ALTER TABLE {t}.t STATS_PERSISTENT = 1, STATS_AUTO_RECALC = 0"), f.In("ANALYZE TABLE {t}.t"))
+		believed := f.In("SELECT table_rows FROM information_schema.partitions WHERE table_schema = '{t}' AND " +
+			"table_name = 't' AND partition_name = 'p1'")
+		f.Exec(f.In("CREATE TABLE {t}.stats AS SELECT * FROM mysql.innodb_table_stats WHERE database_name = '{t}'"))
+		for _, more := range []string{"100000", "200000"} {
+			f.Exec(f.In("INSERT INTO {t}.t SELECT id + " + more + ", made FROM {t}.t PARTITION (p1) WHERE id < 100000"))
+		}
+		// As after a restart, or when the server has closed the table meanwhile.
+		f.Exec(f.In("UPDATE mysql.innodb_table_stats s JOIN {t}.stats o USING (database_name, table_name) SET s.n_rows = "+
+			"o.n_rows, s.clustered_index_size = o.clustered_index_size, s.sum_of_other_index_sizes = "+
+			"o.sum_of_other_index_sizes"), f.In("RENAME TABLE {t}.t TO {t}.x"),
+			f.In("RENAME TABLE {t}.x TO {t}.t"))
+		if rows := f.Number(believed); rows > 36_000 {
+			t.Fatalf("the server believes in %d rows", rows)
+		}
+
+		m := f.at(utc("05-12 12:00:00"))
+		m.declare("UTC", "1h", map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionMaxRows: "80000"})
+		m.pass()
+		if left := f.Number(f.In("SELECT COUNT(*) FROM {t}.t PARTITION (p1)")); left < 18_000 {
+			t.Errorf("%d rows of p1 are left, of 98304", left)
+		}
+	})
+}
+
 // TestWholeByItsIndexAgainstTheBounds: a row at either end that does not go keeps the partition, wherever its bounds
 // say that it should be.
 func TestWholeByItsIndexAgainstTheBounds(t *testing.T) {

@@ -28,9 +28,9 @@ func (w *worker) count(ctx context.Context, a assignment, d *departure) (counted
 const (
 	// Up to so many rows are counted in any case: that takes no time.
 	countedAnyway = countBlock
-	// What the server believes may be wrong by this factor, and by small files.
+	// What the server believes may be wrong by this factor, and by the pages that a file has to spare.
 	beliefFactor = 2
-	beliefBytes  = 64 << 20
+	beliefBytes  = 8 << 20
 )
 
 // proven asks the index on time whether its first and last row go, and so all others. How many they are,
@@ -46,12 +46,13 @@ func (w *worker) proven(ctx context.Context, a assignment, d *departure) (bool, 
 	if err := w.session.QueryRowContext(ctx, size).Scan(&bytes); err != nil {
 		return false, fmt.Errorf("read the size of partition %s: %w", d.Partition, err)
 	}
-	if bytes == 0 || bytes > beliefFactor*d.believed.Bytes+beliefBytes {
+	if bytes == 0 || d.believed.Bytes == 0 || bytes > beliefFactor*d.believed.Bytes+beliefBytes {
 		return false, nil
 	}
 
-	room, err := newShare(w.Store, a.task).room(ctx, int(min(beliefFactor*rows, math.MaxInt)))
-	if err != nil || int64(room) < beliefFactor*rows {
+	most := mostRows(d.believed, bytes)
+	room, err := newShare(w.Store, a.task).room(ctx, most)
+	if err != nil || room < most {
 		return false, err
 	}
 
@@ -61,6 +62,13 @@ func (w *worker) proven(ctx context.Context, a assignment, d *departure) (bool, 
 	}
 	d.rows, d.Due, d.About = rows, uint64(rows), true
 	return true, nil
+}
+
+// mostRows is how many rows have to be reckoned with in a file: statistics may be old, and those of which they do not
+// know fill it like the others.
+func mostRows(believed tables.Partition, file uint64) int {
+	fill := max(1, float64(file)/float64(believed.Bytes))
+	return int(min(beliefFactor*fill*float64(believed.Rows), math.MaxInt/2))
 }
 
 // countAll counts what would go, block by block.
