@@ -30,16 +30,29 @@ type Throttle struct {
 	Decides bool    // Share is that of all nodes
 	Share   float64 // of their full speed: 1 is no limit, 0 a stop
 	HeldBy  string  // the signal that keeps the share below 1; empty if none does
+	Own     Own     // what the node's own checks leave it of that
 	Signals []Signal
 	At      time.Time // of the backend
 	Age     time.Duration
 }
 
+// Own is the share of its full speed that a node's own checks leave it. The zero Own leaves it all.
+type Own struct {
+	Share  float64
+	HeldBy string // the check that keeps the share below 1; empty if none does
+}
+
+// Bounds says that the node is held back by checks of its own.
+func (o Own) Bounds() bool { return o.HeldBy != "" }
+
 // ThrottleFor is how long a share holds that nobody has renewed.
 const ThrottleFor = 5 * time.Second
 
 // InForce says that nodes delete by this share now.
-func (t Throttle) InForce() bool { return t.Decides && t.Age <= ThrottleFor }
+func (t Throttle) InForce() bool { return t.Decides && t.Fresh() }
+
+// Fresh says that the node still goes by what it has measured.
+func (t Throttle) Fresh() bool { return t.Age <= ThrottleFor }
 
 // SetThrottle records what a node measures.
 func (s *Store) SetThrottle(ctx context.Context, t Throttle) error {
@@ -48,7 +61,9 @@ func (s *Store) SetThrottle(ctx context.Context, t Throttle) error {
 		return fmt.Errorf("record signals: %w", err)
 	}
 	share := sql.Null[float64]{V: t.Share, Valid: t.Decides}
-	if _, err := s.exec(ctx, s.db, upsertThrottle, t.Node, share, t.HeldBy, string(content)); err != nil {
+	own := sql.Null[float64]{V: t.Own.Share, Valid: t.Own.Bounds()}
+	by := sql.Null[string]{V: t.Own.HeldBy, Valid: t.Own.Bounds()}
+	if _, err := s.exec(ctx, s.db, upsertThrottle, t.Node, share, t.HeldBy, own, by, string(content)); err != nil {
 		return fmt.Errorf("record signals: %w", err)
 	}
 	return nil
@@ -66,6 +81,23 @@ func (s *Store) Share(ctx context.Context) (t Throttle, err error) {
 	}
 	t.Decides, t.Age = true, time.Duration(age)*time.Microsecond
 	return t, nil
+}
+
+// Shares returns what nodes delete by, each without its signals, the one that decided last first.
+func (s *Store) Shares(ctx context.Context) ([]Throttle, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(selectShares))
+	if err != nil {
+		return nil, fmt.Errorf("read the shares of the speed: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (t Throttle, err error) {
+		var share, own sql.Null[float64]
+		var by sql.Null[string]
+		var age int64
+		err = r.Scan(&t.Node, &share, &t.HeldBy, &own, &by, &t.At, &age)
+		t.Decides, t.Share, t.Age = share.Valid, share.V, time.Duration(age)*time.Microsecond
+		t.Own = Own{own.V, by.V}
+		return t, err
+	})
 }
 
 // Throttles returns what all nodes measured last, the one that decides first.
@@ -87,13 +119,15 @@ func (s *Store) Throttles(ctx context.Context) ([]Throttle, error) {
 }
 
 const (
-	upsertThrottle = `INSERT INTO {throttle} (node_id, share, held_by, content, measured_at)
- VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE share = VALUES(share), held_by = VALUES(held_by),
- content = VALUES(content), measured_at = VALUES(measured_at)`
+	upsertThrottle = `INSERT INTO {throttle} (node_id, share, held_by, own_share, own_held_by, content,
+ measured_at) VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE share = VALUES(share),
+ held_by = VALUES(held_by), own_share = VALUES(own_share), own_held_by = VALUES(own_held_by), content = VALUES(content), measured_at = VALUES(measured_at)`
 
 	throttleAge = `TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
 	selectShare = `SELECT node_id, share, held_by, measured_at, ` + throttleAge + ` FROM {throttle}
  WHERE share IS NOT NULL ORDER BY measured_at DESC LIMIT 1`
+	selectShares = `SELECT node_id, share, held_by, own_share, own_held_by, measured_at, ` + throttleAge + `
+ FROM {throttle} WHERE measured_at > UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE ORDER BY share IS NULL, measured_at DESC`
 	// A node measures several times a minute while it measures at all; another one may have taken its place.
 	selectThrottles = `SELECT node_id, share, held_by, content, measured_at, ` + throttleAge + ` FROM {throttle}
  WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle}) - INTERVAL 1 MINUTE

@@ -49,6 +49,13 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("all that was measured is %+v (%v)", all, err)
 		}
 
+		say(Throttle{Node: 2, Own: Own{HeldBy: "web_check: 503"}})
+		shares, err := b.Shares(ctx)
+		if err != nil || len(shares) != 3 || shares[0].Node != 3 || !shares[0].InForce() || shares[0].Own.Bounds() ||
+			shares[2].Node != 2 || shares[2].InForce() || shares[2].Own != (Own{0, "web_check: 503"}) {
+			t.Errorf("nodes delete by %+v (%v)", shares, err)
+		}
+
 		b.exec(t, "UPDATE {throttle} SET measured_at = measured_at - INTERVAL 61 SECOND WHERE node_id < 3")
 		if all, err = b.Throttles(ctx); err != nil || len(all) != 1 || all[0].Node != 3 {
 			t.Errorf("a minute later what was measured is %+v (%v)", all, err)

@@ -37,7 +37,7 @@ type Reads interface {
 	Census(ctx context.Context, policy uint64) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
-	Share(ctx context.Context) (catalog.Throttle, error)
+	Shares(ctx context.Context) ([]catalog.Throttle, error)
 	StuckAhead(ctx context.Context) (map[uint64]string, error)
 	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 	Throttles(ctx context.Context) ([]catalog.Throttle, error)

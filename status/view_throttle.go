@@ -34,6 +34,9 @@ func viewThrottle(l *snapshot) throttleView {
 	}
 
 	for _, t := range l.throttles {
+		if !l.IsLive(t.Node) {
+			continue
+		}
 		for _, g := range t.Signals {
 			measured := g.State == catalog.Measured
 			v.Readings = append(v.Readings, readingView{

@@ -93,6 +93,7 @@ type throttler struct {
 	decided bool           // both are known, and of now
 	checks  *signal.Watch  // what holds this one back; nil for nothing
 	own     *pace.Control
+	leaves  catalog.Own // what they leave this node
 	tally   signal.Tally
 
 	said   catalog.Throttle
@@ -225,7 +226,7 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	if leads && t.rested < firstLooks {
 		every = lookEvery
 	}
-	t.decided = false
+	t.decided, t.leaves = false, catalog.Own{}
 	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
 		t.look = time.Now()
 		if leads {
@@ -333,10 +334,14 @@ func (t *throttler) count(share float64, by signal.Reading, since time.Duration)
 
 // obey makes the workers go by the share of all nodes, or by what this one is held back to.
 func (t *throttler) obey(ctx context.Context, share float64, why string) {
+	t.leaves = catalog.Own{}
 	if t.askChecks(ctx) {
 		t.own.SetFloor(t.floor())
-		if own, by := decide(t.own, t.checks); own < share {
-			share, why = own, t.count(own, by, lookEvery)
+		if own, by := decide(t.own, t.checks); own < 1 {
+			t.leaves = catalog.Own{Share: own, HeldBy: by.String()}
+			if own < share {
+				share, why = own, t.count(own, by, lookEvery)
+			}
 		}
 	}
 	t.set(ctx, share, why)
@@ -410,9 +415,11 @@ func (t *throttler) set(ctx context.Context, share float64, why string) {
 // say records what was measured, for the other nodes and for people: by this node's own signals, and by those for
 // all nodes if it has asked them.
 func (t *throttler) say(ctx context.Context, now catalog.Throttle, ofAll bool) {
-	now.Node = t.node()
+	now.Node, now.Own = t.node(), t.leaves
 	changed := now.Decides != t.said.Decides || (now.HeldBy == "") != (t.said.HeldBy == "") ||
-		math.Abs(now.Share-t.said.Share) > sayChange*t.said.Share
+		math.Abs(now.Share-t.said.Share) > sayChange*t.said.Share ||
+		now.Own.Bounds() != t.said.Own.Bounds() ||
+		math.Abs(now.Own.Share-t.said.Own.Share) > sayChange*t.said.Own.Share
 	if !changed && now.Node == t.said.Node && time.Since(t.saidAt) < sayEvery {
 		return
 	}

@@ -26,6 +26,7 @@ import (
 type board struct {
 	mu   sync.Mutex
 	last catalog.Throttle
+	own  map[uint64]catalog.Own
 	at   time.Time
 	down bool
 }
@@ -48,7 +49,18 @@ func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
 		return errors.New("no route")
 	}
 	b.last, b.at = t, time.Now()
+	if b.own == nil {
+		b.own = map[uint64]catalog.Own{}
+	}
+	b.own[t.Node] = t.Own
 	return nil
+}
+
+// ownOf is what a node has said that its own checks leave it.
+func (b *board) ownOf(node uint64) catalog.Own {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.own[node]
 }
 
 func (b *board) SetSuffered(context.Context, uint64, catalog.Suffered) error { return nil }
@@ -392,6 +404,9 @@ func TestChecksHoldOneNode(t *testing.T) {
 		}
 		if share := nodes[0].share(); share != 1 {
 			t.Errorf("the other one goes at %v", share)
+		}
+		if own := b.ownOf(2); own.Share > 0.03 || own.HeldBy != "load: 9 > 1" || b.ownOf(1).Bounds() {
+			t.Errorf("the node with a check says %+v of itself, the other one %+v", own, b.ownOf(1))
 		}
 		end()
 		nodes[0].end()

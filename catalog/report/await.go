@@ -76,9 +76,9 @@ func (s *Snapshot) Holding(policy uint64) (Verdict, bool) {
 }
 
 // holding is the verdict that keeps a job from running now. A closed window does so even if nothing
-// is due: a job that somebody asks for has to wait for it.
+// is due: a job that somebody asks for has to wait for it. What signals hold goes on when they let it.
 func (w *Work) holding() (Verdict, bool) {
-	if v := Judge(w); v.Word.Waits() {
+	if v := Judge(w); v.Word.Waits() && !w.stands() {
 		return v, true
 	}
 	closed := w.timing().Closed(w.Now, w.Window)

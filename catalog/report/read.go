@@ -21,7 +21,7 @@ type Source interface {
 	Jobs(ctx context.Context) ([]catalog.Job, error)
 	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	Nodes(ctx context.Context) ([]catalog.Node, error)
-	Share(ctx context.Context) (catalog.Throttle, error)
+	Shares(ctx context.Context) ([]catalog.Throttle, error)
 	StuckAhead(ctx context.Context) (map[uint64]string, error)
 	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 }
@@ -41,6 +41,7 @@ const readConnections = 3
 func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	s := &Snapshot{}
 	var values setting.Values
+	var shares []catalog.Throttle
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readConnections)
 
@@ -51,7 +52,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return read(ctx, from.Values, &values) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
-	g.Go(func() error { return read(ctx, from.Share, &s.Throttle) })
+	g.Go(func() error { return read(ctx, from.Shares, &shares) })
 	g.Go(func() error { return read(ctx, from.Holds, &s.Holds) })
 
 	if err := g.Wait(); err != nil {
@@ -60,6 +61,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 
 	s.Enabled, s.Window = values.Bool(setting.JobEnable), values.Window()
 	slices.SortFunc(s.Nodes, byID)
+	s.Throttle = s.together(shares)
 	return s, nil
 }
 

@@ -400,7 +400,7 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 	for _, l := range []List{
 		listJobs(s), listJobs(done), listJobs(&Snapshot{Policies: s.Policies}), listTables(s), listTables(done),
 		listTasks(s, tasks), listHistory(past), listErrors([]catalog.RowError{{}}), listNodes(s, tasks),
-		listThrottle(s, []catalog.Throttle{{Signals: []catalog.Signal{{Name: "latency", State: "not seen"}}}}),
+		listThrottle(s, []catalog.Throttle{{Node: 3, Signals: []catalog.Signal{{Name: "latency", State: "not seen"}}}}),
 		listEvents([]catalog.Event{{}}), listVariables(setting.Defaults()),
 		Status(s, catalog.Lineage{}), Lineage(catalog.Lineage{}, catalog.GlobalPause{}),
 		Runs(catalog.Table{}, past, nil), TiDBTableStatus(s), TiDBTableStatus(done), TiDBTask(s, tasks), TiDBHistory(s, past),

@@ -19,7 +19,7 @@ type Snapshot struct {
 	Past     map[uint64]*catalog.Past // by policy
 	Jobs     []catalog.Job            // open
 	Nodes    []catalog.Node
-	Throttle catalog.Throttle // without its signals
+	Throttle catalog.Throttle // what all engines go by together, without signals
 	// Stuck says, by policy, why the partitions cannot be made that TTL_PARTITION_AHEAD asks for.
 	Stuck map[uint64]string
 	// Holds are the partitions, by policy, that have no jobs until a person has looked.

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
@@ -25,6 +27,9 @@ var throttleColumns = []Column{
 func listThrottle(s *Snapshot, all []catalog.Throttle) List {
 	l := List{Name: "ttl_throttle", Columns: throttleColumns, Like: "Signal"}
 	for _, t := range all {
+		if !s.IsLive(t.Node) {
+			continue // it goes by nothing any more
+		}
 		for _, g := range t.Signals {
 			measured := g.State == catalog.Measured
 			l.add(catalog.Table{}, g.Name, orNull(g.Source), g.State, when(measured, g.Value),
@@ -33,6 +38,59 @@ func listThrottle(s *Snapshot, all []catalog.Throttle) List {
 		}
 	}
 	return l
+}
+
+// IsLive reports whether a node is there.
+func (s *Snapshot) IsLive(node uint64) bool {
+	return slices.ContainsFunc(s.Nodes, func(n catalog.Node) bool { return n.ID == node && n.Live })
+}
+
+// together is what the engines go by, of what each node has said: the share that one decides for all, and below it what
+// its own checks leave each. All of them work on every job, so its speed is their mean.
+func (s *Snapshot) together(said []catalog.Throttle) catalog.Throttle {
+	all := catalog.Throttle{Decides: true, Share: 1}
+	if len(said) > 0 && said[0].InForce() {
+		all = said[0]
+	}
+
+	engines, shares := 0, 0.0
+	var worst []catalog.Throttle // of those that go slower than all, the slowest first
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if !n.Live || !n.Engine {
+			continue
+		}
+		share := all.Share
+		at := slices.IndexFunc(said, func(t catalog.Throttle) bool { return t.Node == n.ID })
+		if at >= 0 && said[at].Fresh() && said[at].Own.Bounds() && said[at].Own.Share < share {
+			share = said[at].Own.Share
+			worst = append(worst, said[at])
+		}
+		engines, shares = engines+1, shares+share
+	}
+
+	if len(worst) > 0 {
+		slices.SortStableFunc(worst, func(a, b catalog.Throttle) int { return cmp.Compare(a.Own.Share, b.Own.Share) })
+		all.HeldBy = s.heldBy(all, worst, engines)
+		all.Share, all.Decides, all.Age = shares/float64(engines), true, 0
+	}
+	return all
+}
+
+// heldBy names the check that holds the slowest of some engines back, and what holds the others back.
+func (s *Snapshot) heldBy(all catalog.Throttle, worst []catalog.Throttle, engines int) string {
+	by := worst[0].Own.HeldBy
+	switch others := len(worst) - 1; {
+	case engines == 1:
+	case others == 0:
+		by += fmt.Sprintf(" (on %s, one of %d)", s.NodeName(worst[0].Node), engines)
+	default:
+		by += fmt.Sprintf(" (on %s; %d of %d are held back)", s.NodeName(worst[0].Node), len(worst), engines)
+	}
+	if len(worst) < engines && all.HeldBy != "" {
+		by += "; " + all.HeldBy
+	}
+	return by
 }
 
 // slowedBy is the signal that holds all jobs back; empty if none does.

@@ -37,8 +37,12 @@ func TestWhatHoldsBackIsSaid(t *testing.T) {
 		t.Errorf("with a floor below the share the verdict is %v", v)
 	}
 	s.Throttle.Share, w.Policy.Terms.Options.Floor = 0, 20
-	if v := Judge(s.Work()[0]); !strings.Contains(v.Detail, "at 0 % of its speed, held back by") {
+	if v := Judge(s.Work()[0]); v.Word != Paused || !strings.Contains(v.Detail, "at 0 % of its speed, held back by") {
 		t.Errorf("while nothing may go the verdict is %v", v)
+	}
+
+	if err := s.MayRun(w.Policy); err != nil {
+		t.Errorf("a job that signals will let go again may not run: %v", err)
 	}
 
 	for _, gone := range []catalog.Throttle{
@@ -50,6 +54,60 @@ func TestWhatHoldsBackIsSaid(t *testing.T) {
 		if v := Judge(s.Work()[0]); strings.Contains(v.Detail, "held back") || s.speed() != "100 %" {
 			t.Errorf("by %+v the speed is %s, the verdict %v", gone, s.speed(), v)
 		}
+	}
+}
+
+// TestWhatHoldsOneNodeBackIsSaid: what the checks of a node hold back counts for the speed of all, with its name.
+func TestWhatHoldsOneNodeBackIsSaid(t *testing.T) {
+	t.Parallel()
+	node := func(id uint64, name string, live bool) catalog.Node {
+		return catalog.Node{ID: id, Name: name, Live: live, Engine: true}
+	}
+	a, b, gone := node(1, "a", true), node(2, "b", true), node(3, "gone", false)
+	check := func(node uint64, share float64) catalog.Throttle {
+		return catalog.Throttle{Node: node, Own: catalog.Own{Share: share, HeldBy: "web_check: 503"}}
+	}
+	half := catalog.Throttle{Node: 2, Decides: true, Share: 0.5, HeldBy: "lag: 3 s > 1 s"}
+	old := check(1, 0)
+	old.Age = catalog.ThrottleFor + time.Second
+
+	for name, c := range map[string]struct {
+		nodes     []catalog.Node
+		said      []catalog.Throttle
+		speed, by string
+	}{
+		"nobody says anything": {[]catalog.Node{a}, nil, "100 %", ""},
+		"the only one":         {[]catalog.Node{a}, []catalog.Throttle{check(1, 0)}, "0 %", "web_check: 503"},
+		"it said so long ago":  {[]catalog.Node{a}, []catalog.Throttle{old}, "100 %", ""},
+		"one that has gone":    {[]catalog.Node{a, gone}, []catalog.Throttle{check(3, 0)}, "100 %", ""},
+		"one of two": {
+			[]catalog.Node{a, b},
+			[]catalog.Throttle{check(1, 0)}, "50 %", "web_check: 503 (on a, one of 2)",
+		},
+		"both": {
+			[]catalog.Node{a, b},
+			[]catalog.Throttle{check(1, 0.4), check(2, 0)}, "20 %", "web_check: 503 (on b; 2 of 2 are held back)",
+		},
+		"beside what holds all": {
+			[]catalog.Node{a, b},
+			[]catalog.Throttle{half, check(1, 0)}, "25 %", "web_check: 503 (on a, one of 2); lag: 3 s > 1 s",
+		},
+		"less than what holds all": {
+			[]catalog.Node{a, b},
+			[]catalog.Throttle{half, check(1, 0.9)}, "50 %", "lag: 3 s > 1 s",
+		},
+	} {
+		s := &Snapshot{Nodes: c.nodes}
+		if s.Throttle = s.together(c.said); s.speed() != c.speed || s.slowedBy() != c.by {
+			t.Errorf("%s: %s by %q, want %s by %q", name, s.speed(), s.slowedBy(), c.speed, c.by)
+		}
+	}
+
+	signals := []catalog.Signal{{Name: "web_check", State: "holds"}}
+	s := &Snapshot{Nodes: []catalog.Node{a, gone}}
+	l := listThrottle(s, []catalog.Throttle{{Node: 1, Signals: signals}, {Node: 3, Signals: signals}})
+	if len(l.Rows) != 1 {
+		t.Errorf("of a node that is there, and of one that is not, %d lines are shown", len(l.Rows))
 	}
 }
 

@@ -135,8 +135,13 @@ func judgeState(w *Work) (Verdict, bool) {
 	case catalog.JobWaitingWindow:
 		return Verdict{WindowClosed, w.Job.Reason}, true
 	default:
-		return Verdict{}, false
+		return Verdict{Paused, w.Slowed}, w.stands()
 	}
+}
+
+// stands reports whether signals let nothing of the open job go at present.
+func (w *Work) stands() bool {
+	return w.Job != nil && w.Job.State == catalog.JobRunning && w.Slowed != "" && w.Share <= 0
 }
 
 // judgeSpeed compares the time a job takes, or will take, with the time until the next one should

@@ -30,7 +30,7 @@ func (heldStore) Nodes(context.Context) ([]catalog.Node, error) {
 	}, {ID: 2, Engine: true}, {ID: 3, Live: true}}, nil
 }
 
-func (heldStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }
+func (heldStore) Shares(context.Context) ([]catalog.Throttle, error) { return nil, nil }
 
 func (heldStore) StuckAhead(context.Context) (map[uint64]string, error) { return nil, nil }
 

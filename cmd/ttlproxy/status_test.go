@@ -149,7 +149,7 @@ func TestStatusOfEveryListInBothForms(t *testing.T) {
 	}
 }
 
-func (someStore) Share(context.Context) (catalog.Throttle, error) { return catalog.Throttle{}, nil }
+func (someStore) Shares(context.Context) ([]catalog.Throttle, error) { return nil, nil }
 
 func (someStore) StuckAhead(context.Context) (map[uint64]string, error) { return nil, nil }
 
