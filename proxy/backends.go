@@ -187,6 +187,12 @@ func (b *Backends) adopt(l *loadedBackends) {
 		list[i].tls.Store(forBackend(l.tls, of.address))
 	}
 
+	if l.TLS != b.config.TLS { // what is of our own is encrypted as it is wanted now
+		for _, k := range list {
+			k.cutOwned()
+		}
+	}
+
 	gone := b.list
 	b.config, b.tls, b.list = l.BackendsConfig, l.tls, list
 	for _, k := range gone {

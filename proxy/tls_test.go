@@ -285,11 +285,23 @@ func TestOwnConnectionsFollowAReload(t *testing.T) {
 			t.Errorf("on the socket: got cipher %q and %v, want none", c, err)
 		}
 
+		if err := p.Server.Reload(p.settings.Load().Config, BackendsConfig{Addresses: []string{s.Addr()}}); err != nil {
+			t.Fatal(err)
+		}
+		held, err := db.Conn(t.Context()) // which a stricter configuration ends
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+
 		identity := BackendsConfig{
 			Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: ca},
 		}
-		if err := p.backends.Reload(identity); err != nil {
+		if err := p.Server.Reload(p.settings.Load().Config, identity); err != nil {
 			t.Fatal(err)
+		}
+		if err := held.PingContext(t.Context()); err == nil {
+			t.Error("a connection from before goes on with the TLS of before")
 		}
 		if c, err := cipher(); err == nil {
 			t.Errorf("by an authority that did not sign: got cipher %q, want an error", c)
