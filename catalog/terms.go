@@ -40,6 +40,9 @@ func (r Rule) terms(zone func(string) (*time.Location, error)) (t Terms, err err
 // timing is when the rule's jobs start.
 func (r Rule) timing(o ddl.Options, zone func(string) (*time.Location, error)) (t Timing, err error) {
 	t = Timing{Zone: time.UTC, Cron: o.Cron, Window: o.Window, MaxLag: o.MaxLag}
+	if t.Window != nil && t.Window.Closed() == 0 {
+		t.Window = nil
+	}
 	if r.TimeZone != "" {
 		if t.Zone, err = zone(r.TimeZone); err != nil {
 			return t, err

@@ -22,7 +22,7 @@ type Timing struct {
 	Zone     *time.Location // of the table
 	Cron     *ddl.Cron      // TTL_CRON; nil for none
 	Interval time.Duration  // from start to start, without a Cron
-	Window   *ddl.Window    // TTL_WINDOW; nil for none
+	Window   *ddl.Window    // TTL_WINDOW; nil for none, or one that is never closed
 	MaxLag   time.Duration  // TTL_MAX_LAG; 0 for none
 
 	hurried bool // the interval is half of MaxLag, and not TTL_JOB_INTERVAL

@@ -169,21 +169,6 @@ func stride(t time.Time, spans []span) time.Time {
 	return guess
 }
 
-// longestGap is how long there is no span, at most, in a week without a clock change.
-func longestGap(spans []span) time.Duration {
-	longest, gap := 0, 0
-	for m := range 2 * minutesOfWeek { // a gap may begin in one week and end in the next
-		day := time.Weekday(m / minutesOfDay % 7)
-		if slices.ContainsFunc(spans, func(s span) bool { return s.holds(day, m%minutesOfDay) }) {
-			gap = 0
-			continue
-		}
-		gap++
-		longest = max(longest, min(gap, minutesOfWeek))
-	}
-	return time.Duration(longest) * time.Minute
-}
-
 var aroundDash = regexp.MustCompile(`(:\d\d)\s*-\s*(\d)`)
 
 // items splits what is separated by semicolons into words. There may be blanks around the dash

@@ -51,8 +51,20 @@ func (w Window) Closes(t time.Time) time.Time {
 	return seek(t, w.spans, func(t time.Time) bool { return !w.Contains(t) })
 }
 
-// Closed is how long the window stays closed, at most, in a week without a clock change.
-func (w Window) Closed() time.Duration { return longestGap(w.spans) }
+// Closed is how long the window stays closed, at most, in a week without a clock change; 0 for one that is
+// never closed.
+func (w Window) Closed() (longest time.Duration) {
+	at := time.Unix(0, 0).UTC()
+	for end := at.AddDate(0, 0, 14); at.Before(end); { // a gap may begin in one week and end in the next
+		closes := w.Closes(at)
+		if closes.IsZero() {
+			break
+		}
+		at = w.Opens(closes)
+		longest = max(longest, at.Sub(closes))
+	}
+	return longest
+}
 
 // String is the window as TTL_WINDOW takes it.
 func (w Window) String() string {

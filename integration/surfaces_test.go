@@ -96,6 +96,59 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 	})
 }
 
+// TestGoalsAreThoseOfTheTables: whoever set no window has a goal by the time between jobs.
+func TestGoalsAreThoseOfTheTables(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
+		s := newSurfaces(t, server)
+		want := map[string]float64{}
+		for name, c := range map[string]struct {
+			options string
+			goal    time.Duration
+		}{
+			"minutely": {"TTL_JOB_INTERVAL = '1m'", 2 * time.Minute},
+			"hourly":   {"TTL_JOB_INTERVAL = '1h'", 2 * time.Hour},
+			"always":   {"TTL_JOB_INTERVAL = '1h' TTL_WINDOW = '00:00-23:59'", 2 * time.Hour},
+			"nightly":  {"TTL_JOB_INTERVAL = '1h' TTL_WINDOW = '22:00-06:00'", 48 * time.Hour},
+		} {
+			s.sql("CREATE TABLE " + name + " (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY " + c.options)
+			s.ended(name, catalog.JobFinished, "")
+			want[name] = c.goal.Seconds()
+		}
+
+		if got := s.goals(len(want)); !maps.Equal(got, want) {
+			t.Errorf("the goals are %v, want %v", got, want)
+		}
+		metrics := s.get("/metrics")
+		for name, goal := range want {
+			m := fmt.Sprintf("ttlproxy_table_goal_seconds{partition=\"\",schema=%q,table=%q} %g\n", s.table, name, goal)
+			if !strings.Contains(metrics, m) {
+				t.Errorf("there is no metric %s", m)
+			}
+		}
+	})
+}
+
+// goals are those of the page, as soon as it shows so many tables.
+func (s *surfaces) goals(tables int) map[string]float64 {
+	s.Helper()
+	var page struct {
+		Tables []struct {
+			Table string
+			Goal  float64 `json:"goal_seconds"`
+		}
+	}
+	for deadline := time.Now().Add(mysqltest.Patience); len(page.Tables) < tables && time.Now().Before(deadline); {
+		s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
+	}
+
+	goals := map[string]float64{}
+	for _, line := range page.Tables {
+		goals[line.Table] = line.Goal
+	}
+	return goals
+}
+
 // surfaces is a proxy with everything that shows its state.
 type surfaces struct {
 	*testing.T
@@ -259,7 +312,7 @@ func (s *surfaces) job(table string, state catalog.JobState, reason string) cata
 	s.Helper()
 	due, rows := uint64(4), uint64(5)
 	job, err := s.store.CreateJob(s.Context(), catalog.NewJob{
-		Policy: s.policy(table), State: state, Reason: reason, Owner: s.node, Cutoff: time.Now().AddDate(0, 0, -1),
+		Policy: s.policy(table), State: state, Reason: reason, Owner: s.node, Cutoff: time.Now().AddDate(0, 0, -1), DueAt: time.Now(),
 		CutoffLiteral: "'2026-01-01 00:00:00'",
 		Facts:         catalog.JobFacts{Plan: "range", EstimatedRows: &due, TableRows: &rows}, Tasks: []catalog.TaskRange{{}},
 	})

@@ -360,6 +360,35 @@ func TestGapsOfSchedulesAreNotLate(t *testing.T) {
 	}
 }
 
+// TestGoalIsTwoJobs: windows set jobs apart only if they are ever closed.
+func TestGoalIsTwoJobs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings setting.Values
+		options  map[string]string
+		want     time.Duration
+	}{
+		"the defaults":    {setting.Defaults(), nil, 2 * time.Minute},
+		"all of the week": {setting.Defaults(), map[string]string{ddl.OptionWindow: "mon-fri; sat-sun"}, 2 * time.Minute},
+		"a window of its own": {
+			setting.Defaults(), map[string]string{ddl.OptionWindow: "22:00-06:00"}, 48 * time.Hour,
+		},
+		"a window of all": {
+			setting.Values{setting.WindowStart: "22:00 +0000", setting.WindowEnd: "06:00 +0000"}, nil, 48 * time.Hour,
+		},
+		"Fridays":           {setting.Defaults(), map[string]string{ddl.OptionWindow: "fri"}, 12 * 24 * time.Hour},
+		"a goal of its own": {setting.Defaults(), map[string]string{ddl.OptionMaxLag: "30m"}, 30 * time.Minute},
+	} {
+		w := work(func(w *Work) {
+			w.Policy.Rule.JobInterval, w.Policy.Rule.Options = "1m", c.options
+			w.Window = c.settings.Window()
+		})
+		if got := w.Goal(); got != c.want {
+			t.Errorf("%s: the goal is %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestWatermarkPassesNoRowThatIsKnown: rows that were brought in after the last job, and that expired before
 // it, are known as soon as a job has looked, whether it may delete them or not.
 func TestWatermarkPassesNoRowThatIsKnown(t *testing.T) {

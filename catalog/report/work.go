@@ -12,7 +12,7 @@ type Work struct {
 	Now       time.Time // of the database
 	Policy    *catalog.Policy
 	Partition string // empty for a table as a whole
-	// Window is the one of TiDB's variables; nil when there is none.
+	// Window is the one of TiDB's variables; nil when there is none that is ever closed.
 	Window *ddl.Window
 	// Halt says why nothing at all is deleted anywhere; empty when that is not so.
 	Halt string
@@ -250,7 +250,7 @@ func (w *Work) NeverExpire() *uint64 {
 }
 
 // Goal is how long ago rows may have been covered before they count as late: TTL_MAX_LAG or, without
-// one, the time of two jobs. Where windows interrupt jobs, they are a day apart at least, and as far as
+// one, the time of two jobs. Where windows interrupt jobs, these are a day apart at least, and as far as
 // the windows.
 func (w *Work) Goal() time.Duration {
 	t := w.timing()

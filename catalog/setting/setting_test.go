@@ -46,6 +46,31 @@ func TestValueThatIsNotUnderstood(t *testing.T) {
 	}
 }
 
+// TestWindowThatIsNeverClosed is none: by default there is one from the first minute of the day to the last.
+func TestWindowThatIsNeverClosed(t *testing.T) {
+	t.Parallel()
+	if w := Defaults().Window(); w != nil {
+		t.Errorf("by default there is a window: %v", w)
+	}
+	for _, c := range []struct {
+		start, end string
+		closed     time.Duration
+	}{
+		{"00:00 +0200", "23:59 +0200", 0},
+		{"12:00 +0000", "11:59 +0000", 0},
+		{"00:00 +0000", "23:58 +0000", time.Minute},
+		{"22:00 +0000", "05:59 +0000", 16 * time.Hour},
+	} {
+		w := Values{WindowStart: c.start, WindowEnd: c.end}.Window()
+		switch {
+		case w == nil && c.closed > 0:
+			t.Errorf("%s to %s: there is no window", c.start, c.end)
+		case w != nil && w.Closed() != c.closed || w != nil && c.closed == 0:
+			t.Errorf("%s to %s: closed for %s, want %s", c.start, c.end, w.Closed(), c.closed)
+		}
+	}
+}
+
 func TestSettingIsFoundByBothNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

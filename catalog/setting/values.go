@@ -117,7 +117,8 @@ func (v Values) Hosts(name string) []string {
 	return all
 }
 
-// Window is the one that TiDB's variables set, in UTC; nil if they set none.
+// Window is the one that TiDB's variables set, in UTC; nil if they set none, or one that is never closed,
+// which they do by default.
 func (v Values) Window() *ddl.Window {
 	start, err := time.Parse(timeLayout, v[WindowStart])
 	if err != nil {
@@ -129,5 +130,8 @@ func (v Values) Window() *ddl.Window {
 	}
 
 	w := ddl.NewWindow(start.UTC(), end.UTC())
+	if w.Closed() == 0 {
+		return nil
+	}
 	return &w
 }
