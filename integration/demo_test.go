@@ -61,6 +61,7 @@ func TestDemo(t *testing.T) {
 		}
 
 		awaitGone(t, config)
+		wantLocked(t, config)
 
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -102,6 +103,18 @@ func connection(t *testing.T, told string) *mysql.Config {
 	c.Net, c.Addr, c.User, c.Passwd, c.DBName = "tcp", m[1]+":"+m[2], m[3], m[4], m[5]
 	c.Logger = &mysql.NopLogger{}
 	return c
+}
+
+// wantLocked demands that others who use the machine cannot log in to the demo's server.
+func wantLocked(t *testing.T, invited *mysql.Config) {
+	t.Helper()
+	for user, password := range map[string]string{"root": "", "demo": "demo", "ttlproxy": "", "": ""} {
+		stranger := invited.Clone()
+		stranger.User, stranger.Passwd, stranger.DBName = user, password, ""
+		if err := execute(context.Background(), stranger, "SELECT 1"); err == nil {
+			t.Errorf("%q logs in with the password %q", user, password)
+		}
+	}
 }
 
 // awaitGone waits until the approved rows of audit have been deleted.

@@ -28,7 +28,7 @@ func (s *Server) arguments() []string {
 		"--innodb-buffer-pool-size=128M",
 		"--innodb-flush-log-at-trx-commit=2",
 		"--sync-binlog=0",
-		"--secure-file-priv=", // Debian's default names a folder that only its package makes
+		"--secure-file-priv=" + filepath.Join(s.dir, filesDir), // with our rights, files are written nowhere else
 	}
 
 	if s.Flavour == MySQL {
@@ -43,6 +43,9 @@ func (s *Server) arguments() []string {
 
 	return append(append(args, asUser()...), s.args...)
 }
+
+// filesDir is where statements may read and write files.
+const filesDir = "files"
 
 // resolve is an option that MySQL does not take back when it comes again with another value.
 const resolve = "--skip-name-resolve"

@@ -23,14 +23,15 @@ type Container struct {
 	name, address string
 	dir           string
 	temporary     bool
+	password      string // of root
 	guard         io.WriteCloser
 }
 
-// images are what runs in a container. Both let root in from anywhere, without a password if told
-// to, on a port that only this machine can reach.
-var images = map[Flavour]struct{ image, noPassword string }{
-	MariaDB: {"mariadb:10.11", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1"},
-	MySQL:   {"mysql:8.4", "MYSQL_ALLOW_EMPTY_PASSWORD=1"},
+// images are what runs in a container. Both let root in from anywhere, with the password in a variable, on a
+// port that only this machine can reach.
+var images = map[Flavour]struct{ image, password string }{
+	MariaDB: {"mariadb:10.11", "MARIADB_ROOT_PASSWORD"},
+	MySQL:   {"mysql:8.4", "MYSQL_ROOT_PASSWORD"},
 }
 
 // HasDocker reports whether containers can be run here.
@@ -40,7 +41,7 @@ func HasDocker(ctx context.Context) bool {
 
 // StartContainer runs a server in Docker and returns once it answers. Docker's output that people
 // may want to see, such as the progress of a download, goes to progress. Only Flavour (MariaDB if
-// empty) and Dir of the configuration are used.
+// empty) and Dir of the configuration are used, and root always has a password.
 func StartContainer(ctx context.Context, c Config, progress io.Writer) (*Container, error) {
 	if c.Flavour == "" {
 		c.Flavour = MariaDB
@@ -57,9 +58,7 @@ func (s *Container) start(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 
-	args := []string{
-		"run", "--detach", "--rm", "--env", images[s.Flavour].noPassword, "--publish", "127.0.0.1::3306",
-	}
+	args := []string{"run", "--detach", "--rm", "--publish", "127.0.0.1::3306"}
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "ttlproxy-")
 		if err != nil {
@@ -80,6 +79,11 @@ func (s *Container) start(ctx context.Context, progress io.Writer) error {
 		s.name = fmt.Sprintf("ttlproxy-%d", os.Getpid())
 	}
 
+	variables, err := s.lock()
+	if err != nil {
+		return err
+	}
+
 	remove := ""
 	if s.temporary {
 		remove = s.dir
@@ -91,13 +95,22 @@ func (s *Container) start(ctx context.Context, progress io.Writer) error {
 	}
 
 	s.guard = guard
-	args = append(args, "--name", s.name, s.Path,
+	args = append(args, "--env-file", variables, "--name", s.name, s.Path,
 		"--server-id=1", "--log-bin=binlog", "--binlog-format=ROW", "--max-connections=500", "--skip-name-resolve")
 	if _, err := docker(ctx, args...); err != nil {
 		return err
 	}
 
 	return s.awaitReady(ctx)
+}
+
+// lock gives root its password, in a file: others can see a command line.
+func (s *Container) lock() (variables string, err error) {
+	if s.password, err = rootPassword(s.dir); err != nil {
+		return "", err
+	}
+	variables = filepath.Join(s.dir, "container.env")
+	return variables, os.WriteFile(variables, []byte(images[s.Flavour].password+"="+s.password+"\n"), 0o600)
 }
 
 // endContainer removes the container $1 and the directory $2, if any.
@@ -173,7 +186,7 @@ func (s *Container) Addr() string { return s.address }
 func (s *Container) Dir() string { return s.dir }
 
 // Config returns how root connects to a schema of the server.
-func (s *Container) Config(schema string) *mysql.Config { return rootAt(s.address, schema) }
+func (s *Container) Config(schema string) *mysql.Config { return rootAt(s.address, s.password, schema) }
 
 // Close removes the container, and the directory if that was temporary. Data that is kept is shut
 // down in an orderly way.

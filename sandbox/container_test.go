@@ -35,7 +35,7 @@ func TestContainer(t *testing.T) {
 		t.Skip("starts servers: left out under -short")
 	}
 
-	behind := start(t, Config{})
+	behind := start(t, Config{Args: []string{"--skip-grant-tables"}}) // so that it takes the password
 	said := scriptedDocker(t, behind.Addr())
 	if !HasDocker(t.Context()) {
 		t.Fatal("no Docker, although docker info succeeds")
@@ -54,8 +54,8 @@ func TestContainer(t *testing.T) {
 
 	for _, want := range []string{
 		"pull mariadb:10.11\n",
-		"run --detach --rm --env MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1 --publish 127.0.0.1::3306 --name " + c.name +
-			" mariadb:10.11 ",
+		"run --detach --rm --publish 127.0.0.1::3306 --env-file " + filepath.Join(c.Dir(), "container.env") +
+			" --name " + c.name + " mariadb:10.11 ",
 		"port " + c.name + " 3306/tcp\n", "rm --force --volumes " + c.name + "\n",
 	} {
 		if !strings.Contains(said(), want) {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // TestMain lets the test binary play the parent that dies: it starts a server, says where, and
@@ -108,6 +110,50 @@ func TestServerAnswersAndLeavesNothing(t *testing.T) {
 			t.Errorf("%s is still there: %v", s.Dir(), err)
 		}
 	})
+}
+
+// TestLockedServer: whoever else uses the machine cannot log in as root, and root can write no file outside of the
+// server's directory. The password stays with data that is kept.
+func TestLockedServer(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, f Flavour) {
+		dir := filepath.Join(t.TempDir(), "keep")
+		for range 2 {
+			s := start(t, Config{Flavour: f, Dir: dir, Locked: true})
+			stranger, onSocket := s.Config(""), s.Config("")
+			stranger.Passwd, onSocket.Passwd = "", ""
+			onSocket.Net, onSocket.Addr = "unix", s.Socket()
+			for _, c := range []*mysql.Config{stranger, onSocket} {
+				if err := try(t, c, "SELECT 1"); !refused(err, 1045) {
+					t.Errorf("root without a password by %s: got %v, want it refused", c.Net, err)
+				}
+			}
+
+			file := filepath.Join(t.TempDir(), "written")
+			if err := try(t, s.Config(""), "SELECT 1 INTO OUTFILE '"+file+"'"); !refused(err, 1290) {
+				t.Errorf("a file elsewhere: got %v, want it refused", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func try(t *testing.T, c *mysql.Config, statement string) error {
+	t.Helper()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), statement)
+	return err
+}
+
+func refused(err error, number uint16) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && my.Number == number
 }
 
 func TestRestartKeepsDataAndPort(t *testing.T) {

@@ -20,6 +20,7 @@ type Config struct {
 	Dir     string   // keep the data here, also across starts; empty: a temporary directory, removed by Close
 	Port    int      // 0: a free one
 	Args    []string // further arguments of the server, after ours, so they win
+	Locked  bool     // root has a password that only Config tells, because others use this machine, too
 }
 
 // Server is a running private server.
@@ -30,6 +31,7 @@ type Server struct {
 	temporary bool
 	port      int
 	args      []string
+	password  string // of root
 	process   *process
 }
 
@@ -48,6 +50,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{Program: program, dir: c.Dir, port: c.Port, args: c.Args}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
+	}
+	if c.Locked {
+		if err := s.lock(); err != nil {
+			return nil, errors.Join(err, s.remove())
+		}
 	}
 	if err := s.boot(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -94,8 +101,10 @@ func (s *Server) prepare(ctx context.Context) error {
 	}
 
 	s.dir = abs
-	if err := os.MkdirAll(filepath.Join(s.dir, "tmp"), 0o700); err != nil {
-		return err
+	for _, dir := range []string{"tmp", filesDir} {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
+			return err
+		}
 	}
 	if _, err := os.Stat(s.data()); err == nil {
 		return nil
@@ -230,11 +239,11 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) Socket() string { return filepath.Join(s.dir, "s.sock") }
 
 // Config returns how root connects to a schema of the server by TCP.
-func (s *Server) Config(schema string) *mysql.Config { return rootAt(s.Addr(), schema) }
+func (s *Server) Config(schema string) *mysql.Config { return rootAt(s.Addr(), s.password, schema) }
 
-func rootAt(address, schema string) *mysql.Config {
+func rootAt(address, password, schema string) *mysql.Config {
 	c := mysql.NewConfig()
-	c.User, c.Net, c.Addr, c.DBName = "root", "tcp", address, schema
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = "root", password, "tcp", address, schema
 	c.Logger = &mysql.NopLogger{} // connection errors are returned; the driver's own log line would only repeat them
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
@@ -19,12 +20,15 @@ import (
 	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
-// The demo's application logs in with this account.
+// The demo's application logs in with this account, and a password of this run's: on MariaDB, whoever may make a table
+// may make its file anywhere (DATA DIRECTORY) with the rights of the demo's user.
 const (
-	demoSchema   = "demo"
-	demoUser     = "demo"
-	demoPassword = "demo"
+	demoSchema = "demo"
+	demoUser   = "demo"
 )
+
+// newDemoPassword is short enough for the line to connect with.
+func newDemoPassword() string { return strings.ToLower(rand.Text()[:10]) }
 
 // demo is `ttlproxy demo`: a private server, a proxy in front of it, and an application that fills
 // four tables.
@@ -34,7 +38,9 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 
-	server, err := provideServer(ctx, w, sandbox.Config{Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep})
+	server, err := provideServer(ctx, w, sandbox.Config{
+		Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep, Locked: true,
+	})
 	if err == nil {
 		err = errors.Join(o.perform(ctx, w, server), server.Close())
 	}
@@ -60,7 +66,8 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 	}
 	defer log.Close()
 
-	if err := o.introduce(ctx, server); err != nil {
+	password := newDemoPassword()
+	if err := o.introduce(ctx, server, password); err != nil {
 		return whileRunning(ctx, err)
 	}
 
@@ -74,7 +81,9 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 		case <-ctx.Done():
 			return nil
 		case at := <-ready:
-			return show(ctx, w.stdout, server, at, logPath)
+			return show(ctx, w.stdout, invitation{
+				Server: server.Kind().String(), Password: password, Address: at.clients, Status: at.page, Log: logPath,
+			})
 		}
 	})
 
@@ -82,7 +91,7 @@ func (o *options) perform(ctx context.Context, w world, server demoServer) error
 }
 
 // introduce creates the accounts and tells the proxy where its server is.
-func (o *options) introduce(ctx context.Context, server demoServer) error {
+func (o *options) introduce(ctx context.Context, server demoServer, password string) error {
 	o.Backends.Addresses = []string{server.Addr()}
 
 	// Clients of MariaDB 11.4 and newer insist on TLS, and on the same machine they accept any
@@ -98,7 +107,7 @@ func (o *options) introduce(ctx context.Context, server demoServer) error {
 	defer db.Close()
 
 	mariadb := server.Kind().Flavour == sandbox.MariaDB
-	statements := append(o.accounts(mariadb), demoAccounts...)
+	statements := append(o.accounts(mariadb), demoAccounts(password)...)
 	for _, g := range o.account([]string{demoSchema}).PartitionGrants(mariadb) {
 		statements = append(statements, g.SQL)
 	}
@@ -111,16 +120,19 @@ func (o *options) introduce(ctx context.Context, server demoServer) error {
 	return nil
 }
 
-var demoAccounts = []string{
-	"CREATE DATABASE IF NOT EXISTS " + demoSchema,
-	"CREATE USER IF NOT EXISTS " + demoUser + "@'%' IDENTIFIED BY '" + demoPassword + "'",
-	"GRANT ALL ON " + demoSchema + ".* TO " + demoUser + "@'%'",
+func demoAccounts(password string) []string {
+	return []string{
+		"CREATE DATABASE IF NOT EXISTS " + demoSchema,
+		"CREATE USER IF NOT EXISTS " + demoUser + "@'%'",
+		"ALTER USER " + demoUser + "@'%' IDENTIFIED BY '" + password + "'",
+		"GRANT ALL ON " + demoSchema + ".* TO " + demoUser + "@'%'",
+	}
 }
 
 // show fills the tables through the proxy, says what to try, and goes on as a busy application
 // until ctx ends.
-func show(ctx context.Context, out io.Writer, server demoServer, at listening, logPath string) error {
-	application, err := openDemo(at.clients)
+func show(ctx context.Context, out io.Writer, i invitation) error {
+	application, err := openDemo(i.Address, i.Password)
 	if err != nil {
 		return err
 	}
@@ -130,9 +142,7 @@ func show(ctx context.Context, out io.Writer, server demoServer, at listening, l
 		return whileRunning(ctx, err)
 	}
 
-	printInvitation(out, invitation{
-		Server: server.Kind().String(), Address: at.clients, Status: at.page, Log: logPath,
-	})
+	printInvitation(out, i)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return application.insert(ctx) })
 	g.Go(func() error { return application.watch(ctx, out) })

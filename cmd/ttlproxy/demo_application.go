@@ -59,9 +59,9 @@ type application struct {
 	deleted  [4]int64        // how many rows have been deleted, as last printed
 }
 
-func openDemo(address string) (*application, error) {
+func openDemo(address, password string) (*application, error) {
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr, c.DBName = demoUser, demoPassword, "tcp", address, demoSchema
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = demoUser, password, "tcp", address, demoSchema
 	c.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {

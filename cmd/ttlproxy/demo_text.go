@@ -10,7 +10,7 @@ import (
 
 // invitation is what the demo tells its user.
 type invitation struct {
-	Server, Address, Status, Log string
+	Server, Password, Address, Status, Log string
 }
 
 // tries are the statements to try, each with what it shows. A test runs them.
@@ -36,7 +36,7 @@ func printInvitation(out io.Writer, i invitation) {
 	fmt.Fprintf(&b, "A private %s is running, with ttlproxy in front of it and an\n", i.Server)
 	b.WriteString("application that fills four tables. Connect with any client; see the page:\n\n")
 	fmt.Fprintf(&b, "  %s --user=%s --password=%s %s\n  http://%s\n\nStatements to try:\n\n",
-		connect, demoUser, demoPassword, demoSchema, i.Status)
+		connect, demoUser, i.Password, demoSchema, i.Status)
 
 	for n, t := range tries {
 		fmt.Fprintf(&b, "  %d.  %-27s -- %s\n", n+1, t.statement, t.shows)

@@ -69,7 +69,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func TestInvitationFitsOnASmallTerminal(t *testing.T) {
 	var b strings.Builder
 	printInvitation(&b, invitation{
-		Server: "MariaDB 10.11.19", Address: "127.0.0.1:4000", Status: "127.0.0.1:4080",
+		Server: "MariaDB 10.11.19", Password: newDemoPassword(), Address: "127.0.0.1:4000", Status: "127.0.0.1:4080",
 		Log: "/tmp/ttlproxy-1234567890/ttlproxy.log",
 	})
 	lines := strings.Split(b.String(), "\n")
