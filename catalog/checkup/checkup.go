@@ -64,11 +64,23 @@ func Run(ctx context.Context, db *sql.DB, cfg catalog.Config) ([]Finding, error)
 	}
 
 	err = c.take(ctx, []look{
-		{"version", c.version}, {"catalog", c.catalog}, {"own schema", c.ownSchema}, {"PROCESS", c.process},
-		{"replication", c.replication}, {"audit comment", c.binlogComment}, {"performance_schema", c.watched},
-		{"excess rights", c.excess}, {"tables", c.tableRights}, {"binlog", c.binlogFormat},
-		{"commits", c.logWriters}, {"table names", c.names}, {"time zone", c.zone}, {"clock", c.clock},
-		{"client hosts", c.boundAccounts}, {"lineage", c.lineage}, {"policies", c.policies},
+		{"version", c.version},
+		{"catalog", c.catalog},
+		{"own schema", c.ownSchema},
+		{"PROCESS", c.process},
+		{"replication", c.replication},
+		{"audit comment", c.binlogComment},
+		{"performance_schema", c.watched},
+		{"excess rights", c.excess},
+		{"tables", c.tableRights},
+		{"binlog", c.binlogFormat},
+		{"commits", c.logWriters},
+		{"table names", c.names},
+		{"time zone", c.zone},
+		{"clock", c.clock},
+		{"client hosts", c.boundAccounts},
+		{"lineage", c.lineage},
+		{"policies", c.policies},
 	})
 	return c.findings, err
 }
