@@ -67,22 +67,19 @@ func (q *request) noted(code uint16, run func() (*proxy.Held, error)) (h *proxy.
 		return nil, false, err
 	}
 
-	silent := v[0] != "1" || v[1] == "0"
-	if silent {
-		if _, err := q.x.Ask("SET SESSION sql_notes = 1, SESSION max_error_count = 64"); err != nil {
-			return nil, false, err
+	shown := func() error {
+		if h, err = run(); err == nil && !h.Failed() {
+			noted, err = q.shows(code)
 		}
+		return err
 	}
-
-	h, err = run()
-	if err == nil && !h.Failed() {
-		noted, err = q.shows(code)
-	}
-	if !silent || err != nil {
+	if v[0] == "1" && v[1] != "0" {
+		err = shown()
 		return h, noted, err
 	}
 
-	_, err = q.x.Ask("SET SESSION sql_notes = " + v[0] + ", SESSION max_error_count = " + v[1])
+	err = under(q.x, "SET SESSION sql_notes = 1, SESSION max_error_count = 64",
+		"SET SESSION sql_notes = "+v[0]+", SESSION max_error_count = "+v[1], shown)
 	return h, noted, err
 }
 

@@ -30,17 +30,14 @@ func (a *admin) mayStop(name ddl.Name, p catalog.Policy) error {
 // briefly runs queries that give up after a second if a table is locked.
 func briefly(x *proxy.Exchange, ask func() error) error { return within(x, 1, ask) }
 
-// within runs statements that give up after some seconds if a table is locked.
+// within runs statements that give up after some seconds if a table is locked. What the client has set is kept in a
+// variable of the session, which spares a question; it is NULL while nothing has to be put back.
 func within(x *proxy.Exchange, seconds int, ask func() error) error {
-	if _, err := x.Ask(fmt.Sprintf("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = %d",
-		seconds)); err != nil {
-		return err
-	}
-	err := ask()
-	if _, restore := x.Ask("SET SESSION lock_wait_timeout = @`ttlproxy wait`"); restore != nil {
-		return errors.Join(err, restore)
-	}
-	return err
+	return under(x,
+		fmt.Sprintf("SET @`ttlproxy wait` = @@session.lock_wait_timeout, SESSION lock_wait_timeout = %d", seconds),
+		"SET SESSION lock_wait_timeout = CAST(IFNULL(@`ttlproxy wait`, @@session.lock_wait_timeout) AS UNSIGNED), "+
+			"@`ttlproxy wait` = NULL",
+		ask)
 }
 
 // maySet is nil when the client may change global settings. The server is asked by setting a

@@ -37,12 +37,9 @@ func (q *request) marked(h *proxy.Held, meant []*proxy.Named) (*proxy.Named, err
 
 // legibly repeats what has failed, to get its message in a character set without zero bytes.
 func (q *request) legibly() error {
-	if _, err := q.x.Ask("SET character_set_results = utf8mb4"); err != nil {
-		return err
-	}
-	_, failed := q.x.Ask(q.st.Forward())
-	if _, err := q.x.Ask("SET character_set_results = " + q.session.results); err != nil {
-		return err
-	}
-	return failed
+	return under(q.x, "SET character_set_results = utf8mb4", "SET character_set_results = "+q.session.results,
+		func() error {
+			_, err := q.x.Ask(q.st.Forward())
+			return err
+		})
 }
