@@ -15,8 +15,14 @@ import (
 
 // Export returns what people have decided, as statements that restore it, through the proxy, on
 // this or another server: settings, a pause of everything, and all policies. What keeps rows until
-// somebody has looked is a comment above its policy, which comes back switched off.
+// somebody has looked is a comment above its policy, which comes back switched off. Of a catalog of
+// which something is missing, it returns ErrDamagedCatalog.
 func (s *Store) Export(ctx context.Context) (string, error) {
+	text, err := s.export(ctx)
+	return text, s.damage(err)
+}
+
+func (s *Store) export(ctx context.Context) (string, error) {
 	values, err := s.Settings(ctx)
 	if err != nil {
 		return "", err
@@ -142,14 +148,23 @@ func OpenExisting(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, done, err := s.upToDate(ctx)
-	if err != nil {
+	if err := s.mustBeUpToDate(ctx); err != nil {
 		return nil, err
 	}
-	if !done {
-		return nil, fmt.Errorf("%w in schema %s, or it is older than this version", ErrNoCatalog, s.cfg.Schema)
-	}
 	return s, s.complete(ctx)
+}
+
+// mustBeUpToDate returns ErrNoCatalog if there is none of this version.
+func (s *Store) mustBeUpToDate(ctx context.Context) error {
+	_, done, err := s.upToDate(ctx)
+	if err == nil && !done {
+		err = s.noCatalog()
+	}
+	return err
+}
+
+func (s *Store) noCatalog() error {
+	return fmt.Errorf("%w in schema %s, or it is older than this version", ErrNoCatalog, s.cfg.Schema)
 }
 
 // complete reports ErrDamagedCatalog when a table or column of the schema is missing.
@@ -159,13 +174,21 @@ func (s *Store) complete(ctx context.Context) error {
 		selectGlobalPause,
 	} {
 		_, err := answers(ctx, s.db, s.sql(q))
-		if isServerError(err, ddl.CodeNoTable, ddl.CodeUnknownColumn) {
-			return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again",
-				ErrDamagedCatalog, err, s.cfg.Schema)
+		if err := s.damage(err); errors.Is(err, ErrDamagedCatalog) {
+			return err
 		}
 		if err != nil {
 			return fmt.Errorf("look at the catalog: %w", err)
 		}
 	}
 	return nil
+}
+
+// damage is an error as it is, or ErrDamagedCatalog if a table or column is missing.
+func (s *Store) damage(err error) error {
+	if !isServerError(err, ddl.CodeNoTable, ddl.CodeUnknownColumn) {
+		return err
+	}
+	return fmt.Errorf("%w: %w; restore schema %s from a backup, or drop it and declare the policies again",
+		ErrDamagedCatalog, err, s.cfg.Schema)
 }

@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestUninstallLeavesNothing(t *testing.T) {
@@ -175,6 +177,105 @@ func TestUninstallNeedsToSee(t *testing.T) {
 		b.exec(t, "REVOKE EXECUTE, EVENT ON "+pattern(b.Schema())+".* FROM sees_"+b.user)
 		if r := plan(); !strings.Contains(r.Kept, "EXECUTE and EVENT") {
 			t.Errorf("without them: got %q", r.Kept)
+		}
+	})
+}
+
+// TestUninstallOfWhatIsBeingRead: a dump that is under way makes it remove nothing, not the half; and so does whoever
+// has had enough of waiting.
+func TestUninstallOfWhatIsBeingRead(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		before, err := b.contents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, err := b.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reader.ExecContext(t.Context(), b.sql("SELECT COUNT(*) FROM {policy}")); err != nil {
+			t.Fatal(err)
+		}
+
+		removal, err := b.Uninstall(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		enough, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, ctx := range []context.Context{enough, t.Context()} {
+			if err := removal.Run(ctx); err == nil || !strings.Contains(err.Error(), "nothing was removed") {
+				t.Errorf("got %v", err)
+			}
+			if after, err := b.contents(t.Context()); err != nil || !slices.Equal(after, before) {
+				t.Errorf("got %v, %v, want everything to be left: %v", after, err, before)
+			}
+		}
+
+		if err := reader.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := removal.Run(t.Context()); err != nil || removal.Kept != "" {
+			t.Errorf("once it is not read any more: got %v, %q", err, removal.Kept)
+		}
+	})
+}
+
+// TestUninstallFinishesWhatSomebodyHasBegun: of a catalog that is half removed, the rest can be.
+func TestUninstallFinishesWhatSomebodyHasBegun(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		b.exec(t, "DROP TABLE {task}, {node}, {departure}, {live_view}, {policy_identity}")
+		b.exec(t, "DROP VIEW {policies}")
+		store, err := OpenToRemove(t.Context(), b.db, Config{Schema: b.Schema()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Export(t.Context()); !errors.Is(err, ErrDamagedCatalog) {
+			t.Errorf("export: got %v, want %v", err, ErrDamagedCatalog)
+		}
+
+		removal, err := store.Uninstall(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := removal.Run(t.Context()); err != nil || removal.Kept != "" {
+			t.Errorf("got %v, %q", err, removal.Kept)
+		}
+		if _, err := OpenToRemove(t.Context(), b.db, Config{Schema: b.Schema()}); !errors.Is(err, ErrNoCatalog) {
+			t.Errorf("afterwards: got %v, want %v", err, ErrNoCatalog)
+		}
+	})
+}
+
+// TestUninstallLooksRightBeforeTheSchemaGoes: whatever has come into the schema while tables were dropped stays.
+func TestUninstallLooksRightBeforeTheSchemaGoes(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		removal, err := b.Uninstall(t.Context())
+		if err != nil || removal.Kept != "" {
+			t.Fatalf("got %+v, %v", removal, err)
+		}
+		conn, err := b.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+
+		statements := removal.Statements()
+		for _, q := range statements[:len(statements)-1] {
+			if _, err := conn.ExecContext(t.Context(), q); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+		b.exec(t, "CREATE TABLE "+b.schema+".job (mine INT PRIMARY KEY)") // by the name of one of ours
+
+		if err := removal.dropSchema(t.Context(), conn); err != nil || removal.Kept != "it also holds table `job`" {
+			t.Errorf("got %v, kept %q", err, removal.Kept)
+		}
+		if got, err := b.contents(t.Context()); err != nil || !slices.Equal(got, []object{{"TABLE", "job"}}) {
+			t.Errorf("got %v, %v, want what is not ours", got, err)
 		}
 	})
 }

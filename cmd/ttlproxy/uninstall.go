@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 // uninstallOptions are what only the uninstall command takes.
@@ -28,14 +31,19 @@ func uninstallOptions() []option {
 	}
 }
 
-// uninstall is `ttlproxy uninstall`: it prints the policies, then drops what ttlproxy created.
+// uninstall is `ttlproxy uninstall`: it prints the policies, and what it leaves to others, then
+// drops what ttlproxy created.
 func uninstall(ctx context.Context, w world, o *options, _ []string) error {
-	return o.withCatalog(ctx, slog.New(slog.DiscardHandler), func(store *catalog.Store) error {
+	return o.withServer(slog.New(slog.DiscardHandler), func(_ *proxy.Backends, db *sql.DB) error {
+		store, err := catalog.OpenToRemove(ctx, db, catalog.Config{Schema: o.Schema})
+		if err != nil {
+			return o.advise(err)
+		}
 		removal, err := store.Uninstall(ctx)
 		if err != nil {
 			return err
 		}
-		if err := writePolicies(ctx, w.stdout, store); err != nil {
+		if err := writeLastWords(ctx, w.stdout, store, removal); err != nil {
 			return err
 		}
 
@@ -54,12 +62,39 @@ func uninstall(ctx context.Context, w world, o *options, _ []string) error {
 		}
 
 		if err := removal.Run(ctx); err != nil {
-			return err
+			return o.advise(err)
 		}
 
 		writeFarewell(w.stdout, o.Schema, removal)
 		return nil
 	})
+}
+
+// writeLastWords prints what only the catalog knows, before anything of it is dropped. Of one that
+// is damaged there may be no policies to print: somebody may have begun to remove it.
+func writeLastWords(ctx context.Context, out io.Writer, store *catalog.Store, r *catalog.Removal) error {
+	err := writePolicies(ctx, out, store)
+	if errors.Is(err, catalog.ErrDamagedCatalog) {
+		_, err = fmt.Fprintf(out, "-- There are no policies to print: %s\n", cellText(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(out, "-- Beside the catalog, nothing was made on the server but the account:\n-- DROP USER %s;\n", r.Account)
+	if len(r.Views) > 0 {
+		fmt.Fprintln(out, "-- and, in the name of whoever asked for them by TTL_VIEW, the views:")
+	}
+	for _, v := range r.Views {
+		fmt.Fprintf(out, "-- DROP VIEW %s;\n", cellText(v.String()))
+	}
+	if len(r.Asides) > 0 {
+		fmt.Fprintln(out, "-- and what is kept of partitions (TTL_PARTITION = 'EXCHANGE'):")
+	}
+	for _, t := range r.Asides {
+		fmt.Fprintf(out, "-- DROP TABLE %s;\n", cellText(t.String()))
+	}
+	return nil
 }
 
 // confirmed asks a question on the terminal. No answer is a no. What is printed may go into a file,
@@ -75,7 +110,7 @@ func confirmed(w world, question string) bool {
 func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
 	out = onTerminal(out)
 	fmt.Fprintln(out, heading)
-	for _, q := range r.Drops {
+	for _, q := range r.Statements() {
 		fmt.Fprintf(out, "-- %s;\n", q)
 	}
 	if r.Kept != "" {
@@ -85,23 +120,8 @@ func writeRemoval(out io.Writer, heading string, r *catalog.Removal) {
 
 func writeFarewell(out io.Writer, schema string, r *catalog.Removal) {
 	if r.Kept == "" {
-		fmt.Fprintf(out, "-- Schema %s is dropped; nothing else was made on the server but the account:\n", schema)
-	} else {
-		fmt.Fprintf(out,
-			"-- The catalog is dropped. Schema %s stays: %s.\n"+
-				"-- Nothing else was made on the server but the account:\n", schema, cellText(r.Kept))
+		fmt.Fprintf(out, "-- Schema %s is dropped.\n", schema)
+		return
 	}
-	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
-	if len(r.Views) > 0 {
-		fmt.Fprintln(out, "-- and, in the name of whoever asked for them by TTL_VIEW, the views:")
-	}
-	for _, v := range r.Views {
-		fmt.Fprintf(out, "-- DROP VIEW %s;\n", cellText(v.String()))
-	}
-	if len(r.Asides) > 0 {
-		fmt.Fprintln(out, "-- and what is kept of partitions (TTL_PARTITION = 'EXCHANGE'):")
-	}
-	for _, t := range r.Asides {
-		fmt.Fprintf(out, "-- DROP TABLE %s;\n", cellText(t.String()))
-	}
+	fmt.Fprintf(out, "-- The catalog is dropped. Schema %s stays: %s.\n", schema, cellText(r.Kept))
 }
