@@ -14,7 +14,8 @@ func commands() []command {
 			name: "demo", summary: "show what it does, with a private server that is removed afterwards",
 			text: "Starts a private MariaDB or MySQL on a free port, the proxy in front of it, and an application " +
 				"that fills four tables; prints how to connect and what to try. The page is on 127.0.0.1:4080 unless " +
-				"--status says otherwise. Ctrl-C ends it and removes everything. Nothing outside of it is touched.",
+				"--status says otherwise. Ctrl-C, or closing the terminal, ends it and removes everything. Nothing " +
+				"outside of it is touched.",
 			run: demo,
 		},
 		statusCommand(),

@@ -10,8 +10,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
@@ -38,13 +40,18 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 
+	ctx, stop := untilHangup(ctx)
+	defer stop()
+
 	server, err := provideServer(ctx, w, sandbox.Config{
 		Flavour: sandbox.Flavour(o.Demo.Server), Dir: o.Demo.Keep, Locked: true,
 	})
 	if err == nil {
-		err = errors.Join(o.perform(ctx, w, server), server.Close())
+		err = o.playOn(ctx, w, server)
+	} else {
+		err = whileRunning(ctx, err)
 	}
-	if err := whileRunning(ctx, err); err != nil {
+	if err != nil {
 		return err
 	}
 
@@ -55,6 +62,21 @@ func demo(ctx context.Context, w world, o *options, _ []string) error {
 	}
 
 	return nil
+}
+
+// untilHangup ends when the terminal is closed, unless the demo has been told to outlive it (nohup).
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second one ends everything at once
+	return ctx, stop
+}
+
+// playOn is the demo on a server, which it ends. Whatever of that is left, its user learns.
+func (o *options) playOn(ctx context.Context, w world, server demoServer) error {
+	return errors.Join(whileRunning(ctx, o.perform(ctx, w, server)), server.Close())
 }
 
 // perform runs the proxy and the application until ctx ends.

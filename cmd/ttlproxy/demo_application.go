@@ -15,7 +15,8 @@ import (
 // demoTable is one of the tables of the demo's application.
 type demoTable struct {
 	name   string
-	create string
+	create string        // without its TTL
+	ttl    string        // declared once the table is full
 	column string        // the column that its rows age by
 	rows   int           // that it starts with
 	oldest time.Duration // the age of the oldest of them
@@ -28,26 +29,26 @@ var demoTables = []demoTable{
 	{
 		name: "code", column: "sent_at", rows: 200, oldest: 3 * time.Minute, beat: 5,
 		create: "CREATE TABLE IF NOT EXISTS code (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), sent_at " +
-			"DATETIME, KEY (sent_at)) " +
-			"TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s' TTL_ENABLE = 'OFF'",
+			"DATETIME, KEY (sent_at))",
+		ttl: "TTL = sent_at + INTERVAL 1 MINUTE TTL_JOB_INTERVAL = '5s'",
 	},
 	{
 		name: "session", column: "seen_at", rows: 2000, oldest: 20 * time.Minute, beat: 2,
 		create: "CREATE TABLE IF NOT EXISTS session (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), seen_at " +
-			"TIMESTAMP NULL, KEY (seen_at)) " +
-			"TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s' TTL_ENABLE = 'OFF'",
+			"TIMESTAMP NULL, KEY (seen_at))",
+		ttl: "TTL = seen_at + INTERVAL 10 MINUTE TTL_JOB_INTERVAL = '20s'",
 	},
 	{
 		name: "event", column: "at", rows: 12_000, oldest: 9 * 24 * time.Hour, beat: 10,
 		create: "CREATE TABLE IF NOT EXISTS event (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at " +
-			"DATETIME(3)) " +
-			"TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
+			"DATETIME(3))",
+		ttl: "TTL = at + INTERVAL 7 DAY TTL_JOB_INTERVAL = '1m'",
 	},
 	{
 		name: "audit", column: "at", rows: 18_000, oldest: 90 * 24 * time.Hour, beat: 1,
 		create: "CREATE TABLE IF NOT EXISTS audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(40), at " +
-			"DATETIME) " +
-			"TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m' TTL_ENABLE = 'OFF'",
+			"DATETIME)",
+		ttl: "TTL = at + INTERVAL 30 DAY TTL_JOB_INTERVAL = '1m'",
 	},
 }
 
@@ -70,9 +71,9 @@ func openDemo(address, password string) (*application, error) {
 	return &application{DB: sql.OpenDB(connector)}, nil
 }
 
-// create makes the tables and fills those that are empty. A table's TTL is switched on when it is
-// full: a job that began while the table was being filled would judge it by the rows of that
-// moment, and find nothing that needs approval.
+// create makes the tables and fills those that have no TTL: it is declared when a table is full, because a job that
+// began before would judge it by the rows of that moment, and find nothing that needs approval. So one whose filling
+// was cut short is filled up the next time.
 func (a *application) create(ctx context.Context) error {
 	for i, t := range demoTables {
 		if _, err := a.ExecContext(ctx, t.create); err != nil {
@@ -85,22 +86,32 @@ func (a *application) create(ctx context.Context) error {
 		}
 
 		a.inserted[i].Store(rows)
-		if rows > 0 {
+		full, err := a.hasTTL(ctx, t.name)
+		if err != nil {
+			return err
+		}
+		if full {
 			continue
 		}
 
 		const batch = 1000
-		for done := 0; done < t.rows; done += batch {
+		for done := int(rows); done < t.rows; done += batch {
 			if err := a.fill(ctx, i, min(batch, t.rows-done), t.oldest); err != nil {
 				return err
 			}
 		}
 
-		if _, err := a.ExecContext(ctx, "ALTER TABLE "+t.name+" TTL_ENABLE = 'ON'"); err != nil {
-			return fmt.Errorf("switch on the TTL of %s: %w", t.name, err)
+		if _, err := a.ExecContext(ctx, "ALTER TABLE "+t.name+" "+t.ttl); err != nil {
+			return fmt.Errorf("declare the TTL of %s: %w", t.name, err)
 		}
 	}
 	return nil
+}
+
+func (a *application) hasTTL(ctx context.Context, table string) (bool, error) {
+	var text string
+	err := a.QueryRowContext(ctx, "SHOW CREATE TABLE "+table).Scan(&table, &text)
+	return strings.Contains(text, " TTL="), err
 }
 
 // fill inserts rows of random ages up to oldest.

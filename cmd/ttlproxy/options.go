@@ -38,6 +38,7 @@ type options struct {
 
 	level      *slog.LevelVar // of the log, which can change
 	supervisor *supervisor    // who is told how this process is
+	reloads    bool           // they are read again on SIGHUP, and when the file has changed
 
 	again func() (*options, error) // reads them again from where they came
 

@@ -29,7 +29,7 @@ func serve(ctx context.Context, w world, o *options, _ []string) error {
 		return err
 	}
 
-	o.Proxy.Sockets, o.supervisor = sockets, newSupervisor(w.getenv, log)
+	o.Proxy.Sockets, o.supervisor, o.reloads = sockets, newSupervisor(w.getenv, log), true
 	return runServices(ctx, o, log, nil)
 }
 
@@ -108,10 +108,12 @@ func (r *running) run(ctx context.Context, ready func(at listening)) error {
 	g.Go(func() error { return r.supervisor.run(ctx) })
 	g.Go(func() error { return r.backends.Run(ctx) })
 	g.Go(func() error { return server.Run(ctx) })
-	reloads := &reloader{
-		options: r.options, server: server, metrics: newReloadMetrics(r.registry), log: r.log,
+	if r.reloads {
+		reloads := &reloader{
+			options: r.options, server: server, metrics: newReloadMetrics(r.registry), log: r.log,
+		}
+		g.Go(func() error { return reloads.run(ctx) })
 	}
-	g.Go(func() error { return reloads.run(ctx) })
 	r.page.proxy.Store(server)
 	g.Go(func() error {
 		store, err := door.open(ctx, r.db, r.options, r.log, catalog.NewMetrics(r.registry))
