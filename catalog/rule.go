@@ -43,7 +43,7 @@ func (r Rule) Equal(o Rule) bool {
 func (r Rule) sameExpiry(o Rule) bool {
 	return r.Options[ddl.OptionForeignKeys] == o.Options[ddl.OptionForeignKeys] &&
 		r.Options[ddl.OptionDependents] == o.Options[ddl.OptionDependents] &&
-		strings.EqualFold(r.Column, o.Column) && r.Literal == o.Literal && r.Unit == o.Unit &&
+		ddl.SameName(r.Column, o.Column) && r.Literal == o.Literal && r.Unit == o.Unit &&
 		r.TimeZone == o.TimeZone && r.zoneSource() == o.zoneSource()
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // settleNames decides what becomes of policies whose tables have taken other names, or were copied.
@@ -315,18 +315,18 @@ func columnBrought(out, in *ending) (column string, same bool, why string) {
 	switch {
 	case in.policy.Stage.Stranger != "":
 		return "", false, "the table that took its name is not the copy that it was: " + in.policy.Stage.Stranger
-	case tied && strings.EqualFold(tie.Column, was):
+	case tied && ddl.SameName(tie.Column, was):
 		return in.rule.Column, !in.policy.Stage.Altered, ""
 	case tied:
 		return "", false, fmt.Sprintf("its TTL column was changed from %s to %s while a copy was made", tie.Column, was)
-	case !strings.EqualFold(in.rule.Column, was):
+	case !ddl.SameName(in.rule.Column, was):
 		return "", false,
 			fmt.Sprintf("the table that took its name was not copied from this one, and has its TTL on column %s",
 				in.rule.Column)
 	}
 
 	before := out.policy.Shape.Column(was)
-	if now := out.seen.Shape.Column(was); !strings.EqualFold(before, now) {
+	if now := out.seen.Shape.Column(was); !ddl.SameName(before, now) {
 		return "", false,
 			fmt.Sprintf("the table that took its name was not copied from this one, and its column is %s, not %s",
 				now, before)

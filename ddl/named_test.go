@@ -2,6 +2,21 @@ package ddl
 
 import "testing"
 
+func TestSameName(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{
+		{"", "", true}, {"id", "ID", true}, {"Zé", "zé", true}, {"id", "ids", false},
+		{"é", "É", false}, {"s", "ſ", false}, {"k", "\u212a", false}, {"[", "{", false}, {"@", "`", false},
+	} {
+		if got := SameName(test.a, test.b); got != test.want {
+			t.Errorf("%q and %q are the same: %v, want %v", test.a, test.b, got, test.want)
+		}
+	}
+}
+
 // TestIndexNamed finds columns as servers do, and none where it cannot know which one a server means.
 func TestIndexNamed(t *testing.T) {
 	t.Parallel()

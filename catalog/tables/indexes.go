@@ -99,9 +99,10 @@ func (l *Layout) keyColumns(names []string) (Columns, error) {
 // walk is the order of its entries: its own columns, then those of the paging key it does not hold.
 func (l *Layout) TimeIndex(ttl string) (index string, walk Columns, ok bool) {
 	_, key, _ := l.PagingKey()
+	c, _ := l.Column(ttl)
 	best := -1
 	for _, ix := range l.Indexes {
-		if !ix.Usable || !strings.EqualFold(ix.Columns[0], ttl) || best >= 0 && len(ix.Columns) >= best {
+		if !ix.Usable || ix.Columns[0] != c.Name || best >= 0 && len(ix.Columns) >= best {
 			continue
 		}
 

@@ -28,10 +28,11 @@ func (p Partition) Last() bool { return strings.HasPrefix(p.Below, "MAXVALUE") }
 // End is a value of the column that no row of a later partition is below: the reading of a calendar
 // and a clock, in UTC fields.
 func (p Partition) End(c Column) (end time.Time, known bool) {
-	name, expression := strings.ToLower(ddl.Quote(c.Name)), strings.ToLower(p.Expression)
-	of := func(function string) bool { return expression == fmt.Sprintf(function, name) }
+	name := ddl.Quote(c.Name)
+	of := func(function string) bool { return ddl.SameName(p.Expression, fmt.Sprintf(function, name)) }
+	first := (p.Expression + ",")[:min(len(p.Expression), len(name))+1]
 	switch {
-	case p.Method == "RANGE COLUMNS" && c.Kind != Timestamp && strings.HasPrefix(expression+",", name+","):
+	case p.Method == "RANGE COLUMNS" && c.Kind != Timestamp && ddl.SameName(first, name+","):
 		return p.endOfColumns()
 	case p.Method != "RANGE":
 		return end, false

@@ -1,6 +1,9 @@
 package tables
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // TestEndOfAPartition reads bounds as servers print them, and nothing else.
 func TestEndOfAPartition(t *testing.T) {
@@ -41,6 +44,23 @@ func TestEndOfAPartition(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s (%s), less than %s: got %q, want %q", c.method, c.expression, c.below, got, c.want)
+		}
+	}
+}
+
+// TestEndOfAnotherColumn: a bound is not taken for one of the TTL column if the servers tell the two apart.
+func TestEndOfAnotherColumn(t *testing.T) {
+	t.Parallel()
+	for _, p := range []Partition{
+		{Method: "RANGE", Expression: "to_days(`%s`)", Below: "719529"},
+		{Method: "RANGE COLUMNS", Expression: "`%s`,`x`", Below: "'2024-02-29','2020-01-01'"},
+	} {
+		form := p.Expression
+		for name, want := range map[string]bool{"aɂ": true, "Aɂ": true, "aɁ": false} {
+			p.Expression = fmt.Sprintf(form, name)
+			if _, known := p.End(Column{Name: "aɂ", Kind: Datetime}); known != want {
+				t.Errorf("of %s it is known where column aɂ ends: %v, want %v", p.Expression, known, want)
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (q *request) ruleFor(ctx context.Context, a *ddl.AlterTable, table catalog.
 		s.dependent = l.sessionDependence(before.Column) != ""
 	}
 	if a.Clause == nil || a.Clause.TTL == nil {
-		column, refused := columnAfter(before.Column, a.Specs)
+		column, refused := columnAfter(before.Column, a.Specs, l.same)
 		if refused != nil {
 			return before, refusal(refused)
 		}
@@ -113,10 +113,10 @@ func presentColumn(a *ddl.AlterTable, column string, was *layout) string {
 }
 
 // columnAfter returns the name that the TTL column has after the changes, or refuses those it cannot
-// survive.
-func columnAfter(column string, specs []ddl.Spec) (string, *ddl.Error) {
+// survive. Whether two names are those of one column, same says.
+func columnAfter(column string, specs []ddl.Spec, same func(a, b string) bool) (string, *ddl.Error) {
 	for _, s := range specs {
-		if !strings.EqualFold(s.Column, column) || column == "" {
+		if column == "" || s.Column == "" || !same(s.Column, column) {
 			continue
 		}
 		switch s.Change {
@@ -138,8 +138,8 @@ func columnAfter(column string, specs []ddl.Spec) (string, *ddl.Error) {
 // redates reports whether the TTL column gets dates that nobody has looked at: it is another column
 // than before, although the name may be the same, or it gets another expression.
 func redates(specs []ddl.Spec, was, is string) bool {
-	column, refused := columnAfter(was, specs)
-	if refused != nil || !strings.EqualFold(column, is) {
+	column, refused := columnAfter(was, specs, strings.EqualFold)
+	if refused != nil || !ddl.SameName(column, is) {
 		return true
 	}
 	return slices.ContainsFunc(specs, func(s ddl.Spec) bool {

@@ -3,7 +3,6 @@ package statement
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -152,7 +151,7 @@ func (q *request) originOf(ctx context.Context, table catalog.Table, rule catalo
 		if err != nil {
 			return nil, err
 		}
-		if what == baseTable && strings.EqualFold(p.Rule.Column, rule.Column) {
+		if what == baseTable && ddl.SameName(p.Rule.Column, rule.Column) {
 			return copyOf(p), nil
 		}
 	}

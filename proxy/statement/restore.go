@@ -81,7 +81,7 @@ func (a *admin) kept(ctx context.Context, p catalog.Policy, partition string) (g
 	all = slices.DeleteFunc(all, func(d catalog.Departure) bool {
 		return d.State != catalog.DepartureKept && d.State != catalog.DepartureEnding
 	})
-	at := slices.IndexFunc(all, func(d catalog.Departure) bool { return strings.EqualFold(d.Partition, partition) })
+	at := ddl.IndexNamed(all, func(d catalog.Departure) string { return d.Partition }, partition)
 	switch {
 	case at < 0 && len(all) == 0:
 		return gone, refuse("No partition of %s is kept: only TTL_PARTITION = 'EXCHANGE' keeps some, for "+

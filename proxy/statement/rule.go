@@ -38,6 +38,14 @@ func (l *layout) index(name string) int {
 	return ddl.IndexNamed(l.columns, func(c ddl.Column) string { return c.Name }, name)
 }
 
+// same reports whether two names are those of one column. If there is none, they may be.
+func (l *layout) same(a, b string) bool {
+	if n := l.index(a); n >= 0 {
+		return n == l.index(b)
+	}
+	return strings.EqualFold(a, b)
+}
+
 // apply changes the layout as an ALTER TABLE will. Every change names columns as they were before,
 // so that two may trade names.
 func (l *layout) apply(specs []ddl.Spec) {

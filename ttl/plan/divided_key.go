@@ -17,7 +17,7 @@ import (
 func dividedKey(
 	ctx context.Context, q tables.Querier, f *tables.Facts, c tables.Column,
 ) (change, note, why string, err error) {
-	divides := func(name string) bool { return strings.EqualFold(name, c.Name) }
+	divides := func(name string) bool { return name == c.Name }
 	longer := false
 	for _, ix := range f.Indexes {
 		switch {
