@@ -60,6 +60,9 @@ func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure, until time
 		if waits[d.Policy] = !may; may {
 			tried++
 		}
+		if may && t.counted[d.SideID] != nil {
+			t.aside-- // a count must not rest for long
+		}
 		if err == nil || ctx.Err() != nil || catalog.Overtaken(err) {
 			continue
 		}

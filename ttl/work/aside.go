@@ -45,7 +45,7 @@ type Counting struct {
 	conn              *sql.Conn
 	at                plan.Range
 	rows, stays       int64
-	since             string // when that began, by the server's clock, in UTC
+	since, last       string // when that began, and came so far, by the server's clock, in UTC
 }
 
 // DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
@@ -106,7 +106,7 @@ func (a *aside) drop(ctx context.Context, store AsideStore, d catalog.Departure,
 
 	departures := store.Name("departure")
 	drop := fmt.Sprintf("/* ttlproxy job=%d policy=%d v=%d */ DROP TABLE %s", d.Job, p.ID, p.Version, d.Side)
-	ends, still := a.still(d.Side, store.Server().MariaDB)
+	ends, still := a.still(d.Side)
 	statements := slices.Concat(ends, []string{goIf(store.EndingGuard(ending) + still)}, ifHeld(drop), []string{
 		fmt.Sprintf("UPDATE %s SET state = 'settled', state_at = UTC_TIMESTAMP(6) WHERE policy_id = %d AND "+
 			"partition_name = %s AND fence = %d AND state = 'ending' AND @ttlproxy_go", departures, ending.Policy,
@@ -145,26 +145,23 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 		return why, true, err
 	}
 
-	c := a.Counted[d.SideID]
-	if c == nil || c.version != p.Version || c.settings != a.Settings || c.conn != a.session.conn {
-		c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn}
-		if err := a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&c.since); err != nil {
-			return "", false, err
-		}
-		a.Counted[d.SideID] = c
+	c, err := a.goOn(ctx, p, d)
+	if err != nil {
+		return "", false, err
 	}
-	for {
+	last := false
+	for !last {
 		end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at)
 		if err != nil {
 			return "", false, fmt.Errorf("count %s: %w", d.Side, err)
 		}
-		c.rows, c.stays, c.at.From = c.rows+rows, c.stays+stay, end
-		if end == nil {
+		c.rows, c.stays, c.at.From, last = c.rows+rows, c.stays+stay, end, end == nil
+		if !last && (a.Stopped() != "" || time.Now().After(a.Until)) {
 			break
 		}
-		if a.Stopped() != "" || time.Now().After(a.Until) {
-			return "", false, nil
-		}
+	}
+	if c.last, err = a.clock(ctx); err != nil || !last {
+		return "", false, err
 	}
 
 	a.counted = *c
@@ -175,23 +172,53 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 	return why, true, nil
 }
 
+// goOn returns how far a table has been counted, which is nothing if anybody may have written to it since.
+func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure) (c *Counting, err error) {
+	c = a.Counted[d.SideID]
+	if c != nil && c.version == p.Version && c.settings == a.Settings && c.conn == a.session.conn {
+		var unwritten bool
+		err := a.session.QueryRowContext(ctx, "SELECT "+c.unwritten(d.Side)).Scan(&unwritten)
+		if err != nil || unwritten {
+			return c, err
+		}
+	}
+
+	c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn}
+	a.Counted[d.SideID] = c
+	c.since, err = a.clock(ctx)
+	return c, err
+}
+
+// clock is the server's, which no session can set, in UTC.
+func (a *aside) clock(ctx context.Context) (now string, err error) {
+	return now, a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&now)
+}
+
+// restsFor is how many seconds a count may rest. InnoDB remembers when a table was written to for as long as it has it
+// open. Where more tables are used than a server keeps open, MariaDB closes those that were not used for longest, and
+// then tells them no more from those to which nobody has written.
+const restsFor = 10
+
+// unwritten is the condition, as SQL, that nobody has written to a table since it began to be counted, which InnoDB
+// remembers to the second.
+func (c *Counting) unwritten(side catalog.Table) string {
+	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') FROM information_schema.tables "+
+		"WHERE table_schema = %s AND table_name = %s) AND TIMESTAMPDIFF(SECOND, '%s', SYSDATE()) BETWEEN 0 AND %d, FALSE)",
+		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor)
+}
+
 // still are the statements that ask once more while the table is locked, and the condition that no row has come that
 // does not go. If that takes time, because there are many rows and no index on time, it is asked instead whether
-// anybody has written to the table since it began to be judged, which InnoDB remembers to the second.
-func (a *aside) still(side catalog.Table, mariadb bool) (statements []string, condition string) {
+// anybody has written to the table since it began to be judged.
+func (a *aside) still(side catalog.Table) (statements []string, condition string) {
 	if statements, condition = a.statements.StillEnds(); condition != "" {
 		return statements, condition
 	}
 	if a.counted.rows <= mostUnderLock {
 		return []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}, " AND NOT @ttlproxy_stays"
 	}
-	if !mariadb { // MySQL remembers for a day what it has shown
-		statements = []string{"SET SESSION information_schema_stats_expiry = 0"}
-	}
-	unwritten := fmt.Sprintf("SET @ttlproxy_unwritten = COALESCE((SELECT MIN(update_time IS NULL OR "+
-		"update_time < '%s') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s), FALSE)",
-		a.counted.since, tables.Literal(side.Schema), tables.Literal(side.Name))
-	return append(statements, unwritten), " AND @ttlproxy_unwritten"
+	unwritten := "SET @ttlproxy_unwritten = " + a.counted.unwritten(side)
+	return []string{unwritten}, " AND @ttlproxy_unwritten"
 }
 
 // mostUnderLock is how many rows may be read while tables are locked.
