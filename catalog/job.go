@@ -101,6 +101,18 @@ type Job struct {
 	Counts        Counts // of all tasks
 }
 
+// The reasons of a job that stands still until a person lets it go on. Who paused it, and for how long, is said by the
+// pause: that may be over before the engine has looked at the job.
+const (
+	ReasonPause = "PAUSE TTL"
+	ReasonHeld  = "the server is held"
+)
+
+// PausedByPerson reports whether one of these is why the job stands still.
+func (j *Job) PausedByPerson() bool {
+	return j.State == JobPaused && (j.Reason == ReasonPause || j.Reason == ReasonHeld)
+}
+
 // Worked is how long the job has run until now, or until it ended, not how long it has existed.
 func (j *Job) Worked(now time.Time) time.Duration {
 	if j.State.Open() && j.State != JobRunning {

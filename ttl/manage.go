@@ -40,6 +40,8 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobFailed, job.PlanReason)
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
+	case job.State != catalog.JobNeedsApproval && t.personPauses(v, job) != "": // an approval may be given meanwhile
+		return t.setState(ctx, job, catalog.JobPaused, t.personPauses(v, job))
 	// waiting does not count
 	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
 		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %s is over",
@@ -50,6 +52,18 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 				job.Counts.Failed, job.Counts.Failed+job.Counts.Deleted))
 	default:
 		return t.reconsider(ctx, v, job)
+	}
+}
+
+// personPauses says why only a person can let a job go on; empty if that is not so.
+func (t *ticker) personPauses(v view, job catalog.Job) string {
+	switch {
+	case t.pulse.Pause.Held:
+		return catalog.ReasonHeld
+	case t.pulse.Pause.InForce(v.now), v.schedule[job.PolicyID].Paused.InForce(v.now):
+		return catalog.ReasonPause
+	default:
+		return ""
 	}
 }
 
@@ -97,6 +111,13 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	if closed := s.Terms.Timing.Closed(v.now, t.limits().Window); closed != "" {
 		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
 	}
+	if why, err := t.stoppedEverywhere(ctx); err != nil || why != "" {
+		delete(t.reconsidered, job.ID) // it goes on as soon as this is over
+		if err != nil {
+			return err
+		}
+		return t.setState(ctx, job, catalog.JobPaused, why)
+	}
 	if !t.reconsiders(job, v.now) {
 		return nil
 	}
@@ -112,6 +133,24 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 	default:
 		return t.setState(ctx, job, catalog.JobRunning, "")
 	}
+}
+
+// stoppedEverywhere says why no engine deletes, if that is so because each of them is stopped, as by a stop file.
+func (t *ticker) stoppedEverywhere(ctx context.Context) (string, error) {
+	why := t.engine.stopped()
+	if why == "" {
+		return "", nil
+	}
+	nodes, err := t.engine.store.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range nodes {
+		if n.ID != t.node() && n.Live && n.Engine && n.Stop == "" {
+			return "", nil
+		}
+	}
+	return why, nil
 }
 
 // reconsiderEvery is how often a job's table is checked for reasons to pause it, reconsiderFor how
@@ -132,7 +171,7 @@ func (t *ticker) inTurn(jobs []catalog.Job) []catalog.Job {
 // reconsiders says whether it is time to check a job's table. That of a new job was checked a moment
 // ago, under the same settings.
 func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
-	waits := job.State == catalog.JobWaitingWindow // which is open now
+	waits := job.State == catalog.JobWaitingWindow || job.PausedByPerson() // which is over now
 	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
 	wasJustNow := time.Since(t.reconsidered[job.ID]) < reconsiderEvery
 	if !waits && (isNew || wasJustNow || time.Since(t.tendsAt) > reconsiderFor) {

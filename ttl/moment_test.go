@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -412,6 +414,74 @@ func TestErrorRowsAreTriedWhenTheyShould(t *testing.T) {
 		if days := f.Text("SELECT TIMESTAMPDIFF(HOUR, last_at, next_try_at) / 24 FROM " + f.Schema +
 			"_c.row_error"); days != "7.0000" {
 			t.Errorf("a row that was tried often is tried again after %s days, want 7", days)
+		}
+	})
+}
+
+// TestPauseIsNoWork: a job that a person pauses, or a stop file, is shown as paused; that takes none of its time, and it
+// goes on where it was.
+func TestPauseIsNoWork(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 10_000)
+		f.set(setting.JobTimeout, "1h")
+		file := filepath.Join(t.TempDir(), "stop")
+		at := utc("05-10 12:00:00")
+		m := f.at(at)
+		p := m.declare("UTC", "24h", nil)
+		m.most = 1
+		m.pass()
+		left := f.Rows("t")
+
+		for _, c := range []struct {
+			what, state string
+			begin, end  func() error
+		}{
+			{
+				"PAUSE TTL FOR", "paused: PAUSE TTL",
+				func() error { return f.Store.Pause(t.Context(), "test", p.ID, "", time.Time{}) },
+				func() error { return f.Store.Resume(t.Context(), "test", p.ID) },
+			},
+			{
+				"PAUSE TTL", "paused: PAUSE TTL",
+				func() error { return f.Store.Pause(t.Context(), "test", catalog.PauseAll, "", time.Time{}) },
+				func() error { return f.Store.Resume(t.Context(), "test", catalog.PauseAll) },
+			},
+			{
+				"a stop file", "paused: the stop file " + file + " exists",
+				func() error { return os.WriteFile(file, nil, 0o600) },
+				func() error { return os.Remove(file) },
+			},
+		} {
+			later := func(by time.Duration) {
+				t.Helper()
+				at = at.Add(by)
+				m = f.at(at)
+				m.engine.cfg.StopFile, m.most = file, 1
+				m.pass()
+			}
+			if err := c.begin(); err != nil {
+				t.Fatal(err)
+			}
+			later(time.Minute)
+			later(5 * time.Hour)
+			if got := f.waits(); got != c.state || f.Rows("t") != left {
+				t.Errorf("%s: the job is %q, and %s rows are left; want %q and %s", c.what, got, f.Rows("t"), c.state, left)
+			}
+
+			if err := c.end(); err != nil {
+				t.Fatal(err)
+			}
+			later(time.Minute)
+			jobs, err := f.Store.Jobs(t.Context())
+			if err != nil || len(jobs) != 1 || jobs[0].State != catalog.JobRunning || f.Rows("t") == left {
+				t.Fatalf("%s, over: the jobs are %+v, %v; %s rows are left", c.what, jobs, err, f.Rows("t"))
+			}
+			if worked := jobs[0].Worked(at); worked > 10*time.Minute {
+				t.Errorf("%s: the job has worked for %s", c.what, worked)
+			}
+			left = f.Rows("t")
 		}
 	})
 }

@@ -131,7 +131,7 @@ func judgeState(w *Work) (Verdict, bool) {
 	}
 	switch w.Job.State {
 	case catalog.JobPaused:
-		return Verdict{Paused, w.Job.Reason}, true
+		return Verdict{Paused, w.Job.Reason}, !w.Job.PausedByPerson() // who has resumed it
 	case catalog.JobWaitingWindow:
 		return Verdict{WindowClosed, w.Job.Reason}, true
 	default:

@@ -354,8 +354,8 @@ func All() []Setting {
 		},
 		{
 			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Effect: EffectAtOnce,
-			Text: "A job that runs for longer than this ends as timed out; waiting for a window or an approval " +
-				"does not count.",
+			Text: "A job that runs for longer than this ends as timed out; waiting for a window or an approval, " +
+				"and being paused, does not count.",
 		},
 		{
 			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster", Effect: EffectEvents,
