@@ -160,6 +160,7 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 			break
 		}
 	}
+	a.session.kept = time.Now().Add(restsFor * time.Second)
 	if c.last, err = a.clock(ctx); err != nil || !last {
 		return "", false, err
 	}

@@ -77,6 +77,7 @@ type Session struct {
 	id   uint64
 	used time.Time
 	born time.Time
+	kept time.Time // until then it does not become too old: what it counts would begin anew
 	// server is the one at the other end, by its key. A task stays on the server it was prepared
 	// on: tables have other ids and times on another.
 	server, only string
@@ -105,10 +106,13 @@ type Session struct {
 // ID is CONNECTION_ID().
 func (s *Session) ID() uint64 { return s.id }
 
+// old reports whether the session has become too old.
+func (s *Session) old() bool { return time.Since(s.born) > ageLimit && time.Now().After(s.kept) }
+
 // Ready opens the session if it is not open, has been idle so long that the server may have closed
 // it, or is old.
 func (s *Session) Ready(ctx context.Context) error {
-	if s.conn != nil && !s.broken && time.Since(s.used) < IdleLimit && time.Since(s.born) < ageLimit {
+	if s.conn != nil && !s.broken && time.Since(s.used) < IdleLimit && !s.old() {
 		return nil
 	}
 
