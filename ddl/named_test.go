@@ -8,8 +8,15 @@ func TestSameName(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"", "", true}, {"id", "ID", true}, {"Zé", "zé", true}, {"id", "ids", false},
-		{"é", "É", false}, {"s", "ſ", false}, {"k", "\u212a", false}, {"[", "{", false}, {"@", "`", false},
+		{"", "", true},
+		{"id", "ID", true},
+		{"Zé", "zé", true},
+		{"id", "ids", false},
+		{"é", "É", false},
+		{"s", "ſ", false},
+		{"k", "\u212a", false},
+		{"[", "{", false},
+		{"@", "`", false},
 	} {
 		if got := SameName(test.a, test.b); got != test.want {
 			t.Errorf("%q and %q are the same: %v, want %v", test.a, test.b, got, test.want)

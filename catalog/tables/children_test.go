@@ -94,7 +94,8 @@ func TestChildrenWithSlashes(t *testing.T) {
 			}
 			unsure := table == "v" && !s.MariaDB()
 			if strings.Join(got, " ") != in(want) || c.Unsure != "" != unsure {
-				t.Errorf("the children of %s are %s, want %s; unsure %q, want %v", table, got, in(want), c.Unsure, unsure)
+				t.Errorf("the children of %s are %s, want %s; unsure %q, want %v", table, got, in(want), c.Unsure,
+					unsure)
 			}
 			var unchanged bool
 			query := "SELECT " + c.Unchanged(shop, table)

@@ -75,7 +75,7 @@ SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR 
 	foldEnd = ` USING utf8mb3) COLLATE utf8mb3_general_ci) USING utf8mb4)`
 
 	// The two lowest bits of TYPE say what a DELETE does.
-	childKey = `SUBSTRING(f.ID, LOCATE('/', f.ID) + 1), IF(f.TYPE & 1, 'CASCADE', IF(f.TYPE & 2, 'SET NULL', 'NO ACTION')),
-       c.FOR_COL_NAME, c.REF_COL_NAME`
+	childKey = `SUBSTRING(f.ID, LOCATE('/', f.ID) + 1),
+       IF(f.TYPE & 1, 'CASCADE', IF(f.TYPE & 2, 'SET NULL', 'NO ACTION')), c.FOR_COL_NAME, c.REF_COL_NAME`
 	childMark = `CRC32(CONCAT_WS('\n', f.ID, f.FOR_NAME, f.TYPE, c.POS, c.FOR_COL_NAME, c.REF_COL_NAME))`
 )

@@ -11,8 +11,12 @@ func TestColumnAfter(t *testing.T) {
 	t.Parallel()
 	l := &layout{columns: []ddl.Column{{Name: "aς"}, {Name: "aσ"}, {Name: "É"}}}
 	for _, test := range []struct{ column, changed, want string }{
-		{"aσ", "aσ", "new"}, {"aσ", "Aσ", "new"}, {"aσ", "aς", "aσ"}, {"É", "é", "new"},
-		{"gone", "GONE", "new"}, {"", "", ""},
+		{"aσ", "aσ", "new"},
+		{"aσ", "Aσ", "new"},
+		{"aσ", "aς", "aσ"},
+		{"É", "é", "new"},
+		{"gone", "GONE", "new"},
+		{"", "", ""},
 	} {
 		specs := []ddl.Spec{{Change: ddl.RenameColumn, Column: test.changed, NewColumn: ddl.Column{Name: "new"}}}
 		if got, _ := columnAfter(test.column, specs, l.same); got != test.want {
