@@ -203,9 +203,17 @@ func tryAgain(err error) string {
 
 // words is what an error of the catalog says to a client, who knows of no context and no transaction.
 func words(err error) string {
-	const late = "the catalog of TTL policies is locked by somebody, or the server is busy"
-	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeLockWait {
+	const (
+		late = "the catalog of TTL policies is locked by somebody, or the server is busy"
+		lost = "; if the catalog of TTL policies was dropped, `ttlproxy init` makes another, in which no table has one"
+	)
+	my, _ := errors.AsType[*mysql.MySQLError](err)
+	switch {
+	case my == nil:
+	case my.Number == ddl.CodeLockWait:
 		return strings.ReplaceAll(err.Error(), my.Error(), late)
+	case my.Number == ddl.CodeNoTable, my.Number == ddl.CodeNoDatabase:
+		return err.Error() + lost
 	}
 	return strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), late)
 }
