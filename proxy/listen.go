@@ -5,8 +5,9 @@ import (
 	"errors"
 	"net"
 	"os"
-	"syscall"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/unixsocket"
 )
 
 // open opens an address, or takes what is open already.
@@ -50,40 +51,12 @@ func (l passed) SetDeadline(t time.Time) error {
 	return errors.ErrUnsupported
 }
 
-// listen opens an address. A socket file left behind by a process that is gone is removed; one that
-// somebody listens on is not. Every user of the machine may connect, as to a server's socket: the
-// login decides.
+// listen opens an address. Every user of the machine may connect to a socket file, as to a server's:
+// the login decides.
 func listen(ctx context.Context, a address) (net.Listener, error) {
-	lc := net.ListenConfig{KeepAliveConfig: keepAlive}
-	l, err := lc.Listen(ctx, a.network, a.address)
-	if a.network != "unix" {
+	l, err := unixsocket.Listen(ctx, net.ListenConfig{KeepAliveConfig: keepAlive}, a.network, a.address)
+	if err != nil || a.network != "unix" {
 		return l, err
 	}
-
-	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, a.address) {
-		if err := os.Remove(a.address); err != nil {
-			return nil, err
-		}
-		l, err = lc.Listen(ctx, a.network, a.address)
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
 	return l, os.Chmod(a.address, 0o777) //nolint:gosec // see above
-}
-
-// abandoned reports whether path is a socket that nobody listens on.
-func abandoned(ctx context.Context, path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return false
-	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", path)
-	if err == nil {
-		c.Close()
-	}
-	return errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/unixsocket"
 )
 
 // shutdownTimeout is how long pending answers may take once Run has been told to stop.
@@ -36,8 +37,7 @@ func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slo
 		return nil, err
 	}
 	network, address := splitAddress(cfg.Listen)
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, network, address)
+	listener, err := unixsocket.Listen(ctx, net.ListenConfig{}, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("status: %w", err)
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -250,5 +253,29 @@ func TestOtherNamesForThisMachine(t *testing.T) {
 		if answer.StatusCode != c.code {
 			t.Errorf("%s%s: got %d, want %d", c.host, c.path, answer.StatusCode, c.code)
 		}
+	}
+}
+
+// TestAbandonedSocket: a proxy that was killed leaves its socket file behind, and starts again.
+func TestAbandonedSocket(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Listen: "unix:" + filepath.Join(t.TempDir(), "s")}
+	start := func() (*Server, error) {
+		return New(t.Context(), cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	}
+	killed, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	killed.listener.Close()
+
+	again, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.listener.Close()
+	if _, err := start(); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("beside a living one: got %v, want %v", err, syscall.EADDRINUSE)
 	}
 }
