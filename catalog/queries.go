@@ -16,9 +16,13 @@ const alongText = `
 const reachedText = `
  AND EXISTS (SELECT 1 FROM %s.generation WHERE id = 1 AND catalog_id = %s AND value >= %d)`
 
+// Writable is the condition, as SQL, that the server was not made read-only, for whomever. From MariaDB 12.0 on the
+// variable is a word, and any word is equal to the number 0.
+const Writable = `CAST(@@global.read_only AS CHAR) IN ('0', 'OFF')`
+
 // The server.
 const (
-	selectReadOnly        = `SELECT @@global.read_only`
+	selectReadOnly        = `SELECT NOT (` + Writable + `)`
 	selectServer          = `SELECT VERSION(), @@hostname, @@port, @@lower_case_table_names`
 	selectServerVariables = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid',
  'group_replication_group_name')`

@@ -88,7 +88,7 @@ const (
 	selectStuckAhead = `SELECT r.policy_id, r.reason FROM {policy} p
  JOIN {departure} r ON r.policy_id = p.id AND r.partition_name = '' WHERE r.how = ? AND r.state = 'refused'`
 	aheadGuard = `(SELECT COUNT(*) FROM %s WHERE %s
- AND state_at > UTC_TIMESTAMP(6) - INTERVAL %d SECOND) = 1 AND @@global.read_only = 0`
+ AND state_at > UTC_TIMESTAMP(6) - INTERVAL %d SECOND) = 1 AND ` + Writable
 
 	// Of what has come back. Rows that came into the partition at the last moment are in the table now
 	// against which it was exchanged: that is kept until a person has looked.
@@ -125,6 +125,6 @@ const (
  WHERE CAST(name AS BINARY) = %s)`
 
 	endingGuard = `(SELECT COUNT(*) FROM %s WHERE policy_id = %d AND partition_name = %s AND fence = %d
- AND state = 'ending' AND state_at > UTC_TIMESTAMP(6) - INTERVAL %d SECOND) = 1 AND @@global.read_only = 0
+ AND state = 'ending' AND state_at > UTC_TIMESTAMP(6) - INTERVAL %d SECOND) = 1 AND ` + Writable + `
  AND %s = %d`
 )

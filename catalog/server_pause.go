@@ -110,7 +110,7 @@ func applierRuns(rows *sql.Rows) (string, error) {
 }
 
 const (
-	selectServerState   = `SELECT @@global.read_only, IF(@@global.log_bin, @@global.binlog_format, 'OFF')`
+	selectServerState   = `SELECT NOT (` + Writable + `), IF(@@global.log_bin, @@global.binlog_format, 'OFF')`
 	selectSessionFormat = `SELECT IF(@@global.log_bin, @@session.binlog_format, 'OFF')`
 
 	showReplicas = `SHOW ALL SLAVES STATUS` // MariaDB

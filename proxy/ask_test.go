@@ -23,15 +23,16 @@ func TestFacts(t *testing.T) {
 		change func(f *facts)
 		want   State
 	}{
-		"well":               {func(*facts) {}, Writable},
-		"no cluster":         {func(f *facts) { f.galera = nil }, Writable},
-		"read-only":          {func(f *facts) { f.variables["read_only"] = "ON" }, ReadOnly},
-		"read-only, number":  {func(f *facts) { f.variables["read_only"] = "1" }, ReadOnly},
-		"a reader of Aurora": {func(f *facts) { f.variables["innodb_read_only"] = "ON" }, ReadOnly},
-		"rejects":            {func(f *facts) { f.variables["wsrep_reject_queries"] = "ALL" }, Down},
-		"not primary":        {func(f *facts) { f.galera["wsrep_cluster_status"] = "non-Primary" }, Down},
-		"not ready":          {func(f *facts) { f.galera["wsrep_ready"] = "OFF" }, Down},
-		"donor":              {func(f *facts) { f.galera["wsrep_local_state"] = "2" }, Desynced},
+		"well":                  {func(*facts) {}, Writable},
+		"no cluster":            {func(f *facts) { f.galera = nil }, Writable},
+		"read-only":             {func(f *facts) { f.variables["read_only"] = "ON" }, ReadOnly},
+		"read-only, number":     {func(f *facts) { f.variables["read_only"] = "1" }, ReadOnly},
+		"read-only, MariaDB 12": {func(f *facts) { f.variables["read_only"] = "NO_LOCK_NO_ADMIN" }, ReadOnly},
+		"a reader of Aurora":    {func(f *facts) { f.variables["innodb_read_only"] = "ON" }, ReadOnly},
+		"rejects":               {func(f *facts) { f.variables["wsrep_reject_queries"] = "ALL" }, Down},
+		"not primary":           {func(f *facts) { f.galera["wsrep_cluster_status"] = "non-Primary" }, Down},
+		"not ready":             {func(f *facts) { f.galera["wsrep_ready"] = "OFF" }, Down},
+		"donor":                 {func(f *facts) { f.galera["wsrep_local_state"] = "2" }, Desynced},
 		"donor and read-only": {func(f *facts) {
 			f.galera["wsrep_local_state"], f.variables["read_only"] = "2", "ON"
 		}, ReadOnly},

@@ -77,8 +77,8 @@ func inspect(ctx context.Context, m proxy.Member) checkup.Finding {
 
 	var host string
 	var readOnly bool
-	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), @@global.read_only").Scan(&host,
-		&readOnly); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1), NOT ("+catalog.Writable+")").
+		Scan(&host, &readOnly); err != nil {
 		f.Level, f.Text = checkup.Warning, m.Address+" cannot be asked: "+err.Error()
 		f.Advice = "sessions will not go there as long as another one is healthy"
 		return f

@@ -117,7 +117,7 @@ func (b *barrier) delete(statement string) string { return b.comment() + b.atOnc
 // change it wait, or makes this packet fail.
 func (b *barrier) enter(n uint64) string {
 	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' "+
-		"AND @@global.read_only = 0 AND %s",
+		"AND "+catalog.Writable+" AND %s",
 		b.table, n+1, b.task, b.fence, n, b.guard)
 }
 

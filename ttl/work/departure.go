@@ -81,7 +81,7 @@ func (d *departure) packet(wait time.Duration) []string {
 		d.policy, tables.Literal(d.Partition), d.task, d.fence)
 	ends, still := d.statements.StillEnds()
 	may := fmt.Sprintf("(SELECT COUNT(*) FROM %s WHERE %s AND state = 'ready' AND state_at > UTC_TIMESTAMP(6) - "+
-		"INTERVAL %d SECOND) = 1 AND @@global.read_only = 0 AND %s AND %s%s%s%s%s", d.departures, mine,
+		"INTERVAL %d SECOND) = 1 AND "+catalog.Writable+" AND %s AND %s%s%s%s%s", d.departures, mine,
 		int(catalog.ReadyFor.Seconds()), d.identity, plan.NoTrigger(d.statements.Target, d.mariadb), d.zone,
 		d.emptySide, d.contents, still)
 
