@@ -117,6 +117,7 @@ var limitTrials = map[string]func(*trial){
 		s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = 200", 200, 40)
 		s.sql("ALTER TABLE " + s.table + " TTL_DELETE_RATE = 3000")
 		s.slowed("ALTER TABLE {t} TTL_DELETE_RATE = '"+s.byTheClock()+"; zone Asia/Tokyo'", 200, 40)
+		s.keepsCount()
 	},
 	setting.ScanWorkerCount:   func(s *trial) { s.oneWorker("ttl_scan_worker_count") },
 	setting.DeleteWorkerCount: func(s *trial) { s.oneWorker("ttl_delete_worker_count") },
@@ -175,6 +176,17 @@ func (s *trial) slowed(statement string, perSecond, burst int) {
 	s.running("TTL_DELETE_RATE = 3000")
 	since := s.after(strings.ReplaceAll(statement, "{t}", s.table))
 	s.atMost(perSecond, burst, func() int { return s.gone(since) })
+}
+
+// keepsCount demands that a slow job counts rows as examined when it has passed them, which it foresees by.
+func (s *trial) keepsCount() {
+	s.Helper()
+	s.running("TTL_DELETE_RATE = 100")
+	s.wait("some hundred rows to go", func() bool { return s.gone("") > 800 })
+	job := "SHOW TTL JOBS FOR " + s.table + " WHERE Rows_examined "
+	if got := s.column(s.db, job+"> 3 * Rows_deleted OR Percent > 100 * 3 * Rows_deleted / Rows_due"); len(got) > 0 {
+		s.Errorf("a job with little done says it has done much: job %v", got)
+	}
 }
 
 // byTheClock are speeds of which only the slow one is for today, in Tokyo.

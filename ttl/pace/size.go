@@ -14,6 +14,7 @@ type BatchSize struct {
 	target            time.Duration
 	line              line
 	wide              bool // the last block was a little larger than rows
+	slow              int  // rows of a block that there was time for, when one was cut; 0 if none was lately
 }
 
 const (
@@ -35,11 +36,22 @@ func (b *BatchSize) Next() int {
 	if b.wide = !b.wide; b.wide {
 		factor = 1 + variation
 	}
-	return min(max(int(float64(b.Rows)*factor), b.least), b.most)
+	rows := min(max(int(float64(b.Rows)*factor), b.least), b.most)
+	if b.slow > 0 {
+		return min(rows, b.slow)
+	}
+	return rows
 }
 
-// Took reports that a statement over n rows took d.
+// Cut reports that a limit left time for so many rows of a block only: the rest was read in vain. The
+// next blocks are no longer, and grow slowly.
+func (b *BatchSize) Cut(rows int) { b.slow = max(rows, 1) }
+
+// Took reports that a statement over n rows took d, and that the block was not cut.
 func (b *BatchSize) Took(n int, d time.Duration) {
+	if b.slow > 0 {
+		b.slow = min(b.slow+b.slow/4+1, b.most)
+	}
 	if n <= 0 || d <= 0 || n < b.Rows/2 {
 		return // a short last block says little about longer ones
 	}

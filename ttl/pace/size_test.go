@@ -35,3 +35,23 @@ func TestBatchSizeFollowsTime(t *testing.T) {
 		t.Errorf("after a statement of a second: %d rows, want the least at once", b.Rows)
 	}
 }
+
+// TestBatchSizeAfterACut: what a limit leaves no time for is not read, and what it costs is remembered.
+func TestBatchSizeAfterACut(t *testing.T) {
+	t.Parallel()
+	b := NewBatchSize(1000, 20_000, 50*time.Millisecond)
+	b.Cut(7)
+	if n := b.Next(); n != 7 {
+		t.Errorf("after a cut at 7 rows the next block has %d", n)
+	}
+	b.Took(7, time.Millisecond)
+	if n := b.Next(); n < 8 || n > 10 {
+		t.Errorf("after a block of 7 that was not cut the next one has %d", n)
+	}
+	for range 40 {
+		b.Took(b.Next(), 10*time.Millisecond)
+	}
+	if n := b.Next(); n < 500 {
+		t.Errorf("long after a cut a block has %d rows", n)
+	}
+}

@@ -170,7 +170,7 @@ func (w *walk) goOn(ctx context.Context, c checkpoint) error {
 	if err := w.table.move(ctx, c); err != nil {
 		return err
 	}
-	w.arrived(c.cursor, 0)
+	w.arrived(c, 0)
 	return nil
 }
 

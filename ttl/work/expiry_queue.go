@@ -43,6 +43,7 @@ func (w *walk) stepQueue(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
+	w.read(len(page))
 	w.examined(len(page))
 	if len(page) == 0 {
 		return true, nil
@@ -172,11 +173,12 @@ func (w *walk) writeDown(ctx context.Context, block plan.Range) error {
 		}
 		rows = rows[recorded:]
 	}
-	if err := w.writeSome(ctx, rows, w.checkpoint(block.To)); err != nil {
+	c := w.checkpoint(block.To)
+	if err := w.writeSome(ctx, rows, c); err != nil {
 		return err
 	}
 
-	w.arrived(block.To, 0)
+	w.arrived(c, 0)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 		case err == nil:
 			w.family = min(2*w.family, w.fitting(size, done.rows))
 			w.park(done.locked)
-			w.arrived(c.cursor, done.rows)
+			w.arrived(c, done.rows)
 		case size <= poisonRound && classify(err) == poison && w.weary():
 			w.family = poisonRound
 			err = w.passUntried(ctx, keys, c)
@@ -113,13 +113,12 @@ func (w *walk) deleteParts(ctx context.Context, key tables.Key, b bounds) (gone 
 		if b.scarce {
 			return gone, errBound
 		}
-		done, err := w.takeAlong(ctx, func() (taken, error) {
-			return w.table.deleteBelow(ctx, key, w.checkpoint(w.at), b)
-		})
+		c := w.within(w.at, 0, 1)
+		done, err := w.takeAlong(ctx, func() (taken, error) { return w.table.deleteBelow(ctx, key, c, b) })
 		if err != nil {
 			return gone, err
 		}
-		w.arrived(w.at, done.rows)
+		w.arrived(c, done.rows)
 
 		gone = gone || done.rows > 0
 		w.cut = w.worked() > pace.SliceTime || w.idle > pace.SliceTime

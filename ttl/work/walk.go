@@ -100,7 +100,7 @@ type walk struct {
 	turns     int // to be awaited for statements of the last batch
 
 	deleted int64         // by this walk
-	took    int64         // rows examined or deleted by the last step
+	took    int64         // rows read by the last step
 	began   time.Time     // the last step
 	idle    time.Duration // of it, waiting for the turn to delete
 	told    time.Duration // of it, worked and reported to the throttle
@@ -109,7 +109,8 @@ type walk struct {
 	round   int          // length of lists among locked or poison rows
 	behind  int          // lists in a row that were left for what is behind their rows
 	parked  []tables.Key // rows that were locked when the walk came by
-	scanned int64        // since the last checkpoint
+	scanned int64        // in blocks before this one, since the last checkpoint
+	block   int64        // rows of this block that no checkpoint has counted yet
 	passed  left         // since the last checkpoint
 	moved   time.Time
 	held    *tables.Key // see checkpoint; nil but within a step
@@ -121,6 +122,9 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
+	if w.cut {
+		w.block = 0 // the rest of it is read again
+	}
 	w.took, w.cut = 0, false
 	w.begin()
 	defer w.tell()
@@ -173,7 +177,7 @@ func (w *walk) enough(n, all int) bool {
 		return false
 	}
 	w.cut = true
-	w.size.Set(w.size.Rows * n / all)
+	w.size.Cut(int(w.took) * n / all)
 	return true
 }
 
@@ -209,6 +213,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	}
 
 	block := plan.Range{From: w.at, To: end}
+	w.read(rows)
 	w.examined(rows)
 	rest, err := w.resting.in(ctx, w.table, block)
 	if err != nil {
@@ -234,13 +239,14 @@ func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) erro
 		return err
 	}
 	began := w.worked()
-	deleted, err := w.table.deleteRange(ctx, block, w.checkpoint(block.To))
+	c := w.checkpoint(block.To)
+	deleted, err := w.table.deleteRange(ctx, block, c)
 	if err != nil {
 		return w.roundabout(ctx, block, err)
 	}
 	w.size.Took(rows, w.worked()-began)
 	w.sparse = float64(deleted) < sparseShare*float64(rows)
-	w.arrived(block.To, deleted)
+	w.arrived(c, deleted)
 	return nil
 }
 
@@ -287,11 +293,7 @@ func (w *walk) pass(ctx context.Context, l lot, last bool) error {
 	if !last && time.Since(w.moved) < moveEvery {
 		return nil
 	}
-	if err := w.table.move(ctx, w.checkpoint(l.end)); err != nil {
-		return err
-	}
-	w.arrived(l.end, 0)
-	return nil
+	return w.goOn(ctx, w.checkpoint(l.end))
 }
 
 // deleteListed deletes the keys of a lot in lists of bounded length, and returns the rest.
@@ -316,7 +318,7 @@ func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 // part is a list of the first of a lot's keys, and the checkpoint behind them. With the last list
 // the block is done.
 func (w *walk) part(l lot, size int) ([]tables.Key, checkpoint) {
-	c := w.checkpoint(l.cursors[size-1])
+	c := w.within(l.cursors[size-1], size, len(l.keys))
 	upTo := size
 	if size == len(l.keys) {
 		c.cursor, upTo = l.end, size+1
@@ -353,7 +355,7 @@ func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, 
 	if err != nil {
 		return err
 	}
-	w.arrived(c.cursor, deleted)
+	w.arrived(c, deleted)
 	return nil
 }
 
@@ -365,7 +367,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
-	w.examined(len(entries))
+	w.read(len(entries))
 	if len(entries) == 0 {
 		return true, nil
 	}
@@ -389,6 +391,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 // deleteEntries deletes the rows behind entries of the index on time.
 func (w *walk) deleteEntries(ctx context.Context, entries []found, last bool) error {
 	for part := range slices.Chunk(entries, w.list()) {
+		w.examined(len(part))
 		l, err := w.lotOf(ctx, part, w.table.keyOf, part[len(part)-1].at)
 		if err != nil {
 			return err
@@ -421,7 +424,8 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 
-	deleted, err := w.table.deleteSome(ctx, rows, w.checkpoint(nil))
+	c := w.checkpoint(nil)
+	deleted, err := w.table.deleteSome(ctx, rows, c)
 	if err != nil && classify(err) == poison {
 		return false, fmt.Errorf("%w: %w", errKeyless, err)
 	}
@@ -430,7 +434,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	}
 
 	w.size.Took(rows, w.worked())
-	w.arrived(nil, deleted)
+	w.arrived(c, deleted)
 	if deleted < int64(rows) {
 		return true, w.countKept(ctx)
 	}
@@ -456,14 +460,20 @@ func (w *walk) rows() int {
 	return max(min(w.size.Next(), budget), 1)
 }
 
-func (w *walk) checkpoint(at tables.Key) checkpoint {
-	c := checkpoint{cursor: at, scanned: w.scanned, held: w.held}
+// checkpoint is the one behind the block.
+func (w *walk) checkpoint(at tables.Key) checkpoint { return w.within(at, 1, 1) }
+
+// within is a checkpoint behind n of the keys that are left of the block, out of all. So much of the
+// block counts as examined: if it is cut, the rest is read, and counted, with the next one.
+func (w *walk) within(at tables.Key, n, all int) checkpoint {
+	c := checkpoint{cursor: at, scanned: w.scanned + w.block*int64(n)/int64(all), held: w.held}
 	c.leave(w.passed)
 	return c
 }
 
-func (w *walk) arrived(at tables.Key, deleted int64) {
-	w.at, w.scanned, w.passed, w.moved = at, 0, left{}, time.Now()
+func (w *walk) arrived(c checkpoint, deleted int64) {
+	w.block -= c.scanned - w.scanned
+	w.at, w.scanned, w.passed, w.moved = c.cursor, 0, left{}, time.Now()
 	w.deleted += deleted
 	w.share.spent(deleted)
 	w.throttle.Spend(0, deleted)
@@ -481,7 +491,7 @@ func newWalk(t table, way plan.Way, r plan.Range, size *pace.BatchSize, throttle
 
 // resume continues from a checkpoint that the server has, after an answer that never came.
 func (w *walk) resume(at tables.Key, batch uint64) {
-	w.at, w.scanned, w.passed, w.held = at, 0, left{}, nil
+	w.at, w.scanned, w.block, w.passed, w.held = at, 0, 0, left{}, nil
 	w.table.resume(batch)
 }
 
@@ -501,8 +511,14 @@ func (w *walk) adopt(l *Limits, target time.Duration) {
 	}
 }
 
-func (w *walk) examined(rows int) {
+// read pays for rows that are looked at, whatever becomes of them.
+func (w *walk) read(rows int) {
 	w.throttle.Spend(int64(rows), 0)
-	w.scanned += int64(rows)
 	w.took += int64(rows)
+}
+
+// examined counts the rows of the next block, once the cursor is behind them. The block before was passed.
+func (w *walk) examined(rows int) {
+	w.scanned += w.block
+	w.block = int64(rows)
 }
