@@ -204,8 +204,8 @@ func (r *Removal) Run(ctx context.Context) error {
 // lockedOut says what to do about a table that somebody is using.
 func lockedOut(err error) error {
 	if isServerError(err, ddl.CodeLockWait) {
-		return fmt.Errorf("somebody is using a table of the catalog, such as a dump, or a transaction that has read it: "+
-			"end that, and do it again: %w", err)
+		return fmt.Errorf("somebody is using a table of the catalog, such as a dump, or a transaction that has read "+
+			"it: end that, and do it again: %w", err)
 	}
 	return err
 }

@@ -81,7 +81,8 @@ func writeLastWords(ctx context.Context, out io.Writer, store *catalog.Store, r 
 		return err
 	}
 
-	fmt.Fprintf(out, "-- Beside the catalog, nothing was made on the server but the account:\n-- DROP USER %s;\n", r.Account)
+	fmt.Fprintln(out, "-- Beside the catalog, nothing was made on the server but the account:")
+	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
 	if len(r.Views) > 0 {
 		fmt.Fprintln(out, "-- and, in the name of whoever asked for them by TTL_VIEW, the views:")
 	}
