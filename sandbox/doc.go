@@ -7,8 +7,9 @@
 //	         (once per version, in the user's cache folder)       (process ended, directory removed)
 //
 // The server listens on a free port of 127.0.0.1 and on a socket in its own directory; root has no
-// password, unless the server is to be locked: then no other user of the machine can log in. Preparing an empty data directory takes longer than starting a server, so it is done
-// once per version and copied from then on. Any number of processes may do so at once.
+// password, unless the server is to be locked: then no other user of the machine can log in.
+// Preparing an empty data directory takes longer than starting a server, so it is done once per
+// version and copied from then on. Any number of processes may do so at once.
 //
 // A server never outlives the process that started it, however that ends: on Linux the kernel kills
 // it together with its parent, and on every system a guard (a shell that waits on a pipe) ends it
