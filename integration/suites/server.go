@@ -30,6 +30,7 @@ func (s *server) options() []string {
 		"--connect-timeout=60",
 		"--max-connections=151", "--max-allowed-packet=16M", "--key-buffer-size=1M", "--sort-buffer-size=256K",
 		"--max-heap-table-size=1M",
+		"--secure-file-priv=", // tests read files of their suite, and write some
 	}
 	if s.flavour == sandbox.MariaDB {
 		return append(o, "--character-set-server=latin1", "--performance-schema=ON", "--default-storage-engine=myisam",
