@@ -27,8 +27,26 @@ func (r *reader) showTTL() {
 
 // narrowed reads which rows of a list are wanted, and how many.
 func (r *reader) narrowed(a *ShowTTL) bool {
+	from := r.at
 	a.Filter = r.filter()
+	if a.Filter.Where != "" {
+		a.Filter.Where = r.quoteColumns(r.tokens[from+1 : r.at])
+	}
 	return !r.peek(0, "WHERE") && r.limit(&a.Limit)
+}
+
+// quoteColumns is the text of a condition in which columns of the lists that are reserved words, to one of
+// the servers at least, can be written like all others.
+func (r *reader) quoteColumns(condition []token) string {
+	var b strings.Builder
+	at := condition[0].start
+	for _, t := range condition {
+		if r.oneOf(t, "SIGNAL", "WINDOW") {
+			b.WriteString(r.text[at:t.start] + Quote(r.spelling(t)))
+			at = t.end
+		}
+	}
+	return b.String() + r.text[at:condition[len(condition)-1].end]
 }
 
 func (r *reader) fromSchema(schema *string) (ok bool) {

@@ -50,6 +50,10 @@ func TestAdminStatements(t *testing.T) {
 			List: ListHistory, Table: pointer("t"),
 			Filter: Filter{Where: "a > (1)"}, Limit: 5,
 		},
+		"SHOW TTL THROTTLE WHERE signal = 'signal' AND `window` > Window /* window */ OR throttle.WINDOW LIMIT 5": &ShowTTL{
+			List:   ListThrottle,
+			Filter: Filter{Where: "`signal` = 'signal' AND `window` > `Window` /* window */ OR throttle.`WINDOW`"}, Limit: 5,
+		},
 		"SHOW TTL PARTITIONS FOR a.b LIKE 'p%' LIMIT 3": &ShowTTL{
 			List: ListPartitions, Table: pointer("a.b"), Filter: Filter{Like: "'p%'"}, Limit: 3,
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -358,6 +359,27 @@ func TestTrust(t *testing.T) {
 		}
 		if got := rows(t, db, "SHOW TTL STATUS LIKE 'Halted_by'"); strings.Contains(got[0], "unknown server") {
 			t.Errorf("after: %q", got)
+		}
+	})
+}
+
+// TestEveryColumnCanBeAskedFor: by its bare name, whatever the server takes that for.
+func TestEveryColumnCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		run(t, b.db, "ALTER TABLE "+b.schema+".orders PARTITION BY HASH (id) PARTITIONS 3")
+		for _, list := range append(ddl.Lists(), ddl.ListPartitions) {
+			of := " WHERE "
+			if list == ddl.ListPartitions {
+				of = " FOR orders WHERE "
+			}
+			for _, c := range report.Empty(list).Columns {
+				query := "SHOW TTL " + string(list) + of + c.Name + " IS NULL OR NOT(" + c.Name + "<=>NULL)"
+				if _, err := db.ExecContext(t.Context(), query); err != nil {
+					t.Errorf("%s: %v", query, err)
+				}
+			}
 		}
 	})
 }
