@@ -83,6 +83,16 @@ func TestVerdict(t *testing.T) {
 			func(w *Work) { options(w, "TTL_WINDOW", "22:00-06:00"); ran(w, time.Minute) },
 			"KEEPING UP",
 		},
+		"the window has closed on a job": {
+			func(w *Work) { w.Job = running(time.Minute, 10, 1); w.Window = window("13:00-14:00") },
+			"WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) until " +
+				"2026-03-01 13:00:00+00:00)",
+		},
+		"the window has opened for a job": {func(w *Work) {
+			w.Job = running(time.Minute, 10, 1)
+			w.Job.State, w.Job.Reason = catalog.JobWaitingWindow, "outside a window that there was"
+			w.Window = window("11:00-13:00")
+		}, "KEEPING UP"},
 		"window never": {
 			func(w *Work) {
 				options(w, "TTL_WINDOW", "22:00-06:00")

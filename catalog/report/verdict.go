@@ -123,17 +123,17 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	}
 }
 
-// judgeState looks at what the open job waits for.
+// judgeState looks at what a job waits for. Windows are judged as they are now: the engine writes into the
+// job what it waits for, but a window closes and opens with the statement that changes it.
 func judgeState(w *Work) (Verdict, bool) {
-	if w.Job == nil {
-		closed := w.timing().Closed(w.Now, w.Window)
-		return Verdict{WindowClosed, closed}, closed != "" && !w.due().After(w.Now)
-	}
-	switch w.Job.State {
-	case catalog.JobPaused:
+	closed := w.timing().Closed(w.Now, w.Window)
+	switch {
+	case closed != "" && (w.Job != nil || !w.due().After(w.Now)):
+		return Verdict{WindowClosed, closed}, true
+	case w.Job == nil:
+		return Verdict{}, false
+	case w.Job.State == catalog.JobPaused:
 		return Verdict{Paused, w.Job.Reason}, !w.Job.PausedByPerson() // who has resumed it
-	case catalog.JobWaitingWindow:
-		return Verdict{WindowClosed, w.Job.Reason}, true
 	default:
 		return Verdict{Paused, w.Slowed}, w.stands()
 	}

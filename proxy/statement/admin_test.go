@@ -383,3 +383,41 @@ func TestEveryColumnCanBeAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// TestListsKnowAWindowAtOnce: no engine has looked at the job since the statement has answered.
+func TestListsKnowAWindowAtOnce(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.idleEngine(t)
+		job, err := b.store.CreateJob(t.Context(), catalog.NewJob{
+			Policy: b.declare(t, "orders"), State: catalog.JobRunning, Cutoff: time.Now(), Tasks: []catalog.TaskRange{{}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		demand := func(verdict string) {
+			t.Helper()
+			query := "SHOW TTL JOBS WHERE Verdict LIKE '" + verdict + "%'"
+			if got := rows(t, db, query); len(got) != 1 {
+				t.Errorf("%s: got %q", query, rows(t, db, "SHOW TTL JOBS"))
+			}
+		}
+		window := func(from, to int) string {
+			now := time.Now().UTC()
+			at := func(hours int) string { return now.Add(time.Duration(hours) * time.Hour).Format("15:04 +0000") }
+			run(t, db, "SET GLOBAL ttl_job_schedule_window_start_time = '"+at(from)+
+				"', ttl_job_schedule_window_end_time = '"+at(to)+"'")
+			return now.Add(time.Duration(from) * time.Hour).Format("15:04-")
+		}
+
+		demand("KEEPING UP")
+		demand("WAITING FOR WINDOW (outside %(" + window(2, 3))
+		if err := b.store.SetJobState(t.Context(), job.ID, job.Fence, catalog.JobWaitingWindow, "what was"); err != nil {
+			t.Fatal(err)
+		}
+		demand("WAITING FOR WINDOW (outside %(" + window(4, 5))
+		window(-1, 1)
+		demand("KEEPING UP")
+	})
+}
