@@ -38,6 +38,15 @@ func ServerPause(ctx context.Context, q tables.Querier, allowReplica bool) (stri
 	return applierPause(ctx, q)
 }
 
+// ServerPause is the same of the server on which the catalog lives. What it refuses to say stops deletion, too.
+func (s *Store) ServerPause(ctx context.Context, allowReplica bool) (string, error) {
+	why, err := ServerPause(ctx, s.db, allowReplica)
+	if refusal, refused := errors.AsType[*mysql.MySQLError](err); refused {
+		return "the server does not say whether rows may be deleted on it: " + refusal.Error(), nil
+	}
+	return why, err
+}
+
 // SessionPause is ServerPause for a session that is to delete: it keeps the format it began with.
 func SessionPause(ctx context.Context, q tables.Querier, allowReplica bool) (string, error) {
 	var format string

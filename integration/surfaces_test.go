@@ -21,6 +21,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
+	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 // What SHOW TTL says of a table, the page says, the metrics and ttlproxy status say, word for word:
@@ -52,10 +53,15 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
 			}},
+			{"held back by a check", func() { s.holdBack("web_check: 503") }, report.HaltSignal, map[string]string{
+				"works": "PAUSED (at 0 % of its speed, held back by web_check: 503)", "keeps": "KEEPING UP",
+				"fresh": "WAITING (the first job",
+			}},
 			{"outside the window of all", func() {
+				s.holdBack("")
 				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
 				s.sql("SET GLOBAL ttl_job_schedule_window_end_time = '" + elsewhere(3) + "'")
-			}, "", map[string]string{
+			}, report.HaltWindow, map[string]string{
 				"keeps": "KEEPING UP", "fresh": "WAITING FOR WINDOW (outside ttl_job_schedule_window_start_time",
 				"gone":   "DISARMED (another table)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
@@ -147,6 +153,50 @@ func (s *surfaces) goals(tables int) map[string]float64 {
 		goals[line.Table] = line.Goal
 	}
 	return goals
+}
+
+// What stops a server is said of everything and of every table, whether its job is due or not, and also if no node can
+// write that down.
+func TestEverySurfaceSaysWhatStopsTheServer(t *testing.T) {
+	t.Parallel()
+	applier := map[sandbox.Flavour][3]string{
+		sandbox.MariaDB: {
+			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD",
+			"STOP SLAVE",
+		},
+		sandbox.MySQL: {
+			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'",
+			"START REPLICA SQL_THREAD", "STOP REPLICA",
+		},
+	}
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			server := mysqltest.Start(t, flavour)
+			s := newSurfaces(t, server)
+			s.sql("CREATE TABLE keeps (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+			s.sql("CREATE TABLE fresh (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+			s.ended("keeps", catalog.JobFinished, "")
+			root := server.Open(t, "")
+			a := applier[flavour]
+			for _, c := range []struct{ begin, end, why string }{
+				{"SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0", "the server is read-only"},
+				{
+					"SET GLOBAL binlog_format = 'STATEMENT'", "SET GLOBAL binlog_format = 'ROW'",
+					catalog.BinlogPause,
+				},
+				{a[1], a[2], "the server applies replication ("},
+			} {
+				if c.begin == a[1] {
+					execAll(t, root, a[0])
+				}
+				execAll(t, root, c.begin)
+				s.agree(c.begin, report.HaltServer, map[string]string{"": "PAUSED (" + c.why})
+				execAll(t, root, c.end)
+			}
+			s.agree("as it was", "", map[string]string{"keeps": "KEEPING UP", "fresh": "WAITING (the first job"})
+		})
+	}
 }
 
 // surfaces is a proxy with everything that shows its state.
@@ -270,7 +320,7 @@ func (s *surfaces) populate() {
 		now.Add(3*time.Hour).Format("15:04"))
 	for name, options := range map[string]string{
 		"keeps": "", "fails": "", "fresh": "", "silent": "TTL_ENABLE = 'OFF' " + optionsInFull, "paused": "",
-		"windowed": window, "braked": "", "gone": "",
+		"windowed": window, "braked": "", "gone": "", "works": "",
 	} {
 		s.sql("CREATE TABLE " + name +
 			" (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC' " + options)
@@ -279,6 +329,7 @@ func (s *surfaces) populate() {
 	s.ended("keeps", catalog.JobFinished, "")
 	s.ended("fails", catalog.JobFailed, "because")
 	s.job("braked", catalog.JobNeedsApproval, "4 of 5 rows are due")
+	s.job("works", catalog.JobRunning, "")
 	s.sql("PAUSE TTL FOR paused")
 	gone := s.policy("gone")
 	s.must(s.store.Disarm(s.Context(), "test", gone.ID, gone.Version, "another table"))
@@ -325,6 +376,13 @@ func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
 	s.Helper()
 	job := s.job(table, catalog.JobRunning, "")
 	s.must(s.store.FinishJob(s.Context(), job.ID, job.Fence, end, reason))
+}
+
+// holdBack makes the node say that a check of its own lets nothing go, or that none does.
+func (s *surfaces) holdBack(why string) {
+	s.Helper()
+	s.must(s.store.SetThrottle(s.Context(), catalog.Throttle{Node: s.node, Own: catalog.Own{HeldBy: why}}))
+	execAll(s.T, s.direct, "UPDATE "+s.store.Schema()+".throttle SET measured_at = '2099-01-01'")
 }
 
 // stop makes the node say that it is stopped.
@@ -440,8 +498,12 @@ func (s *surfaces) halted(code report.HaltCode) string {
 		}
 	}
 
+	if code == report.HaltSignal {
+		return "" // a job may be asked for
+	}
 	_, err := s.db.ExecContext(s.Context(), "RUN TTL JOB FOR fresh")
-	if err == nil || !strings.Contains(err.Error(), "cannot run now: PAUSED ("+said.Why) {
+	word := report.Halt{Code: code}.Verdict().Word
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("cannot run now: %s (%s", word, said.Why)) {
 		return fmt.Sprintf("RUN TTL JOB is answered with %v", err)
 	}
 

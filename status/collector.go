@@ -54,7 +54,7 @@ type descriptions struct {
 	lag, verdict, progress, due, usual, flow *prometheus.Desc
 	delay, lastEnded, tables, tablesOmitted  *prometheus.Desc
 	watermark, covered, goal, never          *prometheus.Desc
-	undeletable, byVerdict, late             *prometheus.Desc
+	uncovered, undeletable, byVerdict, late  *prometheus.Desc
 	leaseHolder, leaseFence, taskLeases      *prometheus.Desc
 }
 
@@ -102,6 +102,8 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 			"All rows of the table that had expired by then are gone.", table...),
 		covered: d("table_covered_timestamp_seconds",
 			"All rows of the table that had expired by then are gone, or stay because others need them.", table...),
+		uncovered: d("table_uncovered_timestamp_seconds",
+			"When the policy of the table became what it is, if no job has come to its end since then.", table...),
 		goal: d("table_goal_seconds",
 			"How long ago rows may have been covered: TTL_MAX_LAG, or twice the time between jobs.", table...),
 		undeletable: d("table_undeletable_rows",
@@ -124,7 +126,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
 		d.up, d.enabled, d.paused, d.held, d.halted, d.nodeStopped, d.policies, d.jobs, d.tasks, d.nodes, d.lag,
 		d.verdict, d.progress, d.due, d.usual, d.flow,
-		d.delay, d.lastEnded, d.watermark, d.covered, d.goal, d.never, d.undeletable, d.byVerdict,
+		d.delay, d.lastEnded, d.watermark, d.covered, d.uncovered, d.goal, d.never, d.undeletable, d.byVerdict,
 		d.late, d.tables, d.tablesOmitted, d.leaseHolder, d.leaseFence, d.taskLeases,
 	} {
 		ch <- one
@@ -339,7 +341,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 func (c *Collector) left(ch chan<- prometheus.Metric, w *report.Work, labels []string) {
 	d := c.descs
 	for desc, at := range map[*prometheus.Desc]time.Time{
-		d.watermark: w.Watermark(), d.covered: w.Covered(),
+		d.watermark: w.Watermark(), d.covered: w.Covered(), d.uncovered: w.Uncovered(),
 	} {
 		if !at.IsZero() {
 			ch <- gauge(desc, seconds(at), labels...)
@@ -352,7 +354,7 @@ func (c *Collector) left(ch chan<- prometheus.Metric, w *report.Work, labels []s
 		}
 	}
 
-	if !w.Covered().IsZero() {
+	if !w.Covered().IsZero() || !w.Uncovered().IsZero() {
 		ch <- gauge(d.goal, w.Goal().Seconds(), labels...)
 	}
 }

@@ -22,6 +22,7 @@ type Reads interface {
 	Values(ctx context.Context) (setting.Values, error)
 	Settings(ctx context.Context) (setting.Reading, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
+	ServerPause(ctx context.Context, allowReplica bool) (string, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
 	StillKept(ctx context.Context, d catalog.Departure) (bool, error)

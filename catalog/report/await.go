@@ -46,8 +46,8 @@ func (s *Snapshot) MayRun(p *catalog.Policy) error {
 	if v, held := s.Holding(p.ID); held {
 		return &Refusal{p.Table, v.String()}
 	}
-	if halt := s.Halt(); halt.Why != "" {
-		return &Refusal{p.Table, Verdict{Paused, halt.Why}.String()}
+	if halt := s.Halt(); halt.Why != "" && !halt.Passes() {
+		return &Refusal{p.Table, halt.Verdict().String()}
 	}
 	return nil
 }

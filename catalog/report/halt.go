@@ -14,19 +14,36 @@ const (
 	HaltHeld     HaltCode = "held"         // the server is not the one the catalog knows
 	HaltPaused   HaltCode = "paused"       // PAUSE TTL
 	HaltSwitch   HaltCode = "switched off" // ttl_job_enable
+	HaltServer   HaltCode = "server"       // it is read-only, a replica, or cannot log what the engine does
 	HaltNoEngine HaltCode = "no engine"
-	HaltStopped  HaltCode = "stopped" // each engine by itself: see catalog.Stop
+	HaltStopped  HaltCode = "stopped"   // each engine by itself: see catalog.Stop
+	HaltWindow   HaltCode = "window"    // ttl_job_schedule_window_… is closed
+	HaltSignal   HaltCode = "held back" // signals let nothing go at present
 )
 
 // HaltCodes are all there are.
 func HaltCodes() []HaltCode {
-	return []HaltCode{HaltHeld, HaltPaused, HaltSwitch, HaltNoEngine, HaltStopped}
+	return []HaltCode{
+		HaltHeld, HaltPaused, HaltSwitch, HaltServer, HaltNoEngine, HaltStopped, HaltWindow, HaltSignal,
+	}
 }
 
 // Halt says why nothing is deleted anywhere. It is zero when something may be.
 type Halt struct {
 	Code HaltCode
 	Why  string
+}
+
+// Passes reports whether everything goes on by itself, as foreseen: what is not due has nothing to wait for, and jobs
+// may be asked for.
+func (h Halt) Passes() bool { return h.Code == HaltWindow || h.Code == HaltSignal }
+
+// Verdict is what a halt is for a table.
+func (h Halt) Verdict() Verdict {
+	if h.Code == HaltWindow {
+		return Verdict{WindowClosed, h.Why}
+	}
+	return Verdict{Paused, h.Why}
 }
 
 // Halt looks for what keeps everything from being deleted.
@@ -38,6 +55,8 @@ func (s *Snapshot) Halt() Halt {
 		return Halt{HaltPaused, "everything, " + pausedBy(s.Pause.Pause)}
 	case !s.Enabled:
 		return Halt{HaltSwitch, "ttl_job_enable is OFF"}
+	case s.Server != "":
+		return Halt{HaltServer, s.Server}
 	case !s.HasEngine():
 		return Halt{HaltNoEngine, "no engine is running (see SHOW TTL NODES)"}
 	}
@@ -46,13 +65,24 @@ func (s *Snapshot) Halt() Halt {
 	stopped := s.eachEngine(func(n *catalog.Node) bool { return n.Stop != "" && n.Stop != catalog.StopSwitch })
 	switch {
 	case len(stopped) == 0:
-		return Halt{}
+		return s.passing()
 	case len(stopped) == 1:
 		return Halt{HaltStopped, fmt.Sprintf("%s (on %s)", stopped[0].Status, stopped[0].Name)}
 	default:
 		return Halt{HaltStopped, fmt.Sprintf("%s (on %s; SHOW TTL NODES shows the others)", stopped[0].Status,
 			stopped[0].Name)}
 	}
+}
+
+// passing looks for what keeps everything from being deleted for a time.
+func (s *Snapshot) passing() Halt {
+	if closed := (catalog.Timing{}).Closed(s.Now, s.Window); closed != "" {
+		return Halt{HaltWindow, closed}
+	}
+	if by := s.slowedBy(); by != "" && s.Throttle.Share <= 0 {
+		return Halt{HaltSignal, "held back by " + by}
+	}
+	return Halt{}
 }
 
 // eachEngine lists the live engines if something is true of every one of them.

@@ -17,6 +17,7 @@ type Source interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Values(ctx context.Context) (setting.Values, error)
 	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
+	ServerPause(ctx context.Context, allowReplica bool) (string, error)
 	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
 	Jobs(ctx context.Context) ([]catalog.Job, error)
 	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
@@ -49,7 +50,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	g.Go(func() error { return readJobs(ctx, from, s) })
 	g.Go(func() error { return readPolicies(ctx, from, s) })
 	g.Go(func() error { return read(ctx, from.Clock, &s.Now) })
-	g.Go(func() error { return read(ctx, from.Values, &values) })
+	g.Go(func() error { return readServer(ctx, from, &values, s) })
 	g.Go(func() error { return read(ctx, from.GlobalPause, &s.Pause) })
 	g.Go(func() error { return read(ctx, from.Nodes, &s.Nodes) })
 	g.Go(func() error { return read(ctx, from.Shares, &shares) })
@@ -73,6 +74,16 @@ func readJobs(ctx context.Context, from Source, s *Snapshot) (err error) {
 		return err
 	}
 	s.Past, err = from.PastAgain(ctx)
+	return err
+}
+
+// readServer reads the settings, and by them what about the server keeps everything from being deleted: from the server
+// itself, since a node may not be able to write it down then.
+func readServer(ctx context.Context, from Source, values *setting.Values, s *Snapshot) (err error) {
+	if *values, err = from.Values(ctx); err != nil {
+		return err
+	}
+	s.Server, err = from.ServerPause(ctx, values.Bool(setting.AllowReplica))
 	return err
 }
 

@@ -15,6 +15,7 @@ type Snapshot struct {
 	Enabled  bool      // ttl_job_enable
 	Window   *ddl.Window
 	Pause    catalog.GlobalPause
+	Server   string // why nothing may be deleted on it, as when it is read-only; empty when something may
 	Policies []*catalog.Policy
 	Past     map[uint64]*catalog.Past // by policy
 	Jobs     []catalog.Job            // open
@@ -42,7 +43,11 @@ func (s *Snapshot) Work() []*Work {
 
 // workOf is the part of it that is about some policies.
 func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
-	halt, slowed, open := s.Halt().Why, s.slowed(), s.openJobs()
+	slowed, open := s.slowed(), s.openJobs()
+	var halt string
+	if h := s.Halt(); !h.Passes() {
+		halt = h.Why
+	}
 	all := make([]*Work, 0, len(policies))
 
 	for _, p := range policies {

@@ -266,8 +266,20 @@ func (w *Work) Goal() time.Duration {
 	return 2 * between
 }
 
+// Uncovered is since when the policy has been what it is without a job that came to its end; zero when one has, or when
+// none is wanted.
+func (w *Work) Uncovered() time.Time {
+	if !w.Policy.Armed() || !w.Covered().IsZero() {
+		return time.Time{}
+	}
+	return w.Policy.ChangedAt
+}
+
 // Late reports whether rows may be due for longer than the goal allows.
 func (w *Work) Late() bool {
 	mark := w.Covered()
+	if mark.IsZero() {
+		mark = w.Uncovered()
+	}
 	return !mark.IsZero() && w.Now.Sub(mark) > w.Goal()
 }

@@ -16,9 +16,11 @@ type someStore struct{ report.Store }
 
 var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (someStore) Clock(context.Context) (time.Time, error)       { return someTime, nil }
-func (someStore) Values(context.Context) (setting.Values, error) { return setting.Defaults(), nil }
-func (someStore) Tasks(context.Context) ([]catalog.Task, error)  { return nil, nil }
+func (someStore) Clock(context.Context) (time.Time, error)          { return someTime, nil }
+func (someStore) Values(context.Context) (setting.Values, error)    { return setting.Defaults(), nil }
+func (someStore) ServerPause(context.Context, bool) (string, error) { return "", nil }
+
+func (someStore) Tasks(context.Context) ([]catalog.Task, error) { return nil, nil }
 func (someStore) PastAgain(context.Context) (map[uint64]*catalog.Past, error) {
 	return nil, nil
 }

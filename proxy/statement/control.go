@@ -82,7 +82,7 @@ func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
 		return "", err
 	}
 	if halt := s.Halt(); policy == catalog.PauseAll && halt.Why != "" {
-		return string(report.Paused) + " (" + halt.Why + ")", nil
+		return halt.Verdict().String(), nil
 	}
 	if v, found := s.Holding(policy); found {
 		return v.String(), nil
