@@ -56,7 +56,10 @@ func (e Estimate) MostNeverExpire() bool {
 
 const (
 	countRows = 5_000 // tables up to about this size are counted instead of sampled
-	samples   = 16
+	// countStale is how many rows are counted of a table that has proved to be larger than the server
+	// takes it for, as after an import: samples are weighed by the same statistics.
+	countStale = 200_000
+	samples    = 16
 )
 
 // Estimate looks at a table: counts small ones, samples larger ones along the key, and asks an
@@ -134,24 +137,41 @@ func (s *Statements) head(ctx context.Context, q tables.Querier) (due string, so
 }
 
 func (s *Statements) look(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
-	if rows <= countRows || s.KeyIndex == "" {
-		counted, err := s.sampleRange(ctx, q, Range{}, 2*countRows)
-		if err != nil {
-			return Estimate{}, err
-		}
-
-		e := Estimate{
-			Rows: counted.rows, Expired: counted.expired, Null: counted.null, Implausible: counted.implausible,
-			Oldest: counted.oldestDue, Newest: counted.newestDue, Exact: true, DueExact: true,
-		}
-		if counted.rows < 2*countRows {
-			return e, s.findEdge(ctx, q, &e)
-		}
-		if s.KeyIndex == "" {
-			return s.scale(ctx, q, e, rows)
-		}
+	if rows > countRows && s.KeyIndex != "" {
+		return s.estimateBySamples(ctx, q, rows)
 	}
-	return s.estimateBySamples(ctx, q, rows)
+
+	e, all, err := s.countUpTo(ctx, q, 2*countRows)
+	if err == nil && !all && s.KeyIndex == "" {
+		return s.scale(ctx, q, e, rows)
+	}
+	if err == nil && !all {
+		e, all, err = s.countUpTo(ctx, q, countStale)
+	}
+	if err != nil || all {
+		return e, err
+	}
+
+	sampled, err := s.estimateBySamples(ctx, q, e.Rows)
+	sampled.Rows, sampled.Expired = max(sampled.Rows, e.Rows), max(sampled.Expired, e.Expired)
+	return sampled, err
+}
+
+// countUpTo counts the rows at the beginning of a table, and says whether these are all.
+func (s *Statements) countUpTo(ctx context.Context, q tables.Querier, rows int) (e Estimate, all bool, err error) {
+	counted, err := s.sampleRange(ctx, q, Range{}, rows)
+	if err != nil {
+		return e, false, err
+	}
+
+	e = Estimate{
+		Rows: counted.rows, Expired: counted.expired, Null: counted.null, Implausible: counted.implausible,
+		Oldest: counted.oldestDue, Newest: counted.newestDue, Exact: true, DueExact: true,
+	}
+	if all = counted.rows < int64(rows); all {
+		err = s.findEdge(ctx, q, &e)
+	}
+	return e, all, err
 }
 
 func (s *Statements) findEdge(ctx context.Context, q tables.Querier, e *Estimate) (err error) {
