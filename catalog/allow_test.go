@@ -78,6 +78,50 @@ func TestTasksShareTheBound(t *testing.T) {
 	})
 }
 
+// TestConsentBindsTheOpenRun: who names another number while a run is going on changes that run, whose tasks may delete
+// nothing more before they have asked.
+func TestConsentBindsTheOpenRun(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		now, err := b.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := b.CreateJob(t.Context(), NewJob{
+			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, 1), Bound: new(uint64(100)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.exec(t, "UPDATE {task} SET deleted = 30, allowed = 100")
+
+		for _, c := range []struct {
+			consent Consent
+			bound   uint64
+		}{
+			{Consent{UpTo: new(uint64(7))}, 37},
+			{Consent{UpTo: new(uint64(500))}, 530},
+			{Consent{UpTo: new(uint64(1<<64 - 1))}, 1<<64 - 1},
+			{Consent{UpTo: new(uint64(0))}, 30},
+			{Consent{Seen: new(uint64(1000))}, 1231},
+			{Consent{Seen: new(uint64(10))}, 1231}, // who names no number takes nothing away
+			{Consent{}, 1231},
+		} {
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, c.consent); err != nil {
+				t.Fatal(err)
+			}
+			job, err := b.Job(t.Context(), job.ID)
+			if err != nil || job.Bound == nil || *job.Bound != c.bound || job.State != JobRunning {
+				t.Errorf("after %+v the job is %+v, %v; want the bound %d", c.consent, job, err, c.bound)
+			}
+			if _, err := b.db.ExecContext(t.Context(), b.sql("UPDATE {task} SET deleted = deleted + 1")); err == nil {
+				t.Errorf("after %+v a task deletes before it has asked", c.consent)
+			}
+		}
+	})
+}
+
 // TestConsentExtendsTheRun approves a waiting job, with and without a number.
 func TestConsentExtendsTheRun(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ type Consent struct {
 const margin = 1.2
 
 // Consent lets this version of a policy delete what the brake would hold, once, even before a job
-// exists, and lets waiting jobs go on. It returns how many rows they, or the next ones, may delete;
-// nil for what the next run finds.
+// exists, and lets waiting jobs go on. A run that is going on is bound by it from now on. It returns how
+// many rows they, or the next ones, may delete; nil for what the next run finds.
 func (s *Store) Consent(ctx context.Context, actor string, policy, version uint64,
 	c Consent,
 ) (rows *uint64, err error) {
@@ -39,6 +39,12 @@ func (s *Store) Consent(ctx context.Context, actor string, policy, version uint6
 
 		if rows = c.rows(waiting); waiting.jobs > 0 {
 			if err := s.extend(ctx, tx, policy, waiting, rows); err != nil {
+				return err
+			}
+		}
+
+		if waiting.jobs == 0 && rows != nil {
+			if err := s.rebind(ctx, tx, policy, *rows, c.UpTo != nil); err != nil {
 				return err
 			}
 		}
@@ -128,15 +134,32 @@ func withMargin(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }
 
 // extend gives a waiting run that many more rows.
 func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waitingJobs, rows *uint64) error {
-	bound := w.deleted + *rows
-	if bound < w.deleted {
-		bound = 1<<64 - 1
-	}
-	if _, err := s.exec(ctx, tx, boundJobs, bound, policy); err != nil {
+	if _, err := s.exec(ctx, tx, boundJobs, further(w.deleted, *rows), policy); err != nil {
 		return err
 	}
 	return s.execAll(ctx, tx, []any{policy}, approveJobs, askAnew)
 }
+
+// rebind lets the run that is open delete that many more rows: exactly, or at least. Its tasks have to ask anew, so that
+// no batch commits between the count of what is deleted and its new bound.
+func (s *Store) rebind(ctx context.Context, tx *sql.Tx, policy, rows uint64, exactly bool) error {
+	if _, err := s.exec(ctx, tx, askAnew, policy); err != nil {
+		return err
+	}
+	deleted, err := s.runDeleted(ctx, tx, policy)
+	if err != nil {
+		return err
+	}
+	bind := raiseBound
+	if exactly {
+		bind = boundJobs
+	}
+	_, err = s.exec(ctx, tx, bind, further(deleted, rows), policy)
+	return err
+}
+
+// further is a number of rows beyond those that are deleted, or as many as can be counted.
+func further(deleted, rows uint64) uint64 { return deleted + min(rows, 1<<64-1-deleted) }
 
 // Ask makes a running job wait for approval, with what is known of the rows that are left. It
 // reports ErrMove if the job has changed its state since it was read: somebody may already have

@@ -189,6 +189,7 @@ const (
  j.estimated_rows = ?, j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
 	askAnew       = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`
 	boundJobs     = `UPDATE {job} SET bound = ? WHERE policy_id = ?`
+	raiseBound    = `UPDATE {job} SET bound = GREATEST(bound, ?) WHERE policy_id = ?` // NULL stays NULL
 	selectWaiting = `SELECT COUNT(*), CAST(COALESCE(SUM(GREATEST(CAST(j.estimated_rows AS SIGNED)
  - (SELECT COALESCE(SUM(t.deleted), 0) FROM {task} t WHERE t.job_id = j.id), 0)), 0) AS UNSIGNED), MAX(j.bound)
  FROM {job} j WHERE j.policy_id = ? AND j.state = 'needs approval'`

@@ -193,8 +193,7 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 	onCatalog(t, func(s *scene) {
 		approve := func(body string, rows uint64, exactly bool) {
 			s.Helper()
-			s.want("POST", "/api/v1/tables/{table}/approve", body, 200,
-				fmt.Sprintf("this run may delete up to %d rows; beyond that it asks again", rows))
+			s.want("POST", "/api/v1/tables/{table}/approve", body, 200, report.Agreed(&rows))
 			p, err := s.store.PolicyByID(s.Context(), s.policy.ID)
 			if got := p.Approval; err != nil || got.Rows == nil || *got.Rows != rows || got.Exactly != exactly {
 				s.Errorf("after %q: got %+v, %v, want %d rows", body, got, err, rows)

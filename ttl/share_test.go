@@ -66,6 +66,44 @@ func TestRunStopsAtItsBound(t *testing.T) {
 	})
 }
 
+// TestConsentInTheMiddle: a run that is going on stops at the number that somebody names now, and goes on to a higher one
+// without asking in between.
+func TestConsentInTheMiddle(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 240_000)
+		f.set(setting.BrakePercent, "0")
+		f.set(setting.DeleteRowsLimit, "2000")
+		p := f.DeclareEvery("t", "1h")
+		defer f.run(nil)()
+		f.needsApproval()
+
+		named := func(rows uint64) (at int) {
+			t.Helper()
+			before := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t")
+			f.Wait("rows to go", func() bool { return f.Number("SELECT COUNT(*) FROM "+f.Schema+".t") < before })
+			f.consent(p, catalog.Consent{UpTo: &rows})
+			return f.Number("SELECT COUNT(*) FROM "+f.Schema+".t") - int(rows)
+		}
+
+		f.consent(p, catalog.Consent{UpTo: new(uint64(100_000))})
+		least := named(7)
+		f.needsApproval()
+		if left := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t"); left < least || left > least+7 {
+			t.Errorf("%d rows are left, want %d", left, least)
+		}
+
+		f.consent(p, catalog.Consent{UpTo: new(uint64(3000))})
+		named(1_000_000)
+		f.set(setting.DeleteRowsLimit, "0")
+		f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "120000" })
+		if asked := f.Number("SELECT COUNT(*) FROM " + f.Schema + "_c.event WHERE kind = 'needs approval'"); asked != 2 {
+			t.Errorf("it asked %d times, want twice", asked)
+		}
+	})
+}
+
 // load puts rows into t that are due, while no job can see some of them and not the others.
 func (f *fixture) load(rows int) {
 	f.T.Helper()

@@ -7,5 +7,6 @@ func Agreed(rows *uint64) string {
 	if rows == nil {
 		return "the next run may delete the rows that it finds due when it starts"
 	}
-	return fmt.Sprintf("this run may delete up to %d rows; beyond that it asks again", *rows)
+	return fmt.Sprintf("the run that is open, or else the next one, may delete up to %d rows from now on; beyond that "+
+		"it asks again", *rows)
 }
