@@ -121,7 +121,8 @@ func (s *Store) Throttles(ctx context.Context) ([]Throttle, error) {
 const (
 	upsertThrottle = `INSERT INTO {throttle} (node_id, share, held_by, own_share, own_held_by, content,
  measured_at) VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE share = VALUES(share),
- held_by = VALUES(held_by), own_share = VALUES(own_share), own_held_by = VALUES(own_held_by), content = VALUES(content), measured_at = VALUES(measured_at)`
+ held_by = VALUES(held_by), own_share = VALUES(own_share), own_held_by = VALUES(own_held_by),
+ content = VALUES(content), measured_at = VALUES(measured_at)`
 
 	throttleAge = `TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
 	selectShare = `SELECT node_id, share, held_by, measured_at, ` + throttleAge + ` FROM {throttle}

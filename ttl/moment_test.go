@@ -467,7 +467,8 @@ func TestPauseIsNoWork(t *testing.T) {
 			later(time.Minute)
 			later(5 * time.Hour)
 			if got := f.waits(); got != c.state || f.Rows("t") != left {
-				t.Errorf("%s: the job is %q, and %s rows are left; want %q and %s", c.what, got, f.Rows("t"), c.state, left)
+				t.Errorf("%s: the job is %q, and %s rows are left; want %q and %s",
+					c.what, got, f.Rows("t"), c.state, left)
 			}
 
 			if err := c.end(); err != nil {
