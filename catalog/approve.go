@@ -140,8 +140,8 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waiting
 	return s.execAll(ctx, tx, []any{policy}, approveJobs, askAnew)
 }
 
-// rebind lets the run that is open delete that many more rows: exactly, or at least. Its tasks have to ask anew, so that
-// no batch commits between the count of what is deleted and its new bound.
+// rebind lets the run that is open delete that many more rows: exactly, or at least. Its tasks have to ask
+// anew, so that no batch commits between the count of what is deleted and its new bound.
 func (s *Store) rebind(ctx context.Context, tx *sql.Tx, policy, rows uint64, exactly bool) error {
 	if _, err := s.exec(ctx, tx, askAnew, policy); err != nil {
 		return err

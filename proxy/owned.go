@@ -52,7 +52,7 @@ func (b *Backends) Members(account *mysql.Config, password Password) []Member {
 	for i, k := range list {
 		c := account.Clone()
 		b.toward(c, password, k.address)
-		members[i] = Member{Address: k.address.String(), ProxyProtocol: int(k.header), Config: c}
+		members[i] = Member{Address: k.String(), ProxyProtocol: int(k.header), Config: c}
 	}
 	return members
 }

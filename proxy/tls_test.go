@@ -285,7 +285,7 @@ func TestOwnConnectionsFollowAReload(t *testing.T) {
 			t.Errorf("on the socket: got cipher %q and %v, want none", c, err)
 		}
 
-		if err := p.Server.Reload(p.settings.Load().Config, BackendsConfig{Addresses: []string{s.Addr()}}); err != nil {
+		if err := p.Reload(p.settings.Load().Config, BackendsConfig{Addresses: []string{s.Addr()}}); err != nil {
 			t.Fatal(err)
 		}
 		held, err := db.Conn(t.Context()) // which a stricter configuration ends
@@ -297,7 +297,7 @@ func TestOwnConnectionsFollowAReload(t *testing.T) {
 		identity := BackendsConfig{
 			Addresses: []string{s.Addr()}, TLS: BackendTLS{Mode: TLSAlways, Verify: VerifyIdentity, CAFile: ca},
 		}
-		if err := p.Server.Reload(p.settings.Load().Config, identity); err != nil {
+		if err := p.Reload(p.settings.Load().Config, identity); err != nil {
 			t.Fatal(err)
 		}
 		if err := held.PingContext(t.Context()); err == nil {

@@ -82,19 +82,23 @@ func TestWhatHoldsOneNodeBackIsSaid(t *testing.T) {
 		"one that has gone":    {[]catalog.Node{a, gone}, []catalog.Throttle{check(3, 0)}, "100 %", ""},
 		"one of two": {
 			[]catalog.Node{a, b},
-			[]catalog.Throttle{check(1, 0)}, "50 %", "web_check: 503 (on a, one of 2)",
+			[]catalog.Throttle{check(1, 0)},
+			"50 %", "web_check: 503 (on a, one of 2)",
 		},
 		"both": {
 			[]catalog.Node{a, b},
-			[]catalog.Throttle{check(1, 0.4), check(2, 0)}, "20 %", "web_check: 503 (on b; 2 of 2 are held back)",
+			[]catalog.Throttle{check(1, 0.4), check(2, 0)},
+			"20 %", "web_check: 503 (on b; 2 of 2 are held back)",
 		},
 		"beside what holds all": {
 			[]catalog.Node{a, b},
-			[]catalog.Throttle{half, check(1, 0)}, "25 %", "web_check: 503 (on a, one of 2); lag: 3 s > 1 s",
+			[]catalog.Throttle{half, check(1, 0)},
+			"25 %", "web_check: 503 (on a, one of 2); lag: 3 s > 1 s",
 		},
 		"less than what holds all": {
 			[]catalog.Node{a, b},
-			[]catalog.Throttle{half, check(1, 0.9)}, "50 %", "lag: 3 s > 1 s",
+			[]catalog.Throttle{half, check(1, 0.9)},
+			"50 %", "lag: 3 s > 1 s",
 		},
 	} {
 		s := &Snapshot{Nodes: c.nodes}

@@ -18,8 +18,8 @@ func TestNoTrigger(t *testing.T) {
 			"CREATE TRIGGER `it's?`.u BEFORE INSERT ON `it's?`.u FOR EACH ROW DO 0",
 			"CREATE USER looker@'%' IDENTIFIED BY 'x'", "GRANT SELECT ON `it's?`.* TO looker@'%'")
 		t.Cleanup(func() {
-			_, _ = admin.Exec("DROP DATABASE `it's?`") //nolint:noctx // the test's has ended
-			_, _ = admin.Exec("DROP USER looker@'%'")  //nolint:noctx // as above
+			_, _ = admin.Exec("DROP DATABASE `it's?`")
+			_, _ = admin.Exec("DROP USER looker@'%'")
 		})
 		cfg := s.Config("")
 		cfg.User, cfg.Passwd = "looker", "x"

@@ -203,8 +203,9 @@ const restsFor = 10
 // unwritten is the condition, as SQL, that nobody has written to a table since it began to be counted, which InnoDB
 // remembers to the second.
 func (c *Counting) unwritten(side catalog.Table) string {
-	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') FROM information_schema.tables "+
-		"WHERE table_schema = %s AND table_name = %s) AND TIMESTAMPDIFF(SECOND, '%s', SYSDATE()) BETWEEN 0 AND %d, FALSE)",
+	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') "+
+		"FROM information_schema.tables WHERE table_schema = %s AND table_name = %s) "+
+		"AND TIMESTAMPDIFF(SECOND, '%s', SYSDATE()) BETWEEN 0 AND %d, FALSE)",
 		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor)
 }
 
