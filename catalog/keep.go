@@ -9,49 +9,54 @@ import (
 
 // Keep deletes what is older than days: history, events, error rows, nodes that left and policies
 // whose table has vanished. The holder of the lease calls it now and then; it ends with
-// ErrLeaseLost if that is somebody else by now.
-func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) error {
+// ErrLeaseLost if that is somebody else by now. If there is much, it stops after a second, and is not done.
+func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) (done bool, err error) {
+	until := time.Now().Add(keepFor)
 	renew := func() error { return s.Renew(ctx, lease, ttl) }
 	outdated := []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules}
 	for _, q := range outdated {
-		if err := s.drain(ctx, renew, q, days); err != nil {
-			return err
+		if done, err := s.drain(ctx, until, renew, q, days); !done || err != nil {
+			return false, err
 		}
 	}
 
 	for _, q := range []string{deleteOldNodes, deleteOldThrottles, deleteOldLatencies} {
-		if err := s.drain(ctx, renew, q); err != nil {
-			return err
+		if done, err := s.drain(ctx, until, renew, q); !done || err != nil {
+			return false, err
 		}
 	}
-	if err := s.forgetRuns(ctx, renew); err != nil {
-		return err
+	if done, err := s.forgetRuns(ctx, until, renew); !done || err != nil {
+		return false, err
 	}
 	if err := renew(); err != nil {
-		return err
+		return false, err
 	}
 
-	return s.forgetVanished(ctx, days)
+	return true, s.forgetVanished(ctx, days)
 }
 
-// drain repeats a bounded DELETE until it finds nothing more.
-func (s *Store) drain(ctx context.Context, renew func() error, query string, args ...any) error {
-	for {
+// keepFor is how long the holder of the lease has no time for anything else.
+const keepFor = time.Second
+
+// drain repeats a bounded DELETE until it finds nothing more, or time is over.
+func (s *Store) drain(
+	ctx context.Context, until time.Time, renew func() error, query string, args ...any,
+) (done bool, err error) {
+	for !done && time.Now().Before(until) {
 		if err := renew(); err != nil {
-			return err
+			return false, err
 		}
 		n, err := s.exec(ctx, s.db, query, args...)
 		if err != nil {
-			return fmt.Errorf("clean up: %w", err)
+			return false, fmt.Errorf("clean up: %w", err)
 		}
-		if n == 0 {
-			return nil
-		}
+		done = n == 0
 	}
+	return done, nil
 }
 
 // forgetRuns removes the runs of policies that have more of them than anybody reads.
-func (s *Store) forgetRuns(ctx context.Context, renew func() error) error {
+func (s *Store) forgetRuns(ctx context.Context, until time.Time, renew func() error) (done bool, err error) {
 	type many struct {
 		policy uint64
 		runs   int
@@ -59,26 +64,29 @@ func (s *Store) forgetRuns(ctx context.Context, renew func() error) error {
 
 	rows, err := s.db.QueryContext(ctx, s.sql(selectManyRuns), runsRead)
 	if err != nil {
-		return fmt.Errorf("count runs: %w", err)
+		return false, fmt.Errorf("count runs: %w", err)
 	}
 	all, err := collect(rows, func(r *sql.Rows) (m many, err error) { return m, r.Scan(&m.policy, &m.runs) })
 	if err != nil {
-		return fmt.Errorf("count runs: %w", err)
+		return false, fmt.Errorf("count runs: %w", err)
 	}
 
 	const atOnce = 1000
 	for _, m := range all {
 		for left := m.runs - runsRead; left > 0; left -= atOnce {
+			if time.Now().After(until) {
+				return false, nil
+			}
 			if err := renew(); err != nil {
-				return err
+				return false, err
 			}
 			if _, err := s.exec(ctx, s.db, deleteFirstRuns, m.policy, min(left, atOnce)); err != nil {
-				return fmt.Errorf("forget runs: %w", err)
+				return false, fmt.Errorf("forget runs: %w", err)
 			}
 		}
 	}
 
-	return nil
+	return true, nil
 }
 
 // forgetVanished removes policies that have been disarmed for days and whose table is not there.

@@ -39,7 +39,7 @@ func TestKeepDeletesWhatIsOldAndNothingElse(t *testing.T) {
 		}
 
 		b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 2 DAY WHERE id = ?", gone)
-		if err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
+		if _, err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
 			t.Fatal(err)
 		}
 
@@ -78,7 +78,7 @@ func TestRunsThatNobodyReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
+		if _, err := b.Keep(t.Context(), lease, time.Minute, 90); err != nil {
 			t.Fatal(err)
 		}
 
@@ -90,6 +90,27 @@ func TestRunsThatNobodyReads(t *testing.T) {
 			if got := b.scalar(t, query); got != want {
 				t.Errorf("%s: got %d, want %d", query, got, want)
 			}
+		}
+	})
+}
+
+// TestKeepTakesItsTime: much that is old is removed a part at a time, so that its node has time for its jobs.
+func TestKeepTakesItsTime(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		for range 3 {
+			gone := b.node(t)
+			b.exec(t, "UPDATE {node} SET heartbeat_at = heartbeat_at - INTERVAL 2 DAY WHERE id = ?", gone)
+		}
+		nodes := b.scalar(t, "SELECT COUNT(*) FROM {node}")
+		renew := func() error { return nil }
+		done, err := b.drain(t.Context(), time.Now(), renew, deleteOldNodes)
+		if left := b.scalar(t, "SELECT COUNT(*) FROM {node}"); done || err != nil || left != nodes {
+			t.Errorf("when time is over: got done %t, %v, and %d of %d are left", done, err, left, nodes)
+		}
+		done, err = b.drain(t.Context(), time.Now().Add(time.Minute), renew, deleteOldNodes)
+		if left := b.scalar(t, "SELECT COUNT(*) FROM {node}"); !done || err != nil || left != nodes-3 {
+			t.Errorf("with time: got done %t, %v, and %d of %d are left", done, err, left, nodes)
 		}
 	})
 }

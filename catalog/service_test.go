@@ -64,7 +64,7 @@ func TestServiceAccountCanDoEverythingItHasTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Keep(t.Context(), lease, time.Minute, 1); err != nil {
+		if _, err := store.Keep(t.Context(), lease, time.Minute, 1); err != nil {
 			t.Error(err)
 		}
 	})

@@ -149,6 +149,20 @@ func (t Timing) Opens(at time.Time, global *ddl.Window) time.Time {
 	return time.Time{}
 }
 
+// Closes is when a job that may run at this moment may do so no more; zero for never.
+func (t Timing) Closes(now time.Time, global *ddl.Window) (first time.Time) {
+	if global != nil {
+		first = global.Closes(now.UTC())
+	}
+	if t.Window == nil {
+		return first
+	}
+	if own := t.Window.Closes(now.In(t.Zone)); first.IsZero() || !own.IsZero() && own.Before(first) {
+		return own
+	}
+	return first
+}
+
 // Closed says why no job may run at this moment, and until when; empty when one may.
 func (t Timing) Closed(now time.Time, global *ddl.Window) string {
 	var why string

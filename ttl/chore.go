@@ -55,7 +55,11 @@ func (t *ticker) doChores(ctx context.Context) {
 
 // keep is the housekeeping of the catalog.
 func (t *ticker) keep(ctx context.Context) {
-	if err := t.store.Keep(ctx, t.lease, leaseFor, t.limits().historyDays); err != nil && ctx.Err() == nil {
+	done, err := t.store.Keep(ctx, t.lease, leaseFor, t.limits().historyDays)
+	if !done && err == nil {
+		t.keeping.did = time.Time{} // the next tick goes on
+	}
+	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "old entries of the catalog could not be removed",
 			slog.Any("err", err))
 	}

@@ -100,7 +100,7 @@ func TestLeadershipIsHandedOver(t *testing.T) {
 			" refreshed, failed, skipped, note, created_at, finished_at)" +
 			" SELECT 999, policy_id, policy_version, schema_name, table_name, 'finished', '', cutoff, 'schedule'," +
 			" 'range', '', 0, 0, 0, 0, 0, 0, 0, '', '2020-01-01', '2020-01-01' FROM " + f.Schema + "_c.job LIMIT 1")
-		if err := first.engine.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
+		if _, err := first.engine.store.Keep(t.Context(), old, leaseFor, 90); err == nil {
 			t.Error("the node that led before still cleans up")
 		}
 		if n := f.Text("SELECT COUNT(*) FROM " + f.Schema + "_c.job_history WHERE job_id = 999"); n != "1" {

@@ -52,7 +52,7 @@ type tickerStore interface {
 	RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error)
 	ForgetRowErrors(ctx context.Context, policy uint64, partition string, keys []string) error
 
-	Keep(ctx context.Context, lease catalog.Lease, ttl time.Duration, days int64) error
+	Keep(ctx context.Context, lease catalog.Lease, ttl time.Duration, days int64) (done bool, err error)
 	Sweep(ctx context.Context) (settled int, err error)
 	Vouch(ctx context.Context, actor string) error
 	ClearExpiryQueues(ctx context.Context) error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -30,6 +31,7 @@ type Leaving struct {
 	Now      time.Time // the database's clock
 	Floor    string    // ttl_date_floor
 	Settings uint64    // their revision
+	Window   *ddl.Window
 	Metrics  *Metrics
 	Stopped  func() string
 	Until    time.Time            // by the local clock: what is not counted then is another time
@@ -107,7 +109,8 @@ func (a *aside) drop(ctx context.Context, store AsideStore, d catalog.Departure,
 	departures := store.Name("departure")
 	drop := fmt.Sprintf("/* ttlproxy job=%d policy=%d v=%d */ DROP TABLE %s", d.Job, p.ID, p.Version, d.Side)
 	ends, still := a.still(d.Side)
-	statements := slices.Concat(ends, []string{goIf(store.EndingGuard(ending) + still)}, ifHeld(drop), []string{
+	may := store.EndingGuard(ending) + windowGuard(p, a.Now, a.Window) + still
+	statements := slices.Concat(ends, []string{goIf(may)}, ifHeld(drop), []string{
 		fmt.Sprintf("UPDATE %s SET state = 'settled', state_at = UTC_TIMESTAMP(6) WHERE policy_id = %d AND "+
 			"partition_name = %s AND fence = %d AND state = 'ending' AND @ttlproxy_go", departures, ending.Policy,
 			tables.Literal(ending.Partition), ending.Fence),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
@@ -168,7 +169,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version: job.Version,
 			guard: w.Store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind) +
-				goes.condition(),
+				windowGuard(policy, now, w.Limits().Window) + goes.condition(),
 			identity: identity, keys: keys, mariadb: w.Store.Server().MariaDB,
 			atOnce: withoutWaitingOn(w.Store.Server()),
 		},
@@ -209,6 +210,16 @@ func (w *worker) open(p catalog.Policy, now time.Time) error {
 		return &closedError{why}
 	}
 	return nil
+}
+
+// windowGuard is the condition, as SQL, that neither window has closed since that moment: only the ticker ends jobs by
+// the clock, and may have something else to do.
+func windowGuard(p catalog.Policy, now time.Time, global *ddl.Window) string {
+	closes := p.Terms.Timing.Closes(now, global)
+	if closes.IsZero() {
+		return ""
+	}
+	return " AND UTC_TIMESTAMP(6) < '" + closes.UTC().Format(time.DateTime) + "'"
 }
 
 // fits checks that the indexes of the plan are there.

@@ -22,7 +22,7 @@ type departure struct {
 	emptyID    uint64           // of the table that is exchanged for it; 0 for none
 	rows       int64            // that go
 	batch      uint64
-	zone       string    // of the guard: the server's zone is that of the policy
+	moment     string    // of the guard: the server's zone is that of the policy, and no window has closed
 	departures string    // the catalog's table of them
 	after      [2]string // the table's CREATE_TIME and the partition's id, as SQL
 	lockWait   time.Duration
@@ -32,21 +32,21 @@ type departure struct {
 }
 
 func (w *worker) departureOf(
-	a assignment, s *plan.Statements, whole plan.Whole, bound, identity string,
+	a assignment, s *plan.Statements, whole plan.Whole, bound, identity string, now time.Time,
 ) *departure {
 	task, job := a.task, a.job
-	zone := zoneGuard(a.policy.Rule, s.Expired.Kind)
+	moment := zoneGuard(a.policy.Rule, s.Expired.Kind) + windowGuard(a.policy, now, w.Limits().Window)
 	created, id := w.Store.AfterDeparture(job.Table, job.Partition)
 	d := &departure{
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: task.PolicyID,
-			version: job.Version, guard: w.Store.Guard(task.PolicyID, job.Version) + zone, identity: identity,
+			version: job.Version, guard: w.Store.Guard(task.PolicyID, job.Version) + moment, identity: identity,
 		},
 		Departure: catalog.Departure{
 			Policy: task.PolicyID, Partition: job.Partition, Bound: bound, How: whole.How, Job: job.ID, Task: task.ID,
 			Fence: task.Fence, Server: w.session.server,
 		},
-		statements: s, whole: whole, batch: task.Batch, zone: zone,
+		statements: s, whole: whole, batch: task.Batch, moment: moment,
 		departures: w.Store.Name("departure"), after: [2]string{created, id}, lockWait: w.Limits().PartitionLockWait,
 	}
 	d.mariadb = w.Store.Server().MariaDB
@@ -82,7 +82,7 @@ func (d *departure) packet(wait time.Duration) []string {
 	ends, still := d.statements.StillEnds()
 	may := fmt.Sprintf("(SELECT COUNT(*) FROM %s WHERE %s AND state = 'ready' AND state_at > UTC_TIMESTAMP(6) - "+
 		"INTERVAL %d SECOND) = 1 AND "+catalog.Writable+" AND %s AND %s%s%s%s%s", d.departures, mine,
-		int(catalog.ReadyFor.Seconds()), d.identity, plan.NoTrigger(d.statements.Target, d.mariadb), d.zone,
+		int(catalog.ReadyFor.Seconds()), d.identity, plan.NoTrigger(d.statements.Target, d.mariadb), d.moment,
 		d.emptySide, d.contents, still)
 
 	all := append([]string{fmt.Sprintf("SET SESSION lock_wait_timeout = %d", atLeast(d.lockWait))}, ends...)

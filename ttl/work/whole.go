@@ -162,7 +162,7 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 		bound = p.Below
 	}
 
-	d := w.departureOf(a, s, whole, bound, identity)
+	d := w.departureOf(a, s, whole, bound, identity, now)
 	d.believed, _ = facts.Partition(job.Partition)
 	place, _ := known.At(job.Partition)
 	d.fromID = place.TableID
