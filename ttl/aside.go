@@ -100,8 +100,8 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.
 	}
 	l := t.limits()
 	return true, work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
-		Now: now, Floor: l.floor, Settings: l.Revision, Window: l.Window, Metrics: t.metrics.work, Stopped: t.engine.stopped,
-		Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
+		Now: now, Floor: l.floor, Settings: l.Revision, Window: l.Window, Metrics: t.metrics.work,
+		Stopped: t.engine.stopped, Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
 	})
 }
 
