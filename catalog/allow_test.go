@@ -14,17 +14,7 @@ func TestTasksShareTheBound(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) {
 		const bound, tasks = 1000, 4
 		p := b.declare(t, b.table(t, "a"))
-		now, err := b.Clock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		job, err := b.CreateJob(t.Context(), NewJob{
-			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, tasks), Bound: new(uint64(bound)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := b.begin(t, NewJob{Policy: p, Tasks: make([]TaskRange, tasks), Bound: new(uint64(bound))})
 
 		all, err := b.TasksOf(t.Context(), job.ID)
 		if err != nil {
@@ -84,16 +74,7 @@ func TestConsentBindsTheOpenRun(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
-		now, err := b.Clock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		job, err := b.CreateJob(t.Context(), NewJob{
-			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, 1), Bound: new(uint64(100)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := b.begin(t, NewJob{Policy: p, Tasks: make([]TaskRange, 1), Bound: new(uint64(100))})
 		b.exec(t, "UPDATE {task} SET deleted = 30, allowed = 100")
 
 		for _, c := range []struct {
@@ -127,18 +108,10 @@ func TestConsentExtendsTheRun(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
 		p := b.declare(t, b.table(t, "a"))
-		now, err := b.Clock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		job, err := b.CreateJob(t.Context(), NewJob{
-			Policy: p, Cutoff: now, CutoffLiteral: "x", Tasks: make([]TaskRange, 1), State: JobNeedsApproval,
+		job := b.begin(t, NewJob{
+			Policy: p, Tasks: make([]TaskRange, 1), State: JobNeedsApproval,
 			Reason: "too many", Bound: new(uint64(100)), Facts: JobFacts{EstimatedRows: new(uint64(5000))},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 
 		want := func(rows *uint64, err error, wantRows, bound uint64) {
 			t.Helper()

@@ -358,14 +358,17 @@ func TestEveryOpenAndEndedStateIsAccepted(t *testing.T) {
 // job creates a running job with so many tasks.
 func (b *bench) job(t *testing.T, p Policy, tasks int) Job {
 	t.Helper()
+	return b.begin(t, NewJob{Policy: p, Tasks: make([]TaskRange, tasks)})
+}
+
+// begin creates a job for what expired an hour ago.
+func (b *bench) begin(t *testing.T, n NewJob) Job {
+	t.Helper()
 	now, err := b.Clock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := NewJob{
-		Policy: p, Cutoff: now.Add(-time.Hour), CutoffLiteral: "2000-01-01 00:00:00",
-		Tasks: make([]TaskRange, tasks),
-	}
+	n.Cutoff, n.CutoffLiteral = now.Add(-time.Hour), "2000-01-01 00:00:00"
 	job, err := b.CreateJob(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)

@@ -69,18 +69,13 @@ func (s *Store) SetThrottle(ctx context.Context, t Throttle) error {
 	return nil
 }
 
-// Share returns what nodes go by, without the signals: the zero Throttle if nobody decides.
-func (s *Store) Share(ctx context.Context) (t Throttle, err error) {
-	var age int64
-	err = s.db.QueryRowContext(ctx, s.sql(selectShare)).Scan(&t.Node, &t.Share, &t.HeldBy, &t.At, &age)
-	if isNoRows(err) {
-		return Throttle{}, nil
+// Share returns what nodes go by, without the signals: the zero Throttle if nobody has decided lately.
+func (s *Store) Share(ctx context.Context) (Throttle, error) {
+	all, err := s.Shares(ctx)
+	if err != nil || len(all) == 0 || !all[0].Decides {
+		return Throttle{}, err
 	}
-	if err != nil {
-		return t, fmt.Errorf("read the share of the speed: %w", err)
-	}
-	t.Decides, t.Age = true, time.Duration(age)*time.Microsecond
-	return t, nil
+	return all[0], nil
 }
 
 // Shares returns what nodes delete by, each without its signals, the one that decided last first.
@@ -89,15 +84,7 @@ func (s *Store) Shares(ctx context.Context) ([]Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the shares of the speed: %w", err)
 	}
-	return collect(rows, func(r *sql.Rows) (t Throttle, err error) {
-		var share, own sql.Null[float64]
-		var by sql.Null[string]
-		var age int64
-		err = r.Scan(&t.Node, &share, &t.HeldBy, &own, &by, &t.At, &age)
-		t.Decides, t.Share, t.Age = share.Valid, share.V, time.Duration(age)*time.Microsecond
-		t.Own = Own{own.V, by.V}
-		return t, err
-	})
+	return collect(rows, func(r *sql.Rows) (Throttle, error) { return scanThrottle(r) })
 }
 
 // Throttles returns what all nodes measured last, the one that decides first.
@@ -107,15 +94,23 @@ func (s *Store) Throttles(ctx context.Context) ([]Throttle, error) {
 		return nil, fmt.Errorf("read signals: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (t Throttle, err error) {
-		var share sql.Null[float64]
 		var content []byte
-		var age int64
-		if err := r.Scan(&t.Node, &share, &t.HeldBy, &content, &t.At, &age); err != nil {
+		if t, err = scanThrottle(r, &content); err != nil {
 			return t, err
 		}
-		t.Decides, t.Share, t.Age = share.Valid, share.V, time.Duration(age)*time.Microsecond
 		return t, json.Unmarshal(content, &t.Signals)
 	})
+}
+
+// scanThrottle reads throttleColumns, and what a query has behind them.
+func scanThrottle(r *sql.Rows, more ...any) (t Throttle, err error) {
+	var share, own sql.Null[float64]
+	var by sql.Null[string]
+	var age int64
+	err = r.Scan(append([]any{&t.Node, &share, &t.HeldBy, &own, &by, &t.At, &age}, more...)...)
+	t.Decides, t.Share, t.Age = share.Valid, share.V, time.Duration(age)*time.Microsecond
+	t.Own = Own{own.V, by.V}
+	return t, err
 }
 
 const (
@@ -124,15 +119,14 @@ const (
  held_by = VALUES(held_by), own_share = VALUES(own_share), own_held_by = VALUES(own_held_by),
  content = VALUES(content), measured_at = VALUES(measured_at)`
 
-	throttleAge = `TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
-	selectShare = `SELECT node_id, share, held_by, measured_at, ` + throttleAge + ` FROM {throttle}
- WHERE share IS NOT NULL ORDER BY measured_at DESC LIMIT 1`
-	selectShares = `SELECT node_id, share, held_by, own_share, own_held_by, measured_at, ` + throttleAge + `
- FROM {throttle} WHERE measured_at > UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE ORDER BY share IS NULL, measured_at DESC`
+	throttleColumns = `node_id, share, held_by, own_share, own_held_by, measured_at,
+ TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
+	decidedFirst = ` ORDER BY share IS NULL, measured_at DESC`
+	selectShares = `SELECT ` + throttleColumns + ` FROM {throttle}
+ WHERE measured_at > UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE` + decidedFirst
 	// A node measures several times a minute while it measures at all; another one may have taken its place.
-	selectThrottles = `SELECT node_id, share, held_by, content, measured_at, ` + throttleAge + ` FROM {throttle}
- WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle}) - INTERVAL 1 MINUTE
- ORDER BY share IS NULL, measured_at DESC`
+	selectThrottles = `SELECT ` + throttleColumns + `, content FROM {throttle}
+ WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle}) - INTERVAL 1 MINUTE` + decidedFirst
 	// What a node measured that is gone says nothing any more.
 	deleteOldThrottles = `DELETE FROM {throttle} WHERE measured_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 )

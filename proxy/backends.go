@@ -32,7 +32,7 @@ type BackendsConfig struct {
 	// CheckUser and CheckPassword are an account that asks each backend whether it is writable.
 	// Without it a backend is healthy if it greets, and counts as writable.
 	CheckUser     string
-	CheckPassword func() (string, error) // asked at each login; nil: none
+	CheckPassword Password // asked at each login; nil: none
 	// FailBack is how long a backend that is preferred must have been as good as the one that takes
 	// the new sessions before it takes them again; 0 means never by itself.
 	FailBack time.Duration

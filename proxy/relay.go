@@ -46,11 +46,10 @@ func (s *session) up(ctx context.Context) error {
 
 			if !held {
 				if passed++; passed%pipelineStep == 0 {
-					if err := s.flush(at); err != nil { // only what is sent is answered
+					if err := s.makeRoom(at); err != nil {
 						return err
 					}
 					scanned, at = scanned-at, 0
-					s.awaitRoom()
 				}
 				payload := in.pending()[at+wire.HeaderSize:]
 				s.begin(start.Command, payload[:min(len(payload), start.Size)])
@@ -138,8 +137,12 @@ const (
 	pipelineStep  = pipelineLimit / 2
 )
 
-// awaitRoom waits until the server has answered enough of what was sent to it.
-func (s *session) awaitRoom() {
+// makeRoom sends the first n pending bytes, since only what is sent is answered, and waits until the server
+// has answered enough.
+func (s *session) makeRoom(n int) error {
+	if err := s.flush(n); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = true
@@ -147,6 +150,7 @@ func (s *session) awaitRoom() {
 	for s.tracker.Outstanding() > pipelineStep && !s.tracker.Opaque() && !s.gone {
 		s.changed.Wait()
 	}
+	return nil
 }
 
 // down carries what the server sends to the client, or to the exchange that is waiting for it.

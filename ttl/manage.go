@@ -32,7 +32,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		job = led
 	}
 
-	l := t.limits()
+	l, paused := t.limits(), t.personPauses(v, job)
 	switch {
 	case !l.enabled:
 		return t.finish(ctx, job, catalog.JobCancelled, "ttl_job_enable is OFF")
@@ -40,8 +40,8 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobFailed, job.PlanReason)
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
-	case job.State != catalog.JobNeedsApproval && t.personPauses(v, job) != "": // an approval may be given meanwhile
-		return t.setState(ctx, job, catalog.JobPaused, t.personPauses(v, job))
+	case paused != "" && job.State != catalog.JobNeedsApproval: // an approval may be given meanwhile
+		return t.setState(ctx, job, catalog.JobPaused, paused)
 	// waiting does not count
 	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
 		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %s is over",

@@ -93,7 +93,7 @@ func (c *check) take(ctx context.Context, looks []look) error {
 		if err == nil {
 			continue
 		}
-		if gone := c.db.PingContext(ctx); gone != nil {
+		if c.db.PingContext(ctx) != nil {
 			return err
 		}
 		c.bad(Error, l.name, "this could not be examined: "+err.Error(), "")

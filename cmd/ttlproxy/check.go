@@ -43,7 +43,7 @@ func check(ctx context.Context, w world, o *options, _ []string) error {
 func (o *options) examine(ctx context.Context, backends *proxy.Backends,
 	db *sql.DB,
 ) (findings []checkup.Finding, err error) {
-	members := backends.Members(o.login(backends), o.password.read)
+	members := o.members(backends)
 	for _, m := range members {
 		f := inspect(ctx, m)
 		if len(members) > 1 || f.Level == checkup.OK {

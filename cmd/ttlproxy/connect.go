@@ -50,10 +50,21 @@ func (o *options) backends(log *slog.Logger) (*proxy.Backends, error) {
 
 // login returns how the engine's account connects.
 func (o *options) login(backends *proxy.Backends) *mysql.Config {
+	c := o.engine()
+	backends.Configure(c, o.password.read)
+	return c
+}
+
+// members returns how it connects to each of the backends.
+func (o *options) members(backends *proxy.Backends) []proxy.Member {
+	return backends.Members(o.engine(), o.password.read)
+}
+
+// engine is the engine's account, wherever it connects to.
+func (o *options) engine() *mysql.Config {
 	c := mysql.NewConfig()
 	c.User = o.EngineUser
 	c.Logger = &mysql.NopLogger{} // what goes wrong with a connection is in the error we get
-	backends.Configure(c, o.password.read)
 	return c
 }
 

@@ -21,7 +21,7 @@ func (r *running) introduceMembers(ctx context.Context, store *catalog.Store) er
 	defer tick.Stop()
 
 	for {
-		if members := r.backends.Members(r.login(r.backends), r.password.read); len(members) > 1 {
+		if members := r.members(r.backends); len(members) > 1 {
 			for _, m := range members {
 				if err := introduceOne(ctx, store, m); err != nil && ctx.Err() == nil {
 					r.log.DebugContext(ctx, "a member of the backend list cannot be examined",
