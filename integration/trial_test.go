@@ -95,7 +95,7 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 		}
 
 		execAll(s.T, s.direct, "SET GLOBAL general_log = OFF",
-			"TRUNCATE TABLE mysql.general_log", "DELETE FROM "+s.schema+".gone")
+			"TRUNCATE TABLE mysql.general_log", "TRUNCATE TABLE "+s.schema+".gone")
 	}()
 
 	run(s)
