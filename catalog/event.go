@@ -51,7 +51,7 @@ type Event struct {
 
 // Record writes an event that does not come with a change of the catalog.
 func (s *Store) Record(ctx context.Context, e Event) error {
-	before := s.news.recorded.Load()
+	before := s.news.recorded()
 	err := s.record(ctx, s.db, e)
 	if err == nil {
 		s.news.since(before)
@@ -65,7 +65,7 @@ func (s *Store) record(ctx context.Context, on execer, e Event) error {
 		return fmt.Errorf("record event: %w", err)
 	}
 	s.cfg.Metrics.events.WithLabelValues(string(e.Kind)).Inc()
-	s.news.recorded.Add(1)
+	s.news.record(e.Kind)
 	return nil
 }
 

@@ -62,6 +62,9 @@ const (
 // name of an account: those have an @.
 const Replanner = "replan"
 
+// AskedFor reports whether a person has asked for the job, and may be waiting for it.
+func (j *Job) AskedFor() bool { return j.Trigger == TriggerManual && j.TriggeredBy != Replanner }
+
 // StartedBy is who started the job, for people.
 func (j *Job) StartedBy() string {
 	switch {

@@ -17,7 +17,7 @@ const txAttempts = 8
 // tx runs fn in a transaction and commits it. A transaction that the server has rolled back as a
 // whole, or that waited too long for a lock, left nothing behind and is retried.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
-	before := s.news.recorded.Load()
+	before := s.news.recorded()
 	err := s.retry(ctx, doing, func() error {
 		err := s.txOnce(ctx, fn)
 		s.db.metrics.failed(err)

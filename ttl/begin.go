@@ -171,10 +171,10 @@ func (t *ticker) startersFor(jobs int) []*starter {
 }
 
 // startsOver reports that a tick has started jobs for long enough, which is sooner if this process
-// has news.
+// has news, and at once if somebody waits for a run.
 func (t *ticker) startsOver(ctx context.Context, began time.Time) bool {
 	took := time.Since(began)
-	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0
+	return ctx.Err() != nil || took > startFor || took > yieldAfter && len(t.news) > 0 || len(t.engine.awaited) > 0
 }
 
 // errAllHeld says that each partition in which something may be due is held, and waits for a person.

@@ -61,6 +61,7 @@ type Engine struct {
 	sessions *work.Pool
 	tables   *work.Recognizer
 	wakes    chan struct{} // the ticker, before its time
+	awaited  chan struct{} // the same, at once: somebody waits for a run
 	metrics  *Metrics
 
 	crew  *work.Crew
@@ -101,7 +102,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		cfg: cfg, store: store, log: log, metrics: metrics,
 		rates: pace.NewRates(metrics.work.Waited), duty: pace.NewDuty(metrics.work.Waited),
 		queue: pace.NewQueue(), gang: pace.NewGang(),
-		checks: checks, wakes: make(chan struct{}, 1), looks: newLooks(),
+		checks: checks, wakes: make(chan struct{}, 1), awaited: make(chan struct{}, 1), looks: newLooks(),
 	}
 	e.limits.Store(&limits{})
 	e.tables = work.NewRecognizer(store, log, e.actor)
@@ -118,7 +119,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 		Node: e.node.Load, Actor: e.actor, Account: cfg.Backend.User,
 		Limits: e.workLimits, ReadLimits: e.readLimits,
 		Stopped: e.stopped, Starting: e.rush.on.Load,
-		Finished: e.wakeTicker, Lost: func() { metrics.leaseLost(leaseTask) },
+		Finished: e.finished, Lost: func() { metrics.leaseLost(leaseTask) },
 
 		BeforePacket: cfg.beforePacket,
 	})
@@ -288,10 +289,21 @@ func (e *Engine) standing() (catalog.Stop, string) {
 	return "", pace.All{e.duty, e.rates}.Reason()
 }
 
-// wakeTicker makes the ticker look again before its time; once is enough.
-func (e *Engine) wakeTicker() {
+// finished has the ticker look after a job of which a task is done.
+func (e *Engine) finished(job catalog.Job) {
+	if job.AskedFor() {
+		wake(e.awaited)
+	}
+	e.wakeTicker()
+}
+
+// wakeTicker makes the ticker look again before its time.
+func (e *Engine) wakeTicker() { wake(e.wakes) }
+
+// wake sends a signal; once is enough.
+func wake(c chan<- struct{}) {
 	select {
-	case e.wakes <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

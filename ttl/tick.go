@@ -16,11 +16,12 @@ import (
 const (
 	leaseFor    = 10 * time.Second
 	leaseEvery  = 3 * time.Second
-	limitsEvery = 30 * time.Second // although nobody has changed them
-	ratesEvery  = 3 * time.Second  // where they depend on the time of day
-	startFor    = 2 * time.Second  // of a tick goes to starting jobs; running ones need looking after too
-	yieldAfter  = startFor / 10    // if meanwhile somebody asks for something
-	retryStart  = 10 * time.Second // after a job could not be started
+	limitsEvery = 30 * time.Second      // although nobody has changed them
+	ratesEvery  = 3 * time.Second       // where they depend on the time of day
+	startFor    = 2 * time.Second       // of a tick goes to starting jobs; running ones need looking after too
+	yieldAfter  = startFor / 10         // if meanwhile somebody asks for something; at once if that is a run
+	tendFor     = 50 * time.Millisecond // jobs are looked after, although somebody waits for a run
+	retryStart  = 10 * time.Second      // after a job could not be started
 )
 
 // tickerStore is what a ticker asks of the catalog, and tells it.
@@ -109,7 +110,7 @@ func newTicker(e *Engine) *ticker {
 func (e *Engine) ticks(ctx context.Context) error {
 	t := newTicker(e)
 	defer t.closeIdle(0)
-	defer e.store.Listen(t.news)()
+	defer e.store.Listen(catalog.Listener{All: t.news, Runs: e.awaited})()
 
 	failing := false
 	for ctx.Err() == nil {
@@ -139,7 +140,8 @@ func (t *ticker) closeIdle(idle time.Duration) {
 }
 
 // leastWait keeps a ticker that is woken again and again from asking without a pause; one that had
-// to read all policies rests waitShare times as long as that took, unless many jobs are still due.
+// to read all policies rests waitShare times as long as that took, unless many jobs are still due, or
+// somebody waits for a run.
 const (
 	leastWait = 20 * time.Millisecond
 	waitShare = 3
@@ -161,7 +163,9 @@ func (t *ticker) await(ctx context.Context) {
 		share = 0
 	}
 
-	work.Wait(ctx, min(max(leastWait, share), t.engine.cfg.Tick))
+	if t.rest(ctx, min(max(leastWait, share), t.engine.cfg.Tick)) {
+		return
+	}
 	tick := t.engine.cfg.Tick
 	if !t.nextLook.IsZero() {
 		tick = min(tick, max(time.Until(t.nextLook), 0))
@@ -178,6 +182,9 @@ func (t *ticker) await(ctx context.Context) {
 			return
 		case <-t.engine.wakes:
 			return
+		case <-t.engine.awaited:
+			t.heard = true
+			return
 		case <-t.news:
 			t.heard = true
 			return
@@ -189,6 +196,20 @@ func (t *ticker) await(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// rest pauses, unless somebody waits for a run.
+func (t *ticker) rest(ctx context.Context, d time.Duration) (awaited bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-t.engine.awaited:
+		t.heard = true
+		return true
+	}
+	return false
 }
 
 // newsElsewhere reports whether something was recorded since the last tick. An error is left to the
@@ -236,6 +257,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	late := v.late()
 	t.queue.Set(jobs, late)
 	t.engine.duty.SetFloors(v.floors(late))
+	jobs = t.endAwaited(ctx, v)
 	t.schedule(ctx, v, pulse.Pause)
 	t.heard = false
 
@@ -245,9 +267,25 @@ func (t *ticker) tick(ctx context.Context) error {
 	t.tendsAt = time.Now()
 	for _, job := range t.inTurn(jobs) {
 		t.tend(ctx, v, job)
+		if len(t.engine.awaited) > 0 && time.Since(t.tendsAt) > tendFor {
+			break // the next tick goes on
+		}
 	}
 
 	return nil
+}
+
+// endAwaited ends jobs that somebody waits for, and whose tasks are done, before others are started. It returns
+// the other jobs.
+func (t *ticker) endAwaited(ctx context.Context, v view) (others []catalog.Job) {
+	for _, job := range v.jobs {
+		if job.AskedFor() && job.State == catalog.JobRunning && job.TasksFinished == job.Tasks {
+			t.tend(ctx, v, job)
+			continue
+		}
+		others = append(others, job)
+	}
+	return others
 }
 
 // adopt reads the settings if they may have changed, and does what follows from other ones.

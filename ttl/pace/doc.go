@@ -10,7 +10,7 @@
 //   - BatchSize (size.go) learns how many rows a statement may have to take the time that it is to
 //     take.
 //   - Queue (queue.go) says which job the next free worker serves; a Slice (slice.go) is how long it
-//     stays with that.
+//     stays with that, unless it is called to one that a person has asked for (call.go).
 //   - Gang (gang.go) finds out how many workers pay.
 //
 // Nothing here sleeps without watching its context, and nothing decides whether a row may go.

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 const lateWeight = 4
 
 // Queue decides which open job a free worker serves next: the one that has waited longest since its
-// last slice on this node, counted from its start if it has had none. The wait of every job grows
+// last slice on this node was over, counted from its start if it has had none. The wait of every job grows
 // until it is served, so none starves: with n jobs and w workers nobody waits longer than about n/w
 // slices (times lateWeight at worst).
 type Queue struct {
@@ -21,11 +22,16 @@ type Queue struct {
 	late   map[uint64]bool // policies that miss their goal
 	served map[uint64]time.Time
 	seen   map[uint64]time.Time
+	calls  map[uint64]bool // of jobs, for a worker; false once one has answered
+	rests  map[*rest]bool
 }
 
 // NewQueue returns one without jobs.
 func NewQueue() *Queue {
-	return &Queue{served: map[uint64]time.Time{}, seen: map[uint64]time.Time{}}
+	return &Queue{
+		served: map[uint64]time.Time{}, seen: map[uint64]time.Time{},
+		calls: map[uint64]bool{}, rests: map[*rest]bool{},
+	}
 }
 
 // Set says which jobs are open and which policies are late.
@@ -42,13 +48,10 @@ func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
 		}
 	}
 
-	for id := range q.served {
-		if _, open := seen[id]; !open {
-			delete(q.served, id)
-		}
-	}
-
+	maps.DeleteFunc(q.served, func(id uint64, _ time.Time) bool { return seen[id].IsZero() })
+	maps.DeleteFunc(q.calls, func(id uint64, _ bool) bool { return seen[id].IsZero() })
 	q.seen = seen
+	q.call()
 }
 
 // Add adds jobs that have just started, which the next Set will include.
@@ -60,6 +63,7 @@ func (q *Queue) Add(jobs []catalog.Job) {
 		q.seen[j.ID] = now
 	}
 	q.jobs = append(slices.Clip(q.jobs), jobs...)
+	q.call()
 }
 
 // Order lists the jobs that have work, the next one to serve first.
@@ -100,11 +104,14 @@ func (q *Queue) Order() []uint64 {
 	return ids
 }
 
-// Serve notes that a job has its slice now.
+// Serve notes that a job has its slice now, or has had it until now.
 func (q *Queue) Serve(job uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.served[job] = time.Now()
+	if q.calls[job] {
+		q.calls[job] = false
+	}
 }
 
 // Others reports whether a job other than this one waits for workers.

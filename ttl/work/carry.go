@@ -68,7 +68,7 @@ func (w *worker) carry(ctx context.Context, task catalog.Task) error {
 		}
 		return w.giveBack(ctx, a, err)
 	case done:
-		defer w.Finished()
+		defer w.Finished(a.job)
 		return w.Store.FinishTask(ctx, task.ID, task.Fence)
 	default:
 		return w.giveBack(ctx, a, nil)
@@ -257,7 +257,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	}
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
-	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), throttle, poison)
+	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), w.Queue.Throttle(job.ID, throttle), poison)
 	walk.policy = job.PolicyID
 	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.Store, task)
 	walk.tried = int(task.Counts.Failed)
@@ -316,8 +316,7 @@ func (w *worker) poisoned(
 	})
 }
 
-// steps walks block by block. After errors that say that nothing happened it retries, with growing
-// pauses; if an answer never came, it looks it up in the task.
+// steps walks block by block, until the range is done, or others should have their turn.
 func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done bool, err error) {
 	slice, tries := pace.NewSlice(walk.deleted), 0
 	for ctx.Err() == nil && w.Stopped() == "" {
@@ -329,31 +328,39 @@ func (w *worker) steps(ctx context.Context, task catalog.Task, walk *walk) (done
 			slice = pace.NewSlice(walk.deleted)
 		}
 
-		l := w.Limits()
-		walk.adopt(l, w.Duty.Target(walk.policy, l.Target))
-		done, err = walk.step(ctx)
-		w.Gang.Done(walk.took)
-
-		if errors.Is(err, errHalted) {
+		done, err = w.step(ctx, task, walk, &tries)
+		switch {
+		case errors.Is(err, pace.ErrCalled):
+			walk.revisit(ctx, revisits[:1])
 			return false, nil
-		}
-
-		if err == nil {
-			if done {
-				walk.revisit(ctx, revisits)
-				return true, nil
-			}
-			tries = 0
-			continue
-		}
-
-		tries++
-		if err = w.recover(ctx, task, walk, err, tries); err != nil {
+		case errors.Is(err, errHalted):
+			return false, nil
+		case err != nil:
 			return false, err
+		case done:
+			walk.revisit(ctx, revisits)
+			return true, nil
 		}
 	}
 
 	return false, nil
+}
+
+// step walks a block. After errors that say that nothing happened it is repeated, after pauses that grow with the
+// tries; if an answer never came, it is looked up in the task.
+func (w *worker) step(ctx context.Context, task catalog.Task, walk *walk, tries *int) (done bool, err error) {
+	l := w.Limits()
+	walk.adopt(l, w.Duty.Target(walk.policy, l.Target))
+	done, err = walk.step(ctx)
+	w.Gang.Done(walk.took)
+
+	if err == nil || errors.Is(err, errHalted) || errors.Is(err, pace.ErrCalled) {
+		*tries = 0
+		return done, err
+	}
+
+	*tries++
+	return false, w.recover(ctx, task, walk, err, *tries)
 }
 
 const maxTries = 10
@@ -376,9 +383,9 @@ func (w *worker) recover(ctx context.Context, task catalog.Task, walk *walk, cau
 	}
 
 	walk.size.Failed()
-	began := time.Now()
-	Wait(ctx, backoff(tries))
-	w.Metrics.spent(phaseRetry, began)
+	if err := w.backOff(ctx, task, tries); err != nil {
+		return err
+	}
 
 	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, task) }); err != nil {
 		return err
@@ -434,6 +441,12 @@ func (w *worker) reload(ctx context.Context, task catalog.Task, walk *walk) erro
 	walk.resume(r.From, now.Batch)
 	walk.share.resume(now)
 	return nil
+}
+
+// backOff pauses before another try.
+func (w *worker) backOff(ctx context.Context, task catalog.Task, tries int) error {
+	defer w.Metrics.spent(phaseRetry, time.Now())
+	return w.linger(ctx, task.JobID, backoff(tries))
 }
 
 func backoff(tries int) time.Duration {

@@ -3,9 +3,11 @@ package work
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
@@ -29,7 +31,7 @@ type Config struct {
 	ReadLimits func(context.Context) error // makes Limits the newest
 	Stopped    func() string               // why nothing may be sent now
 	Starting   func() bool                 // many jobs are being started: no task is taken up
-	Finished   func()                      // called when a task is done: it may have been its job's last
+	Finished   func(catalog.Job)           // called when a task is done: it may have been its job's last
 	Lost       func()                      // called when a task turns out to be somebody else's
 
 	BeforePacket func() // hook for tests: between choosing a batch and sending it
@@ -84,6 +86,14 @@ func (c *Crew) Run(ctx context.Context) error {
 	}
 
 	return g.Wait()
+}
+
+// linger pauses as the worker that has a job, 0 for none, unless that is called to another one.
+func (c *Crew) linger(ctx context.Context, job uint64, d time.Duration) error {
+	return c.Queue.UnlessCalled(ctx, job, func(ctx context.Context) error {
+		Wait(ctx, d)
+		return nil
+	})
 }
 
 // spare reports that more workers are at work than this node wants.

@@ -21,12 +21,12 @@ import (
 func (w *worker) carryWhole(ctx context.Context, a assignment) error {
 	done, err := w.whole(ctx, a)
 	switch {
-	case errors.Is(err, errHalted):
+	case errors.Is(err, errHalted), errors.Is(err, pace.ErrCalled):
 		return w.giveBack(ctx, a, nil)
 	case err != nil:
 		return w.giveBack(ctx, a, err)
 	case done:
-		defer w.Finished()
+		defer w.Finished(a.job)
 		return w.Store.FinishTask(ctx, a.task.ID, a.task.Fence)
 	default:
 		return w.giveBack(ctx, a, nil)
@@ -214,7 +214,7 @@ const longestBound = 1024
 // mayGo waits until signals and rates allow a statement, and asks whether the run may delete so many
 // rows. For the rates it is one row: it costs the server no more.
 func (w *worker) mayGo(ctx context.Context, a assignment, rows int64) error {
-	throttle := pace.All{w.Duty, w.Rates}
+	throttle := w.Queue.Throttle(a.job.ID, pace.All{w.Duty, w.Rates})
 	if err := throttle.Wait(ctx); err != nil {
 		return err
 	}

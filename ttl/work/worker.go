@@ -87,6 +87,7 @@ func (c *Crew) Work(ctx context.Context) {
 		err = w.carry(ctx, task)
 		c.Metrics.working(-1)
 		c.atWork.drop(task)
+		c.Queue.Serve(task.JobID)
 
 		if errors.Is(err, catalog.ErrFence) {
 			c.Lost()
@@ -94,7 +95,7 @@ func (c *Crew) Work(ctx context.Context) {
 		if err != nil && ctx.Err() == nil && !catalog.Overtaken(err) {
 			c.Log.LogAttrs(ctx, slog.LevelWarn, "task is put back", slog.Uint64("job", task.JobID),
 				slog.Uint64("task", task.ID), slog.Any("err", err))
-			Wait(ctx, time.Second)
+			_ = c.linger(ctx, 0, time.Second)
 		}
 	}
 }
