@@ -78,6 +78,10 @@ var limitTrials = map[string]func(*trial){
 		if before < 500 {
 			s.Errorf("before that a DELETE had deleted %d rows at most", before)
 		}
+		s.wait("it to be shown that they take longer", func() bool {
+			r := s.reading("batch_time")
+			return r.state == "measured" && r.value > 1 && r.threshold == 1 && r.held > 0
+		})
 	},
 	setting.DeleteRateLimit: func(s *trial) {
 		s.sql("SET GLOBAL ttl_delete_batch_size = 10")

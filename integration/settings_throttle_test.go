@@ -278,13 +278,13 @@ func (s *trial) atWork() (stop func()) {
 
 // shownReading is a line of SHOW TTL THROTTLE.
 type shownReading struct {
-	state       string // empty if it is not shown
-	value, held float64
+	state                  string // empty if it is not shown
+	value, threshold, held float64
 }
 
 func (s *trial) reading(signal string) (r shownReading) {
 	s.Helper()
-	var value sql.NullFloat64
+	var value, threshold sql.NullFloat64
 	var rest sql.RawBytes
 	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL THROTTLE LIKE '"+signal+"'")
 	if err != nil {
@@ -292,10 +292,10 @@ func (s *trial) reading(signal string) (r shownReading) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := rows.Scan(&rest, &rest, &r.state, &value, &rest, &rest, &rest, &r.held, &rest, &rest); err != nil {
+		if err := rows.Scan(&rest, &rest, &r.state, &value, &threshold, &rest, &rest, &r.held, &rest, &rest); err != nil {
 			s.Fatal(err)
 		}
-		r.value = value.Float64
+		r.value, r.threshold = value.Float64, threshold.Float64
 	}
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)

@@ -95,6 +95,7 @@ type throttler struct {
 	own     *pace.Control
 	leaves  catalog.Own // what they leave this node
 	tally   signal.Tally
+	batches *signal.Batches // of this node
 
 	said   catalog.Throttle
 	saidAt time.Time
@@ -139,7 +140,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load, suffers: e.cfg.Suffered,
 		server: db, eyes: eyes, watch: signal.NewWatch(all...), control: pace.NewControl(0),
-		others: &signal.Application{}, probe: probe,
+		others: &signal.Application{}, probe: probe, batches: &signal.Batches{Sent: e.metrics.work.Batches},
 	}
 	if len(e.checks) > 0 {
 		t.checks, t.own = signal.NewWatch(e.checks...), pace.NewControl(0)
@@ -157,6 +158,7 @@ func (t *throttler) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		every := lookEvery
 		t.publish(ctx)
+		t.timeBatches()
 		switch leads := t.leads(); {
 		case !t.busy():
 			t.rest(ctx, leads)
@@ -196,6 +198,12 @@ func (t *throttler) glance(ctx context.Context, until context.Context) {
 			t.conclude(ctx, 0)
 		}
 	}
+}
+
+// timeBatches looks how long this node's batches take, and counts the time in which that made them smaller.
+func (t *throttler) timeBatches() {
+	over := t.batches.Look(t.limits().Target)
+	t.tally.Add(t.batches.Reading(), min(over, 2*lookEvery))
 }
 
 // publish records what this node's clients have suffered, before somebody looks.
@@ -436,9 +444,9 @@ func (t *throttler) say(ctx context.Context, now catalog.Throttle, ofAll bool) {
 
 // signals are the readings as the catalog keeps them, and as metrics show them.
 func (t *throttler) signals(ofAll bool) []catalog.Signal {
-	var readings []signal.Reading
+	readings := []signal.Reading{t.batches.Reading()}
 	if ofAll {
-		readings = t.watch.Readings()
+		readings = append(readings, t.watch.Readings()...)
 		if t.limits().settings.Int(setting.ThrottleApplication) > 0 {
 			readings = slices.Insert(readings, 0, t.others.Reading())
 		}
@@ -489,11 +497,7 @@ func (t *throttler) follow(ctx context.Context) bool {
 		return false
 	default:
 		t.obey(ctx, now.Share, now.HeldBy)
-		if t.checks != nil {
-			t.say(ctx, catalog.Throttle{}, false)
-		} else {
-			t.show(nil)
-		}
+		t.say(ctx, catalog.Throttle{}, false)
 	}
 	return true
 }

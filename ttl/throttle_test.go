@@ -25,9 +25,7 @@ import (
 // board is a catalog in which nodes read and write the share.
 type board struct {
 	mu   sync.Mutex
-	last catalog.Throttle
-	own  map[uint64]catalog.Own
-	at   time.Time
+	all  map[uint64]catalog.Throttle // by node
 	down bool
 }
 
@@ -37,9 +35,14 @@ func (b *board) Share(context.Context) (catalog.Throttle, error) {
 	if b.down {
 		return catalog.Throttle{}, errors.New("no route")
 	}
-	t := b.last
-	t.Age = time.Since(b.at)
-	return t, nil
+	var first catalog.Throttle // as the catalog has them: the one that decided last, if there is one
+	for _, t := range b.all {
+		if t.Decides == first.Decides && t.At.After(first.At) || t.Decides && !first.Decides {
+			first = t
+		}
+	}
+	first.Age = time.Since(first.At)
+	return first, nil
 }
 
 func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
@@ -48,11 +51,11 @@ func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
 	if b.down {
 		return errors.New("no route")
 	}
-	b.last, b.at = t, time.Now()
-	if b.own == nil {
-		b.own = map[uint64]catalog.Own{}
+	if b.all == nil {
+		b.all = map[uint64]catalog.Throttle{}
 	}
-	b.own[t.Node] = t.Own
+	t.At = time.Now()
+	b.all[t.Node] = t
 	return nil
 }
 
@@ -60,7 +63,7 @@ func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
 func (b *board) ownOf(node uint64) catalog.Own {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.own[node]
+	return b.all[node].Own
 }
 
 func (b *board) SetSuffered(context.Context, uint64, catalog.Suffered) error { return nil }
@@ -122,7 +125,8 @@ func newNode(id uint64, b *board, s signal.Signal) *node {
 		node:   func() uint64 { return id },
 		limits: func() *limits { return &limits{settings: setting.Defaults()} },
 		watch:  signal.NewWatch(s), control: pace.NewControl(0), others: &visitors{},
-		probe: signal.NewProbe(func(context.Context) (time.Duration, error) { return 0, nil }),
+		probe:   signal.NewProbe(func(context.Context) (time.Duration, error) { return 0, nil }),
+		batches: &signal.Batches{Sent: func() (int64, time.Duration) { return 0, 0 }},
 	}}
 }
 
@@ -413,6 +417,46 @@ func TestChecksHoldOneNode(t *testing.T) {
 	})
 }
 
+// TestEveryNodeShowsItsBatches: the one that leads, and those that follow it, each its own, and for how long they
+// took too long.
+func TestEveryNodeShowsItsBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{}
+		nodes := []*node{newNode(1, b, silent{}), newNode(2, b, silent{})}
+		for i, n := range nodes {
+			began, each := time.Now(), time.Duration(i+1)*40*time.Millisecond
+			n.limits = func() *limits {
+				return &limits{Limits: work.Limits{Target: 50 * time.Millisecond}, settings: setting.Defaults()}
+			}
+			n.batches.Sent = func() (int64, time.Duration) {
+				sent := int64(time.Since(began) / each)
+				return sent, time.Duration(sent) * each
+			}
+			var ctx context.Context
+			ctx, n.end = context.WithCancel(t.Context())
+			go n.run(ctx)
+		}
+
+		time.Sleep(6 * time.Minute)
+		for i, n := range nodes {
+			n.end()
+			want := catalog.Signal{Name: "batch_time", State: catalog.Measured, Value: 40 * float64(i+1), Threshold: 50, Unit: "ms"}
+			said := b.all[n.node()].Signals
+			at := slices.IndexFunc(said, func(s catalog.Signal) bool { return s.Name == want.Name })
+			if at < 0 {
+				t.Fatalf("node %d shows %+v", n.node(), said)
+			}
+			got, held := said[at], said[at].Held
+			if got.Held, got.Age = 0, 0; got != want || math.Abs(held-0.1*float64(i)) > 0.01 {
+				t.Errorf("node %d shows %+v and %.3f of the last hour, want %+v and %.1f", n.node(), got, held, want,
+					0.1*float64(i))
+			}
+		}
+		time.Sleep(time.Second) // until they have ended
+	})
+}
+
 // TestSignalsAreShownAtRest: what signals say can be seen before anything is due, and holds nobody back.
 func TestSignalsAreShownAtRest(t *testing.T) {
 	t.Parallel()
@@ -455,7 +499,8 @@ func TestChecksAreShownAtRest(t *testing.T) {
 		go n.run(ctx)
 		time.Sleep(6*restEvery + lookEvery)
 		now, err := b.Share(ctx)
-		if err != nil || now.Decides || len(now.Signals) != 1 || now.Signals[0].Value < 6 || now.Age > restEvery+lookEvery {
+		shown := len(now.Signals) == 2 && now.Signals[0].Name == "batch_time" && now.Signals[1].Value >= 6
+		if err != nil || now.Decides || !shown || now.Age > restEvery+lookEvery {
 			t.Errorf("at rest %+v is said, %v", now, err)
 		}
 		if n := asked.Load(); n > 8 {

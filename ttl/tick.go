@@ -237,7 +237,7 @@ func (t *ticker) tick(ctx context.Context) error {
 		return err
 	}
 
-	t.metrics.work.Measure(time.Now(), t.engine.rates, t.limits().Target)
+	t.metrics.work.Measure(time.Now(), t.engine.rates)
 	if err := t.lead(ctx, pulse.Leader); err != nil {
 		return err
 	}

@@ -17,9 +17,6 @@ export function brief(n) {
 /** rate writes rows per second. */
 export const rate = n => n === null || n === undefined ? '–' : `${brief(n)}/s`;
 
-/** took writes how long something took that takes less than a minute: 14 ms. */
-export const took = seconds => seconds === null || seconds === undefined ? '–' : seconds < 1 ? `${brief(seconds * 1000)} ms` : `${brief(seconds)} s`;
-
 const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
 
 /** span writes seconds in the two largest units that matter: 3 h 12 min. */

@@ -18,7 +18,7 @@ type meter struct {
 }
 
 // counts are what was counted until one moment.
-type counts struct{ statements, deleted, examined, busy int64 }
+type counts struct{ statements, deleted, examined int64 }
 
 // measureEvery is the time over which speeds are averaged.
 const measureEvery = 10 * time.Second
@@ -33,13 +33,13 @@ func (m *meter) batch(deleted, examined int64, took time.Duration) {
 
 // Measure shows the speeds since it last did beside their limits. One goroutine calls it,
 // every tick.
-func (m *Metrics) Measure(now time.Time, r *pace.Rates, target time.Duration) {
+func (m *Metrics) Measure(now time.Time, r *pace.Rates) {
 	took := now.Sub(m.meter.at)
 	if took < measureEvery {
 		return
 	}
 
-	v := counts{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load(), m.meter.busy.Load()}
+	v := counts{m.meter.statements.Load(), m.meter.deleted.Load(), m.meter.examined.Load()}
 	last := m.meter.before
 	m.meter.at, m.meter.before = now, v
 	if took > time.Minute { // the first time
@@ -51,11 +51,9 @@ func (m *Metrics) Measure(now time.Time, r *pace.Rates, target time.Duration) {
 	m.Signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
 	m.Signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
 	m.Signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
-	seconds := 0.0
+}
 
-	if n := v.statements - last.statements; n > 0 {
-		seconds = time.Duration(v.busy-last.busy).Seconds() / float64(n)
-	}
-
-	m.Signal("delete_statement_seconds", seconds, target.Seconds())
+// Batches is how many this node has sent since it started, and how long they took together.
+func (m *Metrics) Batches() (sent int64, took time.Duration) {
+	return m.meter.statements.Load(), time.Duration(m.meter.busy.Load())
 }

@@ -2,7 +2,7 @@
 // them alone (data-keep); they are found by name, made once, and fed with new data.
 
 import { h } from '../dom.js';
-import { brief, capital, plural, rate, took } from '../format.js';
+import { brief, capital, plural, rate } from '../format.js';
 import { layers, lines, makeChart } from './plot.js';
 
 const ranges = [[1, '1 h'], [6, '6 h'], [24, '24 h'], [48, '2 days']];
@@ -18,7 +18,7 @@ const readings = {
   deleted_rows_per_second: ['Rows deleted per second, by node', rate, 'limit'],
   delete_statements_per_second: ['Deletes per second, by node', rate, 'limit'],
   examined_rows_per_second: ['Rows examined per second, by node', rate, 'limit'],
-  delete_statement_seconds: ['Time of one delete', took, 'target'],
+  batch_time: ['Time of one batch, by node', milliseconds, 'target'],
 };
 const reading = name => readings[name] ?? [capital(name.replaceAll('_', ' ')), brief, 'threshold'];
 
