@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // Checks are signals that the operator of a node gives it. They are options of the program and not
@@ -41,6 +43,8 @@ func (query) Name() string { return "query" }
 func (q query) Read(ctx context.Context, l Look) ([]Reading, error) {
 	var value sql.NullFloat64
 	switch err := l.Server.QueryRowContext(ctx, q.text).Scan(&value); {
+	case errors.Is(err, mysql.ErrInvalidConn):
+		return nil, fmt.Errorf("the connection was lost, as it is when the query's answer is longer than 64 KiB: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("the query's answer is no number: %w", err)
 	case !value.Valid:
@@ -62,7 +66,7 @@ func newWebCheck(address string) (webCheck, error) {
 		return webCheck{}, errors.New("an address to check begins with http:// or https://, and names a host")
 	}
 	client := &http.Client{
-		Transport: &http.Transport{MaxIdleConns: 1, IdleConnTimeout: longest},
+		Transport: boundedTransport(),
 		Timeout:   patience,
 		// Where a redirection leads, nobody has said that it may be asked.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

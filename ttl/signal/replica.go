@@ -52,7 +52,7 @@ func newReplica(address string, c *mysql.Config) *replica {
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = replicaTimeout, replicaTimeout, replicaTimeout
 	c.ConnectionAttributes = "program_name:ttlproxy"
 	c.Logger = &mysql.NopLogger{} // what goes wrong is in the reading
-	connector, err := mysql.NewConnector(c)
+	connector, err := mysql.NewConnector(Bounded(c))
 	if err != nil {
 		k.busy, k.failed = true, err.Error() // there is nobody to ask
 		return k

@@ -94,7 +94,9 @@ func (p *post) ask(ctx context.Context, l Look) (readings []Reading, err error) 
 
 	readings, err = p.signal.Read(ctx, l)
 	for i := range readings {
-		readings[i].Signal, readings[i].At = cmp.Or(readings[i].Signal, p.signal.Name()), time.Now()
+		r := &readings[i]
+		r.Signal, r.At = cmp.Or(r.Signal, p.signal.Name()), time.Now()
+		r.Source, r.Detail = brief(r.Source), brief(r.Detail)
 	}
 	return readings, err
 }
@@ -105,7 +107,7 @@ func (w *Watch) take(p *post, readings []Reading, err error) {
 
 	p.asking = false
 	if err != nil {
-		p.failed = err.Error()
+		p.failed = brief(err.Error())
 		return
 	}
 	p.readings, p.doubtful, p.failed = readings, time.Time{}, ""
